@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RELEASE := $(VENV)-release
 REPORTS ?= reports
-# What `make conformance` drives; the reference is held beside each target with its profile.
+# The targets of `make conformance`; each is compared with the reference in its profile.
 TARGETS ?= --target reference --target kafka:3.9.2 --target kafka:latest
 STAMP := $(VENV)/.installed
 QUICK := not (broker or spark or docker or browser or history)
@@ -38,7 +38,7 @@ bench: setup ## Time the reference beside a local Kafka
 bench-spark: setup ## Time the tables of many runs beside DuckDB
 	$(BIN)/kafka-conformance bench-spark --run $(REPORTS)/latest --out $(REPORTS)/bench-spark
 
-history: setup ## Hold both sides of each known fault of Kafka (a dozen releases)
+history: setup ## Run the scenario of each known Kafka fault before and after its fix (a dozen releases)
 	$(BIN)/python -X dev -m pytest -m history -n 0
 
 check: setup ## What you run all day: lint, types, contracts, tests without brokers, containers, Spark and browser

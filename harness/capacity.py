@@ -195,10 +195,10 @@ _BROKER_SLOTS: "WeakKeyDictionary[asyncio.AbstractEventLoop, Slots]" = WeakKeyDi
 
 
 def start_slots() -> Slots:
-    """Return the slots that whatever starts holds until it is ready; a broker within a run has one anyway."""
+    """Return the slots that a starting broker takes until it is ready; within a run it has one anyway."""
     return _START_SLOTS.setdefault(asyncio.get_running_loop(), Slots(machine().starts_at_once))
 
 
 def broker_slots() -> Slots:
-    """Return the slots that a broker's processes hold from their start to their end."""
+    """Return the slots that a broker's processes take from their start to their end."""
     return _BROKER_SLOTS.setdefault(asyncio.get_running_loop(), Slots(machine().brokers_at_once))

@@ -66,9 +66,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--target",
         action="append",
         default=None,
-        help="what to hold scenarios with, e.g. reference, kafka:3.9.2, external:HOST:PORT; may be repeated",
+        help="what to run scenarios on, e.g. reference, kafka:3.9.2, external:HOST:PORT; may be repeated",
     )
-    group.addoption("--target-profile", default=None, help="hold targets against this profile")
+    group.addoption("--target-profile", default=None, help="compare targets with this profile")
     group.addoption(
         "--conformance-expect",
         action="append",

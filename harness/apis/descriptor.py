@@ -94,7 +94,7 @@ class ClientImpact:
     """And where none came."""
     too_early: str = "A client is answered before what it waits for has happened."
     by_field: Mapping[str, str] = field(default_factory=dict)
-    """By a field's own name, or that of a list that holds it."""
+    """By a field's own name, or that of a list that contains it."""
     by_errors: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """By former and latter error: what says more than the two reactions."""
 

@@ -335,9 +335,9 @@ def descriptor(api: str | None) -> ApiDescriptor:
     return APIS.get(api or "", _UNKNOWN)
 
 
-def apis_where(holds: Callable[[ApiDescriptor], bool]) -> frozenset[str]:
-    """Return the names of the APIs of which something holds."""
-    return frozenset(name for name, each in APIS.items() if holds(each))
+def apis_where(applies: Callable[[ApiDescriptor], bool]) -> frozenset[str]:
+    """Return the names of the APIs of which something applies."""
+    return frozenset(name for name, each in APIS.items() if applies(each))
 
 
 def fields_of(chosen: Callable[[ApiDescriptor], tuple[str, ...]]) -> frozenset[str]:

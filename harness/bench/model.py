@@ -74,7 +74,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteTime:
-    """The whole suite held once with a subject. Grain: round, subject."""
+    """The whole suite run once on a subject. Grain: round, subject."""
 
     round: int
     subject: str

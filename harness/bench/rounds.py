@@ -39,7 +39,7 @@ class Turns:
 
 @contextmanager
 def client_pool(turns: Turns) -> Iterator[ProcessPoolExecutor]:
-    """Hold as many client processes as are wanted."""
+    """Keep as many client processes as are wanted."""
     # Spawned, so that a client has nothing of its parent: no loop, no threads, no garbage.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=turns.clients, mp_context=context) as pool:

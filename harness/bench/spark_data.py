@@ -1,7 +1,7 @@
 """Archives of any size for the pipeline's benchmark: real runs over and over, with planted differences.
 
 Each copy is a run of its own. In a share of the conversations that went as the oracle's did, one answer is
-changed; where, is kept beside the archive, so that whoever looks for differences can be held to it.
+changed; where, is kept beside the archive, so that whoever looks for differences can be checked against it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -132,7 +132,7 @@ def multiply(
 
     Args:
         base: the run.
-        archive: an archive that holds nothing.
+        archive: an archive that contains nothing.
         event_count: at least so many events; whole copies only.
         planted_rate: in which share of the conversations that are as the oracle's one answer is changed.
         seed: of where.

@@ -90,7 +90,7 @@ class SparkBenchReport:
     first_s: float
     """The two tables of the smallest size in that session, before anything was warm."""
     jvm_peak_bytes: int | None
-    """The most memory that the driver's JVM ever held; None where the system does not tell."""
+    """The most memory that the driver's JVM ever used; None where the system does not tell."""
     driver_memory: str
     machine: Mapping[str, str]
 

@@ -17,7 +17,7 @@ _MILLIS_PER_SECOND = 1000
 async def time_suite(
     target: Target, scripts: Mapping[str, Script], *, number: int, directory: Path, watcher: Watcher
 ) -> SuiteTime:
-    """Hold every scenario once, as a run does, and keep the traces in a directory that is there.
+    """Run every scenario once, as a run does, and keep the traces in a directory that is there.
 
     Raises:
         TargetError: the target could not be had, or was lost.

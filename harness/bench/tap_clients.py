@@ -40,7 +40,7 @@ def _python_produces(bootstrap: str, _: str) -> Iterator[Send]:
 @contextmanager
 def _python_produces_several(bootstrap: str, _: str) -> Iterator[Send]:
     kafka = _kafka_python()
-    # A batch of no bytes holds one record.
+    # A batch of no bytes contains one record.
     producer = kafka.KafkaProducer(
         bootstrap_servers=bootstrap,
         linger_ms=0,

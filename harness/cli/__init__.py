@@ -20,7 +20,7 @@ from harness.results.exit_code import ExitCode
 
 app = typer.Typer(
     name="kafka-conformance",
-    help="Drives group coordinators with identical scripted conversations and reports what differs.",
+    help="Runs the same scripted conversations on group coordinators, and reports every difference.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -38,7 +38,7 @@ def _tell_version(is_wanted: bool) -> None:
 def _of_all(
     version: Annotated[
         bool,
-        typer.Option("--version", help="Tell the version.", is_eager=True, callback=_tell_version),
+        typer.Option("--version", help="Print the version.", is_eager=True, callback=_tell_version),
     ] = False,
     maven_mirror: Annotated[str | None, MAVEN_MIRROR] = None,
     jar_lock: Annotated[str | None, JAR_LOCK] = None,

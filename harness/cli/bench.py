@@ -17,15 +17,15 @@ from harness.orchestration.progress import ProgressDisplay
 from harness.results.exit_code import ExitCode
 from harness.scenario.registry import collect
 
-_TARGET = typer.Option("--target", "-t", help="What the reference is compared with.")
+_TARGET = typer.Option("--target", "-t", help="The broker to measure beside the reference.")
 _PROFILE = typer.Option(help="The reference's profile; the target's own if not given.")
-_ROUNDS = typer.Option(min=1, help="How often each takes its turn.")
-_SECONDS = typer.Option(min=0.1, help="For how long each is measured in a turn.")
-_HEAT_UP = typer.Option(min=0.1, help="Seconds to get warm before the first turn of each workload.")
-_CLIENTS = typer.Option(min=1, help="Client processes.")
-_SUITE_ROUNDS = typer.Option(min=0, help="How often the whole suite is held with each; 0 for not at all.")
-_OUT = typer.Option(help="Where the report is written.")
-_SUITES = typer.Option(help="The Python package that holds the scenarios.")
+_ROUNDS = typer.Option(min=1, help="Turns of each.")
+_SECONDS = typer.Option(min=0.1, help="Seconds of measuring in each turn.")
+_HEAT_UP = typer.Option(min=0.1, help="Seconds of warm-up before the first turn of each workload.")
+_CLIENTS = typer.Option(min=1, help="Number of client processes.")
+_SUITE_ROUNDS = typer.Option(min=0, help="Runs of the whole suite on each; 0 for none.")
+_OUT = typer.Option(help="Where to write the report.")
+_SUITES = typer.Option(help="The Python package with the scenarios.")
 
 
 @ends_with_exit_code

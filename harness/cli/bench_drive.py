@@ -28,14 +28,14 @@ from harness.results.exit_code import ExitCode
 
 _TARGETS = ("reference", "kafka:3.9.2", "kafka:latest")
 _SCENARIOS = typer.Argument(help="Scenario ids or globs; all if none is given.")
-_TARGET = typer.Option("--target", "-t", help="What the runs drive; may be repeated.")
-_ROUNDS = typer.Option(min=0, help="How many runs, one after the other.")
-_BUSY = typer.Option(min=0, help="Processes that keep a core busy beside each run.")
-_REPORT = typer.Option(help="Whether Spark, the site and Allure are part of each run.")
+_TARGET = typer.Option("--target", "-t", help="What to run the scenarios on; may be repeated.")
+_ROUNDS = typer.Option(min=0, help="Number of runs, one after the other.")
+_BUSY = typer.Option(min=0, help="Number of processes that keep a core busy beside each run.")
+_REPORT = typer.Option(help="Make a report (Spark, site, Allure) in each run.")
 _SHARPNESS = typer.Option(
-    "--sharpness", help="Also run references whose timers are 30 % off: all must be red."
+    "--sharpness", help="Also run references whose timers are 30 % off; all results must be red."
 )
-_OUT = typer.Option(help="Where runs and figures are written.")
+_OUT = typer.Option(help="Where to write runs and figures.")
 
 
 @ends_with_exit_code
@@ -49,7 +49,7 @@ def bench_drive(
     sharpness: Annotated[bool, _SHARPNESS] = False,
     out: Annotated[Path, _OUT] = Path("reports", "bench-drive"),
 ) -> ExitCode:
-    """Measure whole runs on this machine: time, brokers, and results that accuse."""
+    """Measure whole runs on this machine: time, brokers, and wrong verdicts."""
     plan = WholeRunPlan(
         targets=tuple(target or _TARGETS),
         scenarios=tuple(scenarios or ()),

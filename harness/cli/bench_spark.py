@@ -15,12 +15,12 @@ from harness.results.run_kinds import RunKind, open_folder
 from harness.spark.master import LOCAL_MASTER
 from harness.trace.files import LATEST
 
-_EVENTS = typer.Option(help="How many events, from small to large: `1e6,1e7,1e8`.")
-_RUN = typer.Option("--run", help="A finished and judged run, which is multiplied.")
-_RATE = typer.Option(min=0.0, max=1.0, help="In which share of conversations a difference is planted.")
-_ROUNDS = typer.Option(min=1, help="How often Spark and DuckDB take turns.")
-_WORK = typer.Option(help="Where the data is made and kept; 100 million events take 5 GB.", file_okay=False)
-_OUT = typer.Option(help="Where the report is written.")
+_EVENTS = typer.Option(help="Numbers of events, from small to large: `1e6,1e7,1e8`.")
+_RUN = typer.Option("--run", help="A finished, judged run to multiply.")
+_RATE = typer.Option(min=0.0, max=1.0, help="The share of conversations that get a planted difference.")
+_ROUNDS = typer.Option(min=1, help="Turns of Spark and of DuckDB.")
+_WORK = typer.Option(help="Where to keep the data; 100 million events take 5 GB.", file_okay=False)
+_OUT = typer.Option(help="Where to write the report.")
 _MEMORY = typer.Option(help="Heap of Spark's driver.")
 
 
@@ -36,9 +36,9 @@ def bench_spark(
     driver_memory: Annotated[str, _MEMORY] = "4g",
     spark_master: Annotated[str, typer.Option(help="Spark's master.")] = LOCAL_MASTER,
 ) -> ExitCode:
-    """Measure the tables of many runs at several sizes, and find what was planted.
+    """Measure the tables of many runs at several sizes, and find the planted differences.
 
-    Ends with 70 where Spark finds less than was planted, or more.
+    The exit code is 70 if Spark finds more or less than was planted.
     """
     if find_spec("duckdb") is None:
         raise PlanError("DuckDB is not installed: pip install 'kafka-conformance[bench]'")

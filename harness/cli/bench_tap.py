@@ -14,11 +14,11 @@ from harness.orchestration.plan import parse_targets
 from harness.orchestration.progress import ProgressDisplay
 from harness.results.exit_code import ExitCode
 
-_TARGET = typer.Option("--target", "-t", help="What clients talk to, with and without a tap.")
-_ROUNDS = typer.Option(min=1, help="How often each takes its turn.")
-_SECONDS = typer.Option(min=0.1, help="For how long each is measured in a turn.")
-_HEAT_UP = typer.Option(min=0.1, help="Seconds to get warm before the first turn of each workload.")
-_OUT = typer.Option(help="Where the report is written.")
+_TARGET = typer.Option("--target", "-t", help="The broker that clients connect to, with and without a tap.")
+_ROUNDS = typer.Option(min=1, help="Turns of each.")
+_SECONDS = typer.Option(min=0.1, help="Seconds of measuring in each turn.")
+_HEAT_UP = typer.Option(min=0.1, help="Seconds of warm-up before the first turn of each workload.")
+_OUT = typer.Option(help="Where to write the report.")
 
 
 @ends_with_exit_code
@@ -30,7 +30,7 @@ def bench_of_tap(
     heat_up: Annotated[float, _HEAT_UP] = 1.5,
     out: Annotated[Path, _OUT] = Path("reports", "bench-tap"),
 ) -> ExitCode:
-    """Measure clients that talk to a broker directly and through a tap, side by side."""
+    """Measure clients of a broker, directly and through a tap, side by side."""
     console = wide_console(120)
     (parsed,) = parse_targets([target])
     plan = TapBenchPlan(

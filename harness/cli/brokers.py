@@ -8,7 +8,7 @@ from harness.trace.files import RunFolder
 BROKER_PROPERTY = typer.Option(
     "--broker-property",
     help="A property for every broker that is started, e.g. `group.max.size=2`; may be repeated. "
-    "What a scenario asks for outranks it.",
+    "A scenario's own properties come first.",
 )
 
 

@@ -1,4 +1,4 @@
-"""`list` and `explain`: what there is to be held, and by which table of behaviours, without holding it."""
+"""`list` and `explain`: what there is to run, and by which table of behaviours, without running it."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -26,16 +26,16 @@ _ANY_WIDTH: Final = 10_000
 def list_scenarios(
     patterns: Annotated[list[str] | None, typer.Argument(help="Ids or globs, e.g. 'classic/join/*'.")] = None,
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON array, for scripts.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array, for programs.")] = False,
     clauses: Annotated[
-        bool, typer.Option("--clauses", help="List the catalogue's rows that match instead, e.g. 'SG-*'.")
+        bool, typer.Option("--clauses", help="List matching rows of the catalogue instead, e.g. 'SG-*'.")
     ] = False,
     behaviours: Annotated[
         bool, typer.Option("--behaviours", help="List the reference's named behaviours instead.")
     ] = False,
-    suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
+    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
 ) -> None:
-    """List scenarios with their sentence, without running anything."""
+    """List scenarios, each with its one-sentence claim; run nothing."""
     if clauses:
         _list_clauses(load_clauses(suites).values(), patterns or ["*"], as_json=as_json)
         return
@@ -99,10 +99,10 @@ def explain(
     behaviour: Annotated[
         str | None, typer.Option(help="Explain this named behaviour of the reference instead.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The script as data.")] = False,
-    suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the script as JSON.")] = False,
+    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
 ) -> None:
-    """Tell what a scenario claims, by which Kafka source, and how its conversation goes."""
+    """Explain a scenario: its claim, the Kafka source that decides it, and its conversation."""
     if behaviour is not None:
         _explain_behaviour(behaviour, as_json=as_json)
     if scenario_id is None:
@@ -142,7 +142,7 @@ def _explain(script: Script) -> None:
         "",
         *(f"{index:>3}  {step_text(step)}" for index, step in enumerate(script.steps)),
         "",
-        f"Hold it:  kafka-conformance run --target kafka:latest {script.id}",
+        f"Run it:  kafka-conformance run --target kafka:latest {script.id}",
     ]
     for line in lines:
         typer.echo(line)

@@ -26,24 +26,24 @@ _LIMIT_S: Final = 300.0
 
 @ends_with_exit_code
 def clean(
-    target: Annotated[str, typer.Argument(help="`external:HOST:PORT`, as it was driven.")],
+    target: Annotated[str, typer.Argument(help="The `external:HOST:PORT` of the runs.")],
     *,
-    run: Annotated[str | None, typer.Option(help="Only what this run made, however young.")] = None,
+    run: Annotated[str | None, typer.Option(help="Only what this run made, of any age.")] = None,
     older_than: Annotated[
         str | None,
-        typer.Option(help=f"Only what is older, e.g. `30m` or `7d`; {_DEFAULT_AGE} if nothing is said."),
+        typer.Option(help=f"Only what is older, e.g. `30m` or `7d`; by default {_DEFAULT_AGE}."),
     ] = None,
 ) -> ExitCode:
-    """Delete the groups and topics, and abort the transactions, that killed runs left on a broker of others.
+    """Clean an external broker: delete the groups and topics, and abort the transactions, of killed runs.
 
-    Only what begins as the harness names things there is looked at; a run that still goes on is left alone as
-    long as it is younger than the age that is asked for.
+    Only names that begin as the harness names things are looked at. A run that still goes on is safe while it
+    is younger than the age that you give.
     """
     if run is not None and older_than is not None:
         raise PlanError("--run and --older-than are one too many: a run is cleaned up whatever its age")
     (parsed,) = parse_targets([target])
     if not isinstance(parsed, ExternalTarget):
-        raise PlanError(f"{target}: only a broker of others is cleaned up; write external:HOST:PORT")
+        raise PlanError(f"{target}: only an external broker is cleaned up; write external:HOST:PORT")
     before = datetime.now(UTC) - _age(older_than or _DEFAULT_AGE)
 
     def is_ours(name: str) -> bool:
@@ -68,5 +68,5 @@ async def _clean(target: ExternalTarget, is_ours: Callable[[str], bool]) -> Clea
 def _age(text: str) -> timedelta:
     found = _AGE.fullmatch(text)
     if found is None:
-        raise PlanError(f"{text!r} is no age; write for instance 30m, 2h or 7d")
+        raise PlanError(f"{text!r} is not an age; write for instance 30m, 2h or 7d")
     return timedelta(**{_UNITS[found[2]]: int(found[1])})

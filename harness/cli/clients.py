@@ -34,22 +34,24 @@ from harness.results.exit_code import ExitCode
 from harness.scenario.errors import ScenarioError
 
 _SCRIPTS = typer.Argument(help="Client scripts by id or glob; all if none is given.", show_default=False)
-_TARGET = typer.Option("--target", "-t", help="What to drive; may be repeated.")
+_TARGET = typer.Option("--target", "-t", help="What to run on; may be repeated.")
 _CLIENT = typer.Option(help="A client library; may be repeated. All if none is given.", show_default=False)
 _PROFILE = typer.Option(help="Compare with this profile of the reference, e.g. `3.9`.")
-_OUT = typer.Option(help="Where run folders are made.", file_okay=False)
+_OUT = typer.Option(help="Where to make the run's folder.", file_okay=False)
 _INTO = typer.Option(
-    help="A run of wire suites whose report is to tell of the clients too; its targets, if none is named.",
+    help="An earlier run whose report gets the clients too; it also gives the targets, if you name none.",
     show_default=False,
 )
-_COMPARE = typer.Option(help="Carry the scripts out on the reference as well, and compare.")
-_TAP = typer.Option(help="Keep every byte between clients and brokers, and hold it to the invariants.")
-_SUITES = typer.Option(help="The Python package that holds the scripts.")
-_CONFIRM = typer.Option(help="Carry out again what is unexpected: what does not show again is flaky.")
+_COMPARE = typer.Option(help="Also run the scripts on the reference, and compare.")
+_TAP = typer.Option(help="Record every byte between clients and brokers, and check the invariants.")
+_SUITES = typer.Option(help="The Python package with the scripts.")
+_CONFIRM = typer.Option(
+    help="Run scripts with unexpected results again; a difference that does not recur is flaky."
+)
 _EXPECT = typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False)
-_SOAK = typer.Option(min=0, help="Seconds of load and upheavals instead of scripts.", show_default=False)
-_SEED = typer.Option(help="Decides what happens in a soak, and when.")
-_DRY_RUN = typer.Option("--dry-run", help="List what would be done to brokers of others; send nothing.")
+_SOAK = typer.Option(min=0, help="Seconds of load and disturbances, instead of scripts.", show_default=False)
+_SEED = typer.Option(help="The seed that decides what happens in a soak, and when.")
+_DRY_RUN = typer.Option("--dry-run", help="List what would be done to external brokers; send nothing.")
 
 
 @ends_with_exit_code
@@ -59,7 +61,9 @@ def clients(
     target: Annotated[list[str] | None, _TARGET] = None,
     client: Annotated[list[str] | None, _CLIENT] = None,
     profile: Annotated[str | None, _PROFILE] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Scripts at once on a broker.")] = JOBS,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=1, help="The most scripts at the same time on a broker.")
+    ] = JOBS,
     compare: Annotated[bool, _COMPARE] = True,
     tap: Annotated[bool, _TAP] = True,
     out: Annotated[Path, _OUT] = Path("reports", "clients"),
@@ -72,7 +76,7 @@ def clients(
     seed: Annotated[int, _SEED] = 0,
     dry_run: Annotated[bool, _DRY_RUN] = False,
 ) -> ExitCode:
-    """Let real clients carry scripts out, and hold what they see against the scripts and the reference."""
+    """Run client scripts with real clients, and compare the results with the scripts and the reference."""
     console = wide_console()
     _check(client or [], into, soak)
     beside = None if into is None else open_for_clients(into)
@@ -164,7 +168,7 @@ def _chosen(suites: str, patterns: Sequence[str]) -> tuple[ClientScript, ...]:
 def _check(names: Sequence[str], into: Path | None, soak: float) -> None:
     unknown = [name for name in names if not is_library(name)]
     if unknown:
-        raise PlanError(f"{unknown[0]!r} is no client library; there is {', '.join(LIBRARY_FORMS)}")
+        raise PlanError(f"{unknown[0]!r} is not a client library; choose from {', '.join(LIBRARY_FORMS)}")
     if into is not None and soak:
         raise PlanError("a soak has a run folder of its own: leave --into out")
 

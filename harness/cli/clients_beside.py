@@ -100,7 +100,7 @@ def open_for_clients(run_dir: Path) -> Path:
     folder = open_folder(run_dir, RunKind.SUITES)
     resolved = folder.path
     if not folder.scripts_json.is_file():
-        raise PlanError(f"{run_dir} was cut short before its scripts were written: hold it again")
+        raise PlanError(f"{run_dir} was cut short before its scripts were written: run it again")
     if clients_folder(resolved) is not None:
         raise PlanError(f"{run_dir} has client scripts already; they are in {resolved.name}/clients")
     return resolved

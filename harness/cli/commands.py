@@ -19,85 +19,85 @@ if TYPE_CHECKING:
 
 
 COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
-    "run": ("run:run", "Hold scenarios with targets, judge what differs, and write a report."),
-    "list": ("catalogue:list_scenarios", "List scenarios with their sentence, without running anything."),
+    "run": ("run:run", "Run scenarios on targets, judge the differences, and write a report."),
+    "list": ("catalogue:list_scenarios", "List scenarios, each with its one-sentence claim; run nothing."),
     "explain": (
         "catalogue:explain",
-        "Tell what a scenario claims, by which Kafka source, and how its conversation goes.",
+        "Explain a scenario: its claim, the Kafka source that decides it, and its conversation.",
     ),
     "report": (
         "run:report",
-        "Judge a stored run again, with today's expectations, and make its report anew.",
+        "Judge a stored run again with today's expectations, and make its report anew.",
     ),
     "matrix": (
         "matrix:matrix",
-        "Drive many versions of Kafka, and tell what changed from each to the next and what explains it.",
+        "Run many versions of Kafka, list what changes from each to the next, and explain it.",
     ),
     "mutate": (
         "mutate:mutate",
-        "Derive faults from the reference's code and see whether a scenario notices each of them.",
+        "Put one fault at a time into the reference, and check that a scenario finds it.",
     ),
     "coverage": (
         "coverage:coverage",
-        "Tell which rows of the catalogue are exercised; ends with 1 when they are too few.",
+        "List the rows of the catalogue that scenarios exercise; exit code 1 if there are too few.",
     ),
-    "doctor": ("doctor:doctor", "Tell what is there, what is missing and what to do about it."),
+    "doctor": (
+        "doctor:doctor",
+        "Check this machine: what is there, what is missing, and what to do about it.",
+    ),
     "bench": ("bench:bench", "Measure the reference, in process and over TCP, side by side with a broker."),
     "bench-drive": (
         "bench_drive:bench_drive",
-        "Measure whole runs on this machine: time, brokers, and results that accuse.",
+        "Measure whole runs on this machine: time, brokers, and wrong verdicts.",
     ),
     "bench-spark": (
         "bench_spark:bench_spark",
-        "Measure the tables of many runs at several sizes, and find what was planted.",
+        "Measure the tables of many runs at several sizes, and find the planted differences.",
     ),
     "bench-tap": (
         "bench_tap:bench_of_tap",
-        "Measure clients that talk to a broker directly and through a tap, side by side.",
+        "Measure clients of a broker, directly and through a tap, side by side.",
     ),
     "trend": (
         "trend:trend",
-        "Put runs into the archive, and make tables and pages of what they say together.",
+        "Put runs into the archive, and make tables and pages of all of them.",
     ),
-    "gate": ("gate:gate", "Decide on a stored run: 0 is green, any other exit code says why not."),
+    "gate": ("gate:gate", "Decide on a stored run: exit code 0 is green, any other says why not."),
     "diff": (
         "diff:diff",
-        "Tell what a client sees change between two runs, or two targets of one; it decides nothing.",
+        "Show what changes for clients between two runs, or two targets of one run; decide nothing.",
     ),
     "merge": (
         "merge:merge",
-        "Join shards of one plan into one run, and judge it; runs that do not belong together are refused.",
+        "Join the shards of one plan into one run, and judge it; refuse runs of different plans.",
     ),
     "loading-table": (
         "loading_table:loading_table",
-        "Print what each version of each API answered while a coordinator loaded, as a table of Markdown.",
+        "Print a Markdown table of what each version of each API answered while a coordinator loaded.",
     ),
     "race": (
         "race:race",
-        "Let requests overlap many times over, and tell which answers no order of them explains.",
+        "Send concurrent requests many times, and report answers that no order of them explains.",
     ),
     "replay": (
         "replay:replay",
-        "Tell the reference what clients said to a tapped target, and compare what it answers.",
+        "Send the requests of a tapped target to the reference, and compare the answers.",
     ),
     "clean": (
         "clean:clean",
-        (
-            "Delete the groups and topics, and abort the transactions, "
-            "that killed runs left on a broker of others."
-        ),
+        "Clean an external broker: delete the groups and topics, and abort the transactions, of killed runs.",
     ),
     "clients": (
         "clients:clients",
-        "Let real clients carry scripts out, and hold what they see against the scripts and the reference.",
+        "Run client scripts with real clients, and compare the results with the scripts and the reference.",
     ),
-    "tap": ("tap:tap", "Stand between any clients and a target, and keep what they say; Ctrl-C ends it."),
+    "tap": ("tap:tap", "Record what any clients and a target say to each other, until Ctrl-C."),
     "invariants": ("tap:invariants", "Look for broken invariants in the traces of stored runs."),
     "images": (
         "images:images",
-        "Build images of Kafka where no registry is reached; `container:apache/kafka:VERSION` finds them.",
+        "Build images of Kafka where no registry is reached; use them as `container:apache/kafka:VERSION`.",
     ),
-    "expect": ("expect:expect", "Keeps the known differences in order."),
+    "expect": ("expect:expect", "Check, add and remove expectation entries (known differences)."),
 }
 """By name, in the order in which `--help` lists them: where a command is, and the first sentence of its help.
 

@@ -33,15 +33,15 @@ _ANY_WIDTH = 10_000
 def coverage(
     run: Annotated[Path | None, _RUN] = None,
     *,
-    scripts: Annotated[bool, typer.Option("--scripts", help="Look at the scripts, at no run.")] = False,
+    scripts: Annotated[bool, typer.Option("--scripts", help="Read the scripts instead of a run.")] = False,
     minimum: Annotated[
-        float, typer.Option(min=0, max=100, help="Percent of the observable rows that must be exercised.")
+        float, typer.Option(min=0, max=100, help="The percentage of observable rows that must be exercised.")
     ] = 100.0,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object, for scripts.")] = False,
-    markdown: Annotated[Path | None, typer.Option(help="Write a page of Markdown, too.")] = None,
-    suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
+    markdown: Annotated[Path | None, typer.Option(help="Also write a page of Markdown.")] = None,
+    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
 ) -> ExitCode:
-    """Tell which rows of the catalogue are exercised; ends with 1 when they are too few."""
+    """List the rows of the catalogue that scenarios exercise; exit code 1 if there are too few."""
     looked_at = _coverage(run, suites, scripts=scripts)
     if markdown is not None:
         write_whole(markdown, coverage_markdown(looked_at))

@@ -40,23 +40,25 @@ def diff(
     after: Annotated[str, typer.Argument(help=_SIDE)],
     further: Annotated[
         list[str] | None,
-        typer.Argument(help="More of them, each compared with the one before it.", show_default=False),
+        typer.Argument(
+            help="More runs or targets, each compared with the one before it.", show_default=False
+        ),
     ] = None,
     *,
     run_folder: Annotated[
-        Path, typer.Option("--run", help="Where targets are looked for that are named without a run.")
+        Path, typer.Option("--run", help="The run of targets that you name without a run.")
     ] = Path("reports", LATEST),
-    form: Annotated[Form, typer.Option("--format", help="How it is told.")] = Form.TERMINAL,
+    form: Annotated[Form, typer.Option("--format", help="The format of the output.")] = Form.TERMINAL,
     out: Annotated[
-        Path | None, typer.Option(help="A file to write instead of printing.", dir_okay=False)
+        Path | None, typer.Option(help="Write to this file instead of printing.", dir_okay=False)
     ] = None,
     explain: Annotated[
-        bool, typer.Option(help="Find the named behaviours that changes hang on; drives the reference.")
+        bool, typer.Option(help="Find the named behaviours that explain changes, by running the reference.")
     ] = True,
 ) -> ExitCode:
-    """Tell what a client sees change between two runs, or two targets of one; it decides nothing.
+    """Show what changes for clients between two runs, or two targets of one run; decide nothing.
 
-    Of a target and the reference that it was held against: what it does otherwise, and what clients suffer.
+    For a target and its own reference, show what the target does differently, and what clients notice.
     """
     conversation = Console(stderr=True)
     comparisons = [

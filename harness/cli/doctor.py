@@ -21,7 +21,7 @@ from harness.targets.checks import Check, all_checks
 _PACKAGES: Final = ("kio", "pydantic", "pytest", "rich", "typer")
 _EXTRAS: Final = {
     "spark": "no report is made, and no jars of Kafka are fetched",
-    "clients": "no real clients can be driven, nor librdkafka's mock",
+    "clients": "no real clients can run, and no librdkafka mock",
     "containers": "no target can be a container",
     "allure": "no Allure results are written",
 }
@@ -34,9 +34,9 @@ _OPTIONAL: Final = {
 
 @ends_with_exit_code
 def doctor(
-    *, suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites"
+    *, suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites"
 ) -> ExitCode:
-    """Tell what is there, what is missing and what to do about it."""
+    """Check this machine: what is there, what is missing, and what to do about it."""
     checks = (_python(), _packages(), _suites(suites), *all_checks())
     table = Table(box=None, pad_edge=False, show_header=False)
     for column in ("mark", "name", "detail"):
@@ -90,7 +90,7 @@ def _packages() -> Check:
         except PackageNotFoundError:
             missing.append(package)
     detail = ", ".join(missing or found)
-    remedy = "install kafka-conformance anew, with pip" if missing else ""
+    remedy = "install kafka-conformance again, with pip" if missing else ""
     return Check(name="packages", ok=not missing, detail=detail, remedy=remedy)
 
 
@@ -100,5 +100,5 @@ def _suites(package: str) -> Check:
     except ImportError as error:
         return Check(name="suites", ok=False, detail=str(error), remedy="name a package with --suites")
     except ScenarioError as error:
-        return Check(name="suites", ok=False, detail=str(error), remedy="mend the scenario that it names")
+        return Check(name="suites", ok=False, detail=str(error), remedy="correct the scenario that it names")
     return Check(name="suites", ok=True, detail=f"{count} scenarios in package {package!r}")

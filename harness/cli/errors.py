@@ -42,8 +42,8 @@ _REMEDIES: Final = {
     errno.EISDIR: "choose another place",
     errno.EEXIST: "choose another place",  # of a folder where a file lies
     errno.ENAMETOOLONG: "choose a shorter name",
-    errno.EMFILE: "allow more open files (ulimit -n), or hold fewer scenarios at once with --jobs",
-    errno.ENFILE: "close what has too many files open",
+    errno.EMFILE: "allow more open files (ulimit -n), or run fewer scenarios at once with --jobs",
+    errno.ENFILE: "close the program that has too many files open",
 }
 """What a system may refuse that is no fault of ours, and what helps."""
 

@@ -27,13 +27,15 @@ from harness.orchestration.plan import PlanError, parse_targets
 from harness.results.exit_code import ExitCode
 from harness.trace.files import LATEST
 
-expect = typer.Typer(help="Keeps the known differences in order.", no_args_is_help=True)
+expect = typer.Typer(
+    help="Check, add and remove expectation entries (known differences).", no_args_is_help=True
+)
 
 _NEWEST: Final = Path("reports", LATEST)
 _FILES = typer.Argument(help="Expectation files; those beside the suites if none is given.")
-_SUITES = typer.Option(help="The Python package that holds the scenarios.")
-_FURTHER = typer.Option("--expect", help="A further expectation file.", exists=True, dir_okay=False)
-_YES = typer.Option("--yes", "-y", help="Write without asking.")
+_SUITES = typer.Option(help="The Python package with the scenarios.")
+_FURTHER = typer.Option("--expect", help="Another expectation file.", exists=True, dir_okay=False)
+_YES = typer.Option("--yes", "-y", help="Write the files without asking.")
 
 
 def _today() -> date:
@@ -47,7 +49,7 @@ def lint_files(
     *,
     suites: Annotated[str, _SUITES] = "suites",
 ) -> ExitCode:
-    """Check expectation files: fields, reasons, links, scenarios, targets, doubles, expiry."""
+    """Check expectation files: fields, reasons, links, scenarios, targets, duplicates, expiry."""
     chosen = tuple(files) if files else expectation_files(suites, [])
     linted = lint(chosen, known_ids(suites), _today())
     for line in (*linted.faults, *linted.expired):
@@ -65,28 +67,34 @@ def lint_files(
 @ends_with_exit_code
 def update(
     scenarios: Annotated[
-        list[str] | None, typer.Argument(help="Ids or globs of the scenarios to foresee.")
+        list[str] | None, typer.Argument(help="Ids or globs of the scenarios to list as known.")
     ] = None,
     *,
     run_folder: Annotated[Path, typer.Option("--run", help="The run with the results.")] = _NEWEST,
-    every: Annotated[bool, typer.Option("--all", help="Choose every unexpected result.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Choose all unexpected results.")] = False,
     target: Annotated[
-        list[str] | None, typer.Option("--target", "-t", help="On these targets only; a pattern.")
+        list[str] | None,
+        typer.Option("--target", "-t", help="Choose only results on targets of this pattern."),
     ] = None,
     into: Annotated[
-        Path | None, typer.Option("--into", help="The file for new entries; beside the suites if not given.")
+        Path | None,
+        typer.Option("--into", help="The file for new entries; by default the one beside the suites."),
     ] = None,
-    reason: Annotated[str | None, typer.Option(help="Why it is so; asked for if not given.")] = None,
-    link: Annotated[str | None, typer.Option(help="KAFKA-number, KIP or address; asked for too.")] = None,
-    expires: Annotated[str | None, typer.Option(help="The last day on which it holds.")] = None,
-    owner: Annotated[str | None, typer.Option(help="Who looks after it.")] = None,
+    reason: Annotated[
+        str | None, typer.Option(help="Why the target differs; you are asked if you leave it out.")
+    ] = None,
+    link: Annotated[
+        str | None, typer.Option(help="A KAFKA-number, a KIP or a URL; you are asked if you leave it out.")
+    ] = None,
+    expires: Annotated[str | None, typer.Option(help="The last day on which the entry applies.")] = None,
+    owner: Annotated[str | None, typer.Option(help="Who looks after the entry.")] = None,
     yes: Annotated[bool, _YES] = False,
     suites: Annotated[str, _SUITES] = "suites",
     further: Annotated[list[Path] | None, _FURTHER] = None,
 ) -> ExitCode:
-    """Write entries that foresee chosen unexpected results; each needs a reason and a link."""
+    """Add an entry for each chosen unexpected result; each needs a reason and a link."""
     if not scenarios and not every:
-        raise PlanError("say which results to foresee: ids or globs of scenarios, or --all")
+        raise PlanError("name the results to list as known: ids or globs of scenarios, or --all")
     paths = expectation_files(suites, further or [])
     entries = located_entries(paths)
     run = _judged(run_folder, entries)
@@ -151,7 +159,7 @@ def _refuse_faulty(proposal: Proposal, reason: str, link: str, further: dict[str
 def _asked(what: str, usual: str | None) -> str:
     if not sys.stdin.isatty():
         name = what.partition(" ")[0]
-        raise PlanError(f"an entry needs a {name}, and nobody is there to ask: give --{name}")
+        raise PlanError(f"an entry needs a {name}, and this terminal cannot ask for it: give --{name}")
     return str(typer.prompt(what, default=usual))
 
 
@@ -171,20 +179,22 @@ def _written(path: Path, before: str, after: str, *, yes: bool) -> bool:
 @expect.command("prune")
 @ends_with_exit_code
 def prune(
-    runs: Annotated[list[Path] | None, typer.Argument(help="Runs to go by; the newest if none.")] = None,
+    runs: Annotated[
+        list[Path] | None, typer.Argument(help="The runs to check entries with; the newest if none is given.")
+    ] = None,
     *,
     yes: Annotated[bool, _YES] = False,
     suites: Annotated[str, _SUITES] = "suites",
     further: Annotated[list[Path] | None, _FURTHER] = None,
 ) -> ExitCode:
-    """Remove entries that have expired, or fired in none of the runs, after showing them."""
+    """Show the entries that have expired or match none of the runs, and remove them."""
     entries = located_entries(expectation_files(suites, further or []))
     opened = [_judged(path, entries) for path in runs or [_NEWEST]]
     found = outworn([(run.checked, run.infos) for run in opened], entries, _today())
     for one in found:
         typer.echo(f"{one.entry.place}: {one.entry.entry.scenario}: {one.why}")
     if not found:
-        typer.echo(f"every entry holds that speaks of {len(opened)} run(s)")
+        typer.echo(f"every entry about the {len(opened)} run(s) still applies")
     for path, gone in _by_file(found).items():
         before = path.read_text(encoding="utf-8")
         _written(path, before, without_entries(before, {one.entry.index for one in gone}), yes=yes)
@@ -206,12 +216,12 @@ def why(
     target: Annotated[str, typer.Option("--target", "-t", help="Spec, or a target's name in the run.")],
     client: Annotated[str | None, typer.Option(help="Of a client script: the library.")] = None,
     run_folder: Annotated[
-        Path | None, typer.Option("--run", help="A run to hold the entries against.")
+        Path | None, typer.Option("--run", help="The run to check the entries with.")
     ] = None,
     suites: Annotated[str, _SUITES] = "suites",
     further: Annotated[list[Path] | None, _FURTHER] = None,
 ) -> ExitCode:
-    """Tell which expectation applies to a scenario with a target, and why others do not."""
+    """Say which entry applies to a scenario on a target, and why the others do not."""
     catalogue = known_ids(suites)
     if scenario not in catalogue:
         close = difflib.get_close_matches(scenario, catalogue, n=3)

@@ -26,7 +26,7 @@ from harness.trace.files import LATEST
 
 _RUN = typer.Argument(help="A run's folder; the newest if none is given.")
 _BASELINE = typer.Option(
-    help="A judged run to compare with; only what it did not have too is red. Else the policy's."
+    help="A judged run to compare with: its failures stay green here. By default the policy's."
 )
 _CONFIG = typer.Option(
     "--config",
@@ -34,8 +34,10 @@ _CONFIG = typer.Option(
     exists=True,
     dir_okay=False,
 )
-_PAIR = typer.Option(help="`NEW=OLD`: which target of the baseline one of the run stands in for.")
-_OUT = typer.Option(help="Where gate.json, .md, .html and gate-junit.xml go; the run's folder if not given.")
+_PAIR = typer.Option(help="`NEW=OLD`: compare target NEW of the run with target OLD of the baseline.")
+_OUT = typer.Option(
+    help="Where to write gate.json, .md, .html and gate-junit.xml; by default the run's folder."
+)
 
 
 class Style(StrEnum):
@@ -54,14 +56,18 @@ def gate(
     pair: Annotated[list[str] | None, _PAIR] = None,
     expect: Annotated[
         list[Path] | None,
-        typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False),
+        typer.Option(help="Another expectation file; may be repeated.", exists=True, dir_okay=False),
     ] = None,
-    suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
-    annotate: Annotated[Style, typer.Option("--annotations", help="Print annotations.")] = Style.NONE,
+    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
+    annotate: Annotated[
+        Style, typer.Option("--annotations", help="Print annotations for GitHub.")
+    ] = Style.NONE,
     out: Annotated[Path | None, _OUT] = None,
-    exit_zero: Annotated[bool, typer.Option("--exit-zero", help="End with 0 whatever was decided.")] = False,
+    exit_zero: Annotated[
+        bool, typer.Option("--exit-zero", help="End with exit code 0, whatever the decision.")
+    ] = False,
 ) -> ExitCode:
-    """Decide on a stored run: 0 is green, any other exit code says why not."""
+    """Decide on a stored run: exit code 0 is green, any other says why not."""
     folder = run_folder.resolve()
     clients = load_clients(folder) if is_clients_folder(folder) else None
     policy = _with_pairs(load_policy(config or _usual_config()), pair or [])

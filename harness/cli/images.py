@@ -17,11 +17,11 @@ from harness.targets.containers.engine import engine_description, remove_leftove
 from harness.targets.jars.resolved import kafka_jars
 
 images = typer.Typer(
-    help="Build images of Kafka where no registry is reached; `container:apache/kafka:VERSION` finds them.",
+    help="Build images of Kafka where no registry is reached; use them as `container:apache/kafka:VERSION`.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
-_BASE: Final = typer.Option(help="An image with a Java and bash to build on, instead of a Debian made here.")
+_BASE: Final = typer.Option(help="An image with Java and bash to build on, instead of a Debian made here.")
 
 
 @images.command("build")
@@ -33,9 +33,9 @@ def build(
     *,
     base: Annotated[str | None, _BASE] = None,
 ) -> ExitCode:
-    """Build images that are told their configuration as `apache/kafka` is.
+    """Build images that are configured as `apache/kafka` is.
 
-    What they are built on is made by debootstrap once, as root; jars come from the cache of `kafka:VERSION`.
+    Root makes their base once, with debootstrap. The jars come from the cache of `kafka:VERSION`.
     """
     console = Console()
     engine_description()  # before jars are fetched
@@ -78,9 +78,11 @@ def list_images() -> ExitCode:
 @ends_with_exit_code
 def prune(
     *,
-    built: Annotated[bool, typer.Option("--built", help="The images that were built here, too.")] = False,
+    built: Annotated[
+        bool, typer.Option("--built", help="Also remove the images that were built here.")
+    ] = False,
 ) -> ExitCode:
-    """Remove containers and networks that killed runs of this machine have left in the engine."""
+    """Remove containers and networks that killed runs have left on this machine."""
     removed = (*remove_leftovers(), *(remove_built_images() if built else ()))
     for what in removed:
         typer.echo(f"removed {what}")

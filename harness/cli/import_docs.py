@@ -45,7 +45,7 @@ def imports_page() -> str:
 
 
 def package_imports() -> Mapping[str, frozenset[str]]:
-    """Return which packages each package imports, tests left aside. A package is at most two names deep."""
+    """Return which packages each package imports, without tests. A package is at most two names deep."""
     # What is imported for its types alone is not there at run time, and may lead upwards.
     graph = grimp.build_graph(*_ROOTS, exclude_type_checking_imports=True, cache_dir=None)
     found: dict[str, set[str]] = {}

@@ -17,7 +17,9 @@ def _setting(limit: ByteLimit) -> Callable[[float | None], float | None]:
 
 
 def _help(limit: ByteLimit) -> str:
-    return f"The most MiB of {limit.what}, {limit.default // MIB} if not given; what sends more is lost."
+    return (
+        f"The most MiB of {limit.what} ({limit.default // MIB} by default); a target that sends more is lost."
+    )
 
 
 ANSWER_MIB = typer.Option(
@@ -30,6 +32,6 @@ PAGE_MIB = typer.Option(
     PAGE_BYTES.option,
     min=0.001,
     help=f"The most MiB of {PAGE_BYTES.what} of the report, {PAGE_BYTES.default // MIB} if not given; "
-    "what is more is left out of it.",
+    "the report leaves out the rest.",
     callback=_setting(PAGE_BYTES),
 )

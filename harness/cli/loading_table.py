@@ -1,4 +1,4 @@
-"""`loading-table`: what each API answered while coordinators were held in their load."""
+"""`loading-table`: what each API answered while coordinators were paused in their load."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,18 +24,18 @@ _LATEST = Path("reports", LATEST)
 def loading_table(
     runs: Annotated[list[Path] | None, _RUNS] = None,
     *,
-    out: Annotated[Path | None, typer.Option(help="Write it there instead.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write to this file instead of printing.")] = None,
 ) -> ExitCode:
-    """Print what each version of each API answered while a coordinator loaded, as a table of Markdown.
+    """Print a Markdown table of what each version of each API answered while a coordinator loaded.
 
-    Ends with 1 where a target did not answer as the reference does.
+    The exit code is 1 if a target did not answer as the reference does.
     """
     table = LoadingTable()
     for path in runs or [_LATEST]:
         table.add(open_folder(path, RunKind.SUITES, made_by="run loading/version"))
     if not any(table.answers.values()):
         raise PlanError(
-            "nobody was asked while loading: run `loading/version` with a broker that can be held"
+            "no request was sent during a load: run `loading/version` on a broker that can be paused"
         )
     page = table.markdown()
     if out is None:

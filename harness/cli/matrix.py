@@ -28,17 +28,19 @@ from harness.scenario.registry import collect
 from harness.spark.master import LOCAL_MASTER, SparkError, why_no_spark
 
 _VERSIONS = typer.Option(
-    help="Which versions: `2.4.1,3.9.2+java,4.4.0`, ranges `2.4..4.4`, `latest-patch`, `latest`, `all`."
+    help="The versions: `2.4.1,3.9.2+java,4.4.0`, a range `2.4..4.4`, `latest-patch`, `latest` or `all`."
 )
 _AGAINST = typer.Option(
-    help="Hold every version against this one, e.g. `3.9.2`, and not against the profile of its own."
+    help="Compare every version with this one, e.g. `3.9.2`, and not with its own profile."
 )
-_TARGET = typer.Option("--target", "-t", help="A further target behind the versions; may be repeated.")
+_TARGET = typer.Option("--target", "-t", help="Another target after the versions; may be repeated.")
 _ARCHIVE = typer.Option(
-    help="Where runs are kept, and the trend comes from; `runs` beside the run folders if not given.",
+    help="The archive of runs, for trends; by default `runs` beside the run folders.",
     file_okay=False,
 )
-_AT_ONCE = typer.Option(min=1, help="Versions whose brokers are up together; by default as many as fit.")
+_AT_ONCE = typer.Option(
+    min=1, help="The number of versions that run at the same time; by default as many as fit."
+)
 
 
 @ends_with_exit_code
@@ -51,28 +53,36 @@ def matrix(
     against: Annotated[str | None, _AGAINST] = None,
     target: Annotated[list[str] | None, _TARGET] = None,
     at_once: Annotated[int | None, _AT_ONCE] = None,
-    skip: Annotated[list[str] | None, typer.Option(help="Leave these out; may be repeated.")] = None,
-    out: Annotated[Path, typer.Option(help="Where run folders are made.")] = Path("reports"),
+    skip: Annotated[
+        list[str] | None, typer.Option(help="Scenario ids or globs to leave out; may be repeated.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Where to make the run's folder.")] = Path("reports"),
     run_id: Annotated[str | None, RUN_ID] = None,
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, help="Scenarios at once, on all brokers.")
+        int,
+        typer.Option(
+            "--jobs", "-j", min=1, help="The most scenarios at the same time, on all brokers together."
+        ),
     ] = JOBS,
-    scenario_timeout: Annotated[float, typer.Option(min=0.1, help="Seconds for one scenario.")] = 60.0,
-    run_timeout: Annotated[float, typer.Option(min=1, help="Seconds for one target.")] = 600.0,
+    scenario_timeout: Annotated[
+        float, typer.Option(min=0.1, help="The most seconds for one scenario.")
+    ] = 60.0,
+    run_timeout: Annotated[float, typer.Option(min=1, help="The most seconds for one target.")] = 600.0,
     expect: Annotated[
         list[Path] | None,
-        typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False),
+        typer.Option(help="Another expectation file; may be repeated.", exists=True, dir_okay=False),
     ] = None,
     broker_property: Annotated[list[str] | None, BROKER_PROPERTY] = None,
     confirm: Annotated[
-        bool, typer.Option(help="Run unexpected results again, alone; what does not show again is flaky.")
+        bool,
+        typer.Option(help="Run unexpected results again, alone; a difference that does not recur is flaky."),
     ] = True,
-    suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
-    allure: Annotated[bool, typer.Option(help="Write Allure results too.")] = False,
+    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
+    allure: Annotated[bool, typer.Option(help="Also write Allure results.")] = False,
     spark_master: Annotated[str, typer.Option(help="Spark's master.")] = LOCAL_MASTER,
     archive: Annotated[Path | None, _ARCHIVE] = None,
 ) -> ExitCode:
-    """Drive many versions of Kafka, and tell what changed from each to the next and what explains it."""
+    """Run many versions of Kafka, list what changes from each to the next, and explain it."""
     catalogue = collect(suites)
     chosen = matrix_targets(versions, further=target or [], against=against)
     scripts = select_scripts(catalogue, scenarios or [], skip or [])
@@ -98,7 +108,7 @@ def _carry_out(plan: RunPlan, *, allure: bool, spark_master: str, archive: Path 
     console = Console()
     lacking = why_no_spark(spark_master)
     if lacking is not None:
-        raise SparkError(f"a matrix is made of tables, so nothing was driven: {lacking}")
+        raise SparkError(f"a matrix needs tables, so nothing was run: {lacking}")
     bound = "" if plan.at_once is None else f", {plan.at_once} at once"
     console.print(
         f"[bold]run {plan.run_id}[/]  {len(plan.scripts)} scenarios, {len(plan.targets)} targets{bound}",
@@ -108,7 +118,7 @@ def _carry_out(plan: RunPlan, *, allure: bool, spark_master: str, archive: Path 
     with telling_of_interruption(plan.reports / plan.run_id, "report"), ProgressDisplay(console) as display:
         completed = orchestrate(plan, display)
         if completed.footer.ended.startswith(ENDED_INTERRUPTED):
-            console.print("interrupted; a report is made of what was recorded, unless Ctrl-C comes again")
+            console.print("interrupted; making a report of the recording (press Ctrl-C again to stop)")
         tell = display.teller("report")
         if plan.against is None:
             explain_changes(completed, tell)

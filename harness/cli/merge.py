@@ -24,14 +24,14 @@ from harness.trace.files import RunFolder
 def merge(
     runs: Annotated[list[Path], typer.Argument(help="The folders of the shards.")],
     *,
-    out: Annotated[Path, typer.Option(help="The new run's folder; its name becomes the run's id.")],
+    out: Annotated[Path, typer.Option(help="The folder of the new run; its name becomes the run's id.")],
     expect: Annotated[
         list[Path] | None,
-        typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False),
+        typer.Option(help="Another expectation file; may be repeated.", exists=True, dir_okay=False),
     ] = None,
-    suites: Annotated[str, typer.Option(help="The Python package that holds the scenarios.")] = "suites",
+    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
 ) -> ExitCode:
-    """Join shards of one plan into one run, and judge it; runs that do not belong together are refused."""
+    """Join the shards of one plan into one run, and judge it; refuse runs of different plans."""
     refuse_taken(out)
     shards = [open_run(path) for path in runs]
     refuse_strangers(shards)

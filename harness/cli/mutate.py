@@ -26,18 +26,18 @@ _PROFILE = typer.Option(
     "-p",
     help=f"Profile to try mutants in; may be repeated. Default: {' '.join(DEFAULT_PROFILES)}.",
 )
-_ONLY = typer.Option(help="Only mutants whose id matches, e.g. `classic.sync:*`.")
-_SAMPLE = typer.Option(min=1, help="Try only so many, drawn by the seed.")
-_SEED = typer.Option(help="Of the sample.")
+_ONLY = typer.Option(help="Try only mutants whose id matches, e.g. `classic.sync:*`.")
+_SAMPLE = typer.Option(min=1, help="Try only this many mutants, drawn at random.")
+_SEED = typer.Option(help="The seed of the sample.")
 _LIST = typer.Option("--list", help="List the mutants and try none.")
-_JOBS = typer.Option("--jobs", "-j", min=1, help="Processes; as many as there are cores if not given.")
-_OUT = typer.Option(help="Where a record of each mutant is written.")
-_MINIMUM = typer.Option(min=0, max=100, help="The score in percent below which the command fails.")
+_JOBS = typer.Option("--jobs", "-j", min=1, help="The number of processes; by default one for each core.")
+_OUT = typer.Option(help="Where to write the record of each mutant.")
+_MINIMUM = typer.Option(min=0, max=100, help="The lowest score, in percent, with which the command succeeds.")
 _EQUIVALENTS = typer.Option(
-    help="The mutants that nobody can notice; if not given, `equivalent_mutants.toml` of the suites.",
+    help="The list of mutants that nobody can notice; by default `equivalent_mutants.toml` of the suites.",
     dir_okay=False,
 )
-_SUITES = typer.Option(help="The Python package that holds the scenarios.")
+_SUITES = typer.Option(help="The Python package with the scenarios.")
 
 
 @ends_with_exit_code
@@ -55,7 +55,7 @@ def mutate(
     equivalents: Annotated[Path | None, _EQUIVALENTS] = None,
     suites: Annotated[str, _SUITES] = "suites",
 ) -> ExitCode:
-    """Derive faults from the reference's code and see whether a scenario notices each of them."""
+    """Put one fault at a time into the reference, and check that a scenario finds it."""
     order = Order(
         scripts=select_scripts(collect(suites), scenarios or []),
         profiles=tuple(profile or DEFAULT_PROFILES),

@@ -26,12 +26,14 @@ from harness.results.run_kinds import RunKind, open_folder
 from harness.trace.target_record import TargetRecord
 
 _RACES = typer.Argument(help="Races by name or glob; all if none is given.", show_default=False)
-_TARGET = typer.Option("--target", "-t", help="What to drive; may be repeated.")
-_PROFILE = typer.Option(help="Hold targets against this profile, e.g. `3.9`.")
-_ROUNDS = typer.Option(min=1, help="Rounds of each race on each target, each with a group of its own.")
-_SEED = typer.Option(help="Decides who takes part in a round and when each sets off.")
-_OUT = typer.Option(help="Where run folders are made.", file_okay=False)
-_JUDGE = typer.Option("--judge", help="Judge this run folder again, and drive nothing.")
+_TARGET = typer.Option("--target", "-t", help="What to run on; may be repeated.")
+_PROFILE = typer.Option(help="Compare targets with this profile, e.g. `3.9`.")
+_ROUNDS = typer.Option(
+    min=1, help="The number of rounds of each race on each target; each round has its own group."
+)
+_SEED = typer.Option(help="The seed that decides who takes part in a round, and when each request leaves.")
+_OUT = typer.Option(help="Where to make the run's folder.", file_okay=False)
+_JUDGE = typer.Option("--judge", help="Judge this run's folder again, and run nothing.")
 
 
 @ends_with_exit_code
@@ -46,7 +48,7 @@ def race(
     run_id: Annotated[str | None, RUN_ID] = None,
     judge_again: Annotated[Path | None, _JUDGE] = None,
 ) -> ExitCode:
-    """Let requests overlap many times over, and tell which answers no order of them explains."""
+    """Send concurrent requests many times, and report answers that no order of them explains."""
     console = wide_console()
     with ProgressDisplay(console) as display:
         tell = display.target_says
@@ -88,12 +90,12 @@ def _chosen(patterns: Sequence[str]) -> tuple[Race, ...]:
 
 def _not_run(run: RunRecord, targets: Sequence[TargetRecord], verdicts: Sequence[Verdict]) -> tuple[str, ...]:
     """Say which rounds are not on file, of a run that was stopped before its end."""
-    held = {(each.target, each.race): each.rounds for each in verdicts}
+    done = {(each.target, each.race): each.rounds for each in verdicts}
     return tuple(
-        f"{target.spec}: {race}: cut short, {held.get((target.spec, race), 0)} of {run.round_count} rounds"
+        f"{target.spec}: {race}: cut short, {done.get((target.spec, race), 0)} of {run.round_count} rounds"
         for target in targets
         for race in run.races
-        if held.get((target.spec, race), 0) < run.round_count
+        if done.get((target.spec, race), 0) < run.round_count
     )
 
 

@@ -18,14 +18,14 @@ from harness.results.run_kinds import RunKind, open_folder
 _RUNS = typer.Argument(help="Folders of runs of `tap` or `clients`.")
 _WHOLE = typer.Option(
     "--whole",
-    help="The tap has heard all that was ever said about these groups: compare from the start.",
+    help="The recording has everything ever sent about these groups: compare from the start.",
 )
 _SHOWN = 40
 
 
 @ends_with_exit_code
 def replay(runs: Annotated[list[Path], _RUNS], *, whole: Annotated[bool, _WHOLE] = False) -> ExitCode:
-    """Tell the reference what clients said to a tapped target, and compare what it answers."""
+    """Send the requests of a tapped target to the reference, and compare the answers."""
     console = wide_console()
     targets = [
         target

@@ -54,43 +54,47 @@ _SCENARIOS = typer.Argument(help="Scenario ids or globs; all if none is given.",
 _TARGET = typer.Option(
     "--target",
     "-t",
-    help="What to drive; may be repeated. `reference`, `kafka:3.9.2`, `external:HOST:PORT` …",
+    help="What to run them on, e.g. `reference`, `kafka:3.9.2`, `external:HOST:PORT`; may be repeated.",
 )
 _PROFILE = typer.Option(
-    help="Hold targets against this profile, e.g. `3.9` for a broker that claims to be like it."
+    help="Compare targets with this profile, e.g. `3.9` for a broker that claims to be like it."
 )
-_SKIP = typer.Option(help="Leave these out; id or glob, may be repeated.")
-_OUT = typer.Option(help="Where run folders are made.", file_okay=False)
-_EXPECT = typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False)
-_BASELINE = typer.Option(help="A run folder to compare outcomes with.")
-_SUITES = typer.Option(help="The Python package that holds the scenarios.")
+_SKIP = typer.Option(help="Scenario ids or globs to leave out; may be repeated.")
+_OUT = typer.Option(help="Where to make the run's folder.", file_okay=False)
+_EXPECT = typer.Option(help="Another expectation file; may be repeated.", exists=True, dir_okay=False)
+_BASELINE = typer.Option(help="The folder of an earlier run to compare outcomes with.")
+_SUITES = typer.Option(help="The Python package with the scenarios.")
 _ARCHIVE = typer.Option(
-    help="Where runs are kept, and the trend comes from; `runs` beside the run folders if not given.",
+    help="The archive of runs, for trends; by default `runs` beside the run folders.",
     file_okay=False,
 )
-_SHARD = typer.Option(help="Hold one part of the selection only, e.g. `1/3`; `merge` joins the parts.")
+_SHARD = typer.Option(help="Run one part of the selection only, e.g. `1/3`; `merge` joins the parts.")
 _ALLURE = typer.Option(help="Write Allure results, and render them if Node is there.")
-_NO_REPORT = typer.Option("--no-report", help="Drive and judge, but make no report.")
+_NO_REPORT = typer.Option("--no-report", help="Run and judge, but make no report.")
 _PACK = typer.Option(
     "--pack/--no-pack",
     help="Let scenarios share brokers that have properties which they did not ask for and do not notice.",
 )
 _CLIENTS = typer.Option(
-    "--clients", help="Have real clients carry their scripts out too, on the same targets."
+    "--clients", help="Also run the client scripts, with real clients, on the same targets."
 )
 _MASTER = typer.Option(help="Spark's master: `local[*]`, `spark://…`.")
-_JOBS = typer.Option("--jobs", "-j", min=1, help="Scenarios at once, on all brokers.")
-_SCENARIO_TIMEOUT = typer.Option(min=0.1, help="Seconds for one scenario.")
-_REPEAT = typer.Option(min=1, help="Run every scenario so often, and print how often each came to what.")
-_CONFIRM = typer.Option(help="Run unexpected results again, alone; what does not show again is flaky.")
+_JOBS = typer.Option(
+    "--jobs", "-j", min=1, help="The most scenarios at the same time, on all brokers together."
+)
+_SCENARIO_TIMEOUT = typer.Option(min=0.1, help="The most seconds for one scenario.")
+_REPEAT = typer.Option(min=1, help="Run every scenario this many times, and count its outcomes.")
+_CONFIRM = typer.Option(
+    help="Run unexpected results again, alone; a difference that does not recur is flaky."
+)
 _CONFIRM_TIME = typer.Option(
     min=0,
-    help="Seconds in which such attempts may begin, the first aside; else a fifth of the drive's, or 60.",
+    help="The seconds in which such attempts may begin; by default a fifth of the run, or 60.",
 )
-_RUN_TIMEOUT = typer.Option(min=1, help="Seconds for the scenarios of one broker.")
+_RUN_TIMEOUT = typer.Option(min=1, help="The most seconds for the scenarios of one broker.")
 
 
-_DRY_RUN = typer.Option("--dry-run", help="List what would be done to brokers of others; send nothing.")
+_DRY_RUN = typer.Option("--dry-run", help="List what would be done to external brokers; send nothing.")
 
 
 @ends_with_exit_code
@@ -121,7 +125,7 @@ def run(
     only_drive: Annotated[bool, _NO_REPORT] = False,
     dry_run: Annotated[bool, _DRY_RUN] = False,
 ) -> ExitCode:
-    """Hold scenarios with targets, judge what differs, and write a report."""
+    """Run scenarios on targets, judge the differences, and write a report."""
     selection = select_scripts(collect(suites), scenarios or [], skip or [])
     plan = RunPlan(
         run_id=run_id or new_run_id(),
@@ -191,7 +195,7 @@ def carry_out(
         print_brokers(completed.folder, console)
         is_interrupted = completed.footer.ended.startswith(ENDED_INTERRUPTED)
         if is_reported and is_interrupted:
-            say("interrupted; a report is made of what was recorded, unless Ctrl-C comes again")
+            say("interrupted; making a report of the recording (press Ctrl-C again to stop)")
         applying = [completed.exit_code]
         if clients is not None and not is_interrupted:
             from harness.cli.clients_beside import drive_beside  # noqa: PLC0415 - as said in `_beside`
@@ -199,7 +203,9 @@ def carry_out(
             applying.append(drive_beside(clients, folder, display.target_says))
         if is_reported and not has_verdict(load_verdict(folder)):
             is_reported = False
-            say(f"No report: every target was lost; `kafka-conformance report {folder}` makes one")
+            say(
+                f"No report: every target was lost; you can make one with `kafka-conformance report {folder}`"
+            )
         if is_reported:
             _report_or_explain(completed.folder, options, display, console)
     if is_reported:
@@ -220,7 +226,7 @@ def _announce(plan: RunPlan, options: ReportOptions, console: Console) -> bool:
     lacking = why_no_spark(options.spark_master) if options.wanted else None
     if lacking is not None:
         folder = plan.reports / plan.run_id
-        say(f"No report will be made, only the verdict: {lacking}; then `kafka-conformance report {folder}`")
+        say(f"Only a verdict, no report: {lacking}; then `kafka-conformance report {folder}`")
     for target in plan.targets:
         if target.is_external:
             say(announcement(target))
@@ -279,7 +285,7 @@ def report(
     spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
     archive: Annotated[Path | None, _ARCHIVE] = None,
 ) -> ExitCode:
-    """Judge a stored run again, with today's expectations, and make its report anew."""
+    """Judge a stored run again with today's expectations, and make its report anew."""
     folder = open_folder(run_folder, RunKind.SUITES, RunKind.CLIENTS, RunKind.SOAK, RunKind.TAP)
     console = Console()
     from harness.cli.report_kinds import report_of_other_kind  # noqa: PLC0415 - as said in `_beside`
@@ -290,7 +296,7 @@ def report(
     if other is not None:
         return other
     if not folder.scripts_json.is_file():
-        raise ReportError(f"{run_folder} was cut short before its scripts were written: hold it again")
+        raise ReportError(f"{run_folder} was cut short before its scripts were written: run it again")
     with ProgressDisplay(console) as display:
         code = judge_run_again(
             folder,

@@ -41,5 +41,7 @@ def refuse_taken(folder: Path) -> None:
 
 
 RUN_ID = typer.Option(
-    help="Name of the run folder; made of the time if not given.", show_default=False, callback=fit_run_id
+    help="The name of the run's folder; by default made from the time.",
+    show_default=False,
+    callback=fit_run_id,
 )

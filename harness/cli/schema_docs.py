@@ -1,4 +1,4 @@
-"""The JSON Schemas of what a run's folder holds, and the page that lists them."""
+"""The JSON Schemas of the files in a run's folder, and the page that lists them."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -71,7 +71,7 @@ def schemas_page() -> str:
             "# Schemas of what a run records",
             "",
             "JSON Schema, draft 2020-12, of the files in a run's folder. `make docs` writes them.",
-            f"`format_version` in `run.json` is {FORMAT_VERSION}. What a schema does not name is refused.",
+            f"`format_version` in `run.json` is {FORMAT_VERSION}. A key outside a schema is refused.",
             "",
             "| schema | obeyed by | what it says |",
             "| --- | --- | --- |",

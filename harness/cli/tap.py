@@ -1,4 +1,4 @@
-"""`tap`: what any clients and a target say to each other; `invariants`: what must hold in every trace."""
+"""`tap`: what any clients and a target say to each other; `invariants`: what must be true in every trace."""
 
 import asyncio
 import shlex
@@ -30,15 +30,15 @@ from harness.trace.completeness import refuse_cut_short
 from harness.trace.events import TARGET_LOST
 from harness.trace.schema import TraceError
 
-_TARGET = typer.Option("--target", "-t", help="What clients are to talk to.", show_default=False)
-_LISTEN = typer.Option(help="`HOST:PORT` for clients; port 0 is one of the system's choice.")
-_ADVERTISE = typer.Option(help="The host that clients are told; that of `--listen` if not given.")
+_TARGET = typer.Option("--target", "-t", help="The target that clients are to reach.", show_default=False)
+_LISTEN = typer.Option(help="`HOST:PORT` for clients; with port 0 the system chooses one.")
+_ADVERTISE = typer.Option(help="The host that clients get in responses; by default that of `--listen`.")
 _PROFILE = typer.Option(help="The profile that the trace names, e.g. `3.9`.")
-_OUT = typer.Option(help="Where run folders are made.", file_okay=False)
-_CHECK = typer.Option("--check", help="Tell of broken invariants while it taps.")
-_FINISH = typer.Option("--finish", help="Decode this run, whose tap was killed, and tap nothing.")
-_DRY_RUN = typer.Option("--dry-run", help="Say what would be made on a broker of others; send nothing.")
-_RUNS = typer.Argument(help="Folders of runs, tapped or scripted.")
+_OUT = typer.Option(help="Where to make the run's folder.", file_okay=False)
+_CHECK = typer.Option("--check", help="Report broken invariants while the tap runs.")
+_FINISH = typer.Option("--finish", help="Decode the run of a tap that was killed; tap nothing.")
+_DRY_RUN = typer.Option("--dry-run", help="List what would be made on an external broker; send nothing.")
+_RUNS = typer.Argument(help="Folders of runs, of a tap or of scenarios.")
 _SHOWN = 40
 
 
@@ -55,7 +55,7 @@ def tap(
     finish_run: Annotated[Path | None, _FINISH] = None,
     dry_run: Annotated[bool, _DRY_RUN] = False,
 ) -> ExitCode:
-    """Stand between any clients and a target, and keep what they say; Ctrl-C ends it."""
+    """Record what any clients and a target say to each other, until Ctrl-C."""
     console = wide_console()
     if finish_run is not None:
         tapped = finish_later(open_folder(finish_run, RunKind.TAP))
@@ -113,13 +113,13 @@ def invariants(runs: Annotated[list[Path], _RUNS]) -> ExitCode:
     for folder in folders:
         refuse_cut_short(folder)
         if run_kind(folder.path) is None:
-            raise TraceError(f"{folder.run_json}: it does not say what was run")
+            raise TraceError(f"{folder.run_json}: it does not name the scripts of the run")
     violations = tuple(violation for folder in folders for violation in check_run(folder))
     console = wide_console()
     _print(console, violations)
     is_scripted = all(run_kind(folder.path) is RunKind.SUITES for folder in folders)
     if is_scripted:
-        console.print("The runs were scripted: what their clients break, scripts break on purpose.")
+        console.print("The runs were scripted: their clients break rules on purpose.")
     looked_at = any(folder.targets() for folder in folders)
     applying = [_worst_of(violations, is_scripted=is_scripted)]
     return worst(applying if looked_at else [*applying, ExitCode.NOTHING_RAN])

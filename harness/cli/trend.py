@@ -18,13 +18,9 @@ from harness.spark.master import LOCAL_MASTER
 from harness.spark.packing import pack
 from harness.spark.trend import build_trend
 
-_RUNS = typer.Argument(
-    metavar="[RUN]…", help="Folders of finished runs; all that are archived if none is given."
-)
-_OUT = typer.Option(help="Where the tables go.", file_okay=False)
-_ARCHIVE = typer.Option(
-    help="Where runs are kept as one dataset; `runs` beside the run folders if not given."
-)
+_RUNS = typer.Argument(metavar="[RUN]…", help="Folders of finished runs; all archived runs if none is given.")
+_OUT = typer.Option(help="Where to write the tables.", file_okay=False)
+_ARCHIVE = typer.Option(help="The archive of runs; by default `runs` beside the run folders.")
 _MASTER = typer.Option(help="Spark's master: `local[*]`, `spark://…`, `sc://…`.")
 
 
@@ -36,7 +32,7 @@ def trend(
     archive: Annotated[Path | None, _ARCHIVE] = None,
     spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
 ) -> ExitCode:
-    """Put runs into the archive, and make tables and pages of what they say together."""
+    """Put runs into the archive, and make tables and pages of all of them."""
     folders = [open_folder(path, RunKind.SUITES) for path in runs or []]
     console = Console()
     place = archive or (folders[0].path.parent if folders else Path("reports")) / ARCHIVE

@@ -105,10 +105,10 @@ class Admin:
             consumer.assign(
                 [ck.TopicPartition(_GROUPS_TOPIC, number, ck.OFFSET_BEGINNING) for number in range(count)]
             )
-            holding = {
+            assigned = {
                 partition for partition, key in _keys_until_end(consumer, count) if group_of_key(key) == group
             }
-            return count, tuple(sorted(holding))
+            return count, tuple(sorted(assigned))
         finally:
             consumer.close()
 

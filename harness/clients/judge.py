@@ -1,4 +1,4 @@
-"""Holding what came of a script against what it expects, and against the same on the reference. Pure."""
+"""Checking a script's results against what it expects, and comparing them with the reference's. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

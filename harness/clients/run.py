@@ -57,7 +57,7 @@ class ClientsPlan:
     compares: bool = True
     """Whether to carry everything out on the reference as well."""
     taps: bool = True
-    """Whether to keep what clients and brokers say to each other, and hold it to the invariants."""
+    """Whether to keep what clients and brokers say to each other, and check it against the invariants."""
     confirms: bool = True
     """Whether unexpected results are to show again."""
     pairs: frozenset[tuple[str, str]] | None = None
@@ -210,7 +210,7 @@ def target_record(target: Target, broker: Broker) -> TargetRecord:
 
 
 async def _drive_target(plan: ClientsPlan, target: Target, folder: ClientsFolder, tell: Tell) -> str:
-    """Carry all scripts out on a target; return the profile that it is held against."""
+    """Carry all scripts out on a target; return the profile that it is compared with."""
     target.for_run(plan.run_id)
     with blaming_target():
         broker = await target.start(
@@ -348,11 +348,11 @@ class _Drive:
         self, script: ClientScript, library: ClientLibrary, admin: "Admin", directory: Path
     ) -> ClientEnvironment:
         async def carry_out(action: BrokerAction) -> None:
-            stage = self.broker.open_stage(script.id)
+            session = self.broker.open_session(script.id)
             try:
-                await stage.carry_out(action, {})
+                await session.carry_out(action, {})
             finally:
-                await stage.close()
+                await session.close()
 
         return ClientEnvironment(
             bootstrap=self.way.address(conversation(script.id, library.name)),

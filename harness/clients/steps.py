@@ -333,4 +333,4 @@ def _plain(value: object) -> Fact:
         case None | str() | int() | float():
             return value
         case _:
-            raise AssertionError(f"a step holds {value!r}")
+            raise AssertionError(f"a step contains {value!r}")

@@ -1,4 +1,4 @@
-"""A tap between clients and brokers: a conversation for each script, held to the invariants, and replayed."""
+"""A tap between clients and brokers: each script's conversation is checked for invariants, and replayed."""
 
 import asyncio
 import contextlib
@@ -73,7 +73,7 @@ async def tapped(
             raise TargetError(lost)
     except TapError as error:
         raise TargetError(str(error)) from error
-    tell("holding what was said to the invariants, and to the reference")
+    tell("checking the recording against the invariants, and comparing it with the reference")
     tell(await asyncio.to_thread(_look_at, tap.journal, description, run_id=run_id, target=target))
 
 

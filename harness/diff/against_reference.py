@@ -1,4 +1,4 @@
-"""What a target did, held against what the reference did at the same step of the same script.
+"""What a target did, compared with what the reference did at the same step of the same script.
 
 Looking at canonical answers only, so that ids, hosts and accidental orders are no differences. Where Kafka's
 answer hangs on chance, the reference declares the values that are right, and any of them is accepted.

@@ -1,4 +1,4 @@
-"""What a target did, held against what its script expects: the expectation side of the comparison."""
+"""What a target did, compared with what its script expects: the expectation side of the comparison."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -123,7 +123,7 @@ def _field_mismatches(
 
 
 def _out_of_time(step: Receive, event: Event) -> Iterator[RawDifference]:
-    """Hold the time that an answer took against its bounds; the measured time is chance and not told."""
+    """Check the time of an answer against its bounds; the measured time is chance, so it is not reported."""
     took_ms = event.elapsed_ms
     if took_ms is None:
         return

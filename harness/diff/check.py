@@ -54,7 +54,7 @@ def check_run(
     """Judge every script with every target.
 
     Args:
-        scripts: all that were to be held; one without events is an error of the harness, not a pass.
+        scripts: all that were to run; one without events is an error of the harness, not a pass.
         traces: by the targets' names, oracles included.
         entries: the known differences.
         baseline: an earlier run's judgements, or None.

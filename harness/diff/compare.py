@@ -19,7 +19,7 @@ from harness.trace.events import Event
 class Departures:
     """What conversations depart from their scripts in, each looked into once.
 
-    An oracle's conversation is a measure twice for every target that is held against it, and judged itself.
+    An oracle's conversation is a measure twice for every target that is compared with it, and judged itself.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ def differences(
     Args:
         script: what both conversations were to be.
         events: of the target; each names its run, target and scenario.
-        oracle_events: of the reference, or None where nothing but the script is to be held against.
+        oracle_events: of the reference, or None where nothing but the script is to be compared with.
         departures: what was found so far, where several targets share a reference.
     """
     if not events:

@@ -8,7 +8,7 @@
     reason    = "why this is as it is"
     link      = "KAFKA-12345"                        # a KAFKA-number, a KIP or an address
     sometimes = true                                 # a race: it may show or not; needs a signature
-    expires   = "2027-01-01"                         # the last day on which the entry holds
+    expires   = "2027-01-01"                         # the last day on which the entry applies
     owner     = "who looks after it"
     libraries = ["kafka-python", "java-*"]           # only of a client script: with which libraries
 
@@ -63,7 +63,7 @@ def _linked(text: object) -> object:
 def _targeted(pattern: object) -> object:
     if isinstance(pattern, str) and not is_target_pattern(pattern):
         raise ValueError(
-            f'{pattern!r} is no pattern of targets; write e.g. "kafka:>=3.9,<4.0" or "reference:*"'
+            f'{pattern!r} is not a pattern of targets; write e.g. "kafka:>=3.9,<4.0" or "reference:*"'
         )
     return pattern
 
@@ -126,7 +126,7 @@ class Entry(BaseModel):
         return self.expires is not None and self.expires < today
 
     def may_stay_away(self, today: date) -> bool:
-        """Tell whether it holds though its difference does not show."""
+        """Tell whether it applies though its difference does not show."""
         return self.sometimes and not self.has_expired(today)
 
 
@@ -150,7 +150,7 @@ class StaleEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """Judgements with their expectation set, and the entries that no longer hold."""
+    """Judgements with their expectation set, and the entries that no longer apply."""
 
     judgements: tuple[Judgement, ...]
     stale_entries: tuple[StaleEntry, ...]
@@ -291,12 +291,12 @@ def _load(path: Path) -> tuple[SourcedEntry, ...]:
     except OSError as error:
         raise ExpectationError(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ExpectationError(f"{path}: is no TOML: {error}") from error
+        raise ExpectationError(f"{path} is not TOML: {error}") from error
     unknown = sorted(content.keys() - {"expect"})
     tables = content.get("expect", [])
     if unknown or not isinstance(tables, list):
         raise ExpectationError(
-            f"{path}: holds {', '.join(unknown) or 'something else'}; only [[expect]] entries belong here"
+            f"{path}: contains {', '.join(unknown) or 'something else'}; only [[expect]] entries belong here"
         )
     return _entries(path, tables)
 

@@ -34,7 +34,7 @@ class TargetInfo:
     """As the user wrote it, e.g. `kafka:3.9.2`."""
     profile: str
     oracle: str | None
-    """Name of the target that it is held against; None for a reference."""
+    """Name of the target that it is compared with; None for a reference."""
     library: str | None = None
     """The client library that carried scripts out on it; None where scenarios were run."""
 
@@ -165,13 +165,13 @@ def _doubt_about_oracle(
     for kind in (EventKind.HARNESS_ERROR, EventKind.NOT_APPLICABLE, EventKind.ABANDONED):
         event = _first(events, kind)
         if event is not None:
-            return f"{oracle} is no measure, {kind.value}: {event.note}"
+            return f"nothing to compare with: {oracle}, {kind.value}: {event.note}"
     _, broke_off = _until_break(script, events)
     if broke_off is not None:
-        return f"{oracle} is no measure: {broke_off}"
+        return f"nothing to compare with: {oracle}: {broke_off}"
     astray = next((one for one in differences(script, events, None, departures) if not one.is_lenient), None)
     if astray is not None:
-        return f"{oracle} is no measure, it departs from the script itself: {_reason(script, events, astray)}"
+        return f"nothing to compare with: {oracle} departs from the script: {_reason(script, events, astray)}"
     return None
 
 

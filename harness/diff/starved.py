@@ -3,7 +3,7 @@
 A bound on time that is broken by no more than the witness saw the machine take away is no difference of the
 target. Nor is an answer that the reference gives as well once it is kept from running where the target was;
 who drives the reference so stands above, and hands over what it told. Nothing else is excused: on a quiet
-machine the witness has nothing to say, and every bound holds as it is written. A frame that is no response,
+machine the witness has nothing to say, and every bound applies as it is written. A frame that is no response,
 or that nobody asked for, is never excused: a slow broker sends no other frames than a fast one.
 """
 
@@ -28,14 +28,14 @@ _WORK_SHARE: Final = 0.1
 A broker that was kept from running for nearly all of a wait has had no time to do what the answer takes.
 """
 _CLOCKS_MS: Final = 1.0
-"""How exactly the witness's clock and a stage's are told in each other's terms."""
+"""How exactly the witness's clock and a session's are told in each other's terms."""
 Retell = Callable[[Script, Sequence[Event], int], Iterable[Sequence[Event]]]
 """Gives, in several ways, what the reference tells of a script up to a step when it is starved likewise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StarvedStretch:
-    """A stretch of a conversation in which the machine kept somebody from running; on the stage's clock."""
+    """A stretch of a conversation in which the machine kept somebody from running; on the session's clock."""
 
     begin_ms: float
     end_ms: float

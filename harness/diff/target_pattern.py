@@ -34,7 +34,7 @@ def matches_target(pattern: str, info: TargetInfo) -> bool:
     """Tell whether a target is meant: by a range of versions, or by spec or name with wildcards.
 
     The version is that in the spec (`kafka:3.9.2`, the tag of `container:apache/kafka:3.9.2`); a spec that
-    has none (`path:…`, `external:…`) goes by the profile that it is held against.
+    has none (`path:…`, `external:…`) goes by the profile that it is compared with.
     """
     kind, _, rest = pattern.partition(":")
     spec_kind, _, spec_rest = info.spec.partition(":")

@@ -1,6 +1,6 @@
 """A recorded conversation told once more, so that what a script names can be compared with what came.
 
-Learning goes on in the order of the trace, as it did while the conversation was held: `ana.generation_id`
+Learning goes on in the order of the trace, as it did while the conversation was run: `ana.generation_id`
 in step 12 is what ana knew before step 12.
 """
 
@@ -168,7 +168,7 @@ def _is_choice(pattern: Pattern) -> bool:
 
 
 def _groups_of(script: Script, events: Sequence[Event]) -> dict[str, str]:
-    """Find what ids the groups had, by holding the requests as scripted against those that were sent.
+    """Find what ids the groups had, by comparing the requests as scripted with those that were sent.
 
     A group that no request named keeps its name for an id: no answer can speak of it.
     """

@@ -1,7 +1,7 @@
-"""What a client would notice of Kafka's named behaviours, a sentence for whoever is about to change releases.
+"""What a client would notice of Kafka's named behaviours, for somebody who is about to change releases.
 
-Each says what a release does to clients that has the behaviour, so that it can be read in either direction.
-What is not here is told by the change itself (`consequences`).
+Each text says how a release with the behaviour affects clients. "It" is the behaviour.
+A change without a text here explains itself (`consequences`).
 """
 
 from collections.abc import Mapping
@@ -12,41 +12,41 @@ _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
     {
         # Members and sessions.
         "new_member_heartbeat_counts": (
-            "A first join that waits long is no longer given up after five minutes if the client sends "
-            "heartbeats."
+            "A slow first join is no longer removed after five minutes, if the client sends heartbeats."
         ),
         "heartbeat_in_completing_rebalance_is_fine": (
-            "With it, consumers do not join again only because a heartbeat met a rebalance that was about"
-            " to end: fewer rebalances in a row."
+            "With it, a heartbeat near the end of a rebalance does not make a consumer join again. There are"
+            " fewer rebalances in a row."
         ),
         "pending_sync_expires": (
-            "With it, a member that joins and then hangs is removed, so the others get its partitions; "
-            "without, the group waits for its session."
+            "With it, a member that joins and then hangs is removed, and the others get its partitions. "
+            "Without it, the group waits for the member's session."
         ),
         "sync_in_stable_refreshes_session": (
-            "Hardly anything: a client that sends SyncGroup again and again, and no heartbeat, keeps its "
-            "session only with it. Kafka's own clients send heartbeats."
+            "Hardly anything. With it, a client that repeats SyncGroup and sends no heartbeat keeps its "
+            "session. Kafka's own clients send heartbeats."
         ),
         "only_first_generation_extends_initial_delay": (
-            "A group that all have left and that is joined again: without it, newcomers prolong the wait "
-            "of group.initial.rebalance.delay.ms again, so consumers that start together end up in one "
-            "generation, a little later; with it there are more rebalances."
+            "This concerns a group that all members have left, and that is joined again. Without it, each "
+            "newcomer prolongs the wait of group.initial.rebalance.delay.ms again, so consumers that start "
+            "together share one generation, a little later. With it, there are more rebalances."
         ),
         "newness_survives_replacement": (
-            "A static member that restarts while its group waits for the first generation: with it, its "
-            "session does not run yet; without, it may have to join a second time."
+            "This concerns a static member that restarts while its group waits for the first generation. "
+            "With it, the member's session does not run yet. Without it, the member may have to join a "
+            "second time."
         ),
         "rejoin_updates_timeouts": (
-            "With it, a static consumer that restarts with other timeouts has them at once; without, the "
-            "group kept the former ones."
+            "With it, a static consumer that restarts with other timeouts has them at once. Without it, the "
+            "group keeps the former ones."
         ),
         "group_size_limits_pending_members": (
-            "group.max.size holds also for members that have an id but have not joined: with it, "
-            "consumers beyond the limit are refused, not let in."
+            "group.max.size also applies to members that have an id but have not joined. With it, consumers "
+            "beyond the limit are refused."
         ),
         "malformed_subscription_throws": (
-            "Only clients that write subscriptions by themselves: with it, such a join is never answered,"
-            " and the group lets nobody else in; without it, the group works on."
+            "This concerns only clients that write their own subscriptions. With it, a join with a malformed"
+            " one is never answered, and nobody else can join the group. Without it, the group works on."
         ),
         # Consumer groups.
         "uniform_leaves_extra_partitions": (
@@ -59,169 +59,172 @@ _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
         ),
         # Static members.
         "static_replacement_persisted": (
-            "With it, a static member that restarts is still known after the coordinator moves; without, "
-            "it was fenced then."
+            "With it, a static member that restarts is still known after the coordinator moves. Without it, "
+            "the member is fenced then."
         ),
         "static_replacement_in_completing_rebalances": (
-            "With it, a static member that restarts during a rebalance starts another one; without, it "
-            "might have got no assignment."
+            "With it, a static member that restarts during a rebalance starts another one. Without it, the "
+            "member may get no assignment."
         ),
         "rejection_erases_static_mapping": (
-            "With it, a static consumer that was refused for the group's size could not come back under "
+            "With it, a static consumer that was refused because the group was full cannot come back under "
             "its instance id."
         ),
         "unknown_instance_id_refused": (
-            "With it, requests with an instance id that the group does not know are refused: a static "
-            "member that was removed notices at once."
+            "With it, requests with an unknown instance id are refused, so a removed static member notices "
+            "at once."
         ),
         # While the coordinator moves.
         "sync_while_loading_means_rejoin": (
-            "A consumer that is between JoinGroup and SyncGroup when its coordinator moves: with it, it "
-            "quietly joins again; without it, it is told COORDINATOR_LOAD_IN_PROGRESS, on which the Java "
-            "consumer does not count there: its poll throws. Programs should survive that exception."
+            "This concerns a consumer between JoinGroup and SyncGroup while its coordinator moves. With it, "
+            "the consumer quietly joins again. Without it, the consumer gets COORDINATOR_LOAD_IN_PROGRESS, "
+            "which the Java consumer does not expect there: its poll throws. Programs should survive that "
+            "exception."
         ),
         "coordinator_errors_echo_member_id": (
-            "Nothing in Kafka's own clients, which keep their member id in such a case. A client that "
-            "takes its id from every answer to JoinGroup would lose it without this, and come as a new "
-            "member."
+            "Nothing in Kafka's own clients, which keep their member id. Without it, a client that takes its"
+            " id from every answer to JoinGroup would lose the id, and come as a new member."
         ),
         "session_timeout_checked_before_coordinator": (
             "A consumer whose session.timeout.ms is out of bounds fails at once with "
             "INVALID_SESSION_TIMEOUT, even while the coordinator is loading or elsewhere."
         ),
         "sync_tolerates_unselected_protocol": (
-            "A consumer that is early with its SyncGroup is told to join again (REBALANCE_IN_PROGRESS); "
-            "without it, it failed for good with INCONSISTENT_GROUP_PROTOCOL."
+            "With it, a consumer that sends SyncGroup too early has to join again (REBALANCE_IN_PROGRESS). "
+            "Without it, the consumer fails for good with INCONSISTENT_GROUP_PROTOCOL."
         ),
         # Offsets.
         "commit_v9_names_missing_group": (
-            "A commit to a group that was deleted fails with GROUP_ID_NOT_FOUND instead of "
-            "ILLEGAL_GENERATION: clients that know v9 can tell the two apart."
+            "A commit to a deleted group fails with GROUP_ID_NOT_FOUND instead of ILLEGAL_GENERATION. "
+            "Clients that know v9 can distinguish the two."
         ),
         "duplicate_partitions_answered_each": (
-            "Programs that name a partition twice in a request, or a topic without partitions, get more "
-            "rows back; who reads them by number notices nothing."
+            "Programs that name a partition twice in a request, or a topic without partitions, get more rows"
+            " back. Programs that look rows up by partition notice nothing."
         ),
         "offsets_written_flexible": (
-            "Only at the edge: a record is a few bytes larger or smaller, so a commit that just fitted "
-            "message.max.bytes may not fit any more."
+            "Only a borderline case: a record is a few bytes larger or smaller. A commit that just fitted "
+            "into message.max.bytes may not fit any more."
         ),
         "only_stable_groups_expire_offsets": (
-            "With it, a group that rebalances does not lose old offsets meanwhile; without, a consumer "
-            "could begin anew where auto.offset.reset says."
+            "With it, a group does not lose old offsets while it rebalances. Without it, a consumer could "
+            "start again from where auto.offset.reset says."
         ),
         "rejected_commit_stays_pending": (
-            "With it, a commit that was refused for its metadata blocks consumers that read committed "
-            "offsets only (UNSTABLE_OFFSET_COMMIT for ever)."
+            "With it, a commit that was refused for its metadata blocks consumers that read only committed "
+            "offsets (UNSTABLE_OFFSET_COMMIT for ever)."
         ),
         "failed_fetch_means_not_coordinator": (
-            "A consumer whose OffsetFetch takes too long looks for the coordinator again instead of only "
-            "asking again."
+            "A consumer whose OffsetFetch takes too long looks for the coordinator again. Without it, the "
+            "consumer only repeats the request."
         ),
         # Groups that end.
         "emptied_simple_group_stays": (
-            "A group without members that loses its last offset is listed for a while longer, as "
-            "Empty; without it, it is gone at once (GROUP_ID_NOT_FOUND)."
+            "A group without members that loses its last offset is listed as Empty for a while. Without it, "
+            "the group is gone at once (GROUP_ID_NOT_FOUND)."
         ),
         "deletion_awaits_append": (
-            "Who deletes a group or offsets is told only when that is in the log, and is told if it "
-            "failed; without it, a deletion that failed looked done until the coordinator moved."
+            "The answer to a deletion of a group or of offsets comes when the deletion is in the log, and "
+            "says if it failed. Without it, a failed deletion looks done until the coordinator moves."
         ),
         "emptying_awaits_append": (
-            "The last consumer that leaves is told when that is in the log; if it cannot be written, it "
-            "is told UNKNOWN_SERVER_ERROR, and has left all the same."
+            "The last consumer that leaves gets its answer when the change is in the log. If it cannot be "
+            "written, the answer is UNKNOWN_SERVER_ERROR, but the consumer has left."
         ),
         "group_creation_is_written": (
-            "A group that a first, unfinished join made is in the log: it is there, Empty, after the "
-            "coordinator moved, and it is not there if it could not be written."
+            "A group made by a first, unfinished join is in the log. After the coordinator moves, the group "
+            "exists and is Empty. If it could not be written, it does not exist."
         ),
         "tombstoned_group_loses_offsets": (
-            "Offsets of a transaction that was open when its group was deleted do not come back when the "
-            "coordinator moves."
+            "If a group is deleted during a transaction, the transaction's offsets do not come back when the"
+            " coordinator moves."
         ),
         "groups_outlive_their_log": (
-            "With it, a coordinator whose log was deleted goes on as if nothing had happened, and commits"
-            " are lost."
+            "With it, a coordinator whose log was deleted goes on as if nothing had happened, and commits "
+            "are lost."
         ),
         # What admin clients see.
         "describe_shows_assignment_in_rebalance": (
-            "kafka-consumer-groups --describe shows who had which partition also while the group "
-            "rebalances; lag exporters see no gap."
+            "kafka-consumer-groups --describe shows each member's partitions during a rebalance too. Lag "
+            "exporters see no gap."
         ),
         "group_operations_include_configs": (
-            "Who asks for the authorized operations of a group sees DESCRIBE_CONFIGS and ALTER_CONFIGS "
-            "among them."
+            "A request for the authorized operations of a group returns DESCRIBE_CONFIGS and ALTER_CONFIGS "
+            "too."
         ),
         "states_filter_trimmed": (
-            "A states filter with blanks around a state finds the groups; without it, it found none, "
-            "and no error."
+            "A states filter with blanks around a state finds the groups. Without it, the filter finds none "
+            "and gives no error."
         ),
         "states_filter_ignores_case": (
-            "A states filter in small letters finds the groups; without it, it found none, and no error."
+            "A states filter in lower case finds the groups. Without it, the filter finds none and gives no "
+            "error."
         ),
         "authorized_operations_omitted": (
-            "Who did not ask for the authorized operations is told that there are none on record, instead"
-            " of an empty set."
+            "If a request does not ask for the authorized operations, the answer says that none are "
+            "recorded, instead of an empty set."
         ),
         "coordinator_type_validated": (
-            "An unknown kind of coordinator is refused as the client's fault, not as the broker's."
+            "An unknown coordinator type is refused as the client's fault, not as the broker's."
         ),
-        "share_coordinator_key_validated": "Only clients of share groups: a bad key is refused at once with "
-        "INVALID_REQUEST; without it, they were told to try again.",
+        "share_coordinator_key_validated": (
+            "This concerns only clients of share groups. With it, a bad key is refused at once with "
+            "INVALID_REQUEST. Without it, the client is asked to try again."
+        ),
         "share_coordinator_missing": (
-            "Only clients of share groups: they are refused where these are not enabled."
+            "This concerns only clients of share groups. They are refused where share groups are not enabled."
         ),
         "first_offsets_in_zookeeper": (
-            "Only clients of Kafka 0.8.1 and before: their offsets are kept in ZooKeeper; without it, they "
-            "are refused."
+            "This concerns only clients of Kafka 0.8.1 and before. With it, their offsets are kept in "
+            "ZooKeeper. Without it, they are refused."
         ),
         # Transactions.
         "transactions_of_version_2": (
-            "A transactional producer whose transaction another aborted (a timeout, say) may go on by "
-            "InitProducerId; without it, it was fenced, and had to be closed and made anew."
+            "If somebody else aborted a producer's transaction (e.g. a timeout), the producer may go on with"
+            " InitProducerId. Without it, the producer is fenced, and has to be closed and created again."
         ),
         "verified_anew_for_other_epoch": (
-            "Offsets that a producer of a wrong epoch sends within a transaction are refused "
-            "(INVALID_PRODUCER_EPOCH); without it, an epoch too high was taken."
+            "Offsets that a producer sends with a wrong epoch within a transaction are refused "
+            "(INVALID_PRODUCER_EPOCH). Without it, an epoch that is too high is accepted."
         ),
         "pending_txn_checked_first": (
-            "A fenced producer that comes while a transaction ends is told to try again first, and only "
-            "then that it is fenced."
+            "While a transaction ends, a fenced producer first has to try again, and only then learns that "
+            "it is fenced."
         ),
         "txn_commit_verified": (
-            "Offsets of a group that was not announced to the transaction (AddOffsetsToTxn) are refused "
-            "with INVALID_TXN_STATE; without it they were taken, and could hang."
+            "Offsets of a group that was not added to the transaction (AddOffsetsToTxn) are refused with "
+            "INVALID_TXN_STATE. Without it, they are accepted and may stay pending."
         ),
         "txn_commit_checks_member": (
-            "Offsets of a transaction are refused from a consumer that has lost its membership: zombies "
-            "are fenced."
+            "A consumer that has lost its membership cannot commit offsets in a transaction: zombies are "
+            "fenced."
         ),
         "pending_offsets_expire_underneath": (
-            "Hardly anything: without it, a committed offset does not expire while a transaction is about"
-            " to replace it, so a reader finds it a little longer."
+            "Hardly anything. Without it, a committed offset does not expire while a transaction is about to"
+            " replace it, so a reader finds it a little longer."
         ),
         "pending_offsets_keep_group": (
-            "A group with nothing but the offsets of an open transaction is not removed under it; "
-            "without, the commit was lost."
+            "A group with nothing but the offsets of an open transaction is not removed. Without it, the "
+            "commit is lost."
         ),
         "no_producer_id_commits_at_once": (
-            "Only broken producers: offsets without a producer id are committed at once."
+            "This concerns only broken producers: offsets without a producer id are committed at once."
         ),
         "txn_end_waits_for_load": (
             "While the coordinator loads another partition, a transaction takes longer to end."
         ),
-        "fencing_bumps_epoch_twice": "Nothing: epochs are used up twice as fast.",
+        "fencing_bumps_epoch_twice": "Nothing. Epochs are used up twice as fast.",
         # The log.
         "too_large_write_leaves_batch_open": (
-            "With it, one commit too large for the log makes every client of that partition's groups "
-            "wait, up to timeouts. Upgrade, or keep commits small."
+            "With it, one commit that is too large for the log makes every client of that partition's groups"
+            " wait, up to timeouts. Upgrade, or keep commits small."
         ),
         "too_large_write_keeps_new_group": (
-            "With it, a group that could not be written is there until the coordinator moves."
+            "With it, a group that could not be written exists until the coordinator moves."
         ),
         "unreadable_record_fails_partition": (
-            "A record that cannot be read makes all groups of that partition unavailable, instead of "
-            "forgetting their offsets."
+            "An unreadable record makes all groups of its partition unavailable. Without it, their offsets "
+            "are forgotten."
         ),
         "flexible_records_read": (
             "A downgrade to a release without it loses groups whose log has newer records."
@@ -250,58 +253,58 @@ _SLIGHT: Final = frozenset(
         "sync_in_stable_refreshes_session",
     }
 )
-"""What no common client comes upon."""
+"""Behaviours that no common client meets."""
 
 _WAYS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "OffsetCommit: UNKNOWN_SERVER_ERROR instead of INVALID_COMMIT_OFFSET_SIZE": (
-            "Of a write too large for the log Scala tells each kind of request in its own way, Java "
-            "all in one."
+            "If a write is too large for the log, Scala has a different error for each kind of request. "
+            "Java has one for all."
         ),
         "JoinGroup: protocol_name": (
-            "Where votes for assignors are equal, the order of a hash map decides, and the two have "
+            "If votes for assignors are equal, the order of a hash map decides, and the two have "
             "different maps."
         ),
         "DescribeGroups: group_state": (
-            "Java writes a group as soon as there is one, Scala when it has assignments; after a move"
-            " or a restart only the one still knows it."
+            "Java writes a group as soon as it exists, Scala when it has assignments. After a move or "
+            "a restart, only Java still knows it."
         ),
         "Heartbeat: REBALANCE_IN_PROGRESS instead of ILLEGAL_GENERATION": (
-            "Where the last one that a rebalance waited for is turned away, Scala ends the rebalance "
-            "at once, Java at its deadline."
+            "If the last member that a rebalance waited for is refused, Scala ends the rebalance "
+            "at once, and Java at its deadline."
         ),
         "DescribeGroups: member_metadata": (
-            "Where the restart of a static member could not be written, Scala leaves it the protocols of its "
-            "successor, Java gives it back its own."
+            "If the restart of a static member could not be written, the member has its successor's "
+            "protocols in Scala, and its own in Java."
         ),
         "JoinGroup: UNKNOWN_SERVER_ERROR instead of NONE": (
-            "Java writes a group before it lets the first member in; Scala lets it in and writes later."
+            "Java writes a group before it accepts the first member. Scala accepts it and writes later."
         ),
         "OffsetFetch: committed_offset": (
-            "Offsets of a transaction that is committed after its group was deleted count in Scala, "
+            "If a transaction is committed after its group was deleted, its offsets count in Scala, "
             "and not in Java."
         ),
         "TxnOffsetCommit: INVALID_PRODUCER_ID_MAPPING instead of COORDINATOR_LOAD_IN_PROGRESS": (
-            "Scala looks first whether it is loading, Java whether the transaction is in order."
+            "Scala checks first whether it is loading, Java whether the transaction is in order."
         ),
         "TxnOffsetCommit: ILLEGAL_GENERATION instead of UNKNOWN_MEMBER_ID": (
-            "Of a group that is not there Java refuses the generation, Scala the member."
+            "If a group does not exist, Java refuses the generation, and Scala the member."
         ),
     }
 )
-"""How the two coordinators go about what has no name of its own, by what differs from Scala to Java."""
+"""How the two coordinators differ where no named behaviour does, by the difference from Scala to Java."""
 
 
 def is_slight(cause: str) -> bool:
-    """Tell whether no common client comes upon a cause."""
+    """Tell whether no common client meets a cause."""
     return set(cause.split(", ")) <= _SLIGHT
 
 
 def coordinators_way(deviation: str) -> str:
-    """Return how the Scala and the Java coordinator go about something; nothing where that is not told."""
+    """Return how the Scala and the Java coordinator differ in something; nothing if that is not listed."""
     return _WAYS.get(deviation, "")
 
 
 def explained_behaviours() -> frozenset[str]:
-    """Return the names of all behaviours of which it is told."""
+    """Return the names of all behaviours in the table."""
     return frozenset(_IMPACT)

@@ -98,7 +98,7 @@ def _of_ending(run: ClientsRun) -> Iterator[Weighed]:
             kind=kind,
             subject=f"the clients of run {run.run_id}",
             reason=run.ended,
-            remedy="let the clients run again; nothing is decided on a part of what they were to do",
+            remedy="let the clients run again; the gate decides only on complete runs",
         )
         yield complaint, Handling.FAIL
 

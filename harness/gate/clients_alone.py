@@ -80,7 +80,7 @@ def clients_cut_short(run: ClientsRun) -> tuple[str, ...]:
     if run.ended.startswith(TARGET_LOST):
         return ()
     if run.ended != ENDED_COMPLETE:
-        return (f"it is {run.ended}: whoever let the clients run was stopped before its end",)
+        return (f"it is {run.ended}: the clients' run was stopped before its end",)
     return tuple(_gaps(run))
 
 

@@ -86,22 +86,22 @@ def _added(before: ComparedTarget, after: ComparedTarget) -> Mapping[str, Mappin
 
 
 def _is_measure_of(before: ComparedTarget, after: ComparedTarget) -> bool:
-    """Tell whether a target is compared with the reference that it was held against."""
+    """Tell whether a target is compared with its own reference."""
     return before.loaded is after.loaded and before.target == after.trace.info.oracle
 
 
 def _behaviours(side: ComparedTarget) -> frozenset[str]:
-    """Return the named behaviours of the release that a side is held against."""
+    """Return the named behaviours of the release that a side is compared with."""
     profile = reference_profile(side.trace.info.profile)
     return frozenset(behaviour.name.lower() for behaviour in profile.behaviours)
 
 
 def _left_out(names: Collection[str], side: ComparedTarget) -> tuple[LeftOut, ...]:
-    """Say why a side could not be held with some scenarios, the most frequent reason first."""
+    """Say why some scenarios could not run on a side, the most frequent reason first."""
     found: dict[str, list[str]] = {}
     for name in sorted(names):
         judgement = side.judgement(name)
-        found.setdefault("was not held" if judgement is None else judgement.reason, []).append(name)
+        found.setdefault("was not run" if judgement is None else judgement.reason, []).append(name)
     return tuple(
         LeftOut(reason=reason, scenarios=tuple(scenarios))
         for reason, scenarios in sorted(found.items(), key=lambda each: -len(each[1]))

@@ -111,7 +111,7 @@ class ClientImpact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """Scenarios that one side alone could be held with, for one reason."""
+    """Scenarios that could run on one side only, for one reason."""
 
     reason: str
     scenarios: tuple[str, ...]
@@ -127,7 +127,7 @@ class Comparison:
     """By API, then by scenario."""
     same_count: int
     newly_run: tuple[LeftOut, ...]
-    """Scenarios of both runs that could be held only with the latter, by what the former lacks."""
+    """Scenarios of both runs that could run only on the latter, by what the former lacks."""
     run_no_more: tuple[LeftOut, ...]
     """And only with the former, by what the latter lacks."""
     only_after: tuple[str, ...]
@@ -139,7 +139,7 @@ class Comparison:
     is_explained: bool
     """Whether named behaviours were looked for."""
     is_judgement: bool = False
-    """Whether the former is the reference that the latter is held against, and what differs its own fault."""
+    """Whether the former is the latter's reference, so that every difference is the latter's fault."""
     gained: frozenset[str] = frozenset()
     """Named behaviours that the latter has and the former has not."""
     lost: frozenset[str] = frozenset()

@@ -129,8 +129,8 @@ def _markdown(comparison: Comparison, prefix: str) -> Iterator[str]:
 
 def _about(comparison: Comparison) -> str:
     if comparison.is_judgement:
-        return "How a coordinator departs from the reference, and what clients suffer from it."
-    return "What clients of the group coordinator see change."
+        return "How a coordinator differs from the reference, and what clients notice."
+    return "What changes for clients of the group coordinator."
 
 
 def _summary(comparison: Comparison) -> Iterator[str]:

@@ -24,16 +24,16 @@ FIELD_COUNT_MAX: Final = 6
 NAME_COUNT_MAX: Final = 6
 """Scenarios named in a line; JSON has all."""
 LATER: Final = "After a first difference"
-LATER_MEANING: Final = "What else differed in these conversations; it may follow from the first difference."
+LATER_MEANING: Final = "Later differences in these conversations; they may follow from the first one."
 _VALUE_LENGTH_MAX: Final = 160
 _MEANINGS: Final = {
     COORDINATOR: (
-        "The group coordinator is another program: in Java, the only one of 4.x (KIP-848), where it was "
-        "in Scala. What stands here hangs on no behaviour that has a name of its own, but on how the two "
-        "go about it."
+        "One group coordinator is the Java program, the only one in 4.x (KIP-848), and the other is the "
+        "Scala program. These changes come from the order in which the two do things, not from a named "
+        "behaviour."
     ),
     ADVERTISED: (
-        "Each release tells which versions of which APIs it serves, and serves others than the other."
+        "Each release advertises the API versions that it serves, and the two serve different ones."
     ),
     UNKNOWN: "No named behaviour of the reference, and no KAFKA-number of the scenario, explains it.",
 }
@@ -47,7 +47,7 @@ def sentence(comparison: Comparison) -> str:
     if not changed:
         return f"none of {ran} scenarios changed"
     causes = f", {unknown or 'none'} of them for an unknown cause" if comparison.is_explained else ""
-    return f"{changed} of {ran} scenarios are answered otherwise{causes}"
+    return f"answers changed in {changed} of {ran} scenarios{causes}"
 
 
 def remarks(comparison: Comparison) -> Iterator[str]:
@@ -65,7 +65,7 @@ def remarks(comparison: Comparison) -> Iterator[str]:
 
 def _left_out(left_out: LeftOut, which: str) -> str:
     ran = _scenarios(len(left_out.scenarios), "was", "were")
-    return f"{ran} held only with the {which}: {left_out.reason} ({_named(left_out.scenarios)})"
+    return f"{ran} run only on the {which}: {left_out.reason} ({_named(left_out.scenarios)})"
 
 
 def _scenarios(count: int, one: str, many: str) -> str:
@@ -111,7 +111,7 @@ def contrast_lines(change: ClientChange) -> tuple[str, ...]:
 
 def _happening(kind: str | None, note: str | None) -> str:
     if kind is None:
-        return "nothing, for the conversation had ended"
+        return "nothing, since the conversation had ended"
     if kind == EventKind.RESPONSE:
         return "an answer"
     said = _HAPPENINGS.get(kind, kind)
@@ -171,7 +171,7 @@ def links(cause: str) -> tuple[tuple[str, str], ...]:
 
 
 def reproduction_of(comparison: Comparison, scenario_id: str) -> str:
-    """Return a command line that holds a scenario with both sides again."""
+    """Return a command line that runs a scenario on both sides again."""
     targets = tuple(word for spec in comparison.specs for word in ("--target", spec))
     properties = property_options([comparison.added.get(scenario_id, {})])
     return shlex.join((PROGRAM, "run", *targets, *properties, scenario_id))

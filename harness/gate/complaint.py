@@ -24,7 +24,7 @@ class Kind(StrEnum):
     TARGET_MISSING = "required target missing"
     TOO_FEW = "too few scenarios"
     VANISHED = "vanished scenario"
-    """The baseline held it with this target, and this run did not."""
+    """The baseline ran it on this target, and this run did not."""
     INDETERMINATE = "indeterminate"
     FLAKY = "flaky"
     """Unexpected, and it did not show again."""
@@ -60,7 +60,7 @@ class Complaint:
     """What it is about: a scenario with a target, a target, an entry, the run."""
     reason: str
     remedy: str = ""
-    """What to do where there is no scenario to hold again."""
+    """What to do where there is no scenario to run again."""
     judgement: Judgement | None = None
     difference: Difference | None = None
     """The first one, where a scenario differs."""

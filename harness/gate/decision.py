@@ -42,7 +42,7 @@ class Decision:
     client_result_count: int = 0
     """How many of these are of client scripts."""
     ran: Mapping[str, int] = field(default_factory=dict)
-    """By target that was asked for and counts: how many scenarios, or else scripts, were held with it."""
+    """By target that was asked for and counts: how many scenarios, or else scripts, were run on it."""
 
     @property
     def code(self) -> ExitCode:
@@ -107,7 +107,7 @@ def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> De
                 kind=Kind.CUT_SHORT,
                 subject=f"run {run_id}",
                 reason=reason,
-                remedy="hold it again; nothing is decided on a part of a run",
+                remedy="run it again; the gate decides only on complete runs",
             )
             for reason in reasons
         ),
@@ -254,7 +254,7 @@ def _kind_of_difference(judgement: Judgement) -> Kind:
 
 
 def _of_indeterminate(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
-    """Complain of conversations that broke off, if they are more than a share of those that were held."""
+    """Complain of conversations that broke off, if they are more than a share of those that ran."""
     only_new = policy.baseline.fail_on is FailOn.NEW
     broken = [
         each
@@ -273,31 +273,31 @@ def _of_indeterminate(counted: Sequence[Judgement], evidence: Evidence, policy: 
 
 
 def _of_numbers(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
-    """Complain where too little was held to decide anything."""
+    """Complain where too little was run to decide anything."""
     ran = _ran(counted, evidence)
     if not any(ran.values()):
-        reason = "no scenario that counts was held with any target"
+        reason = "no scenario that counts was run on any target"
         if counted and all(evidence.is_of_clients(each) for each in counted):
-            reason = "no client script that counts was carried out on any target"
+            reason = "no client script that counts was run on any target"
         yield _missing(Kind.NOTHING_RAN, f"run {evidence.run_id}", reason), Handling.FAIL
         return
     for pattern in policy.require.targets:
         ran_with = sorted(name for name, count in ran.items() if count)
         fitting = (evidence.infos[name] for name in ran_with if name in evidence.infos)
         if not any(matches_target(pattern, info) for info in fitting):
-            reason = f"nothing was held with a target that fits; there is {', '.join(ran_with)}"
+            reason = f"nothing was run on a target that fits; there is {', '.join(ran_with)}"
             yield _missing(Kind.TARGET_MISSING, pattern, reason), Handling.FAIL
     for name in evidence.targets:
         info = evidence.infos.get(name)
         least = policy.require.scenario_count_min
         count = ran.get(name, 0)
         if info is not None and policy.counts.target(info) and count < least:
-            reason = f"{count} scenarios were held with it; {least} are required"
+            reason = f"{count} scenarios were run on it; {least} are required"
             yield _missing(Kind.TOO_FEW, name, reason), Handling.FAIL
 
 
 def _ran(counted: Sequence[Judgement], evidence: Evidence) -> Mapping[str, int]:
-    """Count by target what was held; client scripts where no scenario counts: the run is about them."""
+    """Count by target what was run; client scripts where no scenario counts: the run is about them."""
     of_scenarios = [each for each in counted if not evidence.is_of_clients(each)]
     ran: dict[str, set[str]] = {}
     for each in of_scenarios or counted:
@@ -305,16 +305,16 @@ def _ran(counted: Sequence[Judgement], evidence: Evidence) -> Mapping[str, int]:
         if info is not None and info.target in evidence.targets:
             ran.setdefault(info.target, set())
             ran[info.target] |= set() if each.outcome == Outcome.NOT_APPLICABLE else {each.scenario_id}
-    return {name: len(held) for name, held in ran.items()}
+    return {name: len(ids) for name, ids in ran.items()}
 
 
 def _missing(kind: Kind, subject: str, reason: str) -> Complaint:
-    remedy = "hold more scenarios, or have the policy ask for less"
+    remedy = "run more scenarios, or have the policy ask for less"
     return Complaint(kind=kind, subject=subject, reason=reason, remedy=remedy)
 
 
 def _of_vanished(evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
-    """Complain of what the baseline held, and nobody sees any more."""
+    """Complain of what the baseline ran, and this run did not."""
     now = {(each.target, each.scenario_id): each for each in evidence.judgements}
     for before in (*(evidence.baseline or ()), *evidence.clients.baseline):
         if before.outcome == Outcome.NOT_APPLICABLE or not policy.counts.scenario(before.scenario_id):
@@ -328,13 +328,13 @@ def _of_vanished(evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
                 kind=Kind.VANISHED,
                 subject=_on(before, evidence),
                 reason=f"it {before.outcome} in the baseline and {why}",
-                remedy="hold the same selection, or set baseline.vanished to warn",
+                remedy="run the same selection, or set baseline.vanished to warn",
             )
             yield complaint, policy.baseline.vanished
 
 
 def _of_expectations(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
-    """Complain of entries that do not hold any more; of each once."""
+    """Complain of entries that no longer apply; of each once."""
     stale = [each for each in counted if status_of(each) is ResultStatus.STALE]
     for each in stale:
         # An entry that has expired still shows its difference; one that is stale does not.

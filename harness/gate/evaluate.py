@@ -1,4 +1,4 @@
-"""A stored run, held to a policy, today's expectations and, where there is one, a baseline."""
+"""A stored run, checked against a policy, today's expectations and, where there is one, a baseline."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,12 +30,12 @@ class Gated:
     """Of all targets, oracles included, and of client scripts; none where the run was refused."""
     infos: Mapping[str, TargetInfo]
     baseline: BaselineData | None = None
-    """What it was held against, with what the decision made of each result that is not well in both."""
+    """What it was compared with, with what the decision made of each result that is not well in both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """What a run is held to beside a policy."""
+    """What a run is checked against beside a policy."""
 
     expectation_files: Sequence[Path]
     catalogue: frozenset[str]

@@ -153,6 +153,6 @@ def _obstacles(
     if judgement is None:
         return
     if judgement.outcome != entry.outcome:
-        yield f"it foresees {entry.outcome!r}, and the run has {judgement.outcome!r}"
+        yield f"it lists {entry.outcome!r}, and the run has {judgement.outcome!r}"
     elif entry.signature not in (None, judgement.signature):
         yield f"it pins signature {entry.signature}, and the run's finding has {judgement.signature}"

@@ -2,7 +2,7 @@
 
 Values are changed by tomlkit, which keeps what stands around them. Entries are taken out line by line, each
 with the comment that stands directly above it, because TOML gives such a comment to the entry before.
-Whatever was done, the result is read again and must hold exactly the entries that it should; otherwise it is
+Whatever was done, the result is read again and must have exactly the entries that it should; otherwise it is
 refused.
 """
 
@@ -152,7 +152,7 @@ def _entries(text: str) -> list[dict[str, object]]:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise EditError(f"the file is no TOML: {error}") from error
+        raise EditError(f"the file is not TOML: {error}") from error
     entries = content.get("expect", [])
     return list(entries)
 

@@ -17,7 +17,7 @@ from harness.verdict import Outcome
 
 _ERRORS: Final = frozenset((Kind.HARNESS_ERROR, Kind.INDETERMINATE, Kind.CUT_SHORT, Kind.TARGET_LOST))
 _NO_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold at all, escaped or not."""
+"""What XML 1.0 cannot contain at all, escaped or not."""
 
 
 def junit(gated: Gated) -> str:
@@ -113,5 +113,5 @@ def _tell(case: ET.Element, complaint: Complaint, gated: Gated) -> None:
 
 
 def _text(value: str) -> str:
-    """Spell out the characters that XML cannot hold."""
+    """Spell out the characters that XML cannot contain."""
     return _NO_XML.sub(lambda found: f"\\u{ord(found.group()):04x}", value)

@@ -1,7 +1,7 @@
-"""Shards of one plan, joined into one run: as if one machine had held all of it.
+"""Shards of one plan, joined into one run: as if one machine had run all of it.
 
 Shards have other scenarios (`run --shard 1/3`) or other targets of the same plan. What was cut short, what
-was made by another harness or of other scenarios, what was held twice and what nobody held is refused, by
+was made by another harness or of other scenarios, what ran twice or not at all is refused, by
 naming what differs.
 """
 
@@ -108,7 +108,7 @@ def refuse_strangers(runs: Sequence[StoredRun]) -> None:
 
 def _unlike_headers(runs: Sequence[StoredRun]) -> Iterator[str]:
     ids = Counter(run.header.run_id for run in runs)
-    yield from (f"run {run_id} is given {count} times" for run_id, count in ids.items() if count > 1)
+    yield from (f"run {run_id} is named {count} times" for run_id, count in ids.items() if count > 1)
     for name, called in _ALIKE.items():
         yield from _unlike(called, [(str(run.path), getattr(run.header, name)) for run in runs])
 
@@ -144,7 +144,7 @@ def _run_twice(runs: Sequence[StoredRun]) -> Iterator[str]:
 
 
 def _gaps(runs: Sequence[StoredRun]) -> Iterator[str]:
-    """Tell of scenarios of the plan that no run held with a target that another shard held it with."""
+    """Tell of scenarios of the plan that no run has with a target that another shard ran them on."""
     scripts = {run.path: read_scripts(run.folder) for run in runs}
     wanted = runs[0].header.scenario_digest
     for target in dict.fromkeys(name for run in runs for name in run.header.targets):

@@ -12,8 +12,8 @@
     flaky               = "warn"               # or "fail", of what showed once and not again
 
     [require]
-    targets            = ["kafka:*"]           # each must name a target with which something was held
-    scenario_count_min = 300                   # to be held with every target that counts
+    targets            = ["kafka:*"]           # each must name a target on which something was run
+    scenario_count_min = 300                   # to be run on every target that counts
 
     [expectations]
     stale   = "fail"                           # or "warn"
@@ -23,7 +23,7 @@
     [baseline]
     run      = "reports/main"                  # the earlier run, from this file on; --baseline comes first
     fail_on  = "new"                           # or "unexpected"; "new" lets pass what the baseline had too
-    vanished = "fail"                          # or "warn", of scenarios that the baseline held
+    vanished = "fail"                          # or "warn", of scenarios that the baseline ran
     targets  = { "kafka-4.4.0" = "kafka-4.3.1" }  # name of a target here to its name there
 
 Every key may be left out; one that is not known is refused.
@@ -70,7 +70,7 @@ class FailOn(StrEnum):
 
 def _targeted(pattern: object) -> object:
     if isinstance(pattern, str) and not is_target_pattern(pattern):
-        raise ValueError(f'{pattern!r} is no pattern of targets; write e.g. "kafka:>=3.9,<4.0"')
+        raise ValueError(f'{pattern!r} is not a pattern of targets; write e.g. "kafka:>=3.9,<4.0"')
     return pattern
 
 
@@ -115,7 +115,7 @@ class Require(_Section):
 
 
 class Expectations(_Section):
-    """What entries come to that do not hold any more."""
+    """What becomes of entries that no longer apply."""
 
     stale: Handling = Handling.FAIL
     expired: Handling = Handling.FAIL
@@ -165,7 +165,7 @@ def load_policy(path: Path | None) -> Policy:
     except OSError as error:
         raise PolicyError(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise PolicyError(f"{path}: is no TOML: {error}") from error
+        raise PolicyError(f"{path} is not TOML: {error}") from error
     try:
         policy = _seen_from(path.parent, Policy.model_validate(content))
     except ValidationError as error:

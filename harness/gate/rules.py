@@ -44,11 +44,11 @@ def _rules(decision: Decision, policy: Policy) -> Iterator[Rule]:
     yield rule("targets lost", "none", Kind.TARGET_LOST)
     yield rule("unexpected differences", _of_differences(decision, policy), *_DIFFERENCES)
     share = policy.allow.indeterminate_share
-    threshold = f"at most {100 * share:g} % of what was held" if share else "none"
+    threshold = f"at most {100 * share:g} % of what was run" if share else "none"
     yield rule("indeterminate results", threshold, Kind.INDETERMINATE)
     yield rule("flaky results", _handled(policy.allow.flaky), Kind.FLAKY)
     yield Rule(
-        rule="scenarios held with every target",
+        rule="scenarios run on every target",
         threshold=f"at least {policy.require.scenario_count_min}",
         value=f"{_run_at_least(decision)}",
         is_kept=not (red[Kind.NOTHING_RAN] or red[Kind.TOO_FEW]),
@@ -62,7 +62,7 @@ def _rules(decision: Decision, policy: Policy) -> Iterator[Rule]:
 
 
 def _run_at_least(decision: Decision) -> int:
-    """Return how many results the target has that has the fewest; what could not be held is none."""
+    """Return how many results the target has that has the fewest; what could not run is none."""
     return min(decision.ran.values(), default=0)
 
 

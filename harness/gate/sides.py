@@ -47,7 +47,7 @@ class ComparedTarget:
 
     @property
     def oracle(self) -> TargetTrace | None:
-        """What it is held against; a reference is its own measure."""
+        """What it is compared with; a reference is its own measure."""
         return self.loaded.traces.get(self.trace.info.oracle or self.target)
 
     @property
@@ -96,7 +96,7 @@ def _named(text: str, run: Path, loaded: dict[Path, LoadedRun]) -> Mapping[str, 
     folder, target = _parted(text, run)
     if folder is run and not RunFolder(run).run_json.is_file():
         raise ReportError(
-            f"{text!r} is no folder, so it would be a target of {run}, which is no run's folder: "
+            f"{text!r} is not a folder, so it would be a target of {run}, which is not a run's folder: "
             "name a run, or one to look in with --run"
         )
     key = folder.resolve()
@@ -130,7 +130,7 @@ def _unknown(target: str | None, found: LoadedRun) -> str:
     names = [*found.traces, *(trace.info.spec for trace in found.traces.values())]
     close = difflib.get_close_matches(target or "", names, n=3)
     there = f"close to it: {', '.join(close)}" if close else f"it has {', '.join(found.traces)}"
-    return f"{target!r} is no folder, and no target of {found.run.path}; {there}"
+    return f"{target!r} is not a folder, and not a target of {found.run.path}; {there}"
 
 
 def _loaded(folder: Path) -> LoadedRun:

@@ -31,7 +31,7 @@ class StoredRun:
 
     @property
     def oracles(self) -> frozenset[str]:
-        """Names of those that were driven only for others to be held against."""
+        """Names of those that were driven only for others to be compared with."""
         return frozenset(self.infos) - frozenset(self.header.targets)
 
 
@@ -57,7 +57,7 @@ def _info(folder: RunFolder, target: str) -> TargetInfo | None:
         return None
     headers = folder.read_headers(target)
     if not headers:
-        raise TraceError(f"{folder.headers_json(target)}: holds no header")
+        raise TraceError(f"{folder.headers_json(target)}: contains no header")
     first = headers[0]
     return TargetInfo(
         run_id=first.run_id, target=target, spec=first.spec, profile=first.profile, oracle=first.oracle
@@ -70,7 +70,7 @@ def cut_short(run: StoredRun) -> tuple[str, ...]:
     A target that was lost is no such thing: that is on record, scenario by scenario.
     """
     if run.footer is None:
-        return ("it has no footer: whoever drove it was stopped before its end",)
+        return ("it has no footer: the run was stopped before its end",)
     ended = run.footer.ended
     if ended != ENDED_COMPLETE and not ended.startswith(TARGET_LOST):
         return (f"its footer says {ended!r}",)
@@ -90,7 +90,7 @@ def _losses(run: StoredRun, footer: RunFooter) -> Iterator[str]:
     counts = _event_counts(run.folder, footer)
     for target in run.header.targets:
         if target not in run.infos:
-            yield f"the trace of {target} is not there"
+            yield f"the trace of {target} is missing"
     for target, count in sorted(counts.items()):
         found = count_events(run.folder.events(target))
         if found != count:

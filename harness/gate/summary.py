@@ -98,7 +98,7 @@ def _block(cause: Cause, infos: Mapping[str, TargetInfo]) -> Iterator[str]:
         yield ""
         entry = entry_to_paste(complaint.judgement, infos[complaint.judgement.target])
         lines = [f"    {line}" for line in entry.splitlines()]
-        yield from _folded("If this is known and right: the entry for it", lines)
+        yield from _folded("If this difference is known: the entry for it", lines)
 
 
 def _alike(cause: Cause) -> Iterator[str]:

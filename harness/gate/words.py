@@ -1,4 +1,4 @@
-"""A decision in words: three lines, an entry to paste, and a command that holds the scenario again."""
+"""A decision in words: three lines, an entry to paste, and a command that runs the scenario again."""
 
 import re
 from collections import Counter
@@ -86,7 +86,7 @@ def _known(decision: Decision) -> str:
 
 
 def next_step(complaint: Complaint) -> str:
-    """Return the command that holds the scenario again, or what else to do."""
+    """Return the command that runs the scenario again, or what else to do."""
     return complaint.remedy or complaint.line
 
 

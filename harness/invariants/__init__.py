@@ -1,4 +1,4 @@
-"""What must hold in every conversation with group coordinators, whoever speaks and whatever is asked.
+"""What must be true in every conversation with group coordinators, whoever speaks and whatever is asked.
 
 violations = check(events)                      # of a whole trace, any target's, tapped or scripted
 checker = Checker(); checker.feed(event)        # the same one event after the other, while they happen

@@ -26,7 +26,7 @@ class _Conversation:
 
 
 class Checker:
-    """Holds what is known of every group, and looks at each event as it comes."""
+    """Keeps what is known of every group, and looks at each event as it comes."""
 
     def __init__(self, *, offsets_expire: bool = False) -> None:
         """Begin with nothing known.

@@ -79,13 +79,13 @@ class Pairing:
 
 
 def text(fields: Fields, name: str) -> str:
-    """Return a field that holds a text, or an empty one where it is null or missing."""
+    """Return a field that contains a text, or an empty one where it is null or missing."""
     value = fields.get(name)
     return value if isinstance(value, str) else ""
 
 
 def number(fields: Fields, name: str) -> int:
-    """Return a field that holds a number, -1 where it is missing."""
+    """Return a field that contains a number, -1 where it is missing."""
     value = fields.get(name)
     return value if isinstance(value, int) else -1
 
@@ -98,7 +98,7 @@ def items(fields: Fields, name: str) -> Iterator[Fields]:
 
 
 def binary(fields: Fields, name: str) -> bytes:
-    """Return a field that holds bytes."""
+    """Return a field that contains bytes."""
     value = fields.get(name)
     digits = value.get("$bytes") if isinstance(value, Mapping) else None
     return bytes.fromhex(digits) if isinstance(digits, str) else b""

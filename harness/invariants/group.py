@@ -30,7 +30,7 @@ class Generation:
     given: dict[str, bytes] = field(default_factory=dict)
     """What members got, by instance id or else by member id; the first of it makes the generation stable."""
     is_looked_through: bool = False
-    """Whether its members were held against what the leader sent."""
+    """Whether its members were compared with what the leader sent."""
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from harness.trace.files import RunFolder, read_events, write_records
 from harness.trace.schema import json_object
 
 VIOLATIONS: Final = "violations.jsonl"
-"""Name of the file in a run's folder: a `Violation` a line; empty where everything holds."""
+"""Name of the file in a run's folder: a `Violation` a line; empty where no invariant is broken."""
 _RETENTION: Final = "offsets.retention"
 """How all properties begin that let offsets expire within minutes; the default is days."""
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 
 class Invariant(StrEnum):
-    """What must hold."""
+    """What must be true."""
 
     ONE_OWNER = "one owner"
     """Within a generation, a partition has at most one owner."""
@@ -34,7 +34,7 @@ Found: TypeAlias = tuple[Invariant, AtFault, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """An invariant that does not hold. Grain: target, conversation, event that shows it."""
+    """An invariant that was broken. Grain: target, conversation, event that shows it."""
 
     invariant: str
     """An `Invariant`."""

@@ -4,7 +4,7 @@ source      which modules, and their syntax trees
 faults/…    what can be wrong in a function, kind by kind
 derive      all mutants, each under an id that says where and what
 transplant  a mutant put into the running reference, in memory
-rehearsal   one scenario held with the reference in process
+rehearsal   one scenario run on the reference in process
 yardstick   what the unmutated reference does, and which lines it takes
 trial       one mutant against the scenarios that reach it
 crew        processes that share the trials out

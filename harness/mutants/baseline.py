@@ -108,7 +108,7 @@ class Witness:
 
 
 def measured(script: Script, profile: str, dry_run: DryRun, witness: Witness) -> BaselineResult:
-    """Hold a scenario with the unmutated reference."""
+    """Run a scenario on the unmutated reference."""
     try:
         with witness.watching():
             events = dry_run.run(script, profile)
@@ -146,7 +146,7 @@ def no_measure(profile: str, script: Script, reason: str) -> BaselineResult:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """All that mutants are held against."""
+    """All that mutants are compared with."""
 
     measures: Mapping[ScenarioKey, BaselineResult]
     """Of the conversations that can measure something."""
@@ -176,13 +176,13 @@ class Baseline:
 
 
 def measured_baseline(measures: Collection[BaselineResult]) -> Baseline:
-    """Make a yardstick of whatever conforms."""
+    """Make a baseline of the scenarios that conform."""
     fit = [one for one in measures if one.outcome == Outcome.CONFORMS]
     fit.sort(key=lambda one: sum(map(len, one.lines.values())))
     kinds = {_kind(one): one for one in reversed(fit)}
     distinct = {(one.profile, one.scenario) for one in kinds.values()}
-    held = {(one.profile, one.scenario): one for one in fit}
-    return Baseline(held, {key: measure for key, measure in held.items() if key in distinct})
+    by_key = {(one.profile, one.scenario): one for one in fit}
+    return Baseline(by_key, {key: measure for key, measure in by_key.items() if key in distinct})
 
 
 def _kind(measure: BaselineResult) -> tuple[object, ...]:

@@ -28,7 +28,7 @@ from harness.scenario.script import Script
 from harness.verdict import Outcome
 
 DEFAULT_PROFILES: Final = ("4.4", "3.9", "2.4", "3.2", "3.5.0", "2.5.0", "4.0.0", "3.7-java", "3.9-java")
-"""Both coordinators as they are last, and releases by which each named behaviour both holds and does not."""
+"""Both coordinators in their last release, and releases with and without each named behaviour."""
 
 _CONVERSATION_S: Final = 3.0
 _TRIAL_S: Final = 1_800.0
@@ -118,7 +118,7 @@ class _Workplace:
         return DryRun(self.directory, limit_s=limit_s, modules=modules)
 
     def measures(self) -> Iterator[BaselineResult]:
-        """Hold every scenario in every profile with the reference as it is."""
+        """Run every scenario in every profile with the reference as it is."""
         order = self.order
         wanted = [(profile, script) for profile in order.profiles for script in order.scripts.values()]
 
@@ -150,7 +150,7 @@ class _Workplace:
             return lambda job: court.try_mutant(mutants[job], reasons.get(mutants[job].id))
 
         def given_up(job: int) -> Trial:
-            how = "it ended the process that held it"
+            how = "it ended the process that ran it"
             return trial_of(mutants[job], Fate.KILLED, equivalent=reasons.get(mutants[job].id), how=how)
 
         pool = WorkerPool(prepare=prepare, given_up=given_up, size=self.order.jobs, limit_s=_TRIAL_S)

@@ -31,7 +31,7 @@ def derive_mutants(profiles: Sequence[str], package: str = PACKAGE) -> tuple[Mut
 
     Args:
         profiles: in each of which each named behaviour is switched by itself.
-        package: which holds the reference.
+        package: of the reference.
     """
     return (*_behaviour_mutants(profiles, package), *_code_mutants(package))
 

@@ -1,4 +1,4 @@
-"""One scenario at a time, held with the reference in this process."""
+"""One scenario at a time, run on the reference in this process."""
 
 import asyncio
 import contextlib
@@ -30,7 +30,7 @@ class Hung(Exception):  # noqa: N818 - an observation
 
 
 class DryRun:
-    """Holds scenarios, keeping the brokers that they need.
+    """Runs scenarios, keeping the brokers that they need.
 
     Attributes:
         limit_s: how much of a processor's time one conversation may take, in seconds.
@@ -46,7 +46,7 @@ class DryRun:
         self._is_late = False
 
     def run(self, script: Script, profile: str) -> tuple[Event, ...]:
-        """Hold a scenario and return what was recorded.
+        """Run a scenario and return what was recorded.
 
         Raises:
             Hung: it took longer than the limit.
@@ -107,14 +107,14 @@ class DryRun:
 
 
 def mutant_info(profile: str) -> TargetInfo:
-    """Return what the checker is told of a mutant: it is held against the reference as it should be."""
+    """Return what the checker is told of a mutant: it is compared with the reference as it should be."""
     return TargetInfo(run_id=RUN_ID, target="mutant", spec="reference", profile=profile, oracle=UNMUTATED)
 
 
 class _WithOneBrokerEach(Target):
     """The reference, with one broker for each configuration that was ever asked for.
 
-    A broker of the reference holds nothing but its configuration, and brings a coordinator to each stage.
+    A broker of the reference has nothing but its configuration, and brings a coordinator to each session.
     """
 
     def __init__(self, target: ReferenceTarget) -> None:
@@ -143,7 +143,7 @@ class _WithOneBrokerEach(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         key = tuple(sorted(broker_config.items()))

@@ -16,7 +16,7 @@ class Kind(StrEnum):
     """What of the reference is wrong in a mutant."""
 
     BEHAVIOUR = "behaviour"
-    """A named behaviour holds where it should not, or the other way round."""
+    """A named behaviour is present where it should not be, or the other way round."""
     CHECK = "check"
     """A check is missing, or comes after the one that should follow it."""
     TIMER = "timer"
@@ -32,7 +32,7 @@ class Edit:
     """Other syntax in a place of a tree: an attribute of a node, or a stretch of its list.
 
     Attributes:
-        parent: the node that holds the place.
+        parent: the node that contains the place.
         attribute: the attribute's name.
         start: where the stretch begins; None where the attribute is no list.
         stop: where it ends.
@@ -93,7 +93,7 @@ class Mutant:
 
     @property
     def change(self) -> str:
-        """The fault in one line, by which an entry of the equivalents is held to what it meant."""
+        """The fault in one line, by which an entry of the equivalents is checked against what it meant."""
         return f"{self.before} -> {self.after}"
 
 
@@ -132,8 +132,8 @@ class Trial:
     """Which noticed."""
     how: str | None
     """What was noticed."""
-    held: int
-    """How many conversations were held with it."""
+    run_count: int
+    """How many conversations were run on it."""
     reached: int
     """How many conversations execute it."""
     reached_by: tuple[str, ...]
@@ -149,7 +149,7 @@ def trial_of(
     killer: tuple[str, str] | None = None,
     how: str | None = None,
     reached_by: Sequence[tuple[str, str]] = (),
-    held: int = 0,
+    run_count: int = 0,
     took_ms: float = 0.0,
 ) -> Trial:
     """Tell what became of a mutant; who killed it and who reaches it are profile and scenario each."""
@@ -167,7 +167,7 @@ def trial_of(
         profile=killer[0] if killer else None,
         scenario=killer[1] if killer else None,
         how=how,
-        held=held,
+        run_count=run_count,
         reached=len(reached_by),
         reached_by=tuple(f"{profile} {scenario}" for profile, scenario in reached_by[:_REACHING_NAMED]),
         took_ms=took_ms,

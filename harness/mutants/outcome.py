@@ -42,7 +42,7 @@ def score(trials: Sequence[Trial]) -> Score:
 
 
 def wrongly_listed(found: Campaign) -> tuple[str, ...]:
-    """Say of each entry of the equivalents that does not hold why."""
+    """Say of each entry of the equivalents that no longer applies why."""
     killed = (
         f"{each.mutant}: {each.scenario} noticed it in {each.profile}: {each.how}"
         for each in found.trials

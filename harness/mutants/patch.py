@@ -99,7 +99,7 @@ def other_than(value: object, instead_of_none: object) -> object:
         case tuple():
             return ()
         case _:
-            raise AssertionError(f"a field of a response holds {value!r}")
+            raise AssertionError(f"a field of a response contains {value!r}")
 
 
 def _other_member(value: IntEnum) -> IntEnum:

@@ -14,10 +14,8 @@ PACKAGE: Final = "reference_coordinator"
 
 _TABLE: Final = "a table; every entry is switched where it is asked for"
 _FAULTS: Final = "what a server does about faults of its own, for which no scenario can ask"
-_ON_DISK: Final = (
-    "the log's bytes: a scenario's reference keeps its log in memory, and tests hold these with Kafka's own"
-)
-_DATA_PLANE: Final = "topics' logs; no coordinator answers for them, and real clients hold them"
+_ON_DISK: Final = "the log's bytes: a scenario keeps its log in memory, and tests compare these with Kafka's"
+_DATA_PLANE: Final = "topics' logs; no coordinator answers for them, and real clients test them"
 _TOPICS: Final = "Metadata, CreateTopics and DeleteTopics make a broker ready; no coordinator answers them"
 
 LEFT_OUT: Final[Mapping[str, str]] = {
@@ -68,7 +66,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "server": "the shell around the coordinator: sockets, and what outlives the process",
     "tests": "tests",
     "topic_logs": _DATA_PLANE,
-    "wire": "bytes, held against kio's by tests of their own",
+    "wire": "bytes, compared with kio's by tests of their own",
 }
 """Modules and packages that are not mutated, with the reason of each."""
 
@@ -131,7 +129,7 @@ FUNCTIONS_LEFT_OUT: Final[Mapping[str, str]] = {
     ),
     "broker.broker_apis:_with_features": "what producers are told of transactions' version",
     "broker.listener:_alone": "the shell around the coordinator",
-    "core.java:_mend": "bytes that are no text, held against what Java made of them by tests of their own",
+    "core.java:_mend": "bytes that are no text, compared with what Java made of them by tests of their own",
 }
 """Functions that are not mutated, with the reason of each."""
 

@@ -30,13 +30,13 @@ class Court:
         self._killers: defaultdict[str, list[ScenarioKey]] = defaultdict(list)
 
     def try_mutant(self, mutant: Mutant, equivalent: str | None) -> Trial:
-        """Hold conversation after conversation until one notices."""
+        """Run conversation after conversation until one notices."""
         began_s = time.monotonic()
         reaching = self._baseline.reaching(mutant)
-        held, killer, how = 0, None, None
+        run_count, killer, how = 0, None, None
         with patched(mutant):
             for conversation in self._in_order(mutant, reaching):
-                held += 1
+                run_count += 1
                 how = self._found(conversation)
                 if how is not None:
                     killer = conversation
@@ -50,7 +50,7 @@ class Court:
             killer=killer,
             how=how,
             reached_by=reaching,
-            held=held,
+            run_count=run_count,
             took_ms=round((time.monotonic() - began_s) * 1000, 1),
         )
 
@@ -63,7 +63,7 @@ class Court:
                 yield conversation
 
     def _found(self, conversation: ScenarioKey) -> str | None:
-        """Hold a conversation with the mutant and tell what is not as it should be."""
+        """Run a conversation with the mutant and tell what is not as it should be."""
         profile, scenario = conversation
         measure = self._baseline.measures[conversation]
         try:

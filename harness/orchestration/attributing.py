@@ -33,7 +33,7 @@ _SHARED_COUNT: Final = 400
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class _Pair:
-    """The references that two neighbouring targets are held against."""
+    """The references that two neighbouring targets are compared with."""
 
     from_oracle: str
     to_oracle: str
@@ -77,7 +77,7 @@ async def attribute(
     Args:
         scripts: of the run.
         traces: of all targets and their references.
-        judgements: of the run; what was not held is passed over.
+        judgements: of the run; what was not run is passed over.
         order: the targets' names; neighbours in it are compared.
         progress: told what is being worked on.
     """
@@ -179,7 +179,7 @@ def _changed_answers(
 
 
 async def _tell(target: VariantTarget, scripts: Sequence[Script]) -> dict[str, list[Event]]:
-    """Hold scripts with a reference, and keep what happened in memory alone."""
+    """Run scripts on a reference, and keep what happened in memory alone."""
     reported: dict[str, list[Event]] = {}
     with TemporaryDirectory(prefix="kafka-conformance-variant-") as logs:
         drive = Drive(

@@ -11,18 +11,18 @@ from harness.orchestration.workers import leave_signals_to_parent
 T = TypeVar("T")
 
 
-class AsideError(Exception):
+class BackgroundError(Exception):
     """The process ended without a result."""
 
 
-async def aside(function: Callable[[], T]) -> T:
+async def in_background(function: Callable[[], T]) -> T:
     """Call a function in a process of its own, and return what it returned.
 
     Args:
         function: with its arguments, all of which can be pickled.
 
     Raises:
-        AsideError: the process was killed, or ended by itself.
+        BackgroundError: the process was killed, or ended by itself.
         Exception: whatever the function raised.
     """
     context = get_context("spawn")
@@ -50,7 +50,7 @@ def _received(receiver: Connection) -> tuple[bool, object]:
     try:
         return cast("tuple[bool, object]", receiver.recv())
     except EOFError:
-        return False, AsideError("a process that drove the reference ended without a result")
+        return False, BackgroundError("a process that drove the reference ended without a result")
     finally:
         receiver.close()
 

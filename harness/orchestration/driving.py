@@ -1,4 +1,4 @@
-"""The drive: every target with every script, then the references that they are held against."""
+"""The drive: every target with every script, then the references that they are compared with."""
 
 import asyncio
 import time
@@ -9,7 +9,7 @@ from typing import Final
 
 from harness.capacity import machine
 from harness.diff.target_pattern import is_reference
-from harness.orchestration.background import AsideError, aside
+from harness.orchestration.background import BackgroundError, in_background
 from harness.orchestration.fetching import Fetches, fetching
 from harness.orchestration.packings import packings
 from harness.orchestration.plan import RunPlan
@@ -27,9 +27,9 @@ from harness.trace.canonical import Canonicaliser
 from harness.trace.events import TARGET_LOST, EventKind, TraceHeader
 from harness.trace.files import EventWriter, RunFolder
 
-_ASIDE_FROM: Final = 200
+_BACKGROUND_FROM: Final = 200
 """Scenarios from which on a reference is driven in a process of its own, which takes a second to start."""
-_NOBODY_COMPARED: Final = "no target that it serves as a measure was driven with it"
+_NOBODY_COMPARED: Final = "no target was compared with it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +52,8 @@ class RunDrive:
     _records: dict[str, TargetRecord] = field(default_factory=dict, init=False)
     _packings: Mapping[str, Packing] = field(default_factory=dict, init=False)
     _fetches: Fetches = field(default_factory=lambda: Fetches({}), init=False)
-    _one_aside: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
-    """Held while a reference is driven beside brokers: one leaves them a core."""
+    _one_in_background: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    """Taken while a reference runs beside brokers: one leaves them a core."""
     _oracles: dict[str, asyncio.Task[str | None]] = field(default_factory=dict, init=False)
     """By target, the name of its oracle, when that was driven."""
     _beside: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup, init=False)
@@ -72,7 +72,7 @@ class RunDrive:
                 self._beside,
             ):
                 asked_for = self._beside.create_task(self._drive_references(references))
-                if not self._is_aside:
+                if not self._uses_background:
                     await asked_for
                 await asyncio.to_thread(self._pack, others)
                 for wave in _waves(others, self.plan.at_once):
@@ -99,10 +99,10 @@ class RunDrive:
         )
 
     @property
-    def _is_aside(self) -> bool:
+    def _uses_background(self) -> bool:
         """Whether references are driven in a process of their own, while brokers are."""
         are_alone = all(is_reference(target.spec) for target in self.plan.targets)
-        return not are_alone and len(self.plan.scripts) >= _ASIDE_FROM
+        return not are_alone and len(self.plan.scripts) >= _BACKGROUND_FROM
 
     async def alone(
         self,
@@ -117,7 +117,7 @@ class RunDrive:
         return self._records[name]
 
     async def _drive_references(self, targets: Sequence[Target]) -> None:
-        async with self._one_aside:
+        async with self._one_in_background:
             for target in targets:
                 await self._drive_reference(target, target.name)
 
@@ -129,17 +129,17 @@ class RunDrive:
         base_config: Mapping[str, str] | None = None,
         scripts: Mapping[str, Script] | None = None,
     ) -> None:
-        if not self._is_aside:
+        if not self._uses_background:
             await self._drive(target, name, base_config=base_config, scripts=scripts)
             return
         chosen = self.plan.scripts if scripts is None else scripts
         self.watcher.drive_begins(name, len(chosen))
-        # Other targets may hold what cannot be handed to another process, and are of no use there.
+        # Other targets may have what cannot be handed to another process, and are of no use there.
         plan = replace(self.plan, targets=())
         drive = partial(_driven, plan, self.folder, target, name, base_config, scripts)
         try:
-            self._records[name] = await aside(drive)
-        except (asyncio.CancelledError, AsideError) as ending:
+            self._records[name] = await in_background(drive)
+        except (asyncio.CancelledError, BackgroundError) as ending:
             why = ENDED_INTERRUPTED if isinstance(ending, asyncio.CancelledError) else str(ending)
             self._give_up(target, name, why)
             if why == ENDED_INTERRUPTED:
@@ -269,7 +269,7 @@ class RunDrive:
         )
 
     async def _settle_oracle_of(self, target: Target) -> None:
-        """Name what a target is held against: the reference of its profile, or what the plan says."""
+        """Name what a target is compared with: the reference of its profile, or what the plan says."""
         record = self._records[target.name]
         if not record.descriptions:
             return
@@ -285,18 +285,18 @@ class RunDrive:
     def _foresee_oracle(self, target: Target, record: TargetRecord) -> None:
         """Have the reference driven while its target is, if its first broker tells all that matters."""
         is_known = self.plan.against is None and not target.is_external and not is_reference(target.spec)
-        if self._is_aside and is_known and target.name not in self._oracles:
+        if self._uses_background and is_known and target.name not in self._oracles:
             self._oracles[target.name] = self._beside.create_task(self._oracle_of(target, record))
 
     async def _oracle_of(self, target: Target, record: TargetRecord) -> str | None:
-        """Drive the reference that a target is held against, unless it was already, and return its name."""
+        """Drive the reference that a target is compared with, unless it was already, and return its name."""
         try:
             with blaming_target():
                 oracle = oracle_for(target, record.descriptions[0])
         except TargetError as error:
-            record.lost = record.lost or f"nothing to hold it against: {error}"
+            record.lost = record.lost or f"nothing to compare it with: {error}"
             return None
-        async with self._one_aside:
+        async with self._one_in_background:
             name = self._name_of(oracle)
             if name not in self._records:
                 scripts = self._compared(target)

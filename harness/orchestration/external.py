@@ -21,7 +21,7 @@ def announcement(target: Target, *, topics: str = f"{len(CONFORMANCE_TOPICS)} to
         topics: which topics are made.
     """
     return (
-        f"{target.spec} is a broker of others: the run makes groups, {topics} and "
+        f"{target.spec} is an external broker: the run makes groups, {topics} and "
         f"transactional ids, all called {MARK}…, touches nothing else, and deletes them at the end "
         "(Kafka itself forgets transactional ids); --dry-run lists it"
     )
@@ -30,8 +30,8 @@ def announcement(target: Target, *, topics: str = f"{len(CONFORMANCE_TOPICS)} to
 def tap_announcement(target: Target) -> str:
     """Say in one line what a tap makes on a target that others use, and what it lets pass."""
     return (
-        f"{target.spec} is a broker of others: the tap makes {len(CONFORMANCE_TOPICS)} topics called {MARK}… "
-        "and deletes them at the end; what your clients send is yours, and passes as it is; "
+        f"{target.spec} is an external broker: the tap makes {len(CONFORMANCE_TOPICS)} topics called {MARK}… "
+        "and deletes them at the end; your clients' requests pass unchanged; "
         "--dry-run lists it"
     )
 
@@ -72,7 +72,7 @@ def dry_run(target: Target, scripts: Mapping[str, Script], *, run_id: str) -> It
 def _why_not(script: Script, target: Target, run_namespace: RunNamespace) -> str | None:
     lacking = [name for name in script.needs if Capability(name) not in target.capabilities]
     if lacking:
-        return f"a broker of others lacks the capability {', '.join(lacking)}"
+        return f"an external broker lacks the capability {', '.join(lacking)}"
     return why_not_harmless(script, run_namespace)
 
 

@@ -192,7 +192,7 @@ def read_baseline(folder: Path | None) -> tuple[Judgement, ...] | None:
     judgements = RunFolder(folder).judgements
     if not judgements.is_file():
         raise ReportError(
-            f"{folder} cannot be the baseline: it is no run's folder, or its run was not judged"
+            f"{folder} cannot be the baseline: it is not a run's folder, or its run was not judged"
         )
     found = read_records(Judgement, judgements)
     _refuse_unjudged(RunFolder(folder), found)
@@ -204,10 +204,10 @@ def _refuse_unjudged(folder: RunFolder, judgements: Sequence[Judgement]) -> None
     if not folder.scripts_json.is_file():
         return
     judged = {(each.target, each.scenario_id) for each in judgements}
-    held = {(target, name) for target in folder.targets() for name in folder.read_scripts()}
-    if missing := held - judged:
+    recorded = {(target, name) for target in folder.targets() for name in folder.read_scripts()}
+    if missing := recorded - judged:
         raise TraceError(
-            f"{folder.judgements}: {len(missing)} of {len(held)} judgements are missing; "
+            f"{folder.judgements}: {len(missing)} of {len(recorded)} judgements are missing; "
             f"`kafka-conformance report {folder.path}` judges the run again"
         )
 
@@ -246,7 +246,7 @@ def ending(checked: CheckedRun, *, catalogue: frozenset[str], footer: RunFooter 
 
 
 def read_scripts(folder: RunFolder) -> Mapping[str, Script]:
-    """Read the scripts that a run held, by scenario id.
+    """Read the scripts that a run ran, by scenario id.
 
     Raises:
         TraceError: one is none.

@@ -1,4 +1,4 @@
-"""What each API answered while the coordinator was held in its load: a table made from traces.
+"""What each API answered while the coordinator was paused in its load: a table made from traces.
 
 It says what came, not what should have: a cell that differs from the reference's names both.
 """
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from harness.scenario.script import PauseAt, Release, step_text
+from harness.scenario.script import PauseAt, ResumeFrom, step_text
 from harness.targets.base.interface import Breakpoint
 from harness.trace.embedded import stored_fields
 from harness.trace.events import Event, EventKind
@@ -18,19 +18,24 @@ from harness.wire.schema import API_NAMES
 Asked: TypeAlias = tuple[str, int]
 """An API and its version."""
 Answers: TypeAlias = Mapping[Asked, frozenset[str]]
-_RAN: Final = step_text(PauseAt(point=Breakpoint.LOADING.value))
-_LET_GO: Final = step_text(Release(point=Breakpoint.LOADING.value))
+_PAUSES: Final = step_text(PauseAt(point=Breakpoint.LOADING.value))
+_RESUMES: Final = step_text(ResumeFrom(point=Breakpoint.LOADING.value))
+_TODAY: Final[Mapping[str, str]] = {
+    _PAUSES.replace("will be paused", "will be held"): _PAUSES,
+    _RESUMES.replace("the paused coordinator", "the coordinator that is held"): _RESUMES,
+}
+"""The notes of traces from before these steps had their names of today."""
 _HEAD: Final = """# What each API answers while a coordinator loads
 
-Made by `kafka-conformance loading-table` from runs in which brokers were held in the midst of their load.
-"per" tells where in the response the code stood; two codes in a cell were both seen.
-A dash is a version that the broker does not serve.
+Made by `kafka-conformance loading-table` from runs in which brokers were paused in the midst of their load.
+"per" says where in the response the code was; two codes in a cell both occurred.
+A dash marks a version that the broker does not serve.
 """
 
 
 @dataclass(slots=True, kw_only=True)
 class LoadingTable:
-    """Answers of several targets, and of what they are held against, over any number of runs."""
+    """Answers of several targets, and of what they are compared with, over any number of runs."""
 
     runs: int = 0
     answers: dict[str, dict[Asked, set[str]]] = field(default_factory=dict)
@@ -106,8 +111,9 @@ def _while_loading(events: Iterable[Event]) -> Iterator[Event]:
     is_armed = is_loading = False
     for event in events:
         if event.kind == EventKind.CONTROL:
-            is_loading = is_armed and event.note not in (_RAN, _LET_GO)
-            is_armed = event.note == _RAN or (is_armed and event.note != _LET_GO)
+            note = _TODAY.get(event.note or "", event.note)
+            is_loading = is_armed and note not in (_PAUSES, _RESUMES)
+            is_armed = note == _PAUSES or (is_armed and note != _RESUMES)
         elif is_loading and event.kind == EventKind.RESPONSE:
             yield event
 

@@ -23,7 +23,7 @@ class MatrixTargets:
     targets: tuple[Target, ...]
     """Versions from the oldest to the newest, then whatever else was asked for."""
     against: str | None
-    """Name of the target that all others are held against; None where each has its own profile."""
+    """Name of the target that all others are compared with; None where each has its own profile."""
 
 
 def matrix_targets(
@@ -34,7 +34,7 @@ def matrix_targets(
     Args:
         versions: as `harness.orchestration.versions` reads them; may be empty if there are further targets.
         further: specs of targets that come after all versions.
-        against: spec of the target to hold all others against; a bare version is Kafka's.
+        against: spec of the target to compare all others with; a bare version is Kafka's.
 
     Raises:
         PlanError: something of it names no version and no target, or fewer than two are left to compare.
@@ -61,7 +61,7 @@ def _spec_of(against: str) -> str:
 def _only(version: str) -> str:
     found = choose_versions(version)
     if len(found) > 1:
-        raise PlanError(f"--against {version}: that is {len(found)} versions; one can be held against")
+        raise PlanError(f"--against {version}: that is {len(found)} versions; name one to compare with")
     return found[0]
 
 

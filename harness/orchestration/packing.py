@@ -51,7 +51,7 @@ async def pack(
     Args:
         scripts: of a run.
         capabilities: of the target; scripts that are not applicable to it need no broker.
-        runs: on the reference, held to the target's profile.
+        runs: on the reference, in the target's profile.
         merges: whether scripts may run with properties that others asked for.
     """
     if Capability.BROKER_CONFIG not in capabilities:
@@ -148,15 +148,15 @@ async def _joins(one: _Bin, bins: Iterable[_Bin], runs: RunCache) -> bool:
 def _conflict(one: _Bin, other: _Bin) -> bool:
     """Tell whether two ask for what one broker cannot give.
 
-    Who holds a coordinator where it removes a group would hold its sweeps too, which remove those of others.
+    A pause where a coordinator removes a group also pauses its sweeps, which remove those of others.
     """
     if any(other.asked.get(name, value) != value for name, value in one.asked.items()):
         return True
-    holds_dead = any(map(_holds_dead, (*one.scripts, *other.scripts)))
-    return holds_dead and CHECK_INTERVAL in {*one.asked, *other.asked}
+    pauses_at_dead = any(map(_pauses_at_dead, (*one.scripts, *other.scripts)))
+    return pauses_at_dead and CHECK_INTERVAL in {*one.asked, *other.asked}
 
 
-def _holds_dead(script: Script) -> bool:
+def _pauses_at_dead(script: Script) -> bool:
     return any(isinstance(step, PauseAt) and step.point == Breakpoint.DEAD for step in script.steps)
 
 

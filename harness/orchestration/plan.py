@@ -33,7 +33,7 @@ class RunPlan:
 
     run_id: str
     scripts: Mapping[str, Script]
-    """What is to be held, by scenario id."""
+    """What is to run, by scenario id."""
     catalogue: frozenset[str]
     """Every scenario id that there is, chosen or not."""
     targets: tuple[Target, ...]
@@ -49,11 +49,11 @@ class RunPlan:
     at_once: int | None = None
     """How many targets may have their brokers up together; None for all."""
     against: str | None = None
-    """Name of the target that all others are held against, in place of the reference of their profile."""
+    """Name of the target that all others are compared with, in place of the reference of their profile."""
     clauses: tuple[Clause, ...] = ()
     """The rows of the catalogue, for the run to say which of them it exercised."""
     shard: "RunShard | None" = None
-    """Which part of the selection this run is to hold; None for all of it."""
+    """Which part of the selection this run is to run; None for all of it."""
     selection: Mapping[str, Script] | None = None
     """The scenarios of all shards; None where `scripts` has them all."""
     repeat: int = 1
@@ -86,7 +86,7 @@ class RunShard:
         """Read `2/3`; raises PlanError."""
         found = _SHARD.fullmatch(text)
         if found is None or not 1 <= int(found[1]) <= int(found[2]):
-            raise PlanError(f"{text!r} is no shard; write 1/3, 2/3 and 3/3 for three machines")
+            raise PlanError(f"{text!r} is not a shard; write 1/3, 2/3 and 3/3 for three machines")
         return cls(number=int(found[1]), count=int(found[2]))
 
     def __str__(self) -> str:
@@ -108,7 +108,7 @@ class RunShard:
 
 
 def scenario_digest(scripts: Mapping[str, Script]) -> str:
-    """Return a hash of scripts: equal where the same conversations are held."""
+    """Return a hash of scripts: equal where the same conversations are run."""
     digests = "".join(scripts[name].digest() for name in sorted(scripts))
     return sha256(digests.encode()).hexdigest()[:16]
 
@@ -132,7 +132,7 @@ def parse_properties(texts: Sequence[str]) -> Mapping[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals):
-            raise PlanError(f"{text!r} is no property of a broker; write for instance group.max.size=2")
+            raise PlanError(f"{text!r} is not a broker property; write for instance group.max.size=2")
         properties[name] = value
     return properties
 
@@ -161,7 +161,7 @@ def select_scripts(
         and not any(_matches(name, pattern) for pattern in skipped)
     }
     if not chosen:
-        raise PlanError("the selection leaves no scenario to hold")
+        raise PlanError("the selection leaves no scenario to run")
     return chosen
 
 
@@ -170,13 +170,15 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def parse_targets(specs: Sequence[str], *, profile: str | None = None) -> tuple[Target, ...]:
-    """Parse target specs; the profile, if given, holds for all but references that name one of their own.
+    """Parse target specs; the profile, if given, applies to all but references that name one of their own.
 
     Raises:
         PlanError: a spec names no target, two have one name, or nobody takes the profile.
     """
     if profile is not None and all(_is_reference_with_profile(spec) for spec in specs):
-        raise PlanError(f"--profile {profile} is for nobody: each target is a reference that names its own")
+        raise PlanError(
+            f"--profile {profile} has no effect: each target is a reference that names its own profile"
+        )
     try:
         targets = tuple(
             parse_target(spec, profile=None if _is_reference_with_profile(spec) else profile)

@@ -21,9 +21,9 @@ from harness.scenario import Capability, Conversation, ask, expect, record, scen
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import Script
 from harness.targets.base.clearing import clear_log
-from harness.targets.base.delegated import DelegatedConnection, DelegatedStage
+from harness.targets.base.delegated import DelegatedConnection, DelegatedSession
 from harness.targets.base.dialogue import Dialogue, NotYet
-from harness.targets.base.interface import Broker, Connection, Frame, Stage, TargetError
+from harness.targets.base.interface import Broker, BrokerSession, Connection, Frame, TargetError
 from harness.targets.reference.target import ReferenceTarget
 from harness.trace.canonical import Canonicaliser, member_prefixes
 from harness.trace.events import Event, EventKind
@@ -57,7 +57,7 @@ class Left(StrEnum):
 
 
 class ReferenceRuns:
-    """Runs scripts on the reference held to one profile."""
+    """Runs scripts on the reference in one profile."""
 
     def __init__(self, profile: str) -> None:
         self._target = ReferenceTarget(profile)
@@ -67,7 +67,7 @@ class ReferenceRuns:
 
     async def trace(self, script: Script, config: Mapping[str, str]) -> str:
         """Return a digest of what a script's conversation is under a configuration, times included."""
-        return await self._digest(script, config, lambda stage: stage)
+        return await self._digest(script, config, lambda session: session)
 
     async def hurried_trace(self, script: Script, config: Mapping[str, str]) -> str:
         """Return the same where time passes before each request, in which offsets are looked through.
@@ -83,16 +83,16 @@ class ReferenceRuns:
         return takes_log_away(script) or await self._disturbs_others(script, config)
 
     async def _disturbs_others(self, script: Script, config: Mapping[str, str]) -> bool:
-        stage = (await self._broker(config)).open_stage(script.id)
-        other = _Other(stage)
+        session = (await self._broker(config)).open_session(script.id)
+        other = _Other(session)
         try:
             await other.join()
-            await self._run(script, config, _Watched(stage, other))
+            await self._run(script, config, _Watched(session, other))
             return await other.is_disturbed()
         except (NotYet, TargetError):
             return True
         finally:
-            await stage.close()
+            await session.close()
 
     async def left(self, script: Script, config: Mapping[str, str]) -> Left:
         """Tell how others find a broker on which a script has run."""
@@ -109,27 +109,27 @@ class ReferenceRuns:
 
     async def _after(self, script: Script | None, config: Mapping[str, str], *, cleared: bool) -> str:
         broker = await self._broker(config)
-        stage = broker.open_stage(PROBE.id)
+        session = broker.open_session(PROBE.id)
         partitions = num_partitions(broker.description) or 1
         try:
             if script is not None:
-                await self._run(script, config, stage)
+                await self._run(script, config, session)
             if cleared:
-                await clear_log(stage, partitions=partitions, timeout_ms=_CLEAR_MS)
-            return _digest_of(await self._run(PROBE, config, stage))
+                await clear_log(session, partitions=partitions, timeout_ms=_CLEAR_MS)
+            return _digest_of(await self._run(PROBE, config, session))
         except TargetError as error:
             return f"{script and script.id}: {error}"
         finally:
-            await stage.close()
+            await session.close()
 
     async def _digest(
-        self, script: Script, config: Mapping[str, str], wrapped: Callable[[Stage], Stage]
+        self, script: Script, config: Mapping[str, str], wrapped: Callable[[BrokerSession], BrokerSession]
     ) -> str:
-        stage = (await self._broker(config)).open_stage(script.id)
+        session = (await self._broker(config)).open_session(script.id)
         try:
-            return _digest_of(await self._run(script, config, wrapped(stage)))
+            return _digest_of(await self._run(script, config, wrapped(session)))
         finally:
-            await stage.close()
+            await session.close()
 
     async def _broker(self, config: Mapping[str, str]) -> Broker:
         key = json.dumps(dict(config), sort_keys=True)
@@ -139,19 +139,19 @@ class ReferenceRuns:
             )
         return self._brokers[key]
 
-    async def _run(self, script: Script, config: Mapping[str, str], stage: Stage) -> list[Event]:
+    async def _run(self, script: Script, config: Mapping[str, str], session: BrokerSession) -> list[Event]:
         broker = await self._broker(config)
         partitions = num_partitions(broker.description)
         groups = group_ids(script, prefix=f"{_RUN_ID}.", partitions=partitions)
         events: list[Event] = []
-        recorder = _recorder(script, groups, stage, events)
+        recorder = _recorder(script, groups, session, events)
         reason = why_not_applicable(script, self._target.capabilities, broker.description)
         if reason is not None:
             recorder.note(EventKind.NOT_APPLICABLE, EventPosition(step=-1), reason)
             return events
         interpreter = Interpreter(
             script=script,
-            stage=stage,
+            session=session,
             recorder=recorder,
             bindings=Bindings(groups=groups),
             partitions=partitions,
@@ -164,7 +164,9 @@ class ReferenceRuns:
         return events
 
 
-def _recorder(script: Script, groups: Mapping[str, str], stage: Stage, events: list[Event]) -> Recorder:
+def _recorder(
+    script: Script, groups: Mapping[str, str], session: BrokerSession, events: list[Event]
+) -> Recorder:
     prefixes = member_prefixes(
         (sheet.name, prefix)
         for sheet in script.actors
@@ -176,7 +178,7 @@ def _recorder(script: Script, groups: Mapping[str, str], stage: Stage, events: l
         script=script,
         canonicaliser=Canonicaliser(groups={real: name for name, real in groups.items()}, actors=prefixes),
         write=events.append,
-        now_ms=stage.now_ms,
+        now_ms=session.now_ms,
     )
 
 
@@ -212,8 +214,8 @@ PROBE: Final = record(_probe)
 class _Other:
     """A group of one member that has nothing to do with a script, and asks the same again and again."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, session: BrokerSession) -> None:
+        self._session = session
         self._dialogue: Dialogue | None = None
         self._member: Fields = {}
         self._usual: tuple[str | None, ...] = ()
@@ -221,7 +223,7 @@ class _Other:
 
     async def join(self) -> None:
         """Become a stable group; raises NotYet where the configuration allows none."""
-        self._dialogue = Dialogue(await self._stage.connect())
+        self._dialogue = Dialogue(await self._session.connect())
         await self._dialogue.learn_versions()
         joining: Fields = {
             "group_id": _OTHER,
@@ -256,7 +258,7 @@ class _Other:
 
     async def _answers(self) -> tuple[str | None, ...]:
         assert self._dialogue is not None
-        before_ms = self._stage.now_ms()
+        before_ms = self._session.now_ms()
         beat = await self._dialogue.ask("Heartbeat", 3, self._member)
         version = self._dialogue.version_of("OffsetCommit", (7, 6, 5))
         partition: Fields = {"partition_index": 0, "committed_offset": 7}
@@ -274,14 +276,14 @@ class _Other:
         reported = [
             each.text("error_code") for row in commit.rows("topics") for each in row.rows("partitions")
         ]
-        return (beat.text("error_code"), *reported, str(self._stage.now_ms() - before_ms))
+        return (beat.text("error_code"), *reported, str(self._session.now_ms() - before_ms))
 
 
-class _Watched(DelegatedStage):
-    """A stage on which another group looks after everything that happens whether it is as it was."""
+class _Watched(DelegatedSession):
+    """A broker session on which another group looks after everything that happens whether it is as it was."""
 
-    def __init__(self, stage: Stage, other: _Other) -> None:
-        super().__init__(stage)
+    def __init__(self, session: BrokerSession, other: _Other) -> None:
+        super().__init__(session)
         self._other = other
 
     async def elapse(self, duration_ms: float) -> None:
@@ -304,18 +306,18 @@ class _LookingConnection(DelegatedConnection):
             await self._look()
 
 
-class _Paced(DelegatedStage):
-    """A stage on which time passes before each request."""
+class _Paced(DelegatedSession):
+    """A broker session on which time passes before each request."""
 
     def connection(self, opened: Connection) -> Connection:
         return _PacedConnection(opened, self)
 
 
 class _PacedConnection(DelegatedConnection):
-    def __init__(self, connection: Connection, stage: Stage) -> None:
+    def __init__(self, connection: Connection, session: BrokerSession) -> None:
         super().__init__(connection)
-        self._stage = stage
+        self._session = session
 
     async def send(self, payload: bytes) -> None:
-        await self._stage.elapse(_PACE_MS)
+        await self._session.elapse(_PACE_MS)
         await super().send(payload)

@@ -76,7 +76,7 @@ def build_page_tables(
     partitions = shuffle_partitions(archive)
     with spark_session(master=master, partitions=partitions) as spark:
         build_tables([folder.path], folder.tables, master=master, progress=progress)
-        progress(f"what {len(run_ids)} runs say together")
+        progress(f"tables of {len(run_ids)} runs")
         try:
             with unreadable_files(partial(damaged_archive, archive.root)):
                 sources = Archived(spark, archive, run_ids)
@@ -89,12 +89,12 @@ def newest_up_to(run_id: str, archive: Archive) -> tuple[str, ...]:
     """Return a run and those of an archive that began before it, the newest so many, in their order."""
     with naming_damage(archive.root):
         tables = [pq.read_table(file, columns=["run_id", "started_at"]) for file in archive.files("runs")]
-    held = set(archive.run_ids())
+    archived = set(archive.run_ids())
     in_turn = sorted(
         (row["started_at"], row["run_id"])
         for table in tables
         for row in table.to_pylist()
-        if row["run_id"] in held
+        if row["run_id"] in archived
     )
     names = [name for _, name in in_turn]
     if run_id not in names:

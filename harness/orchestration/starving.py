@@ -20,7 +20,7 @@ from harness.runner.recorder import recorder_of
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import Script
 from harness.targets.base.interface import Broker, TargetError
-from harness.targets.reference.starved import StarvedReference, StarvedStage, starved_stage
+from harness.targets.reference.starved import StarvedReference, StarvedSession, starved_session
 from harness.trace.events import Event, EventKind
 from harness.trace.files import RunFolder
 from harness.trace.schema import json_object
@@ -138,26 +138,26 @@ async def _retold(
     reported: list[Event] = []
     partitions = num_partitions(broker.description)
     groups = group_ids(script, prefix=f"{_RUN_ID}.", partitions=partitions)
-    stage = starved_stage(broker, script.id)
-    stage.requests_first = way.requests_first
-    stage.last_connection_first = way.last_connection_first
+    session = starved_session(broker, script.id)
+    session.requests_first = way.requests_first
+    session.last_connection_first = way.last_connection_first
     recorder = recorder_of(script, run_id=_RUN_ID, target=_RUN_ID, groups=groups, write=reported.append)
-    recorder.now_ms = stage.now_ms
+    recorder.now_ms = session.now_ms
     interpreter = Interpreter(
         script=script,
-        stage=stage,
+        session=session,
         recorder=recorder,
         bindings=Bindings(groups=groups),
         partitions=partitions,
         broker_failure=lambda: None,
-        before_step=_Pace(stage=stage, way=way, events=events).before,
+        before_step=_Pace(session=session, way=way, events=events).before,
     )
     try:
         await interpreter.run()
     except TargetError:
         return None
     finally:
-        await stage.close()
+        await session.close()
     return reported
 
 
@@ -165,7 +165,7 @@ async def _retold(
 class _Pace:
     """Has a script go as it went on record, as far as the witness accounts for that."""
 
-    stage: StarvedStage
+    session: StarvedSession
     way: _Way
     events: Sequence[Event]
     _stretches: tuple[StarvedStretch, ...] = field(init=False)
@@ -190,17 +190,17 @@ class _Pace:
     async def before(self, step: int) -> None:
         """Let the time pass that passed on record before a step, and say when to halt the brokers."""
         if self.way.waits_longer:
-            self.stage.late_ms = self._lateness_ms(step)
+            self.session.late_ms = self._lateness_ms(step)
         real_ms = self._acts.get(step)
         if real_ms is None:
             return
         if self.way.acts_late:
-            passed_ms = self.stage.now_ms() - self._virtual_ms
+            passed_ms = self.session.now_ms() - self._virtual_ms
             slipped_ms = real_ms - self._real_ms - passed_ms
             begin_ms = max(self._real_ms, self.way.since_ms)
             due_to_machine_ms = starved_ms(self._stretches, begin_ms=begin_ms, end_ms=real_ms)
-            await self.stage.elapse(max(0.0, min(slipped_ms, due_to_machine_ms)))
-        self._real_ms, self._virtual_ms = real_ms, self.stage.now_ms()
+            await self.session.elapse(max(0.0, min(slipped_ms, due_to_machine_ms)))
+        self._real_ms, self._virtual_ms = real_ms, self.session.now_ms()
         until_ms = min((at_ms for at_ms in self._acts.values() if at_ms > real_ms), default=inf)
         for stretch in self._stretches:
             if real_ms <= stretch.begin_ms < until_ms:
@@ -210,7 +210,7 @@ class _Pace:
         length_ms = min(stretch.figures.broker_ms, stretch.end_ms - stretch.begin_ms) * self.way.halt_share
         begin_ms = stretch.end_ms - length_ms if self.way.at_end else stretch.begin_ms
         if length_ms >= 1:
-            self.stage.halt(self._virtual_ms + begin_ms - self._real_ms, length_ms)
+            self.session.halt(self._virtual_ms + begin_ms - self._real_ms, length_ms)
 
     def _lateness_ms(self, step: int) -> float:
         end_ms = self._ends.get(step)

@@ -114,7 +114,7 @@ def _range(item: str, first: str, last: str) -> tuple[str, ...]:
     ends = tuple(_FORM.fullmatch(end) for end in (first, last))
     low, high = ends
     if low is None or high is None or low[4] or high[4]:
-        raise PlanError(f"{item!r} is no range of versions; write for instance 2.4..4.4 or 2.6.0..2.8.2")
+        raise PlanError(f"{item!r} is not a range of versions; write for instance 2.4..4.4 or 2.6.0..2.8.2")
     by_release = low[3] is None and high[3] is None
     candidates = _newest_patches() if by_release else PUBLISHED
     least = (int(low[1]), int(low[2]), int(low[3] or 0))
@@ -129,7 +129,7 @@ def _unknown(name: str) -> PlanError:
     words = [*PUBLISHED, LATEST, _LATEST_PATCH, _ALL]
     close = difflib.get_close_matches(name.removesuffix("+java"), words, n=_SUGGESTION_COUNT, cutoff=0.5)
     hint = f"close to it: {', '.join(close)}" if close else f"there are {PUBLISHED[0]} to {PUBLISHED[-1]}"
-    return PlanError(f"{name!r} is no version of Kafka known on {TABLE_DATE}; {hint}")
+    return PlanError(f"{name!r} is not a version of Kafka that was known on {TABLE_DATE}; {hint}")
 
 
 def _key(version: str) -> _Key:

@@ -16,7 +16,7 @@ _WORKER_BYTES = 512 * 1024 * 1024
 def workers(task_count: int) -> Iterator[ProcessPoolExecutor]:
     """Lend processes for some tasks, at most one a core, and end them.
 
-    They are started afresh: a fork of this process would take over locks that its threads hold.
+    They are started afresh: a fork of this process would take over locks that its threads have taken.
     """
     count = machine().jobs(wanted=task_count, each_bytes=_WORKER_BYTES)
     pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=leave_signals_to_parent)

@@ -1,4 +1,4 @@
-"""Holds cohorts of rounds with a broker: set-ups one by one, rivals all at once, looks back one by one."""
+"""Runs cohorts of rounds on a broker: set-ups one by one, rivals all at once, looks back one by one."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from harness.races.plan import RoundBatch, Strand, requests_of
 from harness.races.round_runner import Asked, Lines, RoundRunner, now_us
 from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.script import Send
-from harness.targets.base.interface import Connection, ConnectionLost, NoAnswer, Stage
+from harness.targets.base.interface import BrokerSession, Connection, ConnectionLost, NoAnswer
 from harness.targets.external.namespace import TopicNames
 from harness.wire.codec import Fields, FieldValue, decode_response, encode_request
 from harness.wire.errors import MalformedResponse
@@ -25,9 +25,9 @@ _FILLER_CLIENT: Final = "filler"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Driver:
-    """Holds rounds on one stage."""
+    """Runs rounds on one broker session."""
 
-    stage: Stage
+    session: BrokerSession
     prefix: str
     """What the ids of its groups begin with; no other run on that broker may use it."""
     record: Callable[[History], None]
@@ -41,12 +41,12 @@ class Driver:
     """Rivals that are not answered within this are parked, as far as the look back is concerned."""
 
     async def run(self, cohorts: Iterable[RoundBatch]) -> None:
-        """Hold cohorts one after the other, the rounds of each at once.
+        """Run cohorts one after the other, the rounds of each at once.
 
         Raises:
             ConnectionLost: the broker accepts no connections any more.
         """
-        lines = Lines(self.stage, self.topics)
+        lines = Lines(self.session, self.topics)
         for cohort in cohorts:
             for history in await self._run_batch(cohort, lines):
                 self.record(history)

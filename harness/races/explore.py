@@ -42,7 +42,7 @@ class _Telling:
     def say(self, send: Send) -> tuple[ReferenceAnswer, ...]:
         """Let a request take place."""
         operation = next(index for index, step in enumerate(self.steps) if step is send)
-        request: Fields = self.bindings.resolve_fields(send.fields)  # type: ignore[assignment] # a resolved request holds plain values only
+        request: Fields = self.bindings.resolve_fields(send.fields)  # type: ignore[assignment] # a resolved request contains plain values only
         self.asked[operation] = (send, request)
         return self.hear(self.machine.apply(operation, send.actor, send.api, send.api_version, request))
 

@@ -94,7 +94,7 @@ def _record(kind: type[RecordT], path: Path) -> RecordT:
     try:
         return TypeAdapter(kind).validate_json(path.read_bytes())
     except OSError as error:
-        raise TraceError(f"{path}: {error.strerror}; it is no folder of races") from error
+        raise TraceError(f"{path}: {error.strerror}; it is not a folder of races") from error
     except ValidationError as error:
         first = error.errors()[0]
         where = "".join(f", {part}" for part in first["loc"])

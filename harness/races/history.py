@@ -148,7 +148,7 @@ def _operation_from_json(data: Mapping[str, Json]) -> Operation:
 
 def _whole(data: Json) -> int:
     if not isinstance(data, int) or isinstance(data, bool):
-        raise TypeError(f"{data!r:.80} is no whole number")
+        raise TypeError(f"{data!r:.80} is not a whole number")
     return data
 
 
@@ -156,5 +156,5 @@ def fields_from_json(data: Json) -> Fields:
     """Return the fields of a message that were written as JSON."""
     read = from_json(data)
     assert isinstance(read, Mapping)
-    fields: dict[str, FieldValue] = dict(read)  # type: ignore[arg-type] # what was written held plain values only
+    fields: dict[str, FieldValue] = dict(read)  # type: ignore[arg-type] # what was written had plain values only
     return fields

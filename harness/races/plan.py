@@ -52,7 +52,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundBatch:
-    """Rounds that are held at once; where the race deletes, one request names all their groups."""
+    """Rounds that run at once; where the race deletes, one request names all their groups."""
 
     rounds: tuple[Round, ...]
     shuffle_seed: int

@@ -70,7 +70,7 @@ def counts(of: Mapping[str, int]) -> str:
 
 
 def reproduction(run: RunRecord, verdict: Verdict, example: Counterexample) -> str:
-    """Return the command that holds the rounds of an example again."""
+    """Return the command that runs the rounds of an example again."""
     return (
         f"kafka-conformance race {example.race} --target {verdict.target} "
         f"--seed {run.seed} --rounds {max(run.round_count, example.round_number + 1)}"

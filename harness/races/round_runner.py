@@ -1,4 +1,4 @@
-"""One round being held: requests sent without waiting, answers awaited elsewhere, times taken of both."""
+"""One round as it runs: requests sent without waiting, answers awaited elsewhere, times taken of both."""
 
 import asyncio
 import time
@@ -11,7 +11,7 @@ from harness.races.plan import Round, Strand, requests_of
 from harness.scenario.bindings import Bindings
 from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.script import Send, Step
-from harness.targets.base.interface import Connection, ConnectionLost, NoAnswer, Stage
+from harness.targets.base.interface import BrokerSession, Connection, ConnectionLost, NoAnswer
 from harness.targets.external.namespace import TopicNames
 from harness.trace.canonical import Canonicaliser, member_prefixes
 from harness.wire.codec import Fields, FieldValue, decode_response, encode_request
@@ -21,15 +21,15 @@ from harness.wire.errors import MalformedResponse
 class Lines:
     """Connections that are free, to be used again by whoever comes next."""
 
-    def __init__(self, stage: Stage, topics: TopicNames | None = None) -> None:
+    def __init__(self, session: BrokerSession, topics: TopicNames | None = None) -> None:
         """Begin without a connection; topics are called otherwise on a broker of others."""
-        self._stage = stage
+        self._session = session
         self._topics = topics
         self._free: list[Connection] = []
 
     async def take(self) -> Connection:
         """Return a connection that nobody uses."""
-        return self._free.pop() if self._free else await self._stage.connect()
+        return self._free.pop() if self._free else await self._session.connect()
 
     def outgoing(self, fields: Fields) -> Fields:
         """Return a request's fields as the broker is to get them."""
@@ -61,7 +61,7 @@ class Asked:
 
 @dataclass(slots=True, kw_only=True)
 class RoundRunner:
-    """Holds one round, on lines that it takes for each request and returns once that is answered."""
+    """Runs one round, on lines that it takes for each request and returns once that is answered."""
 
     round: Round
     group_id: str
@@ -79,7 +79,7 @@ class RoundRunner:
         self._indices = {id(step): index for index, step in enumerate(self.round.steps)}
 
     async def run(self, steps: Iterable[Step]) -> None:
-        """Hold the set-up or the look back, one request after the other, as far as values are there."""
+        """Run the set-up or the look back, one request after the other, as far as values are there."""
         for step in steps:
             if not isinstance(step, Send):
                 continue
@@ -92,7 +92,7 @@ class RoundRunner:
             await self.answered(step, line, asked)
 
     async def race(self, strand: Strand, line: Connection, frame: bytes, asked: Asked) -> None:
-        """Hold a strand whose first request is ready to be sent; its steps are requests and their answers."""
+        """Run a strand whose first request is ready to be sent; its steps are requests and their answers."""
         if strand.delay_us:
             await asyncio.sleep(strand.delay_us / 1e6)
         first, *others = requests_of(strand.steps)
@@ -189,7 +189,7 @@ class RoundRunner:
         return canonicaliser
 
     def _resolved(self, step: Send) -> Mapping[str, FieldValue]:
-        resolved: Mapping[str, FieldValue] = self._bindings.resolve_fields(step.fields)  # type: ignore[assignment] # a resolved request holds plain values only
+        resolved: Mapping[str, FieldValue] = self._bindings.resolve_fields(step.fields)  # type: ignore[assignment] # a resolved request contains plain values only
         return resolved
 
 

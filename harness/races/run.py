@@ -15,7 +15,7 @@ from harness.races.judge import Verdict, judge
 from harness.races.plan import cohorts
 from harness.races.specification import ReferenceSpecification
 from harness.scenario.fitting import INITIAL_DELAY
-from harness.targets.base.interface import Broker, ConnectionLost, Stage, Target, TargetError
+from harness.targets.base.interface import Broker, BrokerSession, ConnectionLost, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
 from harness.targets.external.guard import NotOurs
 from harness.targets.reference.oracle import oracle_for
@@ -24,7 +24,7 @@ from harness.trace.target_record import TargetRecord
 
 Tell = Callable[[str, str], None]
 """Told a target's name and what it is busy with."""
-_STAGE: Final = "races"
+_SESSION: Final = "races"
 _LOST: Final = "the broker is gone"
 
 
@@ -43,7 +43,7 @@ class RacesPlan:
 
 
 async def drive(plan: RacesPlan, tell: Tell) -> RacesFolder:
-    """Hold all rounds of a plan, one target after the other; return where the histories are.
+    """Run all rounds of a plan, one target after the other; return where the histories are.
 
     Raises:
         TargetError: a target cannot be had, or is lost; what was recorded until then is on file.
@@ -94,8 +94,8 @@ async def _run_races(
     if broker.run_namespace is not None and delay_ms != "0":
         # Rounds wait for less, and the search for an order knows of no such wait.
         raise TargetError(f"{target.spec} has {INITIAL_DELAY}={delay_ms}; races need 0")
-    stage = broker.open_stage(_STAGE)
-    driver = _driver(plan, broker, stage, lambda history: folder.append(target.name, history))
+    session = broker.open_session(_SESSION)
+    driver = _driver(plan, broker, session, lambda history: folder.append(target.name, history))
     try:
         for race in plan.races:
             tell(target.name, f"{race.name}, {plan.round_count} rounds")
@@ -105,16 +105,18 @@ async def _run_races(
     except NotOurs as refused:
         raise TargetError(f"{target.spec}: {refused}") from refused
     finally:
-        await stage.close()
+        await session.close()
 
 
-def _driver(plan: RacesPlan, broker: Broker, stage: Stage, record: Callable[[History], None]) -> Driver:
+def _driver(
+    plan: RacesPlan, broker: Broker, session: BrokerSession, record: Callable[[History], None]
+) -> Driver:
     run_namespace = broker.run_namespace
     if run_namespace is None:
-        return Driver(stage=stage, prefix=f"race-{plan.run_id}", record=record)
-    home = run_namespace.layout.home_of(_STAGE).node_id
+        return Driver(session=session, prefix=f"race-{plan.run_id}", record=record)
+    home = run_namespace.layout.home_of(_SESSION).node_id
     return Driver(
-        stage=stage,
+        session=session,
         prefix=f"{run_namespace.namespace.prefix}race",
         record=record,
         topics=run_namespace.topics,

@@ -137,7 +137,7 @@ class ReferenceMachine:
             self._decided = self._apis.append_outcome
             self._apis.append_outcome = self._append_outcome
         else:
-            self._apis.hold_dead()
+            self._apis.pause_at_dead()
 
     def apply(
         self, operation: int, actor: str, api: str, api_version: int, request: Fields
@@ -150,9 +150,9 @@ class ReferenceMachine:
         """
         self._choices.operation, self._choices.actor = operation, actor
         frame = _frame(api, api_version, actor, canonical_json(request))
-        held_before = len(self._shard.pending_deletions)
+        pending_before = len(self._shard.pending_deletions)
         reported = self._handle(ResponseToken(operation), frame)
-        if len(self._shard.pending_deletions) == held_before:
+        if len(self._shard.pending_deletions) == pending_before:
             return reported
         self._dying.extend(each for each in reported if each.operation == operation)
         return tuple(each for each in reported if each.operation != operation)
@@ -187,13 +187,13 @@ class ReferenceMachine:
         """Return a text of the group, its offsets, what is on its way and what is due soon."""
         shard = self._shard
         is_written = shard.find_group(GroupId(GROUP), committed=True) is not None
-        held = (len(self._written), len(shard.pending_deletions), self._dying)
-        return repr((state_of(shard), is_written, held, self._timers.due_soon(), self._choices.given))
+        waiting = (len(self._written), len(shard.pending_deletions), self._dying)
+        return repr((state_of(shard), is_written, waiting, self._timers.due_soon(), self._choices.given))
 
     def _remove(self) -> tuple[ReferenceAnswer, ...]:
         """Remove groups that are Dead, and let those who made them die have their answers."""
-        removed = self._reported(self._apis.release_dead(now_ms=self._timers.now_ms))
-        self._apis.hold_dead()
+        removed = self._reported(self._apis.resume_from_dead(now_ms=self._timers.now_ms))
+        self._apis.pause_at_dead()
         reported, self._dying = (*removed, *self._dying), []
         return reported
 

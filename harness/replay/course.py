@@ -184,8 +184,8 @@ class Course:
                 horizon = min(horizon, self._latest_ms(place))
                 if self._is_free(place):
                     ready.append(place)
-        held = self.machine.deadlines()
-        overdue_ms = min((at_ms for at_ms, _ in held), default=inf) + self.tolerance_ms
+        deadlines = self.machine.deadlines()
+        overdue_ms = min((at_ms for at_ms, _ in deadlines), default=inf) + self.tolerance_ms
         ready = [each for each in ready if self.operations[each].asked_ms <= min(horizon, overdue_ms)]
         timed: list[tuple[float, Move]] = [
             (self.operations[each].free_ms, Apply(each, min(self.operations[each].free_ms, horizon)))
@@ -193,7 +193,7 @@ class Course:
         ]
         timed += [
             (at_ms + _AFTER_REQUESTS_MS, Pass(key, min(at_ms, horizon)))
-            for at_ms, key in held
+            for at_ms, key in deadlines
             if at_ms - self.tolerance_ms <= horizon
         ]
         timed.sort(key=lambda each: each[0])

@@ -36,7 +36,7 @@ class Replayed:
 
     conversation: str
     compared: int
-    """Answers of the coordinator that were held against the reference's."""
+    """Answers of the coordinator that were compared with the reference's."""
     not_compared: Mapping[str, int] = field(default_factory=dict)
     """Answers of the coordinator that were not, by reason."""
     findings: tuple[ReplayFinding, ...] = ()

@@ -27,7 +27,7 @@ from harness.trace.events import Event, EventKind
 
 NO_ERROR: Final = "NONE"
 COMPARED: Final = apis_where(lambda api: api.subject in OF_GROUP_COORDINATOR)
-"""The group coordinator's APIs, whose answers are held against the reference's."""
+"""The group coordinator's APIs, whose answers are compared with the reference's."""
 OF_TRANSACTIONS: Final = apis_where(lambda api: api.subject is Subject.TRANSACTIONS)
 """Fed, since committed offsets hang on them; not compared."""
 _OTHER_GROUPS: Final = apis_where(lambda api: api.subject is Subject.OTHER_GROUPS)

@@ -65,7 +65,7 @@ class ReferenceAnswer:
     answer: Respond[BrokerResponse]
 
 
-class _HeldTimers(Timers[TimerKey, Deadline]):
+class _DelayedTimers(Timers[TimerKey, Deadline]):
     """Timers of which one falls due when it is let go, and none before."""
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class _HeldTimers(Timers[TimerKey, Deadline]):
         scheduled = self._scheduled.pop(key)
         return Due(at_ms=now_ms, deadline=scheduled.deadline)
 
-    def held(self) -> list[tuple[int, TimerKey]]:
+    def delayed(self) -> list[tuple[int, TimerKey]]:
         """Return what is waited for, and when it is due; offsets that may expire are left alone."""
         return [
             (each.at_ms, key)
@@ -150,7 +150,7 @@ class ReplayMachine:
         self._apis = spec.broker(self._choices)
         self._coordinator = self._apis.coordinator
         self._shard = self._coordinator.shard
-        self._timers = self._shard.timers = _HeldTimers()
+        self._timers = self._shard.timers = _DelayedTimers()
         self._headers: dict[ResponseToken, RequestHeader] = {}
         self.now_ms = Millis(0)
         self._planted: SeedGroup | None = None
@@ -222,7 +222,7 @@ class ReplayMachine:
 
     def deadlines(self) -> list[tuple[int, TimerKey]]:
         """Return what is waited for, and when it is due."""
-        return self._timers.held()
+        return self._timers.delayed()
 
     def fall_due(self, key: TimerKey, at_ms: float) -> tuple[ReferenceAnswer, ...]:
         """Let one deadline pass."""
@@ -258,7 +258,7 @@ class ReplayMachine:
 
     def digest(self) -> str:
         """Return a text that differs where the reference would go on differently."""
-        return repr((state_of(self._shard), self._timers.held()))
+        return repr((state_of(self._shard), self._timers.delayed()))
 
     def _create_topics(self, conversation: RecordedConversation) -> None:
         topics = self._apis.broker.topics

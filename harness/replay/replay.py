@@ -41,7 +41,7 @@ def replay(
 
     Args:
         events: of one conversation, in their order.
-        spec: the reference to hold it against.
+        spec: the reference to compare it with.
         conversation_id: its name, for the findings.
         is_whole: whether the recording has all that was ever said about its groups; otherwise a group is
             compared only from when it is known.

@@ -183,7 +183,7 @@ def carried(
     A rebalance under way is forgotten; who synced as leader, or left, may be in the log or not.
 
     Args:
-        seed: what the log held before.
+        seed: what the log contained before.
         operations: those that were under way when the old coordinator went.
         at_ms: when it went.
         names: of topics, by their ids.

@@ -1,4 +1,4 @@
-"""The earlier run that a run was held against: which it is, and what either of the two has otherwise."""
+"""The earlier run that a run was compared with: which it is, and what either of the two has otherwise."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -40,7 +40,7 @@ class BaselineResult(BaseModel):
 
 
 class BaselineData(BaseModel):
-    """A baseline as a run was held against it."""
+    """A baseline as a run was compared with it."""
 
     model_config = ConfigDict(frozen=True)
 

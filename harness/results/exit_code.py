@@ -13,7 +13,7 @@ class ExitCode(IntEnum):
     """Exit codes; those from 64 on say that there is no verdict to rely on (sysexits' numbers)."""
 
     EXPECTED = 0
-    """Every result was expected, and at least one scenario was held."""
+    """Every result was expected, and at least one scenario was run."""
     UNEXPECTED = 1
     """A target differs in a way that no expectation entry foresees."""
     INDETERMINATE = 2
@@ -21,7 +21,7 @@ class ExitCode(IntEnum):
     STALE = 3
     """Only expectation entries that no longer fire, or have expired."""
     NOTHING_RAN = 4
-    """No scenario was held with any target, or one of the baseline is gone."""
+    """No scenario was run on any target, or one of the baseline is gone."""
     USAGE = 64
     """The command line makes no sense."""
     BAD_DATA = 65

@@ -41,8 +41,8 @@ class ReplayCounts(StoredData):
     def reported(self) -> str:
         """The counts in words."""
         left_out = "; ".join(f"{count} {why}" for why, count in sorted(self.not_compared.items()))
-        return f"{self.compared} answers held against the reference's" + (
-            f", not held: {left_out}" if left_out else ""
+        return f"{self.compared} answers compared with the reference's" + (
+            f", not compared: {left_out}" if left_out else ""
         )
 
 

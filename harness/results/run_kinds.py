@@ -74,7 +74,7 @@ def open_folder(path: Path, *kinds: RunKind, made_by: str | None = None) -> RunF
     folder = RunFolder(path.resolve())
     if not folder.run_json.is_file():
         raise ReportError(
-            f"{path} is no run's folder; {_newest_in(path)}"
+            f"{path} is not a run's folder; {_newest_in(path)}"
             f"`kafka-conformance {made_by or _MAKERS[kinds[0]]}` makes one"
         )
     found = run_kind(folder.path)

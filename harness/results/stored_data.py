@@ -41,7 +41,7 @@ def read_lines(adapter: TypeAdapter[DataT], path: Path) -> Iterator[DataT]:
     """
     if not path.is_file():
         return
-    # Only a newline ends a line: JSON may hold what Python counts among ends of lines as it is.
+    # Only a newline ends a line: JSON may contain what Python counts among ends of lines as it is.
     *lines, _ = path.read_bytes().split(b"\n")
     for number, line in enumerate(lines, start=1):
         try:

@@ -1,1 +1,1 @@
-"""Holds scripts with targets and records what happens; it judges nothing."""
+"""Runs scripts on targets and records what happens; it judges nothing."""

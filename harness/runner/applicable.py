@@ -1,4 +1,4 @@
-"""Whether a script can be held with a broker at all."""
+"""Whether a script can be run on a broker at all."""
 
 from collections.abc import Collection
 from typing import Final
@@ -26,7 +26,7 @@ def why_not_applicable(
     *,
     run_namespace: RunNamespace | None = None,
 ) -> str | None:
-    """Return why a script cannot be held with a broker, naming what is missing, or None if it can.
+    """Return why a script cannot be run on a broker, naming what is missing, or None if it can.
 
     Args:
         script: what is to be run.

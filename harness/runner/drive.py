@@ -24,7 +24,7 @@ from harness.targets.base.clearing import clear_log
 from harness.targets.base.interface import (
     Broker,
     BrokerDescription,
-    Stage,
+    BrokerSession,
     Target,
     TargetError,
 )
@@ -88,8 +88,8 @@ class Gate:
     """What targets that are driven together share: rounds of brokers, and slots for scenarios.
 
     Attributes:
-        slots: whoever runs a scenario holds one; they bound how late this process may be for a timer.
-        late_slots: a broker of scripts that come later holds one, and its scripts hold none.
+        slots: each running scenario takes one; they bound how late this process may be for a timer.
+        late_slots: a broker of scripts that come later takes one, and its scripts take none.
         rounds: which brokers are up together.
     """
 
@@ -136,10 +136,10 @@ class Drive:
     _lost: str | None = field(default=None, init=False)
     _start_failure: str | None = field(default=None, init=False)
     """Why a broker could not be started, which ends what goes on with the target's others."""
-    _held_since_s: float | None = field(default=None, init=False)
+    _first_conversation_s: float | None = field(default=None, init=False)
 
     async def run(self, scripts: Sequence[Script]) -> DriveResult:
-        """Hold every script with a broker of the configuration that it wants.
+        """Run every script with a broker of the configuration that it wants.
 
         Raises:
             TargetError: no broker could be had; what was recorded by others stays.
@@ -155,7 +155,7 @@ class Drive:
             raise errors.exceptions[0] from None
         finally:
             self.gate.settle(self.target_name)
-        began_s = self._held_since_s or time.monotonic()
+        began_s = self._first_conversation_s or time.monotonic()
         return DriveResult(drive_ms=round((time.monotonic() - began_s) * 1000, 1), lost=self._lost)
 
     async def _drive_rounds(self, placed: Sequence[tuple[BrokerGroup, Path]]) -> None:
@@ -188,7 +188,7 @@ class Drive:
                     broker_config={**self.base_config, **broker_group.broker_config},
                     directory=directory,
                     progress=lambda text: self.watcher.target_says(self.target_name, text),
-                    holds=broker_group.holds,
+                    breakpoints=broker_group.breakpoints,
                     broker_actions=broker_group.broker_actions,
                 )
         except TargetError as error:
@@ -204,7 +204,7 @@ class Drive:
                 broker = await self._started(broker_group, directory)
                 try:
                     await turn.all_ready()
-                    self._held_since_s = self._held_since_s or time.monotonic()
+                    self._first_conversation_s = self._first_conversation_s or time.monotonic()
                     await self._run_cohorts(broker, broker_group, self._slots(broker))
                     self._lost = self._lost or how_it_ended(broker)
                 finally:
@@ -228,7 +228,7 @@ class Drive:
         """Run the cohorts of a party when all targets are through with the first ones."""
         async with self.gate.late_slots.taken(broker_group), broker_slots().taken(self.target.process_count):
             broker = await self._started(broker_group, directory)
-            self._held_since_s = self._held_since_s or time.monotonic()
+            self._first_conversation_s = self._first_conversation_s or time.monotonic()
             try:
                 await self._run_cohorts(broker, broker_group, None)
                 self._lost = self._lost or how_it_ended(broker)
@@ -244,7 +244,7 @@ class Drive:
             try:
                 if number and broker_group.cohorts[number - 1].clears and how_it_ended(broker) is None:
                     await _clear(broker)
-                # Who waits for others to act on the broker holds no slot: it could keep another from coming.
+                # A script that waits for others gives its slot back, since they may need it.
                 scripts = self._fitted(broker, each.scripts)
                 await self._run_all(broker, scripts, None if each.acts else slots, rendezvous)
             except TargetError as error:
@@ -309,11 +309,11 @@ class Drive:
         if failure is not None:
             recorder.note(EventKind.ABANDONED, _NOWHERE, f"{TARGET_LOST}{failure}")
             return
-        stage = broker.open_stage(script.id)
-        recorder.now_ms = stage.now_ms
+        session = broker.open_session(script.id)
+        recorder.now_ms = session.now_ms
         try:
             async with asyncio.timeout(self.limits.scenario_s):
-                await self._converse(broker, script, stage, recorder, rendezvous)
+                await self._converse(broker, script, session, recorder, rendezvous)
         except TimeoutError:
             note = f"the scenario's limit of {self.limits.scenario_s:g} s had passed"
             recorder.note(EventKind.ABANDONED, _NOWHERE, note)
@@ -327,13 +327,13 @@ class Drive:
         except Exception as error:  # noqa: BLE001 - our fault is a result too, and must not stop the others
             recorder.note(EventKind.HARNESS_ERROR, _NOWHERE, repr(error))
         finally:
-            await stage.close()
+            await session.close()
 
     async def _converse(
         self,
         broker: Broker,
         script: Script,
-        stage: Stage,
+        session: BrokerSession,
         recorder: Recorder,
         rendezvous: Rendezvous | None,
     ) -> None:
@@ -341,14 +341,14 @@ class Drive:
         with sampler().watching(broker) as watch:
             interpreter = Interpreter(
                 script=script,
-                stage=stage,
+                session=session,
                 recorder=recorder,
                 bindings=Bindings(groups=self._groups(script, broker)),
                 partitions=num_partitions(broker.description),
                 topics=None if run_namespace is None else run_namespace.topics,
                 broker_failure=lambda: how_it_ended(broker),
                 rendezvous=rendezvous,
-                witness=None if watch is None else Witness(watch=watch, now_ms=stage.now_ms),
+                witness=None if watch is None else Witness(watch=watch, now_ms=session.now_ms),
             )
             await interpreter.run()
 
@@ -372,11 +372,11 @@ class Drive:
 
 
 async def _clear(broker: Broker) -> None:
-    stage = broker.open_stage("between-cohorts")
+    session = broker.open_session("between-cohorts")
     try:
-        await clear_log(stage, partitions=num_partitions(broker.description) or 1, timeout_ms=_CLEAR_MS)
+        await clear_log(session, partitions=num_partitions(broker.description) or 1, timeout_ms=_CLEAR_MS)
     finally:
-        await stage.close()
+        await session.close()
 
 
 def how_it_ended(broker: Broker) -> str | None:

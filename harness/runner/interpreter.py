@@ -1,4 +1,4 @@
-"""Holds one script with one stage.
+"""Runs one script on one broker session.
 
 Whatever happens is recorded and the conversation goes on: an answer that is not as expected, a closed
 connection, no answer at all. It ends early only where a value is missing that the rest cannot do without, or
@@ -27,8 +27,8 @@ from harness.scenario.script import (
     Elapse,
     PauseAt,
     Receive,
-    Release,
     Repeat,
+    ResumeFrom,
     Script,
     SeeClosed,
     Send,
@@ -38,7 +38,14 @@ from harness.scenario.script import (
     step_text,
 )
 from harness.scenario.values import GroupRef
-from harness.targets.base.interface import Breakpoint, BrokerAction, ConnectionLost, NoAnswer, Role, Stage
+from harness.targets.base.interface import (
+    Breakpoint,
+    BrokerAction,
+    BrokerSession,
+    ConnectionLost,
+    NoAnswer,
+    Role,
+)
 from harness.targets.base.java_hash import partition_of
 from harness.targets.external.namespace import TopicNames
 from harness.trace.events import TARGET_LOST, EventKind
@@ -61,10 +68,10 @@ class TargetLost(Exception):  # noqa: N818 - an observation about the target, no
 
 @dataclass(slots=True, kw_only=True)
 class Interpreter:
-    """Holds one conversation."""
+    """Runs one conversation."""
 
     script: Script
-    stage: Stage
+    session: BrokerSession
     recorder: Recorder
     bindings: Bindings
     broker_failure: Callable[[], str | None]
@@ -85,7 +92,7 @@ class Interpreter:
     """The last step that ended every connection; -1 while there was none."""
 
     async def run(self) -> None:
-        """Hold the conversation to its end, or record why it ended before."""
+        """Run the conversation to its end, or record why it ended before."""
         index = 0
         try:
             for index, step in enumerate(self.script.steps):
@@ -123,9 +130,9 @@ class Interpreter:
                 await self._drop_line(step.actor, step.connection)
                 self.recorder.note(EventKind.DISCONNECTED, self._place(index, step))
             case Elapse():
-                await self.stage.elapse(step.duration_ms)
+                await self.session.elapse(step.duration_ms)
                 self.recorder.note(EventKind.ELAPSED, EventPosition(step=index), elapsed_ms=step.duration_ms)
-            case DoToBroker() | Append() | PauseAt() | Release():
+            case DoToBroker() | Append() | PauseAt() | ResumeFrom():
                 await self._control(index, step)
 
     async def _control(self, index: int, step: Control) -> None:
@@ -134,16 +141,16 @@ class Interpreter:
                 action = BrokerAction(step.lever)
                 if action.cuts_connections:
                     await self._cut_connections(index, action)
-                await self._together(partial(self.stage.carry_out, action, step.broker_config))
+                await self._together(partial(self.session.carry_out, action, step.broker_config))
             case Append():
                 # Each writes its own, when nobody is about to have the coordinator write any more.
                 await self._together(_nothing)
                 await self._append(step)
             case PauseAt():
                 partitions = frozenset(map(self._partition_of, step.of))
-                await self._together(partial(self.stage.pause_at, Breakpoint(step.point), partitions))
-            case Release():
-                await self._together(partial(self.stage.release, Breakpoint(step.point)))
+                await self._together(partial(self.session.pause_at, Breakpoint(step.point), partitions))
+            case ResumeFrom():
+                await self._together(partial(self.session.resume_from, Breakpoint(step.point)))
         self.recorder.note(EventKind.CONTROL, EventPosition(step=index), step_text(step))
 
     async def _cut_connections(self, index: int, action: BrokerAction) -> None:
@@ -168,12 +175,12 @@ class Interpreter:
 
     async def _append(self, step: Append) -> None:
         resolved = [self.bindings.resolve_fields(record) for record in step.records]
-        # A resolved record holds plain values only.
+        # A resolved record contains plain values only.
         records = [encode_record(record) for record in resolved]  # type: ignore[arg-type] # resolved: plain values only
-        await self.stage.append(self._partition_of(step.group), records)
+        await self.session.append(self._partition_of(step.group), records)
 
     def _partition_of(self, group: GroupRef) -> int:
-        assert self.partitions is not None, "a script that minds is not held where nobody knows"
+        assert self.partitions is not None, "a script that minds is not run where nobody knows"
         return partition_of(self.bindings.groups[group.name], self.partitions)
 
     async def _together(self, action: Action) -> None:
@@ -199,11 +206,11 @@ class Interpreter:
         if line is None:
             self.recorder.note(EventKind.CLOSED, place, "the connection was closed before")
             return
-        started_ms = self.stage.now_ms()
+        started_ms = self.session.now_ms()
         try:
             answered = await line.answer_to(step.sent_at, place, timeout_ms=step.within_ms)
         except NoAnswer:
-            waited_ms = self.stage.now_ms() - started_ms
+            waited_ms = self.session.now_ms() - started_ms
             self.recorder.note(EventKind.NO_ANSWER, place, elapsed_ms=waited_ms)
         except ConnectionLost as lost:
             await self._lost(place, lost)
@@ -246,13 +253,13 @@ class Interpreter:
 
     async def _repeat(self, index: int, step: Repeat) -> None:
         place = self._place(index, step)
-        deadline_ms = self.stage.now_ms() + step.within_ms
+        deadline_ms = self.session.now_ms() + step.within_ms
         while True:
             if not await self._write(place, step, step.fields):
                 return
             line = self._lines[step.actor, step.connection]
             try:
-                left_ms = max(_LAST_ANSWER_MS, step.every_ms, deadline_ms - self.stage.now_ms())
+                left_ms = max(_LAST_ANSWER_MS, step.every_ms, deadline_ms - self.session.now_ms())
                 answered = await line.answer_to(index, place, timeout_ms=left_ms)
             except NoAnswer:
                 self.recorder.note(EventKind.NO_ANSWER, place, elapsed_ms=step.within_ms)
@@ -260,12 +267,12 @@ class Interpreter:
             except ConnectionLost as lost:
                 await self._lost(place, lost)
                 return
-            is_last = self.stage.now_ms() + step.every_ms > deadline_ms
+            is_last = self.session.now_ms() + step.every_ms > deadline_ms
             if answered.decoded is None or is_last or self._satisfies(index, step, answered):
                 self._learn(index, place, answered)
                 return
             self._record_answer(EventKind.POLL, place, answered)
-            await self.stage.elapse(step.every_ms)
+            await self.session.elapse(step.every_ms)
 
     def _satisfies(self, index: int, step: Repeat, answered: Answered) -> bool:
         assert answered.decoded is not None
@@ -275,7 +282,7 @@ class Interpreter:
     async def _write(self, place: EventPosition, step: Send | Repeat, fields: Mapping[str, object]) -> bool:
         """Send a request; tells whether it could be."""
         self._correlation_id += 1
-        resolved: Mapping[str, FieldValue] = self.bindings.resolve_fields(fields)  # type: ignore[arg-type,assignment] # a resolved request holds plain values only
+        resolved: Mapping[str, FieldValue] = self.bindings.resolve_fields(fields)  # type: ignore[arg-type,assignment] # a resolved request contains plain values only
         payload = encode_request(
             step.api,
             step.api_version,
@@ -291,7 +298,7 @@ class Interpreter:
                 api=step.api,
                 api_version=step.api_version,
                 correlation_id=self._correlation_id,
-                sent_at_ms=self.stage.now_ms(),
+                sent_at_ms=self.session.now_ms(),
             )
             self.recorder.request(place, payload, correlation_id=self._correlation_id, fields=resolved)
             await line.send(request, payload)
@@ -331,8 +338,8 @@ class Interpreter:
     async def _line(self, actor: str, connection: str) -> Line:
         line = self._lines.get((actor, connection))
         if line is None:
-            opened = await self.stage.connect(_ROLES.get(connection, Role.COORDINATOR))
-            line = Line(stage=self.stage, connection=opened, recorder=self.recorder, topics=self.topics)
+            opened = await self.session.connect(_ROLES.get(connection, Role.COORDINATOR))
+            line = Line(session=self.session, connection=opened, recorder=self.recorder, topics=self.topics)
             self._lines[actor, connection] = line
         return line
 
@@ -356,13 +363,13 @@ class Interpreter:
 
     async def _settle(self) -> None:
         """Give the broker time to take in what was sent: a while in which the machine lets it run."""
-        left_ms = self.stage.settle_ms
+        left_ms = self.session.settle_ms
         if not left_ms:
             return
-        until_ms = self.stage.now_ms() + _SETTLED_MS_MAX
+        until_ms = self.session.now_ms() + _SETTLED_MS_MAX
         kept_ms = self._broker_kept_ms()
-        while left_ms > _SETTLED_NEARLY_MS and self.stage.now_ms() < until_ms:
-            await self.stage.elapse(left_ms)
+        while left_ms > _SETTLED_NEARLY_MS and self.session.now_ms() < until_ms:
+            await self.session.elapse(left_ms)
             before_ms, kept_ms = kept_ms, self._broker_kept_ms()
             left_ms = min(left_ms, kept_ms - before_ms)
 

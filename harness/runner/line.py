@@ -4,7 +4,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 
 from harness.runner.recorder import EventPosition, Recorder
-from harness.targets.base.interface import Connection, ConnectionLost, Frame, Stage
+from harness.targets.base.interface import BrokerSession, Connection, ConnectionLost, Frame
 from harness.targets.external.namespace import TopicNames
 from harness.trace.events import EventKind
 from harness.wire.codec import Decoded, decode_response
@@ -38,7 +38,7 @@ class Answered:
 class Line:
     """A connection with its bookkeeping."""
 
-    stage: Stage
+    session: BrokerSession
     connection: Connection
     recorder: Recorder
     topics: TopicNames | None = None
@@ -55,12 +55,12 @@ class Line:
 
     async def answer_to(self, sent_at: int, place: EventPosition, *, timeout_ms: float) -> Answered:
         """Wait for the answer to one step's request; `NoAnswer` or `ConnectionLost` if it does not come."""
-        deadline_ms = self.stage.now_ms() + timeout_ms
+        deadline_ms = self.session.now_ms() + timeout_ms
         while True:
             early = self._early.pop(sent_at, None)
             if early is not None:
                 return early
-            left_ms = max(0.0, deadline_ms - self.stage.now_ms())
+            left_ms = max(0.0, deadline_ms - self.session.now_ms())
             frame = await self.connection.receive(timeout_ms=left_ms)
             answered = self._read(frame, place)
             if answered is not None:
@@ -72,10 +72,12 @@ class Line:
 
     async def closed(self, place: EventPosition, *, timeout_ms: float) -> str:
         """Wait until the other side closes; `NoAnswer` if it does not. Frames meanwhile are recorded."""
-        deadline_ms = self.stage.now_ms() + timeout_ms
+        deadline_ms = self.session.now_ms() + timeout_ms
         while True:
             try:
-                frame = await self.connection.receive(timeout_ms=max(0.0, deadline_ms - self.stage.now_ms()))
+                frame = await self.connection.receive(
+                    timeout_ms=max(0.0, deadline_ms - self.session.now_ms())
+                )
             except ConnectionLost as lost:
                 return str(lost)
             self._unsolicited(frame, place, "a frame came where the connection was to be closed")
@@ -102,7 +104,7 @@ class Line:
             frame=frame,
             decoded=decoded,
             fault=fault,
-            elapsed_ms=self.stage.now_ms() - request.sent_at_ms,
+            elapsed_ms=self.session.now_ms() - request.sent_at_ms,
         )
 
     def _unsolicited(self, frame: Frame, place: EventPosition, note: str) -> None:

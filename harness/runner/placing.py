@@ -25,7 +25,7 @@ def why_not_placeable(script: Script, description: BrokerDescription) -> str | N
         return None
     partitions = num_partitions(description)
     if partitions is None:
-        return f"{description.spec} does not tell {_NUM_PARTITIONS}, so nobody knows where groups are"
+        return f"{description.spec} does not report {_NUM_PARTITIONS}, so the groups' partitions are unknown"
     if partitions <= max((each.partition or 0 for each in script.placements), default=0):
         return f"{description.spec} has only {partitions} partitions of __consumer_offsets"
     if partitions == 1 and any(each.apart_from is not None for each in script.placements):

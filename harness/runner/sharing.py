@@ -1,4 +1,4 @@
-"""Which scripts may be held with one broker."""
+"""Which scripts may be run on one broker."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from harness.scenario.script import (
     DoToBroker,
     Elapse,
     PauseAt,
-    Release,
+    ResumeFrom,
     Script,
     Send,
     StayParked,
@@ -60,8 +60,8 @@ class BrokerGroup:
 
     broker_config: Mapping[str, str] = field(default_factory=dict)
     """Properties that the broker is given for them."""
-    holds: frozenset[Breakpoint] = field(default=frozenset())
-    """Where they have it held."""
+    breakpoints: frozenset[Breakpoint] = field(default=frozenset())
+    """Where they pause it."""
     broker_actions: frozenset[BrokerAction] = field(default=frozenset())
     """What they do to it."""
     cohorts: Sequence[Cohort] = ()
@@ -101,7 +101,7 @@ def broker_groups(
     """Group scripts by the broker that they want.
 
     A target whose brokers cannot be configured has one broker for all; what it cannot do to it, no script
-    that is held with it does.
+    that is run on it does.
 
     Args:
         scripts: of a run.
@@ -158,7 +158,7 @@ def applies(script: Script, capabilities: frozenset[Capability]) -> bool:
 
 def acts_on_broker(script: Script) -> bool:
     """Tell whether a script does something to its broker."""
-    return any(isinstance(step, DoToBroker | Append | PauseAt | Release) for step in script.steps)
+    return any(isinstance(step, DoToBroker | Append | PauseAt | ResumeFrom) for step in script.steps)
 
 
 def takes_log_away(script: Script) -> bool:
@@ -187,7 +187,7 @@ def _wanted(
 def _cohorts(group: Sequence[Script], packing: Packing, *, acts: bool) -> Iterator[Cohort]:
     """Divide scripts that ask for the same broker into those that it serves at once."""
     if acts:
-        size = BROKER_GROUP_SIZE_MAX if Breakpoint.DEAD in _holds(group) else MEETING_SIZE_MAX
+        size = BROKER_GROUP_SIZE_MAX if Breakpoint.DEAD in _breakpoints(group) else MEETING_SIZE_MAX
         kinds = (packing.final, packing.to_clear)
         for kind in sorted({_membership(script, kinds) for script in group}):
             some = [script for script in group if _membership(script, kinds) == kind]
@@ -252,7 +252,7 @@ def _broker_group(broker_config: Mapping[str, str], cohorts: Sequence[Cohort]) -
     acting = [script for each in cohorts if each.acts for script in each.scripts]
     return BrokerGroup(
         broker_config=broker_config,
-        holds=frozenset(_holds(acting)),
+        breakpoints=frozenset(_breakpoints(acting)),
         broker_actions=frozenset(_broker_actions(acting)),
         cohorts=cohorts,
     )
@@ -262,7 +262,7 @@ def _split(group: Sequence[Script], size: int) -> Iterator[Sequence[Script]]:
     return (group[start : start + size] for start in range(0, len(group), size))
 
 
-def _holds(scripts: Iterable[Script]) -> Iterator[Breakpoint]:
+def _breakpoints(scripts: Iterable[Script]) -> Iterator[Breakpoint]:
     return (
         Breakpoint(step.point) for script in scripts for step in script.steps if isinstance(step, PauseAt)
     )
@@ -290,7 +290,7 @@ def _actions(script: Script) -> Iterator[str]:
                 waited_ms += step.duration_ms
             case StayParked():
                 waited_ms += step.for_ms
-            case DoToBroker() | Append() | PauseAt() | Release():
+            case DoToBroker() | Append() | PauseAt() | ResumeFrom():
                 yield f"{_action(step, content, script)} after {waited_ms // _WAITS_APART_MS}"
                 waited_ms = 0
             case _:

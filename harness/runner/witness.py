@@ -242,7 +242,7 @@ def sampler() -> Sampler:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WitnessedStretch:
-    """A stretch as a conversation records it, on its stage's clock, in milliseconds."""
+    """A stretch as a conversation records it, on its broker session's clock, in milliseconds."""
 
     begin_ms: float
     end_ms: float
@@ -255,7 +255,7 @@ class Witness:
 
     watch: Watch
     now_ms: Callable[[], float]
-    """The stage's clock."""
+    """The broker session's clock."""
     _reported: int = field(init=False)
     _begin_ms: float = field(init=False)
 

@@ -97,7 +97,7 @@ class Bindings:
     def _sum(self, base: Ref | AnswerRef, addend: int) -> int:
         number = self._value_of(base)
         if not isinstance(number, int):
-            raise UnboundReferenceError(f"{phrase(base)} is {number!r}, which is no number")
+            raise UnboundReferenceError(f"{phrase(base)} is {number!r}, which is not a number")
         return number + addend
 
     def _topic_id(self, ref: TopicId, name: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from harness.scenario.errors import ScenarioError
 from harness.scenario.log_records import LogRecord
-from harness.scenario.script import Append, DoToBroker, PauseAt, Placement, Release, Step
+from harness.scenario.script import Append, DoToBroker, PauseAt, Placement, ResumeFrom, Step
 from harness.scenario.values import GroupRef
 from harness.targets.base.interface import Breakpoint, BrokerAction
 
@@ -104,15 +104,15 @@ class BrokerVerbs:
         group = GroupRef("main") if to is None else to
         self.steps.append(Append(group=group, records=records, spoils=spoils))
 
-    def holds(self, point: Breakpoint, *, of: GroupRef | tuple[GroupRef, ...] = ()) -> None:
-        """Have the coordinator held when it next comes to a point of its code.
+    def pauses_at(self, point: Breakpoint, *, of: GroupRef | tuple[GroupRef, ...] = ()) -> None:
+        """Pause the coordinator when it next comes to a point of its code.
 
         Args:
             point: where.
-            of: groups in whose partitions only it is held there; in every one if none is named.
+            of: groups: pause only in their partitions; in every one if none is named.
         """
         self.steps.append(PauseAt(point=point.value, of=(of,) if isinstance(of, GroupRef) else of))
 
-    def releases(self, point: Breakpoint) -> None:
-        """Let the coordinator that is held there go on."""
-        self.steps.append(Release(point=point.value))
+    def resumes_from(self, point: Breakpoint) -> None:
+        """Let the coordinator that is paused there go on."""
+        self.steps.append(ResumeFrom(point=point.value))

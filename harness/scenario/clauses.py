@@ -47,7 +47,7 @@ def _sentence(text: object) -> object:
 
 def _api(name: object) -> object:
     if isinstance(name, str) and name not in API_KEYS:
-        raise ValueError(f"{name!r} is no API of Kafka")
+        raise ValueError(f"{name!r} is not an API of Kafka")
     return name
 
 
@@ -120,7 +120,7 @@ def _section(file: Traversable) -> Iterable[Clause]:
             raise ScenarioError(f'{file.name}: it begins with the section\'s title, title = "…"')
         rows = _ROWS.validate_python(content)
     except tomllib.TOMLDecodeError as error:
-        raise ScenarioError(f"{file.name} is no TOML: {error}") from error
+        raise ScenarioError(f"{file.name} is not TOML: {error}") from error
     except ValidationError as error:
         faults = "; ".join(
             f"{'.'.join(str(part) for part in fault['loc'])}: {fault['msg']}" for fault in error.errors()
@@ -164,4 +164,4 @@ def lint_clauses(scripts: Iterable[Script], clauses: Mapping[str, Clause]) -> No
 def _unknown(name: str, clauses: Mapping[str, Clause]) -> str:
     close = difflib.get_close_matches(name, clauses, n=3)
     meant = f"; did you mean {', '.join(close)}?" if close else ""
-    return f"clause {name} is no row of clauses/*.toml{meant}"
+    return f"clause {name} is not a row of clauses/*.toml{meant}"

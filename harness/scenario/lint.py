@@ -14,8 +14,8 @@ from harness.scenario.script import (
     DoToBroker,
     PauseAt,
     Receive,
-    Release,
     Repeat,
+    ResumeFrom,
     Script,
     SeeClosed,
     Send,
@@ -82,14 +82,14 @@ def _sheet_faults(
     script: Script, id_pattern: re.Pattern[str], clause_pattern: re.Pattern[str]
 ) -> Iterable[str]:
     if not id_pattern.fullmatch(script.id):
-        yield "an id reads suite/subject/what-is-special, in small letters, digits, dots and hyphens"
+        yield "an id reads suite/subject/what-is-special, in lower-case letters, digits, dots and hyphens"
     if not script.title.endswith("."):
         yield "its docstring must begin with one sentence on one line, with a full stop"
     if not _SOURCE.search(script.source):
         yield f"source {script.source!r} names no Kafka Class#method, KIP or KAFKA-number"
     for clause in script.clauses:
         if not clause_pattern.fullmatch(clause):
-            yield f"clause {clause!r} is no row of the catalogue, such as SG-14"
+            yield f"clause {clause!r} is not a row of the catalogue, such as SG-14"
 
 
 def _sweep_faults(script: Script, api: str, version: int) -> Iterable[str]:
@@ -176,7 +176,7 @@ def _needed(step: Step) -> Capability | None:
     match step:
         case DoToBroker():
             return BrokerAction(step.lever).needs
-        case PauseAt() | Release():
+        case PauseAt() | ResumeFrom():
             return Breakpoint(step.point).needs
         case Append():
             return Capability.WRITE_LOG

@@ -20,7 +20,7 @@ from harness.targets.base.interface import Capability
 
 ScenarioFunction = Callable[[Conversation], None]
 SweptFunction = Callable[[Conversation, int], None]
-"""One that is held on several versions of an API, and is told which."""
+"""One that runs on several versions of an API, and is told which."""
 FunctionT = TypeVar("FunctionT", ScenarioFunction, SweptFunction)
 _ATTRIBUTE: Final = "__scenario__"
 _ID: Final = re.compile(r"[a-z][a-z0-9_]*(/[a-z0-9][a-z0-9.-]*){2,}")
@@ -57,7 +57,7 @@ def scenario(
         clauses: rows of the catalogue that it exercises, e.g. `SG-14`.
         needs: what a target must be able to do beyond answering.
         broker_config: Kafka properties that must have these values.
-        sweep: the versions on each of which it is held; the function is told the version as its second
+        sweep: the versions on each of which it runs; the function is told the version as its second
             argument, and its sentence names it as `v{version}`.
     """
 
@@ -172,7 +172,7 @@ def collect(package: str = "suites") -> Mapping[str, Script]:
         for script in record_each(function)
     )
     if not scripts:
-        raise ScenarioError(f"package {package!r} holds no scenario")
+        raise ScenarioError(f"package {package!r} contains no scenario")
     clauses = load_clauses(package)
     if clauses:
         lint_clauses(scripts.values(), clauses)

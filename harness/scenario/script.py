@@ -141,7 +141,7 @@ class Append:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PauseAt:
-    """The coordinator is to be held when it next comes to a point."""
+    """The coordinator is to be paused when it next comes to a point."""
 
     point: str
     """A `Breakpoint` by its value."""
@@ -150,8 +150,8 @@ class PauseAt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
-    """The coordinator that is held goes on."""
+class ResumeFrom:
+    """The paused coordinator goes on."""
 
     point: str
     """A `Breakpoint` by its value."""
@@ -169,9 +169,9 @@ Step: TypeAlias = (
     | DoToBroker
     | Append
     | PauseAt
-    | Release
+    | ResumeFrom
 )
-Control: TypeAlias = DoToBroker | Append | PauseAt | Release
+Control: TypeAlias = DoToBroker | Append | PauseAt | ResumeFrom
 """A step that concerns the broker, and with it everybody who talks to it."""
 _OWN_GROUP: Final = GroupRef("main")
 _SAY_SO_EMPTY: Final = ("subscribed_topic_names", "topic_partitions")
@@ -189,7 +189,7 @@ STEP_TYPES: Final[Mapping[str, type[Step]]] = {
     "PullLever": DoToBroker,
     "Append": Append,
     "Hold": PauseAt,
-    "Release": Release,
+    "Release": ResumeFrom,
 }
 """Every kind of step by the name that it has in JSON."""
 _NAMES: Final = {cls: name for name, cls in STEP_TYPES.items()}
@@ -359,9 +359,9 @@ def step_text(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat cas
             return f"written into the log of {phrase(step.group)}: {reported(step.records)}"
         case PauseAt():
             part = f", in the partition of {' and '.join(map(phrase, step.of))}" if step.of else ""
-            return f"the coordinator will be held: {_POINT_TEXTS[Breakpoint(step.point)]}{part}"
-        case Release():
-            return f"the coordinator that is held goes on: {_POINT_TEXTS[Breakpoint(step.point)]}"
+            return f"the coordinator will be paused: {_POINT_TEXTS[Breakpoint(step.point)]}{part}"
+        case ResumeFrom():
+            return f"the paused coordinator goes on: {_POINT_TEXTS[Breakpoint(step.point)]}"
 
 
 _ACTION_TEXTS: Final[Mapping[BrokerAction, str]] = {

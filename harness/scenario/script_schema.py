@@ -76,11 +76,11 @@ def script_schema() -> Schema:
             **{cls.__name__: _record(cls, further={}) for cls in (ActorSheet, Placement)},
             **{cls.__name__: _tagged(tag, cls) for tag, cls in TAGGED.items()},
             "Bytes": _bytes(),
-            "Value": _any_of("Value", _IN_VALUES, "What may stand in a request."),
+            "Value": _any_of("Value", _IN_VALUES, "A value in a request."),
             "Pattern": _any_of(
                 "Pattern",
                 [cls.__name__ for cls in TAGGED.values()],
-                "What may stand in an expected response. An object pins the fields that it names alone.",
+                "A value in an expected response. An object pins only the fields that it names.",
             ),
         },
     }
@@ -102,7 +102,7 @@ def _record(cls: "type[DataclassInstance]", *, further: Mapping[str, Json]) -> S
 
 
 def _step_name(name: str) -> Schema:
-    reported = "The step in words; whoever reads a script leaves it alone."
+    reported = "The step as text; readers of a script ignore it."
     return {"step": {"const": name}, "text": {"type": "string", "description": reported}}
 
 

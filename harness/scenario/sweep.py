@@ -1,4 +1,4 @@
-"""Sweeps: one text that is held on several versions of an API."""
+"""Sweeps: one text that runs on several versions of an API."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -9,7 +9,7 @@ VERSION: Final = "{version}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """The versions of an API on each of which one text is held."""
+    """The versions of an API on each of which one text runs."""
 
     api: str
     lowest: int

@@ -1,4 +1,4 @@
-"""Values that a script holds before anybody has answered: symbolic references and patterns.
+"""Values that a script has before anybody has answered: symbolic references and patterns.
 
 A script is built without a target, so a member id that a coordinator will choose is only a name here. What
 stands in a request is a `Value`; what stands in an expected response is a `Pattern`. Both are plain data and
@@ -103,7 +103,7 @@ Value: TypeAlias = (
     "bool | int | str | bytes | Ref | AnswerRef | Plus | GroupRef | TopicId"
     " | Sequence[Value] | Mapping[str, Value] | None"
 )
-"""What may stand in a request."""
+"""A value in a request."""
 Pattern: TypeAlias = (
     "bool | int | str | bytes | Ref | AnswerRef | Plus | GroupRef | TopicId | OneOf | InAnyOrder"
     " | Containing | StartingWith | NonEmpty | Sequence[Pattern] | Mapping[str, Pattern] | None"

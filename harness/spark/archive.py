@@ -7,11 +7,11 @@
     runs/conversations/NAME.parquet the answers of each conversation, by its digest
 
 A run is a volume of its own at first; when there are many such, they are merged into one, because what a
-reader pays for is files, not bytes. A row group holds one run, of events one target of it, so whoever looks
-for few reads little. The list of volumes is replaced as a whole: a reader sees a run entirely or not at all.
+reader pays for is files, not bytes. A row group has one run (for events: one target of it), so a reader of
+few runs reads little. The list of volumes is replaced as a whole: a reader sees a run entirely or not at all.
 
 Conversations are kept by content: a night that goes as the night before adds none. So whatever looks into
-answers costs by how many different conversations there ever were, not by how many were held.
+answers costs by how many different conversations there ever were, not by how many were run.
 """
 
 import fcntl
@@ -164,7 +164,7 @@ class Archive:
         """Return the ids of all runs in it, in alphabetical order."""
         return tuple(sorted(run_id for runs in self.volumes().values() for run_id in runs))
 
-    def holds(self, run_id: str, stamp: str) -> bool:
+    def contains(self, run_id: str, stamp: str) -> bool:
         """Return whether a run is in the archive as it was last judged."""
         return any(runs.get(run_id) == stamp for runs in self.volumes().values())
 

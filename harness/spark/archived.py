@@ -34,7 +34,7 @@ _OF_RUNS: Final = {
 
 
 class Archived:
-    """What an archive holds of some runs, each kind of record typed as its class says.
+    """The records of some runs in an archive, each kind of record typed as its class says.
 
     A kind is looked for when a table first asks for it.
     """

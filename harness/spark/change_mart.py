@@ -1,7 +1,7 @@
 """What changed from one version of Kafka to the next; pure functions of DataFrames, native expressions only.
 
 Two targets that answer a scenario differently have changed, unless chance decided: then neither differs from
-what it is held against, and what the two are held against is alike.
+what it is compared with, and what the two are compared with is alike.
 """
 
 from functools import reduce
@@ -69,7 +69,7 @@ def behaviour_changes(of: Sources) -> DataFrame:
 
 
 def neighbours(runs: DataFrame, headers: DataFrame, judgements: DataFrame) -> DataFrame:
-    """Pair each target with the one before it with which the same scenario was held.
+    """Pair each target with the one before it with which the same scenario was run.
 
     Grain: run, scenario, target that has one before it. References stand outside the order.
     """
@@ -95,7 +95,7 @@ def neighbours(runs: DataFrame, headers: DataFrame, judgements: DataFrame) -> Da
 
 
 def _answers(aligned: DataFrame, differences: DataFrame) -> DataFrame:
-    """Keep what targets answered, with what it is held against and whether that differs.
+    """Keep what targets answered, with what it is compared with and whether that differs.
 
     Grain: run, scenario, target, step, answer, actor.
     """

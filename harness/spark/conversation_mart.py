@@ -1,7 +1,7 @@
 """What conversations say, digests first; pure functions of DataFrames, native expressions only.
 
 Whole conversations are compared by their digest. For first differences answers are looked into only where the
-two digests differ; where all answers count, once for each different pair, however often it was held.
+two digests differ; where all answers count, once for each different pair, however often it was run.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _REPORTED: Final = ["kind", "api", "api_version", "error_codes", "digest"]
 _SIDES: Final = ("target", "oracle")
 
 
-def held_pairs(traces: DataFrame) -> DataFrame:
+def compared_pairs(traces: DataFrame) -> DataFrame:
     """Keep the conversations that have an oracle's beside them. Grain: run, target, scenario."""
     return traces.where(sf.col("oracle_conversation").isNotNull())
 
@@ -75,7 +75,7 @@ def first_differences(traces: DataFrame, conversations: DataFrame) -> DataFrame:
 
     Only the answers of differing conversations are looked at.
     """
-    return unlike_answers(differing(held_pairs(traces)), conversations)
+    return unlike_answers(differing(compared_pairs(traces)), conversations)
 
 
 def unlike_answers(pairs: DataFrame, conversations: DataFrame) -> DataFrame:
@@ -134,14 +134,14 @@ FROM answered
 
 def error_confusion(traces: DataFrame, conversations: DataFrame) -> DataFrame:
     """Count which error codes stood where which were due. Grain and columns: `ErrorConfusion`."""
-    held = held_pairs(traces).groupBy("target", *_PAIR).agg(sf.count("*").alias("held_count"))
+    compared = compared_pairs(traces).groupBy("target", *_PAIR).agg(sf.count("*").alias("pair_count"))
     codes = {f"{side}_error_codes": _joined(side) for side in _SIDES}
     keys = ["target", "api", "api_version", "oracle_error_codes", "target_error_codes"]
     return (
-        held.join(aligned_answers(held, conversations), on=_PAIR, how="inner")
+        compared.join(aligned_answers(compared, conversations), on=_PAIR, how="inner")
         .withColumns(codes)
         .groupBy(*keys)
-        .agg(sf.sum("held_count").alias("answer_count"))
+        .agg(sf.sum("pair_count").alias("answer_count"))
         .withColumn("is_equal", sf.col("oracle_error_codes") == sf.col("target_error_codes"))
         .select(*column_names(ErrorConfusion))
     )
@@ -153,20 +153,20 @@ def answer_coverage(traces: DataFrame, conversations: DataFrame, judgements: Dat
     by_scenario = ["scenario_id", "target", "api", "api_version", "error_code"]
     answered = (
         traces.groupBy("scenario_id", "target", "conversation")
-        .agg(sf.count("*").alias("held_count"))
+        .agg(sf.count("*").alias("pair_count"))
         .join(conversations, on="conversation", how="inner")
-        .select("scenario_id", "target", "held_count", sf.explode("answers").alias("answer"))
+        .select("scenario_id", "target", "pair_count", sf.explode("answers").alias("answer"))
         .where(sf.col("answer.api").isNotNull())
         .select(
             "scenario_id",
             "target",
-            "held_count",
+            "pair_count",
             "answer.api",
             "answer.api_version",
             sf.explode(_or_unnamed("answer.error_codes")).alias("error_code"),
         )
         .groupBy(*by_scenario)
-        .agg(sf.sum("held_count").alias("held_count"))
+        .agg(sf.sum("pair_count").alias("pair_count"))
     )
     return (
         answered.join(clauses, on="scenario_id", how="inner")
@@ -174,7 +174,7 @@ def answer_coverage(traces: DataFrame, conversations: DataFrame, judgements: Dat
         .agg(
             sf.count_distinct("scenario_id").alias("scenario_count"),
             sf.count_distinct("target").alias("target_count"),
-            sf.sum("held_count").alias("answer_count"),
+            sf.sum("pair_count").alias("answer_count"),
         )
         .select(*column_names(AnswerCoverage))
     )

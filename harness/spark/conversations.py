@@ -56,7 +56,7 @@ def rows_of(events: pa.Table, *, run_id: str, target: str, oracle: str | None, b
         events: the columns of `Event`, all of this run and target, in any order.
         run_id: the run's.
         target: the target's name.
-        oracle: what it is held against.
+        oracle: what it is compared with.
         bounds: what the run's scripts say of times.
     """
     traces, timed, conversations = [], [], {}
@@ -140,7 +140,7 @@ def _event_counts(events: pa.Table) -> dict[str, int]:
 
 
 def _refused(events: pa.Table) -> set[str]:
-    """Name the scenarios that were not held."""
+    """Name the scenarios that were not run."""
     is_refusal = pc.is_in(events["kind"], value_set=pa.array(_REFUSED))
     return set(events["scenario_id"].filter(is_refusal).to_pylist())
 

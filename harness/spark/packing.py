@@ -35,7 +35,7 @@ def pack(
     clients_of: ClientsOf,
     progress: Callable[[str], None] | None = None,
 ) -> int:
-    """Put those runs into an archive that it lacks or holds by an older judgement; say how many.
+    """Put those runs into an archive that lacks them or has an older judgement of them; say how many.
 
     Args:
         folders: of finished runs.
@@ -50,7 +50,7 @@ def pack(
     with archive.writing(), naming_damage(archive.root):
         for folder in folders:
             run_id = folder.read_run().run_id
-            if not archive.holds(run_id, _stamp(folder)):
+            if not archive.contains(run_id, _stamp(folder)):
                 if progress is not None:
                     progress(f"packing {run_id}")
                 _add(folder, archive, clients_of(folder))
@@ -128,7 +128,7 @@ def read_event_table(path: Path) -> pa.Table:
     """Read a target's events by Arrow; columns and types are those of `Event`.
 
     Raises:
-        TraceError: the file is missing, or holds what is no event.
+        TraceError: the file is missing, or contains what is no event.
     """
     schema = arrow_schema(Event)
     try:

@@ -15,11 +15,11 @@ class ClauseStatus(StrEnum):
     DIFFERS = "differs"
     """A scenario that exercises it diverges."""
     AGREED = "agreed"
-    """Scenarios that exercise it were held, and none diverges."""
+    """Scenarios that exercise it ran, and none diverges."""
     UNCLEAR = "unclear"
     """None came to its end."""
     NOT_APPLICABLE = "not applicable"
-    """None could be held with this target."""
+    """None could be run on this target."""
     NOT_EXERCISED = "not exercised"
     """The run has no scenario for it, and one is due."""
     EXCLUDED = "excluded"
@@ -178,7 +178,7 @@ class BehaviourChange:
     """A scenario that two neighbouring targets answer differently. Grain: run, scenario, pair of targets.
 
     Neighbours are targets in the order in which the run names them, references and those with which the
-    scenario could not be held left out.
+    scenario could not run left out.
     """
 
     run_id: str
@@ -206,7 +206,7 @@ class BehaviourChange:
     from_outcome: str
     to_outcome: str
     is_explained: bool
-    """Whether each of the two does what it is held against, or what an expectation entry foresaw."""
+    """Whether each of the two does what it is compared with, or what an expectation entry foresaw."""
     behaviours: tuple[str, ...]
     """Named behaviours that the change is attributed to; none where nobody looked, or none was found."""
     sources: tuple[str, ...]

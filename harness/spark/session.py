@@ -149,7 +149,7 @@ def _remote(url: str) -> SparkSession:
 
 
 def jvm_peak_bytes() -> int | None:
-    """Return the most memory that the JVM of the session has held so far; None where that is not known."""
+    """Return the most memory that the JVM of the session has used so far; None where that is not known."""
     process = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - PySpark has no public way to it
     status = Path("/proc", str(process.pid), "status") if process is not None else None
     if status is None or not status.exists():

@@ -84,7 +84,7 @@ TREND_MARTS: Final[Mapping[str, Mart[Archived]]] = {
         row=FirstChangedVersion,
         order=("scenario_id", "family"),
         build=lambda of: trend_mart.first_changed_versions(
-            of.runs, of.headers, conversation_mart.held_pairs(of.traces)
+            of.runs, of.headers, conversation_mart.compared_pairs(of.traces)
         ),
     ),
     "run_deltas": Mart(
@@ -153,16 +153,16 @@ def build_trend(
         SparkError: Spark cannot be started.
         TraceError: the archive lacks a run, has none, or is damaged.
     """
-    held = archive.run_ids()
-    if missing := sorted(set(run_ids or ()) - set(held)):
+    archived = archive.run_ids()
+    if missing := sorted(set(run_ids or ()) - set(archived)):
         raise TraceError(f"{archive.root} lacks {', '.join(missing)}")
-    if not held:
-        raise TraceError(f"{archive.root} holds no runs")
+    if not archived:
+        raise TraceError(f"{archive.root} contains no runs")
     tell = progress or (lambda _: None)
     partitions = shuffle_partitions(archive)
     tell("starting Spark")
     with spark_session(master=master, partitions=partitions) as spark:
-        tell(f"reading {len(run_ids or held)} of {len(held)} runs")
+        tell(f"reading {len(run_ids or archived)} of {len(archived)} runs")
         return write_trend(spark, archive, out, run_ids=run_ids, partitions=partitions, progress=tell)
 
 
@@ -192,7 +192,7 @@ def shuffle_partitions(archive: Archive) -> int:
 
 
 def main(
-    archive: Annotated[Path, typer.Argument(help="The folder that holds the runs as one dataset.")],
+    archive: Annotated[Path, typer.Argument(help="The folder with the runs as one dataset.")],
     out: Annotated[Path, typer.Option(help="Where the tables go.")],
     run: Annotated[list[str] | None, typer.Option(help="Of this run; may be repeated.")] = None,
     master: Annotated[str, typer.Option(help="A Spark master URL.")] = LOCAL_MASTER,

@@ -69,7 +69,7 @@ def _count_of(column: str, value: Outcome | Expectation) -> Column:
 def driven_targets(headers: DataFrame, runs: DataFrame) -> DataFrame:
     """Tell in which circumstances targets were driven. Grain: run, target. Columns: `DRIVEN_COLUMNS`.
 
-    Runs in which a target was held against another make a row of their own, by `measure`: they say nothing of
+    Runs that compare a target with another make a row of their own, by `measure`: they say nothing of
     how it stands to the reference.
     """
     return (
@@ -116,7 +116,7 @@ def target_runs(driven: DataFrame) -> DataFrame:
 def successions(driven: DataFrame, results: DataFrame) -> DataFrame:
     """Lay each result beside that of the target's run before. Grain: run, target, scenario.
 
-    `prior` is null where that run did not hold the scenario; `is_last` tells that the next run does not.
+    `prior` is null where that run did not run the scenario; `is_last` tells that the next run does not.
     """
     in_time = Window.partitionBy(*_RESULT, "measure").orderBy("ordinal")
     seen = sf.struct("outcome", "signature", is_flaky().alias("is_flaky"))

@@ -1,7 +1,7 @@
 """One client's connection, carried to a broker: two sockets, and what waits between them.
 
 Neither end is read while the other cannot take what was read before: whoever is slow is felt at the far end,
-as without a tap, and no more than one piece of bytes, and a response that is held, lies between the two.
+as without a tap, and no more than one piece of bytes, and a response that is kept back, lies between the two.
 """
 
 import contextlib

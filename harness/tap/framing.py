@@ -1,7 +1,7 @@
 """Streams of bytes followed from frame to frame, as far as passing them on needs it and no further.
 
 Of a request, twelve bytes are looked at; of a response eight. Responses that may lead clients elsewhere are
-held until they are whole and opened; all else is passed as it came. A stream that cannot be one of frames
+kept until they are whole and opened; all else is passed as it came. A stream that cannot be one of frames
 is passed on unread from there, for it is the broker's to refuse it.
 """
 
@@ -20,7 +20,7 @@ from harness.wire.schema import API_NAMES, api_key
 FRAME_BYTES_KEPT: Final = 1 << 18
 """Of each frame, for the trace; what is longer is some log's records."""
 FRAME_BYTES_BUFFERED_MAX: Final = 1 << 24
-"""No longer response is held: one of 16 MB would name brokers by the hundred thousand."""
+"""No longer response is kept back: one of 16 MB would name brokers by the hundred thousand."""
 REQUEST_BYTES_MAX: Final = 100 * 1024 * 1024
 """Kafka's own limit. Source: SocketServerConfigs#socket.request.max.bytes."""
 RESPONSE_BYTES_MAX: Final = (1 << 31) - 1
@@ -59,7 +59,7 @@ class Dialogue:
 
 @dataclass(slots=True)
 class Stream:
-    """One direction: where in a frame it is, what is held of it, and what of it is not kept."""
+    """One direction: where in a frame it is, what is kept back of it, and what of it is not kept."""
 
     dialogue: Dialogue
     offset: int = 0
@@ -87,7 +87,7 @@ class Stream:
         return self._followed(data)
 
     def flush(self) -> bytes:
-        """Return what is held, for nothing more will come or it is to be looked at again."""
+        """Return what is kept back, for nothing more will come or it is to be looked at again."""
         buffered = bytes(self._buffer)
         self._buffer.clear()
         return buffered
@@ -199,7 +199,7 @@ class GuardedRequestStream(RequestStream):
         return self._followed(passed)
 
     def flush(self) -> bytes:
-        """Return nothing: what is held is no whole request."""
+        """Return nothing: what is kept back is no whole request."""
         return b""
 
     def _leave_out(self, to_come: int, size: int) -> None:
@@ -254,7 +254,7 @@ class ResponseStream(Stream):
         if size <= FRAME_BYTES_BUFFERED_MAX:
             return True
         del self.dialogue.awaited[correlation_id]
-        self._say(correlation_id, "too long to be held: passed as it came, with any address in it")
+        self._say(correlation_id, "too long to be kept back: passed as it came, with any address in it")
         return False
 
     def _opened(self, data: bytes, position: int, size: int) -> tuple[bytes, int]:

@@ -89,7 +89,7 @@ def parse_address(text: str) -> Address:
     """
     host, colon, port = text.strip().rpartition(":")
     if not colon or not host or not port.isdecimal() or int(port) > 0xFFFF:
-        raise ValueError(f"{text!r} is no address; write for instance 127.0.0.1:9092")
+        raise ValueError(f"{text!r} is not an address; write for instance 127.0.0.1:9092")
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 

@@ -153,12 +153,12 @@ def finish_later(folder: RunFolder) -> TappedRun:
 def _journal(folder: RunFolder, target: str) -> Path:
     journal = folder.events(target).parent / JOURNAL
     if not journal.exists():
-        raise TraceError(f"{folder.path}: {target} has no {JOURNAL}; this is no run of a tap")
+        raise TraceError(f"{folder.path}: {target} has no {JOURNAL}; this is not a run of a tap")
     return journal
 
 
 def finish(folder: RunFolder, *, ended: str, drive_ms: float = 0.0) -> TappedRun:
-    """Decode the journals of a tap's run, check what they hold, and say how it ended; also again, later.
+    """Decode the journals of a tap's run, check what they contain, and say how it ended; also again, later.
 
     Raises:
         TraceError: this is no tap's run, or a file of it is damaged.

@@ -1,1 +1,1 @@
-"""What a scripted conversation can be held with."""
+"""What a scripted conversation can be run on."""

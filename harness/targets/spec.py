@@ -50,7 +50,7 @@ def parse_target(spec: str, *, profile: str | None = None, start_timeout_ms: flo
 
     Args:
         spec: one of `SPEC_FORMS`.
-        profile: the profile of the reference to hold the target against; by default a version's own, or a
+        profile: the profile of the reference to compare the target with; by default a version's own, or a
             guess for a broker that tells none.
         start_timeout_ms: how long a broker may take to get ready; by default what is right for its kind.
 
@@ -64,7 +64,7 @@ def parse_target(spec: str, *, profile: str | None = None, start_timeout_ms: flo
         rest = f"{star}{count}"
     parse = _PARSERS.get(kind)
     if parse is None:
-        raise TargetError(f"{spec!r} is no target; there is {_forms()}")
+        raise TargetError(f"{spec!r} is not a target; choose from {_forms()}")
     if separator and not rest:
         raise TargetError(f"{spec!r} ends where something is missing; there is {_forms()}")
     return parse(spec, rest, _Options(profile=profile, start_timeout_ms=start_timeout_ms))
@@ -102,7 +102,9 @@ def _kafka(spec: str, rest: str, options: _Options) -> Target:
             f"or kafka:{version} for the one that it has"
         )
     if version != LATEST and _VERSION.fullmatch(version) is None:
-        raise TargetError(f"{spec!r}: {rest!r} is no version; write for instance kafka:3.9.2 or kafka:latest")
+        raise TargetError(
+            f"{spec!r}: {rest!r} is not a version; write for instance kafka:3.9.2 or kafka:latest"
+        )
     return KafkaTarget(
         version,
         profile=options.profile,
@@ -156,7 +158,7 @@ def _counted(spec: str, rest: str) -> tuple[str, int]:
 def _external(spec: str, rest: str, options: _Options) -> Target:
     found = _ADDRESS.fullmatch(rest)
     if found is None or not 0 < int(found["port"]) <= _PORT_MAX:
-        raise TargetError(f"{spec!r}: {rest!r} is no address; write for instance external:127.0.0.1:9092")
+        raise TargetError(f"{spec!r}: {rest!r} is not an address; write for instance external:127.0.0.1:9092")
     host = found["ipv6"] or found["host"]
     timeout_ms = options.start_timeout_ms
     if timeout_ms is None:

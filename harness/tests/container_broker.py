@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final, cast
 
 from harness.targets.base.dialogue import Answer, Dialogue
-from harness.targets.base.interface import Breakpoint, Role, Stage
+from harness.targets.base.interface import Breakpoint, BrokerSession, Role
 from harness.targets.containers.broker import ContainerBroker
 from harness.targets.containers.engine import OWNER_LABEL, SESSION_LABEL, engine
 from harness.targets.spec import parse_target
@@ -19,7 +19,7 @@ JAVA: Final = "4.3.1"
 STRANGER: Final[Fields] = {"group_id": "g", "generation_id": 0, "member_id": "m"}
 REPORTED_S: Final = 10.0
 ImageOf = Callable[[str], str]
-Play = Callable[[ContainerBroker, Stage], Awaitable[None]]
+Play = Callable[[ContainerBroker, BrokerSession], Awaitable[None]]
 
 
 def names_of(pid: int) -> list[str]:
@@ -39,18 +39,18 @@ def with_broker(
     play: Play,
     *,
     broker_config: Mapping[str, str] = MappingProxyType({}),
-    holds: Collection[Breakpoint] = (),
+    breakpoints: Collection[Breakpoint] = (),
 ) -> ContainerBroker:
     async def start_and_stop() -> ContainerBroker:
         broker = await parse_target(spec).start(
-            broker_config=broker_config, directory=directory, progress=lambda _: None, holds=holds
+            broker_config=broker_config, directory=directory, progress=lambda _: None, breakpoints=breakpoints
         )
         assert isinstance(broker, ContainerBroker)
-        stage = broker.open_stage("any")
+        session = broker.open_session("any")
         try:
-            await play(broker, stage)
+            await play(broker, session)
         finally:
-            await stage.close()
+            await session.close()
             await broker.stop()
         return broker
 
@@ -59,12 +59,14 @@ def with_broker(
     return broker
 
 
-async def ask(stage: Stage, api: str, version: int, fields: Fields, role: Role = Role.COORDINATOR) -> Answer:
-    dialogue = Dialogue(await stage.connect(role))
+async def ask(
+    session: BrokerSession, api: str, version: int, fields: Fields, role: Role = Role.COORDINATOR
+) -> Answer:
+    dialogue = Dialogue(await session.connect(role))
     return await dialogue.ask(api, version, fields)
 
 
-async def commits(stage: Stage, offset: int) -> None:
+async def commits(session: BrokerSession, offset: int) -> None:
     partition: Fields = {"partition_index": 0, "committed_offset": offset, "committed_metadata": ""}
     fields: Fields = {
         "group_id": "g",
@@ -72,35 +74,35 @@ async def commits(stage: Stage, offset: int) -> None:
         "member_id": "",
         "topics": [{"name": "orders", "partitions": [partition]}],
     }
-    answer = await ask(stage, "OffsetCommit", 2, fields)
+    answer = await ask(session, "OffsetCommit", 2, fields)
     (row,) = answer.rows("topics")[0].rows("partitions")
     assert row.text("error_code") == "NONE"
 
 
-async def fetched(stage: Stage) -> tuple[str | None, list[int]]:
+async def fetched(session: BrokerSession) -> tuple[str | None, list[int]]:
     """Return the error and the offsets that OffsetFetch tells."""
-    answer = await ask(stage, "OffsetFetch", 5, {"group_id": "g", "topics": None})
+    answer = await ask(session, "OffsetFetch", 5, {"group_id": "g", "topics": None})
     rows = [row for topic in answer.rows("topics") for row in topic.rows("partitions")]
     return answer.text("error_code"), [row.number("committed_offset") for row in rows]
 
 
-async def still_has(stage: Stage, offset: int) -> None:
+async def still_has(session: BrokerSession, offset: int) -> None:
     """Wait until an offset is told.
 
     The coordinator may be loading, and a Java coordinator tells what is below its partition's high watermark,
     which a new leader learns only when its followers next fetch.
     """
     async with asyncio.timeout(REPORTED_S):
-        while await fetched(stage) != ("NONE", [offset]):
-            await stage.elapse(20)
+        while await fetched(session) != ("NONE", [offset]):
+            await session.elapse(20)
 
 
-async def knows_the_coordinator(stage: Stage) -> None:
+async def knows_the_coordinator(session: BrokerSession) -> None:
     """Wait until the broker that coordinated before says that it does not."""
 
     async def reported() -> str | None:
-        return (await ask(stage, "Heartbeat", 3, STRANGER, Role.FORMER)).text("error_code")
+        return (await ask(session, "Heartbeat", 3, STRANGER, Role.FORMER)).text("error_code")
 
     async with asyncio.timeout(REPORTED_S):
         while await reported() != "NOT_COORDINATOR":
-            await stage.elapse(20)
+            await session.elapse(20)

@@ -38,7 +38,7 @@ from harness.tests.lying_broker import (
 )
 from harness.wire.codec import Fields, encode_request
 
-HELD: Final = ("classic/heartbeat/empty-group-id", "classic/heartbeat/empty-group")
+CHOSEN: Final = ("classic/heartbeat/empty-group-id", "classic/heartbeat/empty-group")
 ENDS_WITHIN_S: Final = 60
 _GIVEN_UP_S: Final = 240
 _ASKED_S: Final = 3
@@ -126,7 +126,7 @@ class Ending:
 def met_by_run(kind: str, port: int, directory: Path) -> Ending:
     """Let a run meet a lying broker beside the reference."""
     targets = ("--target", "reference", "--target", f"external:127.0.0.1:{port}", "--profile", _PROFILE)
-    command = ("run", *targets, "--no-report", "--run-id", "run", *HELD)
+    command = ("run", *targets, "--no-report", "--run-id", "run", *CHOSEN)
     with forked((*command, "--out", str(directory)), directory) as process:
         code, seconds, peak_mib = _ended(process, directory)
     said = (directory / "log").read_text(errors="replace")

@@ -18,12 +18,12 @@ from harness.targets.base.interface import (
     CONFORMANCE_TOPICS,
     Breakpoint,
     BrokerAction,
+    BrokerSession,
     Connection,
     ConnectionLost,
     Frame,
     NoAnswer,
     Role,
-    Stage,
 )
 from harness.wire.codec import encode_request
 from harness.wire.log_records import EncodedRecord
@@ -151,7 +151,7 @@ class ShuffledConnection(Connection):
         self._is_closed = True
 
 
-class ShuffledStage(Stage):
+class ShuffledSession(BrokerSession):
     def __init__(self, broker: Shuffled) -> None:
         self._broker = broker
 
@@ -185,7 +185,7 @@ class ShuffledStage(Stage):
         raise NotImplementedError
 
     @override
-    async def release(self, point: Breakpoint) -> None:
+    async def resume_from(self, point: Breakpoint) -> None:
         raise NotImplementedError
 
     @override
@@ -201,7 +201,7 @@ def raced(broker_class: type[Shuffled], profile: str, race: str, *, rounds: int,
         broker = broker_class(profile, seed=seed)
         serving = asyncio.create_task(broker.run())
         driver = Driver(
-            stage=ShuffledStage(broker),
+            session=ShuffledSession(broker),
             prefix="race",
             record=histories.append,
             patience_ms=PATIENCE_MS,

@@ -1,4 +1,4 @@
-"""A stage in memory for tests of the harness itself: it answers whatever a test wants, in virtual time."""
+"""A session in memory for tests of the harness itself: it answers whatever a test wants, in virtual time."""
 
 import asyncio
 from collections import deque
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from harness.targets.base.interface import (
     Breakpoint,
     BrokerAction,
+    BrokerSession,
     Connection,
     ConnectionLost,
     Frame,
     NoAnswer,
     Role,
-    Stage,
 )
 from harness.wire.log_records import EncodedRecord
 
@@ -27,14 +27,14 @@ Responder = Callable[[bytes], object]
 class MemoryConnection(Connection):
     """A connection whose other end is a function."""
 
-    stage: "MemoryStage"
+    session: "MemorySession"
     frames: deque[bytes] = field(default_factory=deque)
     lost: str | None = None
 
     async def send(self, payload: bytes) -> None:
         if self.lost is not None:
             raise ConnectionLost(self.lost)
-        answer = self.stage.responder(payload)
+        answer = self.session.responder(payload)
         if answer is CLOSE:
             self.lost = "closed by the other side"
         elif isinstance(answer, bytes):
@@ -46,7 +46,7 @@ class MemoryConnection(Connection):
             return Frame(payload=self.frames.popleft())
         if self.lost is not None:
             raise ConnectionLost(self.lost)
-        self.stage.clock_ms += timeout_ms
+        self.session.clock_ms += timeout_ms
         raise NoAnswer
 
     async def close(self) -> None:
@@ -54,8 +54,8 @@ class MemoryConnection(Connection):
 
 
 @dataclass(slots=True)
-class MemoryStage(Stage):
-    """A stage on which every connection is answered by the same function."""
+class MemorySession(BrokerSession):
+    """A broker session on which every connection is answered by the same function."""
 
     responder: Responder
     clock_ms: float = 0.0
@@ -88,7 +88,7 @@ class MemoryStage(Stage):
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
         self.actions.append(f"hold {point.value}" + (f" of {sorted(partitions)}" if partitions else ""))
 
-    async def release(self, point: Breakpoint) -> None:
+    async def resume_from(self, point: Breakpoint) -> None:
         self.actions.append(f"release {point.value}")
 
     async def close(self) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.targets.base.prepare import await_serving
-from harness.targets.base.tcp import TcpStage, new_connect_slots
+from harness.targets.base.tcp import TcpSession, new_connect_slots
 from harness.targets.jars.java import require_java
 from harness.targets.jars.resolved import kafka_jars, release_of
 from harness.targets.kafka.local_nodes import LocalNodes, NodesPlan, start_nodes
@@ -56,9 +56,9 @@ async def stock_brokers(
     try:
         await start_nodes(nodes, plan, _quiet)
         for node in nodes.brokers.values():
-            stage = TcpStage(*node.address, connect_slots=new_connect_slots())
-            await await_serving(stage, topics={}, timeout_ms=_START_TIMEOUT_MS, failure=nodes.failure)
-            await stage.close()
+            session = TcpSession(*node.address, connect_slots=new_connect_slots())
+            await await_serving(session, topics={}, timeout_ms=_START_TIMEOUT_MS, failure=nodes.failure)
+            await session.close()
         yield nodes
     finally:
         await nodes.end()

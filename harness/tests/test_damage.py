@@ -144,7 +144,7 @@ def test_a_tap_whose_header_lost_what_it_is_about_is_refused(tapped: RunFolder, 
         ("header.json", None, ""),
     ],
 )
-def test_races_on_file_that_could_not_have_been_held_are_refused(
+def test_races_on_file_that_could_not_have_been_run_are_refused(
     tmp_path: Path, file: str, old: str | None, new: str
 ) -> None:
     histories = raced(Shuffled, "4.4", "commit-leave", rounds=2, seed=1)

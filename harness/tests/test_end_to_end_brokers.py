@@ -68,9 +68,9 @@ def test_the_whole_suite_with_a_real_broker_is_as_expected(tmp_path: Path, versi
     run = completed_run(tmp_path / "first", ["reference", target])
     assert unexpected_twice(run, [target], tmp_path / "second") == []
     assert run.footer.ended == "complete"
-    held = outcomes(run, f"kafka-{version}")
-    assert held.keys() == outcomes(run, "reference").keys()
-    assert sum(outcome == Outcome.CONFORMS for outcome in held.values()) > len(held) * 0.8
+    found = outcomes(run, f"kafka-{version}")
+    assert found.keys() == outcomes(run, "reference").keys()
+    assert sum(outcome == Outcome.CONFORMS for outcome in found.values()) > len(found) * 0.8
     assert processes_of(tmp_path) == []
 
 
@@ -126,7 +126,7 @@ class WatchedTarget(KafkaTarget):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         broker = await super().start(broker_config=broker_config, directory=directory, progress=progress)
@@ -160,14 +160,14 @@ def test_a_broker_that_is_killed_in_mid_run_ends_the_run_and_leaves_what_was_rec
     assert run.exit_code == ExitCode.UNAVAILABLE
     assert run.footer.ended.startswith("target lost: kafka-3.9.2: java (pid ")
     assert "SIGKILL" in run.footer.ended
-    held = outcomes(run, "kafka-3.9.2")
+    found = outcomes(run, "kafka-3.9.2")
     assert killer.ended_before is not None
-    assert held[killer.ended_before] == Outcome.CONFORMS
-    assert Outcome.INDETERMINATE in held.values()
-    assert Outcome.DIVERGES not in held.values()
+    assert found[killer.ended_before] == Outcome.CONFORMS
+    assert Outcome.INDETERMINATE in found.values()
+    assert Outcome.DIVERGES not in found.values()
     events = read_events(run.folder.events("kafka-3.9.2"))
     assert events.torn_line is None
-    assert {event.scenario_id for event in events.events} == held.keys()
+    assert {event.scenario_id for event in events.events} == found.keys()
     assert processes_of(tmp_path) == []
 
     rendered = report(run.folder, allure=False, spark_master=LOCAL_MASTER, progress=lambda _: None)
@@ -212,5 +212,5 @@ def test_a_broker_that_runs_already_is_compared_with_its_own_configuration(tmp_p
     assert "classic/heartbeat/keeps-the-session-alive" not in reasons
     why = ("needs", "serve", "lacks", "would touch what is not ours", "partition")
     assert [each for each in reasons.values() if not any(word in each for word in why)] == []
-    held = len(outcomes(run, name)) - len(reasons)
-    assert held > len(reasons)
+    found = len(outcomes(run, name)) - len(reasons)
+    assert found > len(reasons)

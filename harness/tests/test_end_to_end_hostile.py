@@ -30,15 +30,15 @@ from harness.trace.events import EventKind
 from harness.trace.files import read_events
 from harness.verdict import Outcome
 
-HELD: Final = "classic/heartbeat/empty-group-id"
+CHOSEN: Final = "classic/heartbeat/empty-group-id"
 Change = Callable[[bytes], bytes | None]
 """From a true response to what is sent instead, or None to close the connection."""
 
 
 def completed_with(port: int, reports: Path, *, limits: Limits | None = None) -> CompletedRun:
     target = ExternalTarget("127.0.0.1", port, profile="4.4", timeout_ms=2_000)
-    plan = plan_of(reports, [target], HELD, limits=limits)
-    return orchestrate(replace(plan, scripts={HELD: impatient(plan.scripts[HELD])}), Quiet())
+    plan = plan_of(reports, [target], CHOSEN, limits=limits)
+    return orchestrate(replace(plan, scripts={CHOSEN: impatient(plan.scripts[CHOSEN])}), Quiet())
 
 
 def impatient(script: Script) -> Script:
@@ -159,7 +159,7 @@ def test_a_lie_about_the_configuration_costs_that_target_alone(
 ) -> None:
     with serving(lying_about_config(truth, value)) as port:
         liar = ExternalTarget("127.0.0.1", port, profile="4.4", timeout_ms=20_000)
-        run = orchestrate(plan_of(tmp_path, ["reference", liar], HELD), Quiet())
+        run = orchestrate(plan_of(tmp_path, ["reference", liar], CHOSEN), Quiet())
     assert run.exit_code == ExitCode.UNAVAILABLE
     assert "sent nonsense: offsets.topic.num.partitions" in run.footer.ended
     assert set(outcomes(run, liar.name).values()) == {Outcome.INDETERMINATE}
@@ -174,7 +174,7 @@ def test_a_trace_that_is_full_costs_that_target_alone_and_says_which_limit_it_wa
     run = orchestrate(plan_of(tmp_path, [target], "classic/heartbeat/*"), Quiet())
     assert run.exit_code == ExitCode.UNAVAILABLE
     assert "its trace is full: 4000 are the most of a trace (--trace-mib)" in run.footer.ended
-    held = outcomes(run, target.name)
-    assert Outcome.INDETERMINATE in held.values()
-    assert Outcome.HARNESS_ERROR not in held.values()
-    assert len(held) == run.footer.scenario_count
+    found = outcomes(run, target.name)
+    assert Outcome.INDETERMINATE in found.values()
+    assert Outcome.HARNESS_ERROR not in found.values()
+    assert len(found) == run.footer.scenario_count

@@ -72,10 +72,10 @@ def test_ctrl_c_in_mid_run_keeps_what_was_recorded_and_leaves_no_process(
     footer = folder.read_footer()
     assert footer is not None
     assert footer.ended == "interrupted"
-    held = outcomes_of(folder)
-    assert len(held) == footer.scenario_count
-    assert Outcome.INDETERMINATE in held.values()
-    assert not {Outcome.DIVERGES, Outcome.HARNESS_ERROR} & set(held.values())
+    found = outcomes_of(folder)
+    assert len(found) == footer.scenario_count
+    assert Outcome.INDETERMINATE in found.values()
+    assert not {Outcome.DIVERGES, Outcome.HARNESS_ERROR} & set(found.values())
     assert read_events(folder.events(TARGET)).torn_line is None
     assert "Traceback" not in log.read_text()
 

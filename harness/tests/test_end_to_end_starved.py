@@ -76,14 +76,14 @@ class _Stopped(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         broker = await super().start(  # type: ignore[safe-super] # of the target that it is mixed into
             broker_config=broker_config,
             directory=directory,
             progress=progress,
-            holds=holds,
+            breakpoints=breakpoints,
             broker_actions=broker_actions,
         )
         self.stopper.brokers.append(broker)
@@ -108,7 +108,7 @@ class SlowReference(ReferenceTcpTarget):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         slow = {**broker_config, DELAY: "5500"}

@@ -115,7 +115,7 @@ PAIRS: Final = (*dict.fromkeys((bug.affected, bug.fixed) for bug in HISTORY), (O
 
 
 @cache
-def _held(reports: Path, affected: str, fixed: str) -> tuple[CompletedRun, Mapping[str, tuple[str, ...]]]:
+def _run(reports: Path, affected: str, fixed: str) -> tuple[CompletedRun, Mapping[str, tuple[str, ...]]]:
     """Drive the two releases; give the run and, by scenario, the sources of the behaviours that part them."""
     scenarios = [bug.scenario for bug in HISTORY if (bug.affected, bug.fixed) == (affected, fixed)]
     run = completed_run(
@@ -136,7 +136,7 @@ def _held(reports: Path, affected: str, fixed: str) -> tuple[CompletedRun, Mappi
 @cache
 def _blindly(reports: Path, affected: str, fixed: str) -> Mapping[str, Judgement]:
     """Hold the newer release against the older one, and against no reference, and give what is told of it."""
-    run, _ = _held(reports, affected, fixed)
+    run, _ = _run(reports, affected, fixed)
     name = f"kafka-{fixed}"
     headers = run.folder.read_headers(name)
     run.folder.write_headers(name, [replace(each, oracle=f"kafka-{affected}") for each in headers])
@@ -171,7 +171,7 @@ def test_a_fault_tells_the_release_that_has_it_from_the_one_that_has_it_not(bug:
 @pytest.mark.history
 @pytest.mark.parametrize("bug", ANSWERED, ids=str)
 def test_a_fault_is_explained_by_its_number(bug: Bug, reports: Path) -> None:
-    run, sources = _held(reports, bug.affected, bug.fixed)
+    run, sources = _run(reports, bug.affected, bug.fixed)
 
     assert _outcomes(run, bug.scenario) == [Outcome.CONFORMS, Outcome.CONFORMS]
     assert any(bug.number in source for source in sources[bug.scenario])
@@ -180,7 +180,7 @@ def test_a_fault_is_explained_by_its_number(bug: Bug, reports: Path) -> None:
 @pytest.mark.history
 @pytest.mark.parametrize("bug", SERVED, ids=str)
 def test_a_version_of_an_api_is_served_by_the_newer_release_alone(bug: Bug, reports: Path) -> None:
-    run, _ = _held(reports, bug.affected, bug.fixed)
+    run, _ = _run(reports, bug.affected, bug.fixed)
 
     assert _outcomes(run, bug.scenario) == [Outcome.NOT_APPLICABLE, Outcome.CONFORMS]
     assert catalogue()[bug.scenario].source == bug.number
@@ -189,7 +189,7 @@ def test_a_version_of_an_api_is_served_by_the_newer_release_alone(bug: Bug, repo
 @pytest.mark.history
 @pytest.mark.parametrize(("affected", "fixed"), PAIRS)
 def test_what_never_went_wrong_tells_no_releases_apart(affected: str, fixed: str, reports: Path) -> None:
-    run, _ = _held(reports, affected, fixed)
+    run, _ = _run(reports, affected, fixed)
     reported = {
         scenario_id: judgement.outcome
         for scenario_id, judgement in _blindly(reports, affected, fixed).items()

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import pytest
 
 from harness.targets.base.dialogue import Dialogue
-from harness.targets.base.interface import Stage
+from harness.targets.base.interface import BrokerSession
 from harness.targets.base.program import Program
-from harness.targets.base.tcp import TcpStage, new_connect_slots
+from harness.targets.base.tcp import TcpSession, new_connect_slots
 from harness.targets.kafka.local import LocalBroker
 from harness.targets.kafka.properties import NODE_ID
 from harness.targets.kafka.released import KafkaTarget
@@ -47,11 +47,11 @@ async def _broker(version: str, directory: Path, codec: str) -> AsyncIterator[Lo
         await broker.stop()
 
 
-async def _conversation(stage: Stage, say: Callable[[Dialogue], Awaitable[T]]) -> T:
+async def _conversation(session: BrokerSession, say: Callable[[Dialogue], Awaitable[T]]) -> T:
     try:
-        return await say(Dialogue(await stage.connect()))
+        return await say(Dialogue(await session.connect()))
     finally:
-        await stage.close()
+        await session.close()
 
 
 async def _stopped(broker: LocalBroker) -> Path:
@@ -61,7 +61,7 @@ async def _stopped(broker: LocalBroker) -> Path:
 
 
 @asynccontextmanager
-async def _reference(profile: str, data_dir: Path, directory: Path, codec: str) -> AsyncIterator[TcpStage]:
+async def _reference(profile: str, data_dir: Path, directory: Path, codec: str) -> AsyncIterator[TcpSession]:
     """Serve a directory by the reference."""
     command = [sys.executable, "-m", "reference_coordinator", "--profile", profile]
     config = [
@@ -80,9 +80,9 @@ async def _reference(profile: str, data_dir: Path, directory: Path, codec: str) 
             await asyncio.sleep(0.02)
         address = log.read_text().split("listening on ")[1].split()[0]
         host, port = address.rsplit(":", 1)
-        stage = TcpStage(host, int(port), connect_slots=new_connect_slots())
-        yield stage
-        await stage.close()
+        session = TcpSession(host, int(port), connect_slots=new_connect_slots())
+        yield session
+        await session.close()
     finally:
         # Whatever was answered is on the disk; there is nothing to wait for.
         program.kill()
@@ -165,8 +165,8 @@ def _agree_on(group: Mapping[str, Any], described: Mapping[str, Any]) -> None:
 
 def test_the_conversation_leaves_a_group_in_each_condition(tmp_path: Path) -> None:
     async def play() -> None:
-        async with _reference("4.4", tmp_path / "data", tmp_path, "0") as stage:
-            dialogue = Dialogue(await stage.connect())
+        async with _reference("4.4", tmp_path / "data", tmp_path, "0") as session:
+            dialogue = Dialogue(await session.connect())
             await write(dialogue, offset=10)
             reported = await tell(dialogue)
         states = {group: dict(reported.groups[group])["group_state"] for group in GROUPS}  # type: ignore[arg-type]
@@ -195,14 +195,14 @@ def test_a_broker_the_reference_and_the_broker_again_carry_on_one_log(
     async def play() -> None:
         data = tmp_path / "data"
         async with _broker(version, tmp_path / "broker", codec) as broker:
-            await _conversation(broker.open_stage("write"), lambda dialogue: write(dialogue, offset=10))
-            given_by_broker = await _conversation(broker.open_stage("tell"), tell)
+            await _conversation(broker.open_session("write"), lambda dialogue: write(dialogue, offset=10))
+            given_by_broker = await _conversation(broker.open_session("tell"), tell)
             storage = await _stopped(broker)
             shutil.copytree(storage, data)
             _agrees(_load(data, version), given_by_broker)
 
-            async with _reference(version, data, tmp_path, codec) as stage:
-                dialogue = Dialogue(await stage.connect())
+            async with _reference(version, data, tmp_path, codec) as session:
+                dialogue = Dialogue(await session.connect())
                 assert await tell(dialogue) == given_by_broker
                 await write(dialogue, offset=20)
                 given_by_reference = await tell(dialogue)
@@ -210,7 +210,7 @@ def test_a_broker_the_reference_and_the_broker_again_carry_on_one_log(
 
             _put(data, storage)
             await broker._come_back(broker._coordinator, {})
-            assert await _conversation(broker.open_stage("tell again"), tell) == given_by_reference
+            assert await _conversation(broker.open_session("tell again"), tell) == given_by_reference
 
     asyncio.run(play())
 
@@ -219,8 +219,8 @@ def test_a_broker_the_reference_and_the_broker_again_carry_on_one_log(
 def test_a_broker_reads_what_the_reference_wrote(version: str, codec: str, tmp_path: Path) -> None:
     async def play() -> None:
         data = tmp_path / "data"
-        async with _reference(version, data, tmp_path, codec) as stage:
-            dialogue = Dialogue(await stage.connect())
+        async with _reference(version, data, tmp_path, codec) as session:
+            dialogue = Dialogue(await session.connect())
             await write(dialogue, offset=10)
             await write(dialogue, offset=20)
             given_by_reference = await tell(dialogue)
@@ -228,7 +228,7 @@ def test_a_broker_reads_what_the_reference_wrote(version: str, codec: str, tmp_p
         async with _broker(version, tmp_path / "broker", codec) as broker:
             _put(data, await _stopped(broker))
             await broker._come_back(broker._coordinator, {})
-            assert await _conversation(broker.open_stage("tell"), tell) == given_by_reference
+            assert await _conversation(broker.open_session("tell"), tell) == given_by_reference
 
     asyncio.run(play())
 
@@ -255,13 +255,13 @@ def test_a_record_that_is_not_known_has_the_same_effect_on_both(
     async def play() -> None:
         data = tmp_path / "data"
         async with _broker(version, tmp_path / "broker", "0") as broker:
-            await _conversation(broker.open_stage("write"), lambda dialogue: write(dialogue, offset=10))
+            await _conversation(broker.open_session("write"), lambda dialogue: write(dialogue, offset=10))
             storage = await _stopped(broker)
             _append(storage, *record)
             shutil.copytree(storage, data)
-            async with _reference(version, data, tmp_path, "0") as stage:
-                given_by_reference = await described(Dialogue(await stage.connect()))
+            async with _reference(version, data, tmp_path, "0") as session:
+                given_by_reference = await described(Dialogue(await session.connect()))
             await broker._come_back(broker._coordinator, {})
-            assert await _conversation(broker.open_stage("tell"), described) == given_by_reference
+            assert await _conversation(broker.open_session("tell"), described) == given_by_reference
 
     asyncio.run(play())

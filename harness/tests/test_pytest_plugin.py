@@ -107,8 +107,8 @@ def test_one_file_of_expectations_more_can_be_named(project: Path) -> None:
 @pytest.mark.parametrize(
     ("entries", "options", "says"),
     [
-        ("", ("--target", "redpanda:24.3"), "'redpanda:24.3' is no target"),
-        ("[[expect]", (), "is no TOML"),
+        ("", ("--target", "redpanda:24.3"), "'redpanda:24.3' is not a target"),
+        ("[[expect]", (), "is not TOML"),
         (entry("small/no/such"), (), "matches no scenario"),
     ],
 )

@@ -48,7 +48,7 @@ HAVE_CANONICAL_FORM: Final = apis_where(lambda api: api.impact is not None)
 _COORDINATOR_API_KEYS: Final = frozenset(APIS[name].key for name in HAVE_CANONICAL_FORM - {"ApiVersions"})
 """ApiVersions is compared for these: what else a broker serves is not the group coordinator's doing."""
 SPOKEN_VERSIONS: Final = {row.key: row.spoken_versions for row in APIS.values() if row.spoken_versions}
-"""ApiVersions is compared within these: in other versions no conversation can be held, nor does the reference
+"""ApiVersions is compared within these: in other versions no conversation can be run, nor does the reference
 serve them.
 """
 
@@ -287,7 +287,7 @@ def sort_key_fields(api: str, path: str) -> tuple[str, ...] | None:
 
 
 def sort_key(item: Json, key: tuple[str, ...]) -> tuple[tuple[bool, int, str], ...]:
-    """Order canonical items by the key's fields, numbers by size, then by all that the item holds."""
+    """Order canonical items by the key's fields, numbers by size, then by all that the item contains."""
     parts = [item.get(name) for name in key] if isinstance(item, Mapping) else []
     return tuple(
         (isinstance(part, int), part if isinstance(part, int) else 0, canonical_json(part))

@@ -35,7 +35,7 @@ class EventKind(StrEnum):
     ELAPSED = "elapsed"
     """Time was let pass."""
     CONTROL = "control"
-    """The coordinator was restarted, or a held load released."""
+    """The coordinator was restarted, or a paused load released."""
     STARVED = "starved"
     """The machine kept the harness or the broker from running: a `Starvation`; never compared."""
     POLL = "poll"
@@ -43,7 +43,7 @@ class EventKind(StrEnum):
     ABANDONED = "abandoned"
     """The conversation could not go on; the note tells why."""
     NOT_APPLICABLE = "not applicable"
-    """The scenario was not held with this target; the note tells why."""
+    """The scenario was not run on this target; the note tells why."""
     HARNESS_ERROR = "harness error"
     """We failed; the note tells how."""
 
@@ -81,7 +81,7 @@ class Event:
     api_version: int | None
     correlation_id: int | None
     at_ms: float
-    """On the stage's clock, 0 when the conversation began; of a starved stretch, its end."""
+    """On the broker session's clock, 0 when the conversation began; of a starved stretch, its end."""
     elapsed_ms: float | None
     """Since its request was sent, or for as long as was waited, or how long a starved stretch lasted."""
     raw: str | None
@@ -122,7 +122,7 @@ class TraceHeader:
     """API name to `[min, max]`, JSON."""
     notes: tuple[str, ...]
     oracle: str | None
-    """Name of the target in the same run that this one is held against; None for a reference."""
+    """Name of the target in the same run that this one is compared with; None for a reference."""
     started_at: str
     """ISO 8601 in UTC."""
     start_ms: float
@@ -141,9 +141,9 @@ class RunHeader:
     harness_commit: str | None
     """Of the checkout that the harness ran from, if it did; `-changed` behind it where files were changed."""
     scenario_digest: str
-    """Of all scripts of the plan, those that other shards hold among them."""
+    """Of all scripts of the plan, those of other shards among them."""
     shard: str | None
-    """Which part of the plan's scenarios this run holds, e.g. `1/3`; None for all of them."""
+    """Which part of the plan's scenarios this run has, e.g. `1/3`; None for all of them."""
     merged_from: tuple[str, ...]
     """Ids of the runs that this one joins; empty where it was driven itself."""
     targets: tuple[str, ...]

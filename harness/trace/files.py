@@ -60,7 +60,7 @@ def attempt_name(target: str, number: int) -> str:
 class EventWriter:
     """Appends events to a trace: whole lines only, from whichever threads, as Python's file has a lock.
 
-    A character that is half a surrogate pair, which UTF-8 cannot hold, is written as `?`.
+    A character that is half a surrogate pair, which UTF-8 cannot contain, is written as `?`.
 
     Raises:
         TraceError: the file is there and ends within a line.
@@ -210,7 +210,7 @@ class RunFolder:
 
     @property
     def scripts_json(self) -> Path:
-        """The scripts that were held, by scenario id."""
+        """The scripts that were run, by scenario id."""
         return self.path / "scripts.json"
 
     @property
@@ -343,7 +343,7 @@ class RunFolder:
         }
 
     def write_scripts(self, scripts: Mapping[str, object]) -> None:
-        """Keep the scripts that are to be held, each as JSON-like fields."""
+        """Keep the scripts that are to be run, each as JSON-like fields."""
         write_whole(self.scripts_json, _pretty(dict(scripts)))
 
     def read_scripts(self) -> Mapping[str, object]:

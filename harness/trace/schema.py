@@ -30,7 +30,7 @@ NESTED_MAX: Final = 100
 """How deep JSON may be nested; what we write comes to about a dozen."""
 _TOO_DEEP: Final = "JSON that is nested too deep"
 _ONE_PARSER: Final = Lock()
-"""Held to parse: where several threads do, CPython 3.11.7 was seen to raise a SystemError."""
+"""Taken to parse: where several threads do, CPython 3.11.7 was seen to raise a SystemError."""
 _NO_BRACKETS: Final = re.compile(r"[^\[\]{}]+")
 
 
@@ -154,8 +154,8 @@ def to_json(record: "DataclassInstance") -> str:
     """Write a record as one line of JSON, without the newline.
 
     Raises:
-        TypeError: it holds something that its class does not declare.
-        ValueError: it holds a number that is not finite.
+        TypeError: it contains something that its class does not declare.
+        ValueError: it contains a number that is not finite.
     """
     content = to_content(record)
     for column in columns(type(record)):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetRecord:
-    """What a target of a run was, and what it was held against."""
+    """What a target of a run was, and what it was compared with."""
 
     spec: str
     name: str

@@ -85,7 +85,7 @@ def rewritten(
 def _may_end_with_endpoints(payload: bytes) -> bool:
     """Look for one tagged field, numbered 0, whose size reaches to the end of the frame.
 
-    What holds no such bytes has no endpoints; what holds them by chance is read and found to have none.
+    Bytes without it have no endpoints; bytes that contain it by chance are read, and have none.
     """
     end = len(payload)
     begin = max(0, end - _LAST_TAG_BYTES_MAX)

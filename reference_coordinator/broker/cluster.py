@@ -173,7 +173,7 @@ class Cluster:
         listener = self._listeners[node_id]
         outgoing = list(self._published(now_ms=now_ms))
         outgoing.extend(listener.advance(now_ms=now_ms))
-        outgoing.extend(listener.write_held_markers(now_ms=now_ms))
+        outgoing.extend(listener.write_parked_markers(now_ms=now_ms))
         for connection, frame in waiting:
             outgoing.extend(listener.received(connection, frame, now_ms=now_ms))
         heard = () if node_id in self._cut_off else outgoing
@@ -199,23 +199,23 @@ class Cluster:
         """Have records in a log that no coordinator has written."""
         self.state.log.append_external(partition, added)
 
-    def hold_loading(self, partitions: frozenset[int] = frozenset()) -> None:
+    def pause_at_loading(self, partitions: frozenset[int] = frozenset()) -> None:
         """Let every log that is to be loaded wait from now on; or some, and those that come after them."""
         for listener in self._listeners.values():
-            listener.hold_loading(partitions)
+            listener.pause_at_loading(partitions)
 
-    def release_loading(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+    def resume_from_loading(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Load what waits for it, and let nothing wait any more."""
-        return _all(listener.release_loading(now_ms=now_ms) for listener in self._listeners.values())
+        return _all(listener.resume_from_loading(now_ms=now_ms) for listener in self._listeners.values())
 
-    def hold_dead(self) -> None:
+    def pause_at_dead(self) -> None:
         """Let groups that DeleteGroups has marked Dead wait for their removal from now on."""
         for listener in self._listeners.values():
-            listener.hold_dead()
+            listener.pause_at_dead()
 
-    def release_dead(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+    def resume_from_dead(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Remove the groups that wait for it, and let none wait any more."""
-        return _all(listener.release_dead(now_ms=now_ms) for listener in self._listeners.values())
+        return _all(listener.resume_from_dead(now_ms=now_ms) for listener in self._listeners.values())
 
     def _running(self) -> list[tuple[int, Listener]]:
         return [

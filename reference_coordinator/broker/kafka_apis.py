@@ -89,9 +89,9 @@ class KafkaApis:
         )
         self.append_outcome: AppendOutcome = log_limits(config, profile)
         """Replaced where writes are to fail or to take their time."""
-        self.holds_loading = False
-        """Whether logs that are to be loaded wait for `release_loading`."""
-        self.held_partitions: frozenset[int] = frozenset()
+        self.pauses_at_loading = False
+        """Whether logs that are to be loaded wait for `resume_from_loading`."""
+        self.paused_partitions: frozenset[int] = frozenset()
         """Those that wait by themselves; those behind them wait for them. None is for all."""
         self.is_cut_off = False
         """Whether nobody hears of it, so that no follower has what it appends, and no append ends."""
@@ -205,29 +205,29 @@ class KafkaApis:
             answers += self._see_leaders(now_ms=now_ms) + self._load(now_ms=now_ms)
         return answers + self._settle(self._take_unsettled(), now_ms=now_ms) + self.clients.checked()
 
-    def hold_loading(self, partitions: frozenset[int] = frozenset()) -> None:
+    def pause_at_loading(self, partitions: frozenset[int] = frozenset()) -> None:
         """Let logs that are to be loaded wait from now on; or some, and those that come after them."""
-        self.holds_loading, self.held_partitions = True, partitions
+        self.pauses_at_loading, self.paused_partitions = True, partitions
 
-    def release_loading(self, *, now_ms: Millis) -> Answers:
+    def resume_from_loading(self, *, now_ms: Millis) -> Answers:
         """Load what waits for it; nothing happens if nothing does."""
-        self.holds_loading = False
+        self.pauses_at_loading = False
         self.cluster.now_ms = now_ms
         answers = self._load(now_ms=now_ms)
         return answers + self._settle(self._take_unsettled(), now_ms=now_ms)
 
-    def hold_dead(self) -> None:
+    def pause_at_dead(self) -> None:
         """Let groups that DeleteGroups has marked Dead wait for their removal from now on."""
-        self._coordinator.hold_dead()
+        self._coordinator.pause_at_dead()
 
-    def release_dead(self, *, now_ms: Millis) -> Answers:
+    def resume_from_dead(self, *, now_ms: Millis) -> Answers:
         """Remove the groups that wait for it."""
-        return self._settle(self._coordinator.release_dead(now_ms=now_ms), now_ms=now_ms)
+        return self._settle(self._coordinator.resume_from_dead(now_ms=now_ms), now_ms=now_ms)
 
-    def write_held_markers(self, *, now_ms: Millis) -> Answers:
+    def write_parked_markers(self, *, now_ms: Millis) -> Answers:
         """Try again to write the ends of transactions, now that somebody may be there to take them."""
         self.cluster.now_ms = now_ms
-        self.transactions.write_held_markers()
+        self.transactions.write_parked_markers()
         return self._settle(self._take_unsettled(), now_ms=now_ms)
 
     def shut_down(self, *, now_ms: Millis) -> Answers:
@@ -310,7 +310,7 @@ class KafkaApis:
         return answers + self._settle(effects, now_ms=now_ms)
 
     def _load(self, *, now_ms: Millis) -> Answers:
-        """Load one log after the other; whoever holds the first holds them all."""
+        """Load one log after the other; a pause at the first delays them all."""
         answers: Answers = ()
         while (partition := self._coordinator.partition_to_load) is not None and not self._waits(partition):
             self._external_counts[partition] = self.cluster.log.external_count(partition)
@@ -321,11 +321,11 @@ class KafkaApis:
             else:
                 effects = self._coordinator.finish_loading(partition, now_ms=now_ms)
             answers += self._settle(effects, now_ms=now_ms)
-            self.transactions.write_held_markers()
+            self.transactions.write_parked_markers()
         return answers
 
     def _waits(self, partition: int) -> bool:
-        return self.holds_loading and (not self.held_partitions or partition in self.held_partitions)
+        return self.pauses_at_loading and (not self.paused_partitions or partition in self.paused_partitions)
 
     def _handle_group_request(
         self, request: GroupRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis

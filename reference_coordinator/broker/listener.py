@@ -237,28 +237,31 @@ class Listener:
         self._is_up = True
         former = self.apis
         self.apis = self._started(former.broker.config if config is None else config)
-        self.apis.holds_loading, self.apis.held_partitions = former.holds_loading, former.held_partitions
+        self.apis.pauses_at_loading, self.apis.paused_partitions = (
+            former.pauses_at_loading,
+            former.paused_partitions,
+        )
         return closed + self.publish(now_ms=now_ms)
 
-    def hold_loading(self, partitions: frozenset[int] = frozenset()) -> None:
+    def pause_at_loading(self, partitions: frozenset[int] = frozenset()) -> None:
         """Let logs that are to be loaded wait from now on; or some, and those that come after them."""
-        self.apis.hold_loading(partitions)
+        self.apis.pause_at_loading(partitions)
 
-    def release_loading(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+    def resume_from_loading(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Load what waits for it."""
-        return self._send(self.apis.release_loading(now_ms=now_ms), now_ms=now_ms)
+        return self._send(self.apis.resume_from_loading(now_ms=now_ms), now_ms=now_ms)
 
-    def hold_dead(self) -> None:
+    def pause_at_dead(self) -> None:
         """Let groups that DeleteGroups has marked Dead wait for their removal from now on."""
-        self.apis.hold_dead()
+        self.apis.pause_at_dead()
 
-    def release_dead(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+    def resume_from_dead(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Remove the groups that wait for it."""
-        return self._send(self.apis.release_dead(now_ms=now_ms), now_ms=now_ms)
+        return self._send(self.apis.resume_from_dead(now_ms=now_ms), now_ms=now_ms)
 
-    def write_held_markers(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
+    def write_parked_markers(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Try again to write the ends of transactions that nobody could take."""
-        return self._send(self.apis.write_held_markers(now_ms=now_ms), now_ms=now_ms)
+        return self._send(self.apis.write_parked_markers(now_ms=now_ms), now_ms=now_ms)
 
     def _send(self, answers: Answers, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         if not answers:

@@ -96,11 +96,11 @@ class TransactionApis:
             case _:
                 assert_never(request)
 
-    def write_held_markers(self) -> None:
+    def write_parked_markers(self) -> None:
         """Try again to write markers, now that the group coordinator is there."""
-        held = tuple(self.cluster.transactions.held)
-        self.cluster.transactions.held.clear()
-        for markers in held:
+        parked = tuple(self.cluster.transactions.parked)
+        self.cluster.transactions.parked.clear()
+        for markers in parked:
             if markers.are_written:
                 self._end(markers)
             else:
@@ -284,7 +284,7 @@ class TransactionApis:
             if error is Errors.NONE:
                 self._end(replace(markers, partitions=(partition,), are_written=True))
             elif error is Errors.NOT_LEADER_OR_FOLLOWER:
-                self.cluster.transactions.held.append(replace(markers, partitions=(partition,)))
+                self.cluster.transactions.parked.append(replace(markers, partitions=(partition,)))
 
     def _end(self, markers: Markers) -> None:
         """End a transaction whose markers are in the log, unless its end has to wait until they are loaded.
@@ -296,7 +296,7 @@ class TransactionApis:
             if is_loaded or not self.profile.has(Behaviour.TXN_END_WAITS_FOR_LOAD):
                 self._coordinator.marker_written(markers, partition)
             else:
-                self.cluster.transactions.held.append(replace(markers, partitions=(partition,)))
+                self.cluster.transactions.parked.append(replace(markers, partitions=(partition,)))
 
     def _handle_write_txn_markers(self, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
         """Write markers; each producer is answered once, and nobody of whom nothing is to be written.

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from typing import assert_never
 
 from reference_coordinator.coordinator import service
-from reference_coordinator.coordinator.deletion import remove_held_groups
+from reference_coordinator.coordinator.deletion import remove_paused_groups
 from reference_coordinator.coordinator.lifecycle import Lifecycle
 from reference_coordinator.core.choices import Choices
 from reference_coordinator.core.effects import Effect
@@ -186,22 +186,22 @@ class GroupCoordinator:
         self._lifecycle.on_resignation(partition, epoch)
         return self._shard.take_effects()
 
-    def hold_dead(self) -> None:
-        """From now on, hold groups that DeleteGroups has marked Dead before they are removed.
+    def pause_at_dead(self) -> None:
+        """From now on, pause between marking groups Dead (DeleteGroups) and removing them.
 
         Only the Scala coordinator has such a moment; with the Java one this changes nothing.
         """
-        self._shard.holds_dead = True
+        self._shard.pauses_at_dead = True
 
-    def release_dead(self, *, now_ms: Millis) -> tuple[Effect, ...]:
-        """Remove the groups that are held, answer who deleted them, and hold no more."""
+    def resume_from_dead(self, *, now_ms: Millis) -> tuple[Effect, ...]:
+        """Remove the groups that wait, answer who deleted them, and pause no more."""
         self._advance_to(now_ms)
-        self._shard.holds_dead = False
-        remove_held_groups(self._shard)
+        self._shard.pauses_at_dead = False
+        remove_paused_groups(self._shard)
         return self._shard.take_effects()
 
     def check_invariants(self) -> None:
-        """Assert what holds between any two inputs."""
+        """Assert what applies between any two inputs."""
         for group in self._shard.groups():
             group.check_invariants()
 

@@ -109,20 +109,20 @@ def _delete_at_once(
         group.transition_to(ClassicGroupState.DEAD, now_ms=shard.now_ms)
         dead.append(group)
     deletion = PendingDeletion(token=token, groups=tuple(dead), results=tuple(refused))
-    if dead and shard.holds_dead:
+    if dead and shard.pauses_at_dead:
         shard.pending_deletions.append(deletion)
     else:
         _remove_dead_groups(shard, deletion)
     return EMPTY_RESULT
 
 
-def remove_held_groups(shard: CoordinatorShard) -> None:
-    """Go on with what was held between the death of groups and their removal.
+def remove_paused_groups(shard: CoordinatorShard) -> None:
+    """Go on with what was paused between the death of groups and their removal.
 
     Decided in: GroupMetadataManager#cleanupGroupMetadata (3.9.2).
     """
-    held, shard.pending_deletions = shard.pending_deletions, []
-    for deletion in held:
+    paused, shard.pending_deletions = shard.pending_deletions, []
+    for deletion in paused:
         _remove_dead_groups(shard, deletion)
 
 

@@ -198,8 +198,8 @@ def _offset_fetch_of_group(
 
 def fetch_written(shard: CoordinatorShard) -> None:
     """Answer the fetches whose awaited writes are through, be it that nobody coordinates any more."""
-    for held in shard.take_ready_fetches():
-        shard.respond(held.token, offset_fetch(shard, held.request))
+    for parked in shard.take_ready_fetches():
+        shard.respond(parked.token, offset_fetch(shard, parked.request))
 
 
 def join_group(shard: CoordinatorShard, join: Join) -> VoidResult:

@@ -1,7 +1,7 @@
 """Keyed deadlines on the caller's clock.
 
 Kafka has two of these: the Scala coordinator's purgatories and the Java one's CoordinatorTimer. Both
-hold at most one live deadline a key here, and both are data: what falls due is a value that the
+have at most one live deadline a key here, and both are data: what falls due is a value that the
 coordinator acts upon, not a callback.
 """
 

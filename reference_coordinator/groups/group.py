@@ -140,4 +140,4 @@ class Group(ABC):
 
     @abstractmethod
     def check_invariants(self) -> None:
-        """Assert what holds between any two inputs, whatever a client sends."""
+        """Assert what applies between any two inputs, whatever a client sends."""

@@ -23,7 +23,7 @@ _NO_IMAGE: Final = -1
 
 @value
 class PendingDeletion:
-    """What the Scala coordinator holds between the death of groups and their removal."""
+    """What waits in the Scala coordinator between the death of groups and their removal."""
 
     token: ResponseToken | None
     """Of the DeleteGroups that awaits it; None where a group died of something else."""
@@ -57,8 +57,8 @@ class GroupMetadataManager(CoordinatorRuntime):
     """The groups of one coordinator, of all types. Source: GroupMetadataManager (4.3.1)."""
 
     _groups: dict[GroupId, _Versions] = field(default_factory=dict)
-    holds_dead: bool = False
-    """Whether groups that are marked Dead are held before they are removed."""
+    pauses_at_dead: bool = False
+    """Whether groups that are marked Dead wait before they are removed."""
     pending_deletions: list[PendingDeletion] = field(default_factory=list)
     metadata_image: MetadataImage = field(default_factory=MetadataImage)
     last_image_with_new_topics: int = _NO_IMAGE

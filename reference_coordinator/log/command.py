@@ -38,7 +38,7 @@ _UNSEEN_WIDTH: Final = 200
 
 @value
 class _Found:
-    """What a directory holds, as a release reads it."""
+    """The contents of a directory, as a release reads it."""
 
     stored: dict[int, StoredPartition]
     cuts: tuple[Cut, ...]

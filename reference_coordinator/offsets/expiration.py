@@ -77,7 +77,7 @@ def cleanup_group_metadata(
     """Forget offsets of a group at once, and the group if it is empty and has none left.
 
     Whether the tombstones are written makes no difference, and no other replica has to have them: they are
-    appended in the middle of an operation, which does not wait. Expiry leaves alone what transactions hold.
+    appended in the middle of an operation, which does not wait. Expiry ignores pending transactional offsets.
 
     Source: GroupMetadataManager#cleanupGroupMetadata (3.9.2).
     """
@@ -90,9 +90,9 @@ def cleanup_group_metadata(
     has_nothing = not shard.offsets.has_offsets(group.group_id)
     if group.state is ClassicGroupState.EMPTY and has_nothing:
         group.transition_to(ClassicGroupState.DEAD, now_ms=shard.now_ms)
-        if shard.holds_dead:
+        if shard.pauses_at_dead:
             shard.pending_deletions.append(PendingDeletion(token=None, groups=(group,), results=()))
-    if group.state is ClassicGroupState.DEAD and not _is_held(shard, group):
+    if group.state is ClassicGroupState.DEAD and not _is_paused(shard, group):
         shard.remove_group(group.group_id)
         # Open transactions are on the Scala coordinator's group, but beside the Java one's.
         shard.offsets.transactions.forget_group(group.group_id)
@@ -115,8 +115,8 @@ def _forget_offset(
     return shard.offsets.remove(group_id, partition)
 
 
-def _is_held(shard: CoordinatorShard, group: Group) -> bool:
-    return any(held is group for each in shard.pending_deletions for held in each.groups)
+def _is_paused(shard: CoordinatorShard, group: Group) -> bool:
+    return any(paused is group for each in shard.pending_deletions for paused in each.groups)
 
 
 def on_topics_deleted(shard: CoordinatorShard, topics: Collection[str]) -> None:

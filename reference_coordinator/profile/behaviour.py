@@ -1,4 +1,4 @@
-"""What a named behaviour is: its name, the releases in which it holds, and where Kafka decides it."""
+"""What a named behaviour is: its name, the releases in which it applies, and where Kafka decides it."""
 
 from enum import Enum, auto, unique
 from typing import Final
@@ -14,7 +14,7 @@ Version = tuple[int, int, int]
 
 @unique
 class Behaviour(Enum):
-    """A named difference between releases; `TABLE` says what it means and when it holds."""
+    """A named difference between releases; `TABLE` says what it means and when it applies."""
 
     NEW_MEMBER_HEARTBEAT_COUNTS = auto()
     STATIC_REPLACEMENT_IN_COMPLETING_REBALANCES = auto()
@@ -58,7 +58,7 @@ class Behaviour(Enum):
     EMPTIED_SIMPLE_GROUP_STAYS = auto()
     TOO_LARGE_WRITE_LEAVES_BATCH_OPEN = auto()
     TOO_LARGE_WRITE_KEEPS_NEW_GROUP = auto()
-    EMPTY_BATCH_HOLDS_ANSWERS = auto()
+    EMPTY_BATCH_DELAYS_ANSWERS = auto()
     LEAVE_TELLS_ERROR_OF_LOG = auto()
     FAILED_FETCH_MEANS_NOT_COORDINATOR = auto()
 
@@ -143,13 +143,13 @@ class Behaviour(Enum):
 
 @value
 class Span:
-    """The releases in which something holds: from `since` until `until`, of one family or both."""
+    """The releases in which something applies: from `since` until `until`, of one family or both."""
 
     since: Version = OLDEST
     until: Version | None = None
     family: CoordinatorFamily | None = None
 
-    def holds(self, version: Version, family: CoordinatorFamily) -> bool:
+    def contains(self, version: Version, family: CoordinatorFamily) -> bool:
         """Whether a release of that family is within."""
         return (
             self.since <= version
@@ -160,7 +160,7 @@ class Span:
 
 @value
 class Row:
-    """One behaviour: when it holds, what it is, and where Kafka decides it."""
+    """One behaviour: when it applies, what it is, and where Kafka decides it."""
 
     behaviour: Behaviour
     spans: tuple[Span, ...]

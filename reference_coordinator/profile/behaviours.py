@@ -1,6 +1,6 @@
 """What differs between Kafka's releases: named behaviours, each with its releases and its source.
 
-A behaviour holds from the release that brought it until (exclusive) the one that took it away. A
+A behaviour applies from the release that brought it until (exclusive) the one that took it away. A
 patch release may bring what the next minor release's first patch lacks: hence several spans.
 """
 
@@ -292,7 +292,7 @@ _BY_FAMILY: Final = (
         source="KAFKA-19760, CoordinatorRuntime#append (3.9.2)",
     ),
     Row(
-        behaviour=Behaviour.EMPTY_BATCH_HOLDS_ANSWERS,
+        behaviour=Behaviour.EMPTY_BATCH_DELAYS_ANSWERS,
         spans=(Span(since=(3, 8, 0), until=(4, 0, 0), family=CoordinatorFamily.JAVA),),
         meaning="Answers to requests that write nothing wait for an open batch even if it is empty.",
         source="KAFKA-18200, CoordinatorRuntime#append (3.9.2)",

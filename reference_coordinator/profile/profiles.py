@@ -59,8 +59,10 @@ def profile_for(version: str) -> Profile:
         _NEWEST_PATCH if parts[3] is None else int(parts[3]),
     )
     family = _family(version, number, asks_for_java=parts[4] is not None)
-    held = frozenset(row.behaviour for row in TABLE if any(span.holds(number, family) for span in row.spans))
-    return Profile(name=version, version=number, coordinator=family, behaviours=held)
+    behaviours = frozenset(
+        row.behaviour for row in TABLE if any(span.contains(number, family) for span in row.spans)
+    )
+    return Profile(name=version, version=number, coordinator=family, behaviours=behaviours)
 
 
 def _family(name: str, version: Version, *, asks_for_java: bool) -> CoordinatorFamily:

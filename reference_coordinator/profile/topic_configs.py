@@ -209,12 +209,12 @@ _TABLE: Final = (
 
 def topic_configs(profile: Profile) -> Mapping[str, TopicConfig]:
     """Return what a topic may be configured with in a release, by name in alphabetical order."""
-    held = (
+    configs = (
         each
         for each in _TABLE
         if each.since <= profile.version and (each.until is None or profile.version < each.until)
     )
-    return MappingProxyType({each.name: each for each in sorted(held, key=lambda each: each.name)})
+    return MappingProxyType({each.name: each for each in sorted(configs, key=lambda each: each.name)})
 
 
 def throw_if_invalid(profile: Profile, configs: Mapping[str, str | None]) -> None:

@@ -104,7 +104,7 @@ class CoordinatorRuntime(ABC):
     def fail(self, token: ResponseToken, response: GroupResponse | None) -> None:
         """End a request that ran into an exception of Kafka's, with an answer or with silence.
 
-        Part of the coordinator may still hold on to it, so that it will be answered once more.
+        Part of the coordinator may still refer to it, so that it will be answered once more.
         """
         if token not in self._open:
             return

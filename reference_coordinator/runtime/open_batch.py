@@ -40,7 +40,7 @@ def respond_when_written(
     Decided in: CoordinatorRuntime.CoordinatorContext#append (4.3.1).
     """
     batch = _batch_before(shard, request) if shard.open_batches and shard.is_open(token) else None
-    if batch is None or not (batch.writes or shard.profile.has(Behaviour.EMPTY_BATCH_HOLDS_ANSWERS)):
+    if batch is None or not (batch.writes or shard.profile.has(Behaviour.EMPTY_BATCH_DELAYS_ANSWERS)):
         if response is not None:
             shard.respond(token, response)
         return
@@ -86,14 +86,14 @@ def fail_current_batch(shard: CoordinatorRuntime, partition: int, error: Errors)
     shard.timers.cancel(BatchKey(partition=partition))
     if batch is None:
         return
-    held = {answer.token for answer in batch.answers}
+    waiting = {answer.token for answer in batch.answers}
     for token in batch.waiting:
         key = OperationKey(awaited=token, is_write=False)
         waits = shard.timers.deadline_of(key)
         if isinstance(waits, AnswerTakesTooLong):
             shard.timers.cancel(key)
             reported = operation_error(shard, waits.request, error)
-            end = shard.respond if token in held else shard.fail
+            end = shard.respond if token in waiting else shard.fail
             end(token, error_response(shard, waits.request, reported))
 
 

@@ -312,7 +312,7 @@ def _restore_transaction(store: TransactionStore, name: TransactionalId, kept: d
         store.timeouts[name] = Millis(_number(kept["times_out_ms"]))
     if transaction.state in _DECIDED:
         store.unwritten[name] = set(transaction.partitions)
-        store.held.append(
+        store.parked.append(
             Markers(
                 transactional_id=name,
                 producer_id=transaction.producer_id,

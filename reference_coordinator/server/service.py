@@ -111,7 +111,7 @@ def _kept(options: Options, directory: Path, tell: Callable[[str], None]) -> Ite
             )
             now_ms = Millis(int(time.time() * _MILLIS_PER_SECOND))
             listener.publish(now_ms=now_ms)
-            listener.write_held_markers(now_ms=now_ms)
+            listener.write_parked_markers(now_ms=now_ms)
             return listener
 
         with serving(

@@ -32,7 +32,7 @@ class KeptBroker(WireBroker):
         self.notices = store.notices
         self.listener = _Saving(self, store)
         self.listener.publish(now_ms=self.now_ms)
-        self.listener.write_held_markers(now_ms=self.now_ms)
+        self.listener.write_parked_markers(now_ms=self.now_ms)
 
 
 class _Saving(Listener):

@@ -86,8 +86,8 @@ class Broker:
     log: list[CoordinatorRecord] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
     append_error: Errors = Errors.NONE
-    holds_appends: bool = False
-    held: list[AppendRecords] = field(default_factory=list)
+    delays_appends: bool = False
+    delayed: list[AppendRecords] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.tokens = count(1)
@@ -172,18 +172,18 @@ class Broker:
             if isinstance(effect, Respond):
                 assert effect.token not in self.answers, "answered twice"
                 self.answers[effect.token] = effect
-            elif self.holds_appends:
-                self.held.append(effect)
+            elif self.delays_appends:
+                self.delayed.append(effect)
             else:
                 todo = [*self._write(effect), *todo]
         self.coordinator.check_invariants()
 
     def release(self, error: Errors = Errors.NONE) -> None:
-        """Let the appends that were held be through."""
-        self.holds_appends = False
+        """Let the delayed appends be through."""
+        self.delays_appends = False
         self.append_error = error
-        held, self.held = self.held, []
-        for append in held:
+        delayed, self.delayed = self.delayed, []
+        for append in delayed:
             self.settle(self._write(append))
         self.append_error = Errors.NONE
 

@@ -50,15 +50,15 @@ class WireBroker:
         """Make it the coordinator, as the first FindCoordinator does."""
         self.connect().ask("find_coordinator", 0, key="g")
 
-    def restart(self, *, hold_loading: bool = False) -> None:
+    def restart(self, *, pause_at_loading: bool = False) -> None:
         """End the broker and start it over its log; every client is to connect anew."""
-        if hold_loading:
-            self.listener.hold_loading()
+        if pause_at_loading:
+            self.listener.pause_at_loading()
         self.sent.extend(self.listener.restart(now_ms=self.now_ms))
 
-    def release_loading(self) -> None:
-        """Finish a load that was held."""
-        self.sent.extend(self.listener.release_loading(now_ms=self.now_ms))
+    def resume_from_loading(self) -> None:
+        """Finish a load that was paused."""
+        self.sent.extend(self.listener.resume_from_loading(now_ms=self.now_ms))
 
 
 class WireClient:

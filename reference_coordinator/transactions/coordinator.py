@@ -55,7 +55,7 @@ class TransactionStore:
     producer_ids: "count[int]" = field(default_factory=count)
     unwritten: dict[TransactionalId, set[TopicPartition]] = field(default_factory=dict)
     """Partitions that do not have the marker of a decided transaction yet."""
-    held: list[Markers] = field(default_factory=list)
+    parked: list[Markers] = field(default_factory=list)
     """Markers that the group coordinator could not take."""
     timeouts: dict[TransactionalId, Millis] = field(default_factory=dict)
     """When open transactions will have been open for too long."""

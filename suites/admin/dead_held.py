@@ -15,7 +15,7 @@ from harness.scenario import (
 from harness.scenario.messages import Request, Response
 from suites.transactions.producers import ONE_ANSWER, ORDER_0, announced
 
-HOLDS = (Capability.HOLD_DEAD,)
+PAUSES = (Capability.PAUSE_AT_DEAD,)
 GONE = "COORDINATOR_NOT_AVAILABLE"
 DELETES = "GroupCoordinator#handleDeleteGroups"
 
@@ -25,7 +25,7 @@ def _dies(conversation: Conversation, ana: Actor) -> Actor:
     ana.asks(ask.offset_commit(topics={"orders": {0: 7}}), expect.offset_commit({"orders": {0: "NONE"}}))
     ana.asks(ask.leave_group(), error_code="NONE")
     eve = conversation.actor("eve")
-    conversation.holds(Breakpoint.DEAD)
+    conversation.pauses_at(Breakpoint.DEAD)
     eve.sends(ask.delete_groups())
     eve.stays_parked(for_ms=300)
     return eve
@@ -37,7 +37,7 @@ def _asks_the_dead(conversation: Conversation, *asked: tuple[Request, Response])
     eve = _dies(conversation, ana)
     for said, answer in asked:
         ana.asks(said, answer)
-    conversation.releases(Breakpoint.DEAD)
+    conversation.resumes_from(Breakpoint.DEAD)
     eve.receives(expect.delete_groups("NONE"))
     ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
 
@@ -46,7 +46,7 @@ def _asks_the_dead(conversation: Conversation, *asked: tuple[Request, Response])
     "admin/dead-held/join",
     source="GroupCoordinator#doUnknownJoinGroup",
     clauses=("CO-23",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("JoinGroup", 0, 9),
 )
 def nobody_joins_the_dead(conversation: Conversation, version: int) -> None:
@@ -63,7 +63,7 @@ def nobody_joins_the_dead(conversation: Conversation, version: int) -> None:
     "admin/dead-held/join-without-protocols",
     source="GroupCoordinator#doUnknownJoinGroup",
     clauses=("CO-23",),
-    needs=HOLDS,
+    needs=PAUSES,
 )
 def the_dead_hear_of_before_protocols(conversation: Conversation) -> None:
     """A JoinGroup without a protocol is refused by a Dead group because it is Dead."""
@@ -79,7 +79,7 @@ def the_dead_hear_of_before_protocols(conversation: Conversation) -> None:
     "admin/dead-held/join-static",
     source="GroupCoordinator#doUnknownJoinGroup",
     clauses=("CO-23",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("JoinGroup", 5, 9),
 )
 def no_static_member_joins_the_dead(conversation: Conversation, version: int) -> None:
@@ -92,7 +92,7 @@ def no_static_member_joins_the_dead(conversation: Conversation, version: int) ->
     "admin/dead-held/sync",
     source="GroupCoordinator#validateSyncGroup",
     clauses=("CO-23",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("SyncGroup", 0, 5),
 )
 def the_dead_assign_nothing(conversation: Conversation, version: int) -> None:
@@ -106,7 +106,7 @@ def the_dead_assign_nothing(conversation: Conversation, version: int) -> None:
     "admin/dead-held/heartbeat",
     source="GroupCoordinator#validateHeartbeat",
     clauses=("CO-23",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("Heartbeat", 0, 4),
 )
 def nobody_lives_among_the_dead(conversation: Conversation, version: int) -> None:
@@ -123,7 +123,7 @@ def nobody_lives_among_the_dead(conversation: Conversation, version: int) -> Non
     "admin/dead-held/leave",
     source="GroupCoordinator#handleLeaveGroup",
     clauses=("CO-24",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("LeaveGroup", 0, 5),
 )
 def nobody_leaves_the_dead(conversation: Conversation, version: int) -> None:
@@ -138,7 +138,7 @@ def nobody_leaves_the_dead(conversation: Conversation, version: int) -> None:
     "admin/dead-held/commit",
     source="GroupCoordinator#validateOffsetCommit",
     clauses=("OC-19",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("OffsetCommit", 2, 9),
 )
 def the_dead_take_no_commits(conversation: Conversation, version: int) -> None:
@@ -156,7 +156,7 @@ def the_dead_take_no_commits(conversation: Conversation, version: int) -> None:
     "admin/dead-held/fetch",
     source="GroupMetadataManager#getOffsets",
     clauses=("OF-15",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("OffsetFetch", 1, 9),
 )
 def the_dead_have_no_offsets(conversation: Conversation, version: int) -> None:
@@ -173,7 +173,7 @@ def the_dead_have_no_offsets(conversation: Conversation, version: int) -> None:
     "admin/dead-held/offset-delete",
     source="GroupCoordinator#handleDeleteOffsets",
     clauses=("OD-13",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("OffsetDelete", 0, 0),
 )
 def the_dead_lose_nothing_more(conversation: Conversation, version: int) -> None:
@@ -188,7 +188,7 @@ def the_dead_lose_nothing_more(conversation: Conversation, version: int) -> None
 @scenario(
     "admin/dead-held/describe",
     source="GroupCoordinator#handleDescribeGroup",
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("DescribeGroups", 0, 6),
 )
 def the_dead_are_described(conversation: Conversation, version: int) -> None:
@@ -205,7 +205,7 @@ def the_dead_are_described(conversation: Conversation, version: int) -> None:
 @scenario(
     "admin/dead-held/list",
     source="GroupCoordinator#handleListGroups",
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("ListGroups", 0, 5),
 )
 def the_dead_are_listed(conversation: Conversation, version: int) -> None:
@@ -222,7 +222,7 @@ def the_dead_are_listed(conversation: Conversation, version: int) -> None:
     _asks_the_dead(conversation, (ask.list_groups(version=version), listed), dead)
 
 
-@scenario("admin/dead-held/delete", source=DELETES, needs=HOLDS, sweep=sweep("DeleteGroups", 0, 2))
+@scenario("admin/dead-held/delete", source=DELETES, needs=PAUSES, sweep=sweep("DeleteGroups", 0, 2))
 def the_dead_die_once(conversation: Conversation, version: int) -> None:
     """DeleteGroups v{version} of a Dead group is GROUP_ID_NOT_FOUND."""
     _asks_the_dead(
@@ -233,7 +233,7 @@ def the_dead_die_once(conversation: Conversation, version: int) -> None:
 @scenario(
     "admin/dead-held/txn-commit",
     source="GroupCoordinator#validateOffsetCommit",
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("TxnOffsetCommit", 0, 3),
 )
 def the_dead_take_no_transactions(conversation: Conversation, version: int) -> None:
@@ -242,18 +242,18 @@ def the_dead_take_no_transactions(conversation: Conversation, version: int) -> N
     producer = announced(conversation.actor("pat"))
     eve = _dies(conversation, ana)
     producer.actor.asks(producer.commits(ORDER_0, version=version), ONE_ANSWER)
-    conversation.releases(Breakpoint.DEAD)
+    conversation.resumes_from(Breakpoint.DEAD)
     eve.receives(expect.delete_groups("NONE"))
 
 
-@scenario("admin/dead-held/next-of-its-name", source=DELETES, needs=HOLDS)
+@scenario("admin/dead-held/next-of-its-name", source=DELETES, needs=PAUSES)
 def after_the_dead_comes_another(conversation: Conversation) -> None:
     """A group of the same name may be made as soon as the Dead one is removed, and counts from 1."""
     (ana,) = conversation.stable_group("ana")
     eve = _dies(conversation, ana)
     bob = conversation.actor("bob")
     bob.asks(ask.join_group(member_id=""), error_code=GONE)
-    conversation.releases(Breakpoint.DEAD)
+    conversation.resumes_from(Breakpoint.DEAD)
     eve.receives(expect.delete_groups("NONE"))
 
     bob.repeats(ask.join_group(member_id=""), until=expect.join_group(error_code="MEMBER_ID_REQUIRED"))

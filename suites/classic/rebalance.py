@@ -79,7 +79,7 @@ def an_absent_member_is_dropped(conversation: Conversation) -> None:
     source="ClassicGroup#hasAllMembersJoined",
     clauses=("RB-19",),
 )
-def a_pending_id_holds_the_rebalance(conversation: Conversation) -> None:
+def a_pending_id_delays_the_rebalance(conversation: Conversation) -> None:
     """A rebalance that all members have joined still waits for a pending id to join."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")

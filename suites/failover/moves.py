@@ -189,13 +189,13 @@ def a_former_coordinator_has_forgotten_what_it_knew(conversation: Conversation) 
     "failover/move/loading",
     source="CoordinatorRuntime#withActiveContextOrThrow",
     clauses=("LO-06", "CO-13"),
-    needs=(Capability.CLUSTER, Capability.HOLD_LOADING),
+    needs=(Capability.CLUSTER, Capability.PAUSE_AT_LOADING),
 )
 def the_new_coordinator_loads_while_the_former_has_let_go(conversation: Conversation) -> None:
     """While the new coordinator loads it says so, and the former one says that it is none."""
     (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
-    conversation.holds(Breakpoint.LOADING)
+    conversation.pauses_at(Breakpoint.LOADING)
     conversation.moves_coordinator()
 
     ana.repeats(ask.heartbeat(), until=expect.heartbeat(error_code=NOT_OURS), within_ms=WITHIN_MS)
@@ -207,7 +207,7 @@ def the_new_coordinator_loads_while_the_former_has_let_go(conversation: Conversa
         within_ms=WITHIN_MS,
     )
     ana.asks(ask.heartbeat(), error_code="NONE")
-    conversation.releases(Breakpoint.LOADING)
+    conversation.resumes_from(Breakpoint.LOADING)
     serves(ana)
     has_committed(ana, 7)
     lives(ana)

@@ -14,7 +14,7 @@ _OFFSETS = "__consumer_offsets"
     needs=MOVES,
     broker_config={"message.max.bytes": "1000"},
 )
-def what_is_held_up_is_sent_on(conversation: Conversation) -> None:
+def what_is_delayed_is_sent_on(conversation: Conversation) -> None:
     """What waits behind a batch that was left open is told NOT_COORDINATOR when the coordinator moves."""
     ana, bob = conversation.stable_group("ana", "bob")
     eve = conversation.actor("eve")

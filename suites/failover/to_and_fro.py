@@ -10,7 +10,7 @@ _LOADED_MS = 3_000
 @scenario(
     "failover/to-and-fro/while-loading",
     source="KAFKA-10614, GroupMetadataManager#scheduleLoadGroupAndOffsets",
-    needs=(Capability.CLUSTER, Capability.HOLD_LOADING),
+    needs=(Capability.CLUSTER, Capability.PAUSE_AT_LOADING),
 )
 def a_coordinator_is_elected_again_before_it_has_loaded(conversation: Conversation) -> None:
     """A broker that is elected again while it loads for the first time loads once more.
@@ -19,11 +19,11 @@ def a_coordinator_is_elected_again_before_it_has_loaded(conversation: Conversati
     """
     (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
-    conversation.holds(Breakpoint.LOADING)
+    conversation.pauses_at(Breakpoint.LOADING)
     for _ in range(4):
         conversation.moves_coordinator()
     ana.disconnects()
-    conversation.releases(Breakpoint.LOADING)
+    conversation.resumes_from(Breakpoint.LOADING)
     conversation.elapses(_LOADED_MS)
 
     ana.asks(ask.heartbeat(), error_code=ANY)

@@ -104,7 +104,7 @@ def a_write_that_is_too_large_comes_behind_another(conversation: Conversation) -
     clauses=("FI-01", "ER-04", "ER-09"),
     broker_config=SMALL_LOG | LINGERING,
 )
-def a_refused_write_holds_nobody_up_for_long(conversation: Conversation) -> None:
+def a_refused_write_delays_nobody_for_long(conversation: Conversation) -> None:
     """A group goes on when the batch is over that a write was too large for."""
     ana, bob = conversation.stable_group("ana", "bob")
 

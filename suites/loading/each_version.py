@@ -20,13 +20,13 @@ from suites.loading.transactions import awaits_transactions
 from suites.offsets.topics import asked_by_id, committed_by_id, id_of
 from suites.transactions.producers import ONE_ANSWER, ORDER_0, announced
 
-HOLDS = (Capability.RESTART, Capability.HOLD_LOADING)
+PAUSES = (Capability.RESTART, Capability.PAUSE_AT_LOADING)
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 RUNS = "CoordinatorRuntime#withActiveContextOrThrow"
 
 
 def _loads(conversation: Conversation) -> None:
-    conversation.holds(Breakpoint.LOADING)
+    conversation.pauses_at(Breakpoint.LOADING)
     conversation.restarts_coordinator()
 
 
@@ -34,7 +34,7 @@ def _asks(conversation: Conversation, ana: Actor, *asked: tuple[Request, Respons
     """Let somebody ask while the coordinator loads, which it has begun to, and await the end of it."""
     for said, answer in asked:
         ana.asks(said, answer)
-    conversation.releases(Breakpoint.LOADING)
+    conversation.resumes_from(Breakpoint.LOADING)
     ana.repeats(
         ask.offset_fetch(topics={"payments": (1,)}),
         until=expect.offset_fetch({"payments": {1: -1}}),
@@ -46,7 +46,7 @@ def _asks(conversation: Conversation, ana: Actor, *asked: tuple[Request, Respons
     "loading/version/find",
     source="KafkaApis#getCoordinator",
     clauses=("LO-01",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("FindCoordinator", 0, 6),
 )
 def it_is_found(conversation: Conversation, version: int) -> None:
@@ -63,7 +63,7 @@ def it_is_found(conversation: Conversation, version: int) -> None:
 
 
 @scenario(
-    "loading/version/join", source=RUNS, clauses=("LO-02",), needs=HOLDS, sweep=sweep("JoinGroup", 0, 9)
+    "loading/version/join", source=RUNS, clauses=("LO-02",), needs=PAUSES, sweep=sweep("JoinGroup", 0, 9)
 )
 def nobody_joins(conversation: Conversation, version: int) -> None:
     """JoinGroup v{version} is refused while loading, of members and of who would be one."""
@@ -82,7 +82,7 @@ def nobody_joins(conversation: Conversation, version: int) -> None:
     "loading/version/sync",
     source="GroupCoordinatorService#syncGroup",
     clauses=("LO-03",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("SyncGroup", 0, 5),
 )
 def nobody_is_assigned(conversation: Conversation, version: int) -> None:
@@ -102,7 +102,7 @@ def nobody_is_assigned(conversation: Conversation, version: int) -> None:
     "loading/version/heartbeat",
     source="GroupCoordinatorService#heartbeat",
     clauses=("LO-04",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("Heartbeat", 0, 4),
 )
 def everybody_lives(conversation: Conversation, version: int) -> None:
@@ -122,7 +122,7 @@ def everybody_lives(conversation: Conversation, version: int) -> None:
     "loading/version/leave",
     source="GroupCoordinatorService#leaveGroup",
     clauses=("LO-05",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("LeaveGroup", 0, 5),
 )
 def nobody_leaves(conversation: Conversation, version: int) -> None:
@@ -137,7 +137,7 @@ def nobody_leaves(conversation: Conversation, version: int) -> None:
     "loading/version/commit",
     source=RUNS,
     clauses=("LO-06", "LO-07"),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("OffsetCommit", 2, 9),
 )
 def nothing_is_committed(conversation: Conversation, version: int) -> None:
@@ -158,7 +158,7 @@ def nothing_is_committed(conversation: Conversation, version: int) -> None:
     "loading/version/commit-by-id",
     source=RUNS,
     clauses=("LO-06",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("OffsetCommit", 10, 10),
 )
 def nothing_is_committed_by_id(conversation: Conversation, version: int) -> None:
@@ -185,7 +185,7 @@ def nothing_is_committed_by_id(conversation: Conversation, version: int) -> None
     "loading/version/fetch",
     source=RUNS,
     clauses=("LO-08", "LO-10"),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("OffsetFetch", 1, 9),
 )
 def nothing_is_fetched(conversation: Conversation, version: int) -> None:
@@ -207,7 +207,7 @@ def nothing_is_fetched(conversation: Conversation, version: int) -> None:
     "loading/version/fetch-by-id",
     source=RUNS,
     clauses=("LO-08",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("OffsetFetch", 10, 10),
 )
 def nothing_is_fetched_by_id(conversation: Conversation, version: int) -> None:
@@ -230,7 +230,7 @@ def nothing_is_fetched_by_id(conversation: Conversation, version: int) -> None:
     "loading/version/offset-delete",
     source=RUNS,
     clauses=("LO-11",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("OffsetDelete", 0, 0),
 )
 def nothing_is_deleted(conversation: Conversation, version: int) -> None:
@@ -249,7 +249,7 @@ def nothing_is_deleted(conversation: Conversation, version: int) -> None:
     "loading/version/describe",
     source="GroupCoordinatorService#describeGroups",
     clauses=("LO-14",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("DescribeGroups", 0, 6),
 )
 def no_group_is_described(conversation: Conversation, version: int) -> None:
@@ -267,7 +267,7 @@ def no_group_is_described(conversation: Conversation, version: int) -> None:
     "loading/version/list",
     source="GroupCoordinatorService#listGroups",
     clauses=("LO-15",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("ListGroups", 0, 5),
 )
 def no_list_is_complete(conversation: Conversation, version: int) -> None:
@@ -281,7 +281,7 @@ def no_list_is_complete(conversation: Conversation, version: int) -> None:
     "loading/version/delete",
     source="GroupCoordinatorService#deleteGroups",
     clauses=("LO-16",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("DeleteGroups", 0, 3),
 )
 def no_group_is_deleted(conversation: Conversation, version: int) -> None:
@@ -295,7 +295,7 @@ def no_group_is_deleted(conversation: Conversation, version: int) -> None:
     "loading/version/txn-commit",
     source="KIP-890",
     clauses=("LO-12", "LO-13"),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("TxnOffsetCommit", 0, 5),
 )
 def no_transaction_commits(conversation: Conversation, version: int) -> None:
@@ -311,7 +311,7 @@ def no_transaction_commits(conversation: Conversation, version: int) -> None:
     "loading/version/txn-commit-by-id",
     source="KIP-890",
     clauses=("LO-12",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("TxnOffsetCommit", 6, 6),
 )
 def no_transaction_commits_by_id(conversation: Conversation, version: int) -> None:
@@ -329,7 +329,7 @@ def no_transaction_commits_by_id(conversation: Conversation, version: int) -> No
     "loading/version/txn-add",
     source="KafkaApis#handleAddOffsetsToTxnRequest",
     clauses=("AO-05",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("AddOffsetsToTxn", 0, 4),
 )
 def offsets_are_announced(conversation: Conversation, version: int) -> None:
@@ -345,7 +345,7 @@ def offsets_are_announced(conversation: Conversation, version: int) -> None:
     "loading/version/txn-end",
     source="KafkaApis#handleEndTxnRequest",
     clauses=("AO-05",),
-    needs=HOLDS,
+    needs=PAUSES,
     sweep=sweep("EndTxn", 0, 5),
 )
 def a_transaction_is_decided(conversation: Conversation, version: int) -> None:

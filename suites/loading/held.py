@@ -13,7 +13,7 @@ from harness.scenario import (
     scenario,
 )
 
-HOLDS = (Capability.RESTART, Capability.HOLD_LOADING)
+PAUSES = (Capability.RESTART, Capability.PAUSE_AT_LOADING)
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 RUNS = "CoordinatorRuntime#withActiveContextOrThrow"
 
@@ -22,14 +22,14 @@ def _loading(conversation: Conversation) -> Actor:
     """Return the only member of a Stable group, with an offset, whose coordinator has begun to load."""
     (ana,) = conversation.stable_group("ana")
     ana.asks(ask.offset_commit(topics={"orders": {0: 7}}), expect.offset_commit({"orders": {0: "NONE"}}))
-    conversation.holds(Breakpoint.LOADING)
+    conversation.pauses_at(Breakpoint.LOADING)
     conversation.restarts_coordinator()
     return ana
 
 
 def _loaded(conversation: Conversation, ana: Actor) -> None:
     """Let the load end and await what only a loaded coordinator knows."""
-    conversation.releases(Breakpoint.LOADING)
+    conversation.resumes_from(Breakpoint.LOADING)
     ana.repeats(
         ask.offset_fetch(topics={"orders": (0,)}),
         until=expect.offset_fetch({"orders": {0: 7}}),
@@ -41,7 +41,7 @@ def _loaded(conversation: Conversation, ana: Actor) -> None:
     "loading/held/find-coordinator",
     source="KafkaApis#getCoordinator",
     clauses=("LO-01", "FC-13"),
-    needs=HOLDS,
+    needs=PAUSES,
 )
 def a_loading_coordinator_is_found(conversation: Conversation) -> None:
     """FindCoordinator names a coordinator that is still loading."""
@@ -53,7 +53,7 @@ def a_loading_coordinator_is_found(conversation: Conversation) -> None:
     _loaded(conversation, ana)
 
 
-@scenario("loading/held/join", source=RUNS, clauses=("CO-11", "LO-02", "VF-07"), needs=HOLDS)
+@scenario("loading/held/join", source=RUNS, clauses=("CO-11", "LO-02", "VF-07"), needs=PAUSES)
 def nobody_joins_while_loading(conversation: Conversation) -> None:
     """JoinGroup is told COORDINATOR_LOAD_IN_PROGRESS, with a member id and without, and in low versions."""
     ana = _loading(conversation)
@@ -72,7 +72,7 @@ def nobody_joins_while_loading(conversation: Conversation) -> None:
     "loading/held/join-with-bad-session",
     source="GroupCoordinatorService#joinGroup",
     clauses=("CO-11", "JG-15"),
-    needs=HOLDS,
+    needs=PAUSES,
     broker_config=SHORT_SESSIONS,
 )
 def a_bad_session_timeout_is_refused_while_loading(conversation: Conversation) -> None:
@@ -94,7 +94,7 @@ def a_bad_session_timeout_is_refused_while_loading(conversation: Conversation) -
     "loading/held/sync",
     source="GroupCoordinatorService#syncGroup",
     clauses=("LO-03", "VF-09", "CO-12"),
-    needs=HOLDS,
+    needs=PAUSES,
 )
 def nobody_gets_an_assignment_while_loading(conversation: Conversation) -> None:
     """SyncGroup gets no assignment while loading, but the former one after it.
@@ -112,7 +112,7 @@ def nobody_gets_an_assignment_while_loading(conversation: Conversation) -> None:
     "loading/held/heartbeat",
     source="GroupCoordinatorService#heartbeat",
     clauses=("CO-13", "LO-04", "ER-11"),
-    needs=HOLDS,
+    needs=PAUSES,
 )
 def every_heartbeat_is_good_while_loading(conversation: Conversation) -> None:
     """Any heartbeat is answered NONE while loading: of members and strangers, of any generation and group."""
@@ -133,7 +133,10 @@ def every_heartbeat_is_good_while_loading(conversation: Conversation) -> None:
 
 
 @scenario(
-    "loading/held/leave", source="GroupCoordinatorService#leaveGroup", clauses=("CO-14", "LO-05"), needs=HOLDS
+    "loading/held/leave",
+    source="GroupCoordinatorService#leaveGroup",
+    clauses=("CO-14", "LO-05"),
+    needs=PAUSES,
 )
 def nobody_leaves_while_loading(conversation: Conversation) -> None:
     """LeaveGroup is told COORDINATOR_LOAD_IN_PROGRESS on top, names no members, and nobody has left.
@@ -149,7 +152,7 @@ def nobody_leaves_while_loading(conversation: Conversation) -> None:
     ana.asks(ask.heartbeat(), error_code="NONE")
 
 
-@scenario("loading/held/commit", source=RUNS, clauses=("LO-06", "LO-07", "OC-21", "OC-22"), needs=HOLDS)
+@scenario("loading/held/commit", source=RUNS, clauses=("LO-06", "LO-07", "OC-21", "OC-22"), needs=PAUSES)
 def nothing_is_committed_while_loading(conversation: Conversation) -> None:
     """OffsetCommit is told COORDINATOR_LOAD_IN_PROGRESS for each partition that exists."""
     ana = _loading(conversation)
@@ -169,7 +172,7 @@ def nothing_is_committed_while_loading(conversation: Conversation) -> None:
     ana.asks(ask.offset_commit(topics={"orders": {0: 8}}), expect.offset_commit({"orders": {0: "NONE"}}))
 
 
-@scenario("loading/held/fetch", source=RUNS, clauses=("LO-08",), needs=HOLDS)
+@scenario("loading/held/fetch", source=RUNS, clauses=("LO-08",), needs=PAUSES)
 def no_offset_is_fetched_while_loading(conversation: Conversation) -> None:
     """OffsetFetch v2 to v7 is told COORDINATOR_LOAD_IN_PROGRESS on top, without topics."""
     ana = _loading(conversation)
@@ -183,7 +186,7 @@ def no_offset_is_fetched_while_loading(conversation: Conversation) -> None:
     _loaded(conversation, ana)
 
 
-@scenario("loading/held/fetch-stable", source="KIP-447", clauses=("LO-08",), needs=HOLDS)
+@scenario("loading/held/fetch-stable", source="KIP-447", clauses=("LO-08",), needs=PAUSES)
 def no_stable_offset_is_fetched_while_loading(conversation: Conversation) -> None:
     """OffsetFetch v7 is told COORDINATOR_LOAD_IN_PROGRESS whether or not it requires stable offsets."""
     ana = _loading(conversation)
@@ -195,7 +198,7 @@ def no_stable_offset_is_fetched_while_loading(conversation: Conversation) -> Non
     _loaded(conversation, ana)
 
 
-@scenario("loading/held/fetch-by-group", source="KIP-709", clauses=("LO-08",), needs=HOLDS)
+@scenario("loading/held/fetch-by-group", source="KIP-709", clauses=("LO-08",), needs=PAUSES)
 def no_groups_offset_is_fetched_while_loading(conversation: Conversation) -> None:
     """OffsetFetch v8 is told COORDINATOR_LOAD_IN_PROGRESS of each group, without topics."""
     ana = _loading(conversation)
@@ -207,7 +210,7 @@ def no_groups_offset_is_fetched_while_loading(conversation: Conversation) -> Non
     _loaded(conversation, ana)
 
 
-@scenario("loading/held/fetch-low-version", source="KAFKA-14504", clauses=("LO-10", "OF-11"), needs=HOLDS)
+@scenario("loading/held/fetch-low-version", source="KAFKA-14504", clauses=("LO-10", "OF-11"), needs=PAUSES)
 def version_1_may_lose_the_error(conversation: Conversation) -> None:
     """OffsetFetch v1 says COORDINATOR_LOAD_IN_PROGRESS of each partition; from 3.5 to 4.0, nothing at all."""
     ana = _loading(conversation)
@@ -218,7 +221,7 @@ def version_1_may_lose_the_error(conversation: Conversation) -> None:
     ana.receives(expect.offset_fetch({"orders": {0: 7}}, version=1))
 
 
-@scenario("loading/held/offset-delete", source=RUNS, clauses=("LO-11", "OD-16"), needs=HOLDS)
+@scenario("loading/held/offset-delete", source=RUNS, clauses=("LO-11", "OD-16"), needs=PAUSES)
 def no_offset_is_deleted_while_loading(conversation: Conversation) -> None:
     """OffsetDelete is told COORDINATOR_LOAD_IN_PROGRESS on top, and the offset is there after."""
     ana = _loading(conversation)
@@ -233,7 +236,7 @@ def no_offset_is_deleted_while_loading(conversation: Conversation) -> None:
     "loading/held/describe",
     source="GroupCoordinatorService#describeGroups",
     clauses=("LO-14", "DG-10"),
-    needs=HOLDS,
+    needs=PAUSES,
 )
 def no_group_is_described_while_loading(conversation: Conversation) -> None:
     """DescribeGroups is told COORDINATOR_LOAD_IN_PROGRESS of each group, with no state at all."""
@@ -248,7 +251,7 @@ def no_group_is_described_while_loading(conversation: Conversation) -> None:
 
 
 @scenario(
-    "loading/held/list", source="GroupCoordinatorService#listGroups", clauses=("LO-15", "LG-09"), needs=HOLDS
+    "loading/held/list", source="GroupCoordinatorService#listGroups", clauses=("LO-15", "LG-09"), needs=PAUSES
 )
 def a_list_is_incomplete_while_loading(conversation: Conversation) -> None:
     """ListGroups is told COORDINATOR_LOAD_IN_PROGRESS, whatever is asked for."""
@@ -264,7 +267,7 @@ def a_list_is_incomplete_while_loading(conversation: Conversation) -> None:
     "loading/held/delete",
     source="GroupCoordinatorService#deleteGroups",
     clauses=("LO-16", "DL-15"),
-    needs=HOLDS,
+    needs=PAUSES,
 )
 def no_group_is_deleted_while_loading(conversation: Conversation) -> None:
     """DeleteGroups is told COORDINATOR_LOAD_IN_PROGRESS of each group, existing or not, inhabited or not."""
@@ -282,7 +285,7 @@ def no_group_is_deleted_while_loading(conversation: Conversation) -> None:
     "loading/held/group-id-ladder",
     source="GroupCoordinatorService#isGroupIdNotEmpty",
     clauses=("CO-01", "CO-03", "CO-06"),
-    needs=HOLDS,
+    needs=PAUSES,
 )
 def an_empty_group_id_is_refused_before_loading_is_looked_at(conversation: Conversation) -> None:
     """What is wrong with the request itself, its group id or missing protocol, is said while loading, too."""

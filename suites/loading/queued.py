@@ -21,9 +21,9 @@ from harness.scenario import (
 )
 from harness.scenario.messages import Request
 
-HOLDS = (Capability.RESTART, Capability.HOLD_LOADING, Capability.SOLE_LEADER)
+PAUSES = (Capability.RESTART, Capability.PAUSE_AT_LOADING, Capability.SOLE_LEADER)
 """In a cluster partitions are led again one by one."""
-HOLDS_THE_LATER = (*HOLDS, Capability.ORDERED_LOADS)
+PAUSES_AT_THE_LATER = (*PAUSES, Capability.ORDERED_LOADS)
 FIVE = {"offsets.topic.num.partitions": "5"}
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 QUEUED = one_of(LOADING, "NOT_COORDINATOR")
@@ -47,7 +47,7 @@ def _queued(conversation: Conversation) -> Actor:
     main, simple = conversation.group("main", partition=4), conversation.group("simple", partition=3)
     ana = _committed(conversation)
     # Whichever the Java coordinator takes first, the other one comes after it.
-    conversation.holds(Breakpoint.LOADING, of=(simple, main))
+    conversation.pauses_at(Breakpoint.LOADING, of=(simple, main))
     conversation.restarts_coordinator()
     return ana
 
@@ -57,7 +57,7 @@ def _served(conversation: Conversation) -> Actor:
     conversation.group("main", partition=3)
     simple = conversation.group("simple", partition=4)
     ana = _committed(conversation)
-    conversation.holds(Breakpoint.LOADING, of=simple)
+    conversation.pauses_at(Breakpoint.LOADING, of=simple)
     conversation.restarts_coordinator()
     ana.repeats(
         ask.offset_fetch(topics={"orders": (0,)}),
@@ -69,7 +69,7 @@ def _served(conversation: Conversation) -> Actor:
 
 def _loaded(conversation: Conversation, ana: Actor) -> None:
     """Let all loads end, and await what only a coordinator of both groups knows."""
-    conversation.releases(Breakpoint.LOADING)
+    conversation.resumes_from(Breakpoint.LOADING)
     for group, offset in ((conversation.group("main"), 7), (conversation.group("simple"), 8)):
         ana.repeats(
             ask.offset_fetch(group_id=group, topics={"orders": (0,)}),
@@ -83,7 +83,7 @@ def _lists_all(ana: Actor, request: Request) -> None:
     ana.repeats(request, until=expect.list_groups(error_code="NONE"), within_ms=WITHIN_MS)
 
 
-@scenario("loading/queued/members", source=QUEUES, clauses=("LO-18",), needs=HOLDS, broker_config=FIVE)
+@scenario("loading/queued/members", source=QUEUES, clauses=("LO-18",), needs=PAUSES, broker_config=FIVE)
 def members_of_a_queued_group_wait(conversation: Conversation) -> None:
     """Members of a group that awaits its load are told NOT_COORDINATOR in Scala since 2.8.1, else loading."""
     ana = _queued(conversation)
@@ -107,7 +107,7 @@ def members_of_a_queued_group_wait(conversation: Conversation) -> None:
     ana.asks(ask.heartbeat(), error_code="NONE")
 
 
-@scenario("loading/queued/offsets", source=QUEUES, clauses=("LO-18",), needs=HOLDS, broker_config=FIVE)
+@scenario("loading/queued/offsets", source=QUEUES, clauses=("LO-18",), needs=PAUSES, broker_config=FIVE)
 def offsets_of_a_queued_group_wait(conversation: Conversation) -> None:
     """Offsets of a group that awaits its load are NOT_COORDINATOR in Scala, since 2.8.1, else loading."""
     ana = _queued(conversation)
@@ -132,7 +132,7 @@ def offsets_of_a_queued_group_wait(conversation: Conversation) -> None:
     "loading/queued/administration",
     source=QUEUES,
     clauses=("LO-18", "LO-15"),
-    needs=HOLDS,
+    needs=PAUSES,
     broker_config=FIVE,
 )
 def groups_that_are_queued_cannot_be_administered(conversation: Conversation) -> None:
@@ -177,7 +177,7 @@ def groups_that_are_queued_cannot_be_administered(conversation: Conversation) ->
     "loading/queued/others-are-served",
     source="CoordinatorRuntime#scheduleLoadOperation",
     clauses=("LO-17",),
-    needs=HOLDS_THE_LATER,
+    needs=PAUSES_AT_THE_LATER,
     broker_config=FIVE,
 )
 def others_are_served(conversation: Conversation) -> None:
@@ -204,7 +204,7 @@ def others_are_served(conversation: Conversation) -> None:
     "loading/queued/part-of-the-groups",
     source="GroupCoordinatorService#listGroups",
     clauses=("LO-17", "LO-15", "LG-09"),
-    needs=HOLDS_THE_LATER,
+    needs=PAUSES_AT_THE_LATER,
     broker_config=FIVE,
 )
 def a_list_may_have_part_of_the_groups(conversation: Conversation) -> None:
@@ -243,7 +243,7 @@ def a_list_may_have_part_of_the_groups(conversation: Conversation) -> None:
     "loading/queued/part-of-the-groups-by-state",
     source="KIP-518",
     clauses=("LO-17", "LO-15", "LG-09"),
-    needs=HOLDS_THE_LATER,
+    needs=PAUSES_AT_THE_LATER,
     broker_config=FIVE,
 )
 def a_list_of_some_states_may_have_part_of_the_groups(conversation: Conversation) -> None:
@@ -261,7 +261,7 @@ def a_list_of_some_states_may_have_part_of_the_groups(conversation: Conversation
     "loading/queued/one-is-loaded-anew",
     source="CoordinatorRuntime#append",
     clauses=("LO-17", "LO-15", "RP-17", "LG-09"),
-    needs=(Capability.WRITE_LOG, Capability.HOLD_LOADING, Capability.SOLE_LEADER),
+    needs=(Capability.WRITE_LOG, Capability.PAUSE_AT_LOADING, Capability.SOLE_LEADER),
     broker_config=FIVE,
 )
 def others_are_served_while_one_is_loaded_anew(conversation: Conversation) -> None:
@@ -273,7 +273,7 @@ def others_are_served_while_one_is_loaded_anew(conversation: Conversation) -> No
     simple = conversation.group("simple", partition=4)
     ana = _committed(conversation)
     conversation.appends(offset_record("orders", 1, 11, group=simple), to=simple, spoils=True)
-    conversation.holds(Breakpoint.LOADING, of=simple)
+    conversation.pauses_at(Breakpoint.LOADING, of=simple)
 
     commits = ask.offset_commit(group_id=simple, generation_id=-1, member_id="", topics={"orders": {0: 9}})
     ana.asks(commits, expect.offset_commit({"orders": {0: one_of("NONE", "NOT_COORDINATOR")}}))
@@ -296,7 +296,7 @@ def others_are_served_while_one_is_loaded_anew(conversation: Conversation) -> No
         ask.delete_groups(groups=(conversation.group("main"), conversation.group("never", beside=simple)))
     )
     ana.receives(expect.response("DeleteGroups", results=containing({"error_code": "NON_EMPTY_GROUP"})))
-    conversation.releases(Breakpoint.LOADING)
+    conversation.resumes_from(Breakpoint.LOADING)
 
     ana.repeats(
         ask.offset_fetch(group_id=simple, topics={"orders": (0, 1)}),
@@ -310,7 +310,7 @@ def others_are_served_while_one_is_loaded_anew(conversation: Conversation) -> No
     "loading/queued/unloaded-behind-a-load",
     source="GroupMetadataManager#removeGroupsForPartition",
     clauses=("LO-17",),
-    needs=HOLDS_THE_LATER,
+    needs=PAUSES_AT_THE_LATER,
     broker_config=FIVE,
 )
 def an_unload_waits_for_a_load(conversation: Conversation) -> None:
@@ -321,5 +321,5 @@ def an_unload_waits_for_a_load(conversation: Conversation) -> None:
 
     ana.asks(ask.heartbeat(), error_code="NONE")
     ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Stable"))
-    conversation.releases(Breakpoint.LOADING)
+    conversation.resumes_from(Breakpoint.LOADING)
     ana.repeats(ask.heartbeat(), until=expect.heartbeat(error_code="NOT_COORDINATOR"), within_ms=WITHIN_MS)

@@ -13,7 +13,7 @@ from suites.transactions.producers import (
 )
 
 RESTARTS = (Capability.RESTART,)
-HOLDS = (Capability.RESTART, Capability.HOLD_LOADING)
+PAUSES = (Capability.RESTART, Capability.PAUSE_AT_LOADING)
 LOADS = "OffsetMetadataManager#replay"
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 
@@ -118,49 +118,49 @@ def what_was_deleted_may_come_back(conversation: Conversation) -> None:
     ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.response("OffsetFetch", error_code="NONE"))
 
 
-@scenario("loading/held/txn-offset-commit", source="KIP-890", clauses=("LO-12", "TC-34"), needs=HOLDS)
+@scenario("loading/held/txn-offset-commit", source="KIP-890", clauses=("LO-12", "TC-34"), needs=PAUSES)
 def transactional_commits_wait_for_the_load(conversation: Conversation) -> None:
     """While loading TxnOffsetCommit v2 is told so, in 4.x only if its transaction is in order."""
     ana = conversation.actor("ana")
     producer = announced(ana)
-    conversation.holds(Breakpoint.LOADING)
+    conversation.pauses_at(Breakpoint.LOADING)
     conversation.restarts_coordinator()
     awaits_transactions(conversation)
 
     ana.asks(producer.commits(ORDER_0), expect.txn_offset_commit({"orders": {0: LOADING}}))
     ana.asks(producer.commits(ORDER_0, transactional_id=conversation.group("nobody's")), ONE_ANSWER)
-    conversation.releases(Breakpoint.LOADING)
+    conversation.resumes_from(Breakpoint.LOADING)
     ana.repeats(producer.commits(ORDER_0), until=expect.txn_offset_commit({"orders": {0: "NONE"}}))
     ends(producer, committed=True)
     sees(ana, {"orders": {0: 42}})
 
 
-@scenario("loading/held/txn-offset-commit-v1", source="KAFKA-7296", clauses=("LO-13", "TC-33"), needs=HOLDS)
+@scenario("loading/held/txn-offset-commit-v1", source="KAFKA-7296", clauses=("LO-13", "TC-33"), needs=PAUSES)
 def old_producers_are_not_reported_the_load(conversation: Conversation) -> None:
     """While loading TxnOffsetCommit v0 and v1 are told COORDINATOR_NOT_AVAILABLE, from 2.6 on."""
     ana = conversation.actor("ana")
     producer = announced(ana)
-    conversation.holds(Breakpoint.LOADING)
+    conversation.pauses_at(Breakpoint.LOADING)
     conversation.restarts_coordinator()
     awaits_transactions(conversation)
 
     for version in (0, 1):
         ana.asks(producer.commits(ORDER_0, version=version), ONE_ANSWER)
-    conversation.releases(Breakpoint.LOADING)
+    conversation.resumes_from(Breakpoint.LOADING)
     ana.repeats(producer.commits(ORDER_0), until=expect.txn_offset_commit({"orders": {0: "NONE"}}))
 
 
 @scenario(
-    "loading/held/end-txn", source="KafkaApis#handleWriteTxnMarkersRequest", clauses=("AO-05",), needs=HOLDS
+    "loading/held/end-txn", source="KafkaApis#handleWriteTxnMarkersRequest", clauses=("AO-05",), needs=PAUSES
 )
 def the_transaction_coordinator_does_not_load(conversation: Conversation) -> None:
     """While the group coordinator loads transactions begin and end, and their offsets count after it."""
     producer = pending(conversation)
     ana, bob = producer.actor, conversation.actor("bob")
-    conversation.holds(Breakpoint.LOADING)
+    conversation.pauses_at(Breakpoint.LOADING)
     conversation.restarts_coordinator()
 
     announced(bob, conversation.group("txn-of-bob"))
     ana.asks(producer.ends(committed=True), error_code="NONE")
-    conversation.releases(Breakpoint.LOADING)
+    conversation.resumes_from(Breakpoint.LOADING)
     sees(ana, {"orders": {0: 42}})

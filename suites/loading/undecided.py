@@ -8,7 +8,7 @@ from harness.scenario import Breakpoint, Capability, Conversation, ask, expect, 
 from suites.loading.transactions import decides
 from suites.transactions.producers import ORDER_0, TAKEN, Producer, announces, initialised, sees
 
-HOLDS = (Capability.RESTART, Capability.HOLD_LOADING)
+PAUSES = (Capability.RESTART, Capability.PAUSE_AT_LOADING)
 SOURCE = "TransactionCoordinator#handleEndTransaction"
 
 
@@ -18,7 +18,7 @@ def _decides_while_loading(conversation: Conversation, *, committed: bool, versi
     producer = initialised(ana)
     announces(producer)
     ana.asks(producer.commits(ORDER_0), TAKEN)
-    conversation.holds(Breakpoint.LOADING)
+    conversation.pauses_at(Breakpoint.LOADING)
     conversation.restarts_coordinator()
     ana.repeats(
         producer.ends(committed=committed, version=version),
@@ -50,43 +50,43 @@ def _asks_meanwhile(conversation: Conversation, producer: Producer, *, version: 
     ana.asks(ask.init_producer_id(), expect.response("InitProducerId"))
 
 
-@scenario("loading/held/commit-without-end", source=SOURCE, needs=HOLDS)
+@scenario("loading/held/commit-without-end", source=SOURCE, needs=PAUSES)
 def a_commit_cannot_end(conversation: Conversation) -> None:
     """A transaction whose commit waits for the load may be committed again, but neither aborted nor used."""
     producer = _decides_while_loading(conversation, committed=True, version=1)
     _asks_meanwhile(conversation, producer, version=1)
 
-    conversation.releases(Breakpoint.LOADING)
+    conversation.resumes_from(Breakpoint.LOADING)
     sees(producer.actor, {"orders": {0: 42}})
 
 
-@scenario("loading/held/abort-without-end", source=SOURCE, needs=HOLDS)
+@scenario("loading/held/abort-without-end", source=SOURCE, needs=PAUSES)
 def an_abort_cannot_end(conversation: Conversation) -> None:
     """A transaction whose abort waits for the load may be aborted again, but neither committed nor used."""
     producer = _decides_while_loading(conversation, committed=False, version=1)
     _asks_meanwhile(conversation, producer, version=1)
 
-    conversation.releases(Breakpoint.LOADING)
+    conversation.resumes_from(Breakpoint.LOADING)
     sees(producer.actor, {"orders": {0: -1}})
 
 
-@scenario("loading/held/commit-without-end-v5", source="KIP-890", needs=HOLDS)
+@scenario("loading/held/commit-without-end-v5", source="KIP-890", needs=PAUSES)
 def a_commit_of_version_2_cannot_end(conversation: Conversation) -> None:
     """EndTxn v5 gives a new epoch at once; with the former one the commit may be repeated, not turned."""
     producer = _decides_while_loading(conversation, committed=True, version=5)
     _asks_meanwhile(conversation, producer, version=5)
 
-    conversation.releases(Breakpoint.LOADING)
+    conversation.resumes_from(Breakpoint.LOADING)
     sees(producer.actor, {"orders": {0: 42}})
 
 
-@scenario("loading/held/abort-without-end-v5", source="KIP-890", needs=HOLDS)
+@scenario("loading/held/abort-without-end-v5", source="KIP-890", needs=PAUSES)
 def an_abort_of_version_2_cannot_end(conversation: Conversation) -> None:
     """EndTxn v5 gives a new epoch at once; with the former one the abort may be repeated, not turned."""
     producer = _decides_while_loading(conversation, committed=False, version=5)
     _asks_meanwhile(conversation, producer, version=5)
 
-    conversation.releases(Breakpoint.LOADING)
+    conversation.resumes_from(Breakpoint.LOADING)
     sees(producer.actor, {"orders": {0: -1}})
 
 

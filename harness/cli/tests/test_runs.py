@@ -30,11 +30,11 @@ def _run(path: Path, content: object) -> Path:
     return path
 
 
-def _held(kafka_conformance: CommandLine, out: Path) -> RunFolder:
-    """Hold one scenario with the reference."""
-    held = ("run", "--suites", "small_suites", "--no-report", "--out", out, "--run-id", "held", RIGHT)
-    assert kafka_conformance(*held) == ExitCode.EXPECTED
-    return RunFolder(out / "held")
+def _first_run(kafka_conformance: CommandLine, out: Path) -> RunFolder:
+    """Run one scenario on the reference."""
+    command = ("run", "--suites", "small_suites", "--no-report", "--out", out, "--run-id", "first", RIGHT)
+    assert kafka_conformance(*command) == ExitCode.EXPECTED
+    return RunFolder(out / "first")
 
 
 @pytest.mark.usefixtures("suites")
@@ -97,7 +97,7 @@ def test_a_run_that_is_not_there_is_no_input(
     kafka_conformance: CommandLine, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     assert kafka_conformance(*command, tmp_path / "none") == ExitCode.NO_INPUT
-    assert f"{tmp_path / 'none'} is no run's folder; `kafka-conformance " in kafka_conformance.err
+    assert f"{tmp_path / 'none'} is not a run's folder; `kafka-conformance " in kafka_conformance.err
 
 
 def test_the_folder_of_all_runs_names_the_newest(kafka_conformance: CommandLine, tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_whoever_interrupts_is_reported_where_that_is_which_was_recorded(
 def test_a_damaged_file_of_a_run_ends_with_65_and_is_named(
     kafka_conformance: CommandLine, tmp_path: Path, file: str, text: str, command: tuple[str, ...]
 ) -> None:
-    run = _held(kafka_conformance, tmp_path)
+    run = _first_run(kafka_conformance, tmp_path)
     (run.path / file).write_text(text)
 
     assert kafka_conformance(*command, run.path) == ExitCode.BAD_DATA
@@ -187,7 +187,7 @@ def test_a_damaged_file_of_a_run_ends_with_65_and_is_named(
 
 @pytest.mark.usefixtures("suites")
 def test_a_footer_that_counts_no_events_ends_with_65(kafka_conformance: CommandLine, tmp_path: Path) -> None:
-    run = _held(kafka_conformance, tmp_path)
+    run = _first_run(kafka_conformance, tmp_path)
     footer = run.read_footer()
     assert footer is not None
     run.write_footer(
@@ -233,7 +233,7 @@ def test_invariants_of_a_run_that_was_cut_short_are_refused(
 def test_a_folder_where_a_file_lies_ends_with_75_and_names_the_file(
     kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:
-    run = _held(kafka_conformance, tmp_path)
+    run = _first_run(kafka_conformance, tmp_path)
     occupied = tmp_path / "occupied"
     occupied.write_text("mine")
 
@@ -249,12 +249,12 @@ def test_a_directory_without_kafka_is_a_target_that_is_not_to_be_had_and_stops_n
 ) -> None:
     (tmp_path / "jars").mkdir()
     code = kafka_conformance(
-        *("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--run-id", "held", RIGHT),
+        *("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--run-id", "first", RIGHT),
         *("--target", f"path:{tmp_path / 'jars'}", "--target", "reference"),
     )
 
     assert code == ExitCode.UNAVAILABLE
-    footer = RunFolder(tmp_path / "held").read_footer()
+    footer = RunFolder(tmp_path / "first").read_footer()
     assert footer is not None
     assert "no kafka_2.13-*.jar in" in footer.ended
     assert re.search(r"reference +1 / 1", kafka_conformance.out)

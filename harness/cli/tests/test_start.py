@@ -59,8 +59,8 @@ def test_what_needs_no_command_imports_none(arguments: list[str]) -> None:
 
 
 def test_a_run_without_a_report_imports_nothing_that_only_other_runs_need(tmp_path: Path) -> None:
-    held = "classic/heartbeat/before-assignments"
-    modules = imported_by("run", "--no-report", "--out", tmp_path, held)
+    chosen = "classic/heartbeat/before-assignments"
+    modules = imported_by("run", "--no-report", "--out", tmp_path, chosen)
     assert not modules & {*HEAVY, "harness.clients.run", "harness.gate", "harness.mutants"}
 
 

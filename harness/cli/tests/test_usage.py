@@ -25,14 +25,14 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
     [
         (
             ("run", "--target", "redpanda:24.3"),
-            "'redpanda:24.3' is no target; there is reference[:PROFILE], ",
+            "'redpanda:24.3' is not a target; choose from reference[:PROFILE], ",
         ),
         (("run", "--target", "kafka:newest"), "write for instance kafka:3.9.2 or kafka:latest"),
         (("run", "--target", "external:localhost"), "write for instance external:127.0.0.1:9092"),
         (("run", "--target", "reference:2.3"), "2.3"),
         (("run", "--target", "reference", "--target", "reference"), "a target is given twice: reference"),
         (("run", "classic/jion/*"), "no scenario matches 'classic/jion/*'; `kafka-conformance list` shows"),
-        (("run", "classic/join", "--skip", "classic/**"), "the selection leaves no scenario to hold"),
+        (("run", "classic/join", "--skip", "classic/**"), "the selection leaves no scenario to run"),
         (("run", "--colour"), "No such option: --colour"),
         (("run", "--jobs", "none"), "Invalid value for '--jobs'"),
         (("run", "--expect", "/no/such.toml"), "Invalid value for '--expect'"),
@@ -44,7 +44,7 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
         (("rnu",), "No such command 'rnu'"),
         (
             ("tap", "--target", "reference-tcp", "--listen", "here"),
-            "'here' is no address; write for instance",
+            "'here' is not an address; write for instance",
         ),
         (("mutate", "--only", "no:such"), "no mutant matches 'no:such'"),
         (("mutate", "--profile", "newest"), "'newest' is no profile"),
@@ -84,7 +84,7 @@ def test_help_is_no_error(kafka_conformance: CommandLine) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[[expect]", "is no TOML"),
+        ("[[expect]", "is not TOML"),
         (
             entry("small/no/such"),
             "known.toml, entry 1, field 'scenario': 'small/no/such' matches no scenario",
@@ -172,7 +172,7 @@ def test_a_run_in_which_nothing_could_be_run_is_red(
 ) -> None:
     run = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--target", "reference:3.9")
     assert kafka_conformance(*run, NEW) == ExitCode.NOTHING_RAN
-    assert "Nothing was held with any target." in kafka_conformance.out
+    assert "Nothing was run on any target." in kafka_conformance.out
 
 
 def test_a_run_id_is_given_once(kafka_conformance: CommandLine, suites: Path, tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_what_is_no_run_ends_with_66_and_is_left_alone(
     kafka_conformance: CommandLine, tmp_path: Path, command: str, given: str
 ) -> None:
     assert kafka_conformance(*command.split(), tmp_path / given) == ExitCode.NO_INPUT
-    assert "is no run's folder; `kafka-conformance" in kafka_conformance.err
+    assert "is not a run's folder; `kafka-conformance" in kafka_conformance.err
     assert not list(tmp_path.iterdir())
 
 

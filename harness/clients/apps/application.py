@@ -28,7 +28,7 @@ from harness.clients.clock import clock_ms
 from harness.clients.steps import Fact, Verb
 
 Arguments = Mapping[str, Any]
-"""What a line of JSON holds."""
+"""The contents of a line of JSON."""
 _POLL_S: Final = 0.1
 _POLL_RECORDS_MAX: Final = 100
 _PAUSE_AFTER_ERROR_S: Final = 0.2

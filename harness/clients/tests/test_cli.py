@@ -36,7 +36,7 @@ def alone(play: Play) -> None:
     [
         (("clients/nothing",), ExitCode.USAGE, "no client script is called 'clients/nothing'"),
         (("--client", "sarama"), ExitCode.USAGE, "'sarama' is no client library; there is kafka-python"),
-        (("--target", "nothing"), ExitCode.USAGE, "is no target"),
+        (("--target", "nothing"), ExitCode.USAGE, "is not a target"),
         (("--target", "reference", "--client", "kafka-python"), ExitCode.UNAVAILABLE, "reference-tcp"),
     ],
 )
@@ -64,14 +64,14 @@ def test_the_reference_in_process_is_stood_in_for_by_its_server() -> None:
 def test_clients_go_into_a_run_of_wire_suites_once_and_onto_its_targets(
     kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:
-    held = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--run-id", "wire", RIGHT)
-    assert kafka_conformance(*held, "--target", "reference:3.9") == ExitCode.EXPECTED
+    command = ("run", "--suites", "small_suites", "--no-report", "--out", tmp_path, "--run-id", "wire", RIGHT)
+    assert kafka_conformance(*command, "--target", "reference:3.9") == ExitCode.EXPECTED
     wire = tmp_path / "wire"
     assert specs_of(wire) == ("reference:3.9",)
     (tmp_path / "none").mkdir()
 
     assert kafka_conformance("clients", "--into", tmp_path / "none") == ExitCode.NO_INPUT
-    assert "is no run's folder" in kafka_conformance.err
+    assert "is not a run's folder" in kafka_conformance.err
     red().write(wire / "clients")
     assert kafka_conformance("clients", "--into", wire) == ExitCode.USAGE
     assert "has client scripts already" in kafka_conformance.err

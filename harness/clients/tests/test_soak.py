@@ -80,7 +80,7 @@ def test_a_soak_that_cannot_go_on_says_so_on_file(
 
     run = load_clients(tmp_path / "soak")
     assert run.ended == f"target lost: clients cannot go on: {str(error) or 'no answer in time'}"
-    assert "The soak did not come to its end" in soak_site(run).read_text()
+    assert "The soak did not finish" in soak_site(run).read_text()
 
 
 def test_what_goes_on_beside_a_failure_is_stopped_before_it_is_reported() -> None:

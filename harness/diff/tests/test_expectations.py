@@ -167,7 +167,7 @@ def test_an_expired_entry_beside_a_valid_one_does_no_harm(tmp_path: Path) -> Non
         (("link =", 'because = "x"\nlink ='), "'because'", "is unknown; an entry has scenario, targets"),
         (("link =", "sometimes = true\nlink ="), "'entry'", "needs the 'signature'"),
         (("link =", 'expires = "soon"\nlink ='), "'expires'", "isoformat"),
-        (("kafka:>=3.9,<4.0", "kafka:>=x"), "'targets.0'", "no pattern of targets"),
+        (("kafka:>=3.9,<4.0", "kafka:>=x"), "'targets.0'", "not a pattern of targets"),
         (('["kafka:>=3.9,<4.0"]', "[]"), "'targets'", "at least 1 item"),
     ],
 )
@@ -184,7 +184,7 @@ def test_a_wrong_entry_names_file_entry_field_and_remedy(
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("[[expect", "is no TOML"),
+        ("[[expect", "is not TOML"),
         ('[[expects]]\nreason = "x"', "holds expects"),
         ("expect = 1", "only [[expect]] entries"),
     ],

@@ -74,7 +74,7 @@ def not_applicable() -> MadeUpClients:
         pytest.param(
             not_applicable(),
             ExitCode.NOTHING_RAN,
-            "no client script that counts was carried out on any target",
+            "no client script that counts was run on any target",
             id="nothing could be run",
         ),
         pytest.param(
@@ -118,7 +118,7 @@ def test_clients_that_were_stopped_before_they_were_judged_are_cut_short(
         (folder / name).unlink()
 
     assert kafka_conformance("gate", folder, "--suites", "small_suites") == ExitCode.BAD_DATA
-    assert "nothing is decided on a part of a run" in kafka_conformance.out
+    assert "the gate decides only on complete runs" in kafka_conformance.out
 
 
 @pytest.mark.parametrize(

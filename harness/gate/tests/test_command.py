@@ -157,7 +157,7 @@ def test_a_run_that_was_cut_short_is_refused_with_the_reason(ran: Ran, damage: s
         folder.write_footer(replace(footer, event_counts='{"reference": 4}'))
     assert ran.gate(folder.path) == ExitCode.BAD_DATA
     assert says in ran.out
-    assert "nothing is decided on a part of a run" in ran.out
+    assert "the gate decides only on complete runs" in ran.out
 
 
 def test_a_target_that_was_lost_is_red_as_such(ran: Ran) -> None:
@@ -171,7 +171,7 @@ def test_a_target_that_was_lost_is_red_as_such(ran: Ran) -> None:
 
 def test_a_external_folder_is_no_input(ran: Ran, tmp_path: Path) -> None:
     assert ran.gate(tmp_path) == ExitCode.NO_INPUT
-    assert "is no run's folder" in ran.err
+    assert "is not a run's folder" in ran.err
 
 
 def test_a_folder_whose_header_is_something_else_is_bad_data(ran: Ran) -> None:
@@ -184,12 +184,12 @@ def test_a_folder_whose_header_is_something_else_is_bad_data(ran: Ran) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[counts", "is no TOML"),
+        ("[counts", "is not TOML"),
         ("[count]\n", "key 'count': is unknown; close to it: counts"),
         ("[counts]\nscenario = []\n", "key 'counts.scenario': is unknown; close to it: scenarios"),
         ("[counts]\nclasses = ['errors']\n", "key 'counts.classes.0': Input should be 'error code'"),
         ("[allow]\nindeterminate_share = 2\n", "key 'allow.indeterminate_share'"),
-        ("[require]\ntargets = [' kafka:*']\n", "is no pattern of targets"),
+        ("[require]\ntargets = [' kafka:*']\n", "is not a pattern of targets"),
         ("[expectations]\nstale = 'ignore'\n", "Input should be 'fail' or 'warn'"),
         ("[counts]\nscenarios = ['smal/**']\n", "'smal/**' matches no scenario"),
         ("[counts]\nexcept = ['small/no/**']\n", "'small/no/**' matches no scenario"),
@@ -220,7 +220,7 @@ def test_a_kind_of_difference_that_is_not_severe_is_passed_over_and_reported(ran
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[require]\nscenario_count_min = 2\n", "1 scenarios were held with it; 2 are required"),
+        ("[require]\nscenario_count_min = 2\n", "1 scenarios were run on it; 2 are required"),
         ("[require]\ntargets = ['kafka:*']\n", "required target missing: kafka:*"),
     ],
 )
@@ -347,7 +347,7 @@ def test_the_files_go_elsewhere_if_that_is_wanted(ran: Ran, tmp_path: Path) -> N
     assert not (run / "gate.json").exists()
 
 
-def test_the_command_that_is_reported_holds_the_same_scenario_again_when_pasted(ran: Ran) -> None:
+def test_the_reported_command_runs_the_same_scenario_again_when_pasted(ran: Ran) -> None:
     ran.gate(ran.run("run", "--expect", str(ran.known)))
     (reported,) = [line for line in ran.out.splitlines() if line.startswith("next: ")]
     program, *arguments = shlex.split(reported.removeprefix("next: "))

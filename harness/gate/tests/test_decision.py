@@ -103,7 +103,7 @@ def test_a_reference_that_fails_is_red_although_nobody_asked_for_it() -> None:
     assert decided([*many("conforms", 1), judgement("classic/a/b", REFERENCE, "diverges")]).code == 1
 
 
-def test_a_reference_alone_is_nothing_held() -> None:
+def test_a_reference_alone_does_not_count_as_a_run() -> None:
     assert decided([judgement("classic/a/b", REFERENCE)]).code == ExitCode.NOTHING_RAN
 
 

@@ -108,15 +108,15 @@ def test_scenarios_of_one_side_alone_are_kept_apart_from_those_that_could_not_be
     new = ran("new", "reference:3.9", "reference:4.4", suite="admin/describe/stable/v6")
     assert kafka_conformance("diff", "reference:3.9", "reference:4.4", "--run", new) == ExitCode.EXPECTED
     why = "reference:3.9 serves DescribeGroups v0 to v5, not v6 (admin/describe/stable/v6)"
-    assert f"1 scenario was held only with the latter: {why}" in kafka_conformance.out
+    assert f"1 scenario was run only on the latter: {why}" in kafka_conformance.out
 
 
 @pytest.mark.parametrize(
     ("named", "code", "says"),
     [
         ("refrence:4.4", ExitCode.USAGE, "close to it: reference:4.4"),
-        ("kafka:3.9.2", ExitCode.USAGE, "'kafka:3.9.2' is no folder, and no target of"),
-        ("/no/such/folder", ExitCode.NO_INPUT, "/no/such/folder is no run's folder"),
+        ("kafka:3.9.2", ExitCode.USAGE, "'kafka:3.9.2' is not a folder, and not a target of"),
+        ("/no/such/folder", ExitCode.NO_INPUT, "/no/such/folder is not a run's folder"),
     ],
 )
 def test_a_side_that_is_nothing_is_refused(
@@ -132,7 +132,7 @@ def test_a_target_without_a_run_to_look_in_is_refused_by_its_name(
 ) -> None:
     command = ("diff", "kafka:3.9.2", "kafka:4.4.0", "--run", tmp_path / "none")
     assert kafka_conformance(*command) == ExitCode.NO_INPUT
-    assert "'kafka:3.9.2' is no folder, so it would be a target of" in kafka_conformance.err
+    assert "'kafka:3.9.2' is not a folder, so it would be a target of" in kafka_conformance.err
 
 
 def test_runs_without_a_target_in_common_want_to_know_which(kafka_conformance: CommandLine, ran: Ran) -> None:

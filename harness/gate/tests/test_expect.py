@@ -102,7 +102,7 @@ SUITES = ("--suites", "small_suites")
     [
         ("", ExitCode.EXPECTED, "0 entries in 1 files: 0 faults, 0 expired"),
         (entry(RIGHT), ExitCode.EXPECTED, "1 entries"),
-        ("[[expect]", ExitCode.CONFIGURATION, "is no TOML"),
+        ("[[expect]", ExitCode.CONFIGURATION, "is not TOML"),
         (entry("small/no/such"), ExitCode.CONFIGURATION, "'small/no/such' matches no scenario"),
         (entry(RIGHT).replace("as the test wants it", "TODO"), ExitCode.CONFIGURATION, "say why"),
         (entry(RIGHT) * 2, ExitCode.CONFIGURATION, "entry 2: says the same as"),
@@ -124,7 +124,7 @@ def test_lint_tells_the_faults_of_all_files(
     one.write_text("[[expect]")
     other.write_text(entry("small/no/such"))
     assert kafka_conformance("expect", "lint", one, other, *SUITES) == ExitCode.CONFIGURATION
-    assert "one.toml: is no TOML" in kafka_conformance.out
+    assert "one.toml is not TOML" in kafka_conformance.out
     assert "other.toml, entry 1" in kafka_conformance.out
 
 
@@ -135,7 +135,7 @@ def test_update_writes_nothing_without_a_reason_a_link_and_a_yes(
     known = suites / "expectations" / "known.toml"
     update = ("expect", "update", "--run", run, *SUITES)
     for arguments, says in (
-        ((), "say which results to foresee"),
+        ((), "name the results to list as known"),
         ((RIGHT,), "no unexpected result is among those"),
         (("--all",), "an entry needs a reason"),
         (("--all", "--reason", "so"), "an entry needs a link"),

@@ -32,7 +32,7 @@ def complaint(kind: Kind) -> Complaint:
 def test_every_rule_is_kept_by_a_run_without_complaints() -> None:
     rules = rules_of(decision(), Policy())
     assert all(rule.is_kept for rule in rules)
-    ran = next(rule for rule in rules if rule.rule == "scenarios held with every target")
+    ran = next(rule for rule in rules if rule.rule == "scenarios run on every target")
     assert (ran.threshold, ran.value) == ("at least 1", "7")
 
 

@@ -170,7 +170,7 @@ def _action(tmp_path: Path) -> Steps:
 @pytest.mark.slow
 def test_the_action_is_green_for_a_coordinator_that_conforms(action: Steps) -> None:
     ran = action(
-        "Hold the scenarios",
+        "Run the scenarios",
         TARGETS="reference:3.9\nreference\n",
         SCENARIOS="classic/heartbeat/**\nclassic/leave/**\n",
         OUT="out put",
@@ -187,7 +187,7 @@ def test_the_action_is_red_for_a_coordinator_with_a_fault_and_says_what_and_how(
     with reference_server("2.5", log=action.directory / "server.log") as port:
         target = f"external:127.0.0.1:{port}"
         only = {"TARGETS": target, "PROFILE": "4.4", "SCENARIOS": "classic/heartbeat/**", "OUT": "out"}
-        assert action("Hold the scenarios", **only) == 0, action.printed
+        assert action("Run the scenarios", **only) == 0, action.printed
         assert action("Decide", RUN=action.outputs["run"]) == ExitCode.UNEXPECTED
         line = f"kafka-conformance run --target {target} --profile 4.4 {FAULTY}"
         assert f"next: {line}\n" in action.printed
@@ -206,17 +206,17 @@ def test_the_action_is_red_for_a_coordinator_with_a_fault_and_says_what_and_how(
 
 @pytest.mark.slow
 def test_the_action_decides_on_a_run_that_is_there_already(action: Steps) -> None:
-    assert action("Hold the scenarios", RUN="somewhere/else") == 0
+    assert action("Run the scenarios", RUN="somewhere/else") == 0
     assert action.outputs["run"] == "somewhere/else"
     assert action("Decide", RUN="somewhere/else") == ExitCode.NO_INPUT
     assert action.outputs["exit-code"] == str(ExitCode.NO_INPUT.value)
 
 
 def test_the_action_wants_something_to_decide_on(action: Steps) -> None:
-    assert action("Hold the scenarios") == ExitCode.USAGE
+    assert action("Run the scenarios") == ExitCode.USAGE
 
 
 @pytest.mark.slow
 def test_a_command_that_makes_no_sense_ends_the_action_with_its_own_code(action: Steps) -> None:
-    assert action("Hold the scenarios", TARGETS="redpanda:1", OUT="out") == ExitCode.USAGE
-    assert "is no target" in action.printed
+    assert action("Run the scenarios", TARGETS="redpanda:1", OUT="out") == ExitCode.USAGE
+    assert "is not a target" in action.printed

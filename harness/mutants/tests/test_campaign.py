@@ -94,7 +94,7 @@ def test_a_behaviour_is_switched_only_where_it_decides_something() -> None:
     assert pending == Fate.SURVIVED
 
 
-def test_every_named_behaviour_holds_in_one_default_profile_and_not_in_another() -> None:
+def test_every_named_behaviour_is_in_one_default_profile_and_not_in_another() -> None:
     profiles = [profile_for(name) for name in DEFAULT_PROFILES]
     for behaviour in Behaviour:
         assert {profile.has(behaviour) for profile in profiles} == {True, False}, behaviour

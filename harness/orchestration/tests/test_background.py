@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.orchestration.background import AsideError, aside
+from harness.orchestration.background import BackgroundError, in_background
 from harness.orchestration.driving import RunDrive
 from harness.results.exit_code import ENDED_COMPLETE
 from harness.targets.base.interface import TargetError
@@ -26,20 +26,20 @@ def _dies() -> None:
 
 
 def test_what_a_process_returns_and_raises_reaches_the_caller() -> None:
-    assert asyncio.run(aside(partial(divmod, 7, 3))) == (2, 1)
+    assert asyncio.run(in_background(partial(divmod, 7, 3))) == (2, 1)
     with pytest.raises(TargetError, match="no such profile"):
-        asyncio.run(aside(_fails))
+        asyncio.run(in_background(_fails))
 
 
 def test_a_process_that_dies_is_reported() -> None:
-    with pytest.raises(AsideError):
-        asyncio.run(aside(_dies))
+    with pytest.raises(BackgroundError):
+        asyncio.run(in_background(_dies))
 
 
 @pytest.mark.parametrize("is_there", [False, True], ids=["as it starts", "when it is there"])
 def test_who_is_interrupted_leaves_no_process(*, is_there: bool) -> None:
     async def interrupted() -> None:
-        task = asyncio.create_task(aside(partial(time.sleep, 600)))
+        task = asyncio.create_task(in_background(partial(time.sleep, 600)))
         await asyncio.sleep(0)
         while is_there and not multiprocessing.active_children():  # noqa: ASYNC110 - a process tells nobody that it is there
             await asyncio.sleep(0.01)
@@ -51,12 +51,12 @@ def test_who_is_interrupted_leaves_no_process(*, is_there: bool) -> None:
     assert multiprocessing.active_children() == []
 
 
-def test_references_that_are_driven_aside_leave_the_same_trace(
+def test_references_that_run_in_the_background_leave_the_same_trace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     traces = []
     for scenarios_from in (1, 10_000):
-        monkeypatch.setattr("harness.orchestration.driving._ASIDE_FROM", scenarios_from)
+        monkeypatch.setattr("harness.orchestration.driving._BACKGROUND_FROM", scenarios_from)
         plan = plan_of(tmp_path / str(scenarios_from), ["reference", "reference-tcp"], "classic/heartbeat/*")
         folder = RunFolder.create(plan.reports, plan.run_id)
         report = asyncio.run(RunDrive(plan=plan, folder=folder, watcher=Quiet()).run())
@@ -64,6 +64,6 @@ def test_references_that_are_driven_aside_leave_the_same_trace(
         assert folder.read_headers("reference-tcp")[0].oracle == "reference"
         events = read_events(folder.events("reference"))
         traces.append([(each.scenario_id, each.sequence, each.kind) for each in events.events])
-    aside_trace, own_trace = traces
+    background_trace, own_trace = traces
     assert len(own_trace) > 10
-    assert sorted(aside_trace) == sorted(own_trace)
+    assert sorted(background_trace) == sorted(own_trace)

@@ -32,7 +32,7 @@ class _Hurried(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         delay_ms = int(broker_config.get(_DELAY, "0"))
@@ -40,7 +40,7 @@ class _Hurried(Target):
             broker_config={**broker_config, _DELAY: str(round(_SHARE * delay_ms))},
             directory=directory,
             progress=progress,
-            holds=holds,
+            breakpoints=breakpoints,
             broker_actions=broker_actions,
         )
         reported = {**broker.description.broker_config, _DELAY: str(delay_ms)}

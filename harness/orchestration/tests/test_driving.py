@@ -1,4 +1,4 @@
-"""Several targets driven in one run, with what each is held against."""
+"""Several targets driven in one run, with what each is compared with."""
 
 import asyncio
 from collections.abc import Collection, Mapping
@@ -20,7 +20,7 @@ from harness.targets.base.interface import (
     Target,
     TargetError,
 )
-from harness.targets.reference.target import ReferenceStage, ReferenceTarget
+from harness.targets.reference.target import ReferenceSession, ReferenceTarget
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.trace.events import Event, EventKind
 from harness.trace.files import RunFolder, read_events
@@ -29,7 +29,7 @@ SUITE = "classic/heartbeat"
 
 
 class Disguised(ReferenceTarget):
-    """The reference under another name, so that it is held against the reference like any broker."""
+    """The reference under another name, so that it is compared with the reference like any broker."""
 
     def __init__(self, name: str, profile: str, *, reported: str | None = None) -> None:
         super().__init__(profile)
@@ -53,7 +53,7 @@ class Disguised(ReferenceTarget):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         broker = await super().start(broker_config=broker_config, directory=directory, progress=progress)
@@ -71,7 +71,7 @@ class Missing(Disguised):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         raise TargetError("no jar was found\nthe whole log")
@@ -128,7 +128,7 @@ def test_a_target_that_cannot_be_had_is_on_record_and_does_not_stop_the_others(t
 
 def test_a_target_of_a_profile_that_nobody_knows_has_nothing_to_be_compared_with(tmp_path: Path) -> None:
     report, folder = driven(tmp_path, Disguised("odd", "4.4", reported="0.9"))
-    assert report.ended.startswith("target lost: odd: nothing to hold it against: ")
+    assert report.ended.startswith("target lost: odd: nothing to compare it with: ")
     assert folder.targets() == ("odd",)
     assert any(event.kind == EventKind.RESPONSE for event in events_of(folder, "odd"))
 
@@ -146,14 +146,14 @@ class Impatient(Quiet):
 def test_a_run_that_is_asked_to_stop_tells_of_every_scenario_what_became_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connect = ReferenceStage.connect
+    connect = ReferenceSession.connect
 
-    async def connect_slowly(stage: ReferenceStage, role: Role = Role.COORDINATOR) -> Connection:
+    async def connect_slowly(session: ReferenceSession, role: Role = Role.COORDINATOR) -> Connection:
         for _ in range(100):
             await asyncio.sleep(0)
-        return await connect(stage, role)
+        return await connect(session, role)
 
-    monkeypatch.setattr(ReferenceStage, "connect", connect_slowly)
+    monkeypatch.setattr(ReferenceSession, "connect", connect_slowly)
     report, folder = driven(tmp_path, Disguised("slow", "4.4"), watcher=Impatient(), jobs=1)
     assert report.ended == "interrupted"
     assert folder.targets() == ("slow",)

@@ -17,7 +17,7 @@ from harness.trace.files import RunFolder
 from harness.trace.schema import TraceError
 
 SUITE = "classic/heartbeat"
-HELD = "classic/heartbeat/before-assignments"
+CHOSEN = "classic/heartbeat/before-assignments"
 TODAY = date(2026, 11, 21)
 
 
@@ -40,7 +40,7 @@ def code_of(folder: RunFolder, checked: CheckedRun) -> ExitCode:
 
 def test_a_run_is_judged_with_the_expectations_of_today(folder: RunFolder) -> None:
     assert code_of(folder, judged(folder)) == ExitCode.EXPECTED
-    assert code_of(folder, judged(folder, entry(HELD))) == ExitCode.STALE
+    assert code_of(folder, judged(folder, entry(CHOSEN))) == ExitCode.STALE
     assert code_of(folder, judged(folder)) == ExitCode.EXPECTED
 
 
@@ -68,10 +68,10 @@ def test_a_run_that_was_cut_short_is_no_fault_of_ours_but_no_verdict_either(fold
 
 def test_a_scenario_without_a_trace_in_a_run_that_ended_is_our_fault(folder: RunFolder) -> None:
     trace = folder.events("reference")
-    lines = [line for line in trace.read_bytes().splitlines(keepends=True) if HELD.encode() not in line]
+    lines = [line for line in trace.read_bytes().splitlines(keepends=True) if CHOSEN.encode() not in line]
     trace.write_bytes(b"".join(lines))
     checked = judged(folder)
-    assert [each.scenario_id for each in checked.judgements if each.outcome == "harness error"] == [HELD]
+    assert [each.scenario_id for each in checked.judgements if each.outcome == "harness error"] == [CHOSEN]
     assert code_of(folder, checked) == ExitCode.HARNESS_ERROR
 
 
@@ -99,7 +99,7 @@ def test_a_baseline_tells_what_changed(folder: RunFolder, tmp_path: Path) -> Non
 def test_a_scenario_of_the_baseline_that_is_gone_is_red_and_one_that_was_not_chosen_is_not(
     folder: RunFolder, tmp_path: Path
 ) -> None:
-    later = completed_run(tmp_path / "later", ["reference"], HELD).folder
+    later = completed_run(tmp_path / "later", ["reference"], CHOSEN).folder
     checked = judged(later, baseline=folder.path)
     assert checked.removed
     assert code_of(later, checked) == ExitCode.EXPECTED
@@ -122,6 +122,6 @@ def test_a_damaged_script_or_trace_is_reported_with_its_place(folder: RunFolder)
 
 def test_many_processes_judge_as_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = completed_run(tmp_path, ["reference", "reference:3.9", "reference:2.4"], SUITE).folder
-    alone = judged(folder, entry(HELD))
+    alone = judged(folder, entry(CHOSEN))
     monkeypatch.setattr("harness.orchestration.judging._SHARED_BYTES", 0)
-    assert judged(folder, entry(HELD)) == alone
+    assert judged(folder, entry(CHOSEN)) == alone

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.orchestration.loading_table import LoadingTable
-from harness.scenario.script import DoToBroker, PauseAt, Release, Step, step_text
+from harness.scenario.script import DoToBroker, PauseAt, ResumeFrom, Step, step_text
 from harness.targets.base.interface import Breakpoint, BrokerAction
 from harness.tests.completed_runs import completed_run
 from harness.tests.made_events import BARE
@@ -17,9 +17,9 @@ from harness.trace.files import EventWriter, RunFolder
 
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 _TARGET = "reference-3.9.2"
-_RAN = PauseAt(point=Breakpoint.LOADING.value)
+_PAUSES = PauseAt(point=Breakpoint.LOADING.value)
 _RESTARTED = DoToBroker(lever=BrokerAction.RESTART.value)
-_RELEASED = Release(point=Breakpoint.LOADING.value)
+_RESUMES = ResumeFrom(point=Breakpoint.LOADING.value)
 _BLANK = replace(BARE, run_id="run", target="", scenario_id="loading/version/x")
 
 
@@ -37,7 +37,7 @@ def heartbeat(version: int, error_code: str) -> Event:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> RunFolder:
-    """A run's folder with a target and what it is held against, whose traces are still to be written."""
+    """A run's folder with a target and what it is compared with, whose traces are still to be written."""
     run = completed_run(
         tmp_path, ["reference:3.9.2", "reference:2.8.2"], "classic/heartbeat/before-assignments"
     )
@@ -62,7 +62,7 @@ def table_of(folder: RunFolder, said: Sequence[Event], expected: Sequence[Event]
 
 
 def while_loading(*events: Event) -> list[Event]:
-    return [control(_RAN), control(_RESTARTED), *events, control(_RELEASED)]
+    return [control(_PAUSES), control(_RESTARTED), *events, control(_RESUMES)]
 
 
 def rows(table: LoadingTable) -> list[str]:
@@ -72,17 +72,37 @@ def rows(table: LoadingTable) -> list[str]:
 def test_only_what_is_answered_between_the_restart_and_the_release_counts(folder: RunFolder) -> None:
     events = [
         heartbeat(0, "BEFORE"),
-        control(_RAN),
+        control(_PAUSES),
         heartbeat(1, "ARMED"),
         control(_RESTARTED),
         heartbeat(2, "NONE"),
-        control(_RELEASED),
+        control(_RESUMES),
         heartbeat(3, "AFTER"),
         control(_RESTARTED),
-        heartbeat(4, "NOT HELD"),
+        heartbeat(4, "NOT PAUSED"),
     ]
 
     assert rows(table_of(folder, events, events)) == ["| Heartbeat v2 | NONE |"]
+
+
+def test_traces_with_the_former_names_of_the_steps_are_read_alike(folder: RunFolder) -> None:
+    """A trace says what a step was in the words of its own time."""
+    today = [
+        control(_PAUSES),
+        control(_RESTARTED),
+        heartbeat(2, "NONE"),
+        control(_RESUMES),
+        heartbeat(3, "AFTER"),
+    ]
+    former = [
+        replace(each, note=(each.note or "").replace("will be paused", "will be held"))
+        if each.note != step_text(_RESUMES)
+        else replace(each, note=each.note.replace("the paused coordinator", "the coordinator that is held"))
+        for each in today
+    ]
+
+    assert former != today
+    assert rows(table_of(folder, former, former)) == ["| Heartbeat v2 | NONE |"]
 
 
 def test_versions_that_are_answered_alike_share_a_line_and_codes_say_where_they_stood(

@@ -108,7 +108,7 @@ def driven(
     at_once: int | None = None,
     onlooker: Onlooker | None = None,
 ) -> RunFolder:
-    """Drive servers of the reference, which are held against references as brokers are."""
+    """Drive servers of the reference, which are compared with references as brokers are."""
     scripts = {
         script.id: script
         for script in (made("example/heartbeat/nobody"), record(a_member_leaves_by_another_name))

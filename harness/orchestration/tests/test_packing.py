@@ -189,7 +189,7 @@ def test_what_is_known_of_who_takes_the_log_away_needs_no_configuration(profile:
 
 
 @pytest.mark.parametrize(("profile", "disturbs"), [("4.1.0", True), ("4.4", False), ("3.9.2", False)])
-def test_a_write_that_holds_up_others_disturbs_them_where_the_release_has_that_fault(
+def test_a_write_that_delays_others_disturbs_them_where_the_release_has_that_fault(
     profile: str, *, disturbs: bool
 ) -> None:
     too_large = collect()["failures/too-large/commit"]

@@ -16,7 +16,7 @@ from harness.runner.placing import group_ids, num_partitions
 from harness.runner.recorder import EventPosition, recorder_of
 from harness.runner.witness import WitnessedStretch
 from harness.scenario.bindings import Bindings
-from harness.targets.reference.starved import StarvedReference, StarvedStage, starved_stage
+from harness.targets.reference.starved import StarvedReference, StarvedSession, starved_session
 from harness.tests.completed_runs import catalogue, completed_run
 from harness.trace.events import Event
 from harness.trace.files import RunFolder, read_events
@@ -28,7 +28,7 @@ ALIVE = "classic/heartbeat/keeps-the-session-alive"
 SECOND = 10
 DELAYED = "classic/initial-delay/first-member-waits"
 """A member is answered after 2000 ms, within 1900 to 3900."""
-Before = Callable[[StarvedStage, int], Awaitable[None]]
+Before = Callable[[StarvedSession, int], Awaitable[None]]
 
 
 @pytest.fixture(name="folder", scope="module")
@@ -42,16 +42,16 @@ async def _reported(scenario: str, before: Before, *witnessed: WitnessedStretch)
     target = StarvedReference("3.9")
     broker = await target.start(broker_config=script.broker_config, directory=Path(), progress=lambda _: None)
     groups = group_ids(script, prefix="real.", partitions=num_partitions(broker.description))
-    stage = starved_stage(broker, scenario)
+    session = starved_session(broker, scenario)
     recorder = recorder_of(script, run_id="real", target="kafka", groups=groups, write=events.append)
-    recorder.now_ms = stage.now_ms
+    recorder.now_ms = session.now_ms
     interpreter = Interpreter(
         script=script,
-        stage=stage,
+        session=session,
         recorder=recorder,
         bindings=Bindings(groups=groups),
         broker_failure=lambda: None,
-        before_step=partial(before, stage),
+        before_step=partial(before, session),
     )
     await interpreter.run()
     for stretch in witnessed:
@@ -86,20 +86,20 @@ def kept(
     return WitnessedStretch(begin_ms=begin_ms, end_ms=end_ms, starvation=figures)
 
 
-async def in_time(_: StarvedStage, __: int) -> None:
+async def in_time(_: StarvedSession, __: int) -> None:
     """Keep nobody from anything."""
 
 
-async def harness_late(stage: StarvedStage, step: int) -> None:
+async def harness_late(session: StarvedSession, step: int) -> None:
     """Send the second heartbeat 900 ms late, 1700 ms after the first one."""
     if step == SECOND:
-        await stage.elapse(900)
+        await session.elapse(900)
 
 
-async def broker_stopped(stage: StarvedStage, step: int) -> None:
+async def broker_stopped(session: StarvedSession, step: int) -> None:
     """Stop the broker for 1000 ms before the second heartbeat, and let the session run out meanwhile."""
     if step == SECOND - 1:
-        stage.halt(stage.now_ms() + 700, 1000)
+        session.halt(session.now_ms() + 700, 1000)
 
 
 def test_a_session_that_ran_out_while_the_harness_was_late_is_starved(folder: RunFolder) -> None:
@@ -141,20 +141,20 @@ def test_what_happened_before_does_not_hide_what_a_later_stretch_explains(folder
 
 
 def test_a_bound_of_a_timer_is_broken_by_no_more_than_the_stop(folder: RunFolder) -> None:
-    async def stopped(stage: StarvedStage, step: int) -> None:
+    async def stopped(session: StarvedSession, step: int) -> None:
         if step == 3:
-            stage.halt(stage.now_ms() + 1900, 2500)
+            session.halt(session.now_ms() + 1900, 2500)
 
     late = partial(judged, folder, stopped, scenario=DELAYED)
     assert late(kept(1900, 4400, broker_ms=2500)).outcome == Outcome.INDETERMINATE
     assert late(kept(1900, 4400, broker_ms=490)).outcome == Outcome.DIVERGES
 
 
-def test_a_halted_stage_takes_in_what_came_and_what_fell_due_in_either_order(folder: RunFolder) -> None:
+def test_a_halted_session_takes_in_what_came_and_what_fell_due_in_either_order(folder: RunFolder) -> None:
     async def answers(requests_first: bool) -> Sequence[str | None]:  # noqa: FBT001 - one of two
-        async def before(stage: StarvedStage, step: int) -> None:
-            stage.requests_first = requests_first
-            await broker_stopped(stage, step)
+        async def before(session: StarvedSession, step: int) -> None:
+            session.requests_first = requests_first
+            await broker_stopped(session, step)
 
         reported = await _reported(ALIVE, before)
         return [each.canonical for each in reported if each.step == SECOND + 1]
@@ -170,14 +170,14 @@ TOGETHER = "classic/initial-delay/second-member-extends"
 
 def test_requests_that_came_while_a_broker_was_stopped_are_taken_in_in_any_order() -> None:
     def stopping(*, last_connection_first: bool) -> Before:
-        async def before(stage: StarvedStage, step: int) -> None:
-            stage.last_connection_first = last_connection_first
+        async def before(session: StarvedSession, step: int) -> None:
+            session.last_connection_first = last_connection_first
             if step == 0:
-                await stage.elapse(0)
+                await session.elapse(0)
                 # Two stretches without a moment between them are one stop.
-                stage.halt(0, 300)
-                stage.halt(300, 300)
-                await stage.elapse(1)
+                session.halt(0, 300)
+                session.halt(300, 300)
+                await session.elapse(1)
 
         return before
 

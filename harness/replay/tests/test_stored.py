@@ -163,7 +163,7 @@ def test_a_run_of_a_tap_is_replayed_from_what_is_known(tmp_path: Path) -> None:
 
 def test_a_run_that_nobody_tapped_is_refused(tmp_path: Path, kafka_conformance: CommandLine) -> None:
     assert kafka_conformance("replay", tmp_path) == ExitCode.NO_INPUT
-    assert "is no run's folder" in kafka_conformance.err
+    assert "is not a run's folder" in kafka_conformance.err
 
     (tmp_path / "run.json").write_text("{}")
     assert kafka_conformance("replay", tmp_path) == ExitCode.BAD_DATA

@@ -256,12 +256,12 @@ def write_history(directory: Path, earlier: Sequence[PastRun], places: Iterable[
 
 
 def _history_of(place: ResultKey, earlier: Sequence[PastRun]) -> dict[str, object] | None:
-    held = [(run, run.results[place]) for run in earlier if place in run.results]
-    if not held:
+    found = [(run, run.results[place]) for run in earlier if place in run.results]
+    if not found:
         return None
-    counts = Counter(result.status for _, result in held)
+    counts = Counter(result.status for _, result in found)
     return {
-        "statistic": {**counts, "total": len(held)},
+        "statistic": {**counts, "total": len(found)},
         "items": [
             {
                 "uid": stable(run.run_id, *place),
@@ -274,7 +274,7 @@ def _history_of(place: ResultKey, earlier: Sequence[PastRun]) -> dict[str, objec
                     "duration": round(result.duration_ms),
                 },
             }
-            for run, result in held
+            for run, result in found
         ],
     }
 
@@ -313,12 +313,12 @@ _TRENDS: Final = {
 
 def _point(run: PastRun, places: Sequence[ResultKey]) -> dict[str, object]:
     """Tell a run as Allure 3's own history does."""
-    held = [(place, run.results[place]) for place in places if place in run.results]
+    found = [(place, run.results[place]) for place in places if place in run.results]
     return {
         "uuid": stable(run.run_id),
         "name": run.run_id,
         "timestamp": run.start_ms,
-        "knownTestCaseIds": sorted({stable(case_id(scenario_id)) for (_, scenario_id), _ in held}),
+        "knownTestCaseIds": sorted({stable(case_id(scenario_id)) for (_, scenario_id), _ in found}),
         "testResults": {
             later_history_id(*place): {
                 "id": stable(run.run_id, *place),
@@ -332,7 +332,7 @@ def _point(run: PastRun, places: Sequence[ResultKey]) -> dict[str, object]:
                 "url": "",
                 "historyId": later_history_id(*place),
             }
-            for place, result in held
+            for place, result in found
         },
         "metrics": {},
         "url": "",

@@ -73,7 +73,7 @@ class _Results:
 
 
 def write_allure_results(run_dir: Path) -> Path:
-    """Write a run's results for Allure and return their folder, which holds nothing else."""
+    """Write a run's results for Allure and return their folder, which contains nothing else."""
     run = Run.load(run_dir)
     directory = run_dir / "allure-results"
     shutil.rmtree(directory, ignore_errors=True)

@@ -30,7 +30,7 @@ _LEAF_COUNT_MAX: Final = 4
 """Fields told of one change; its scenario's page has all."""
 _ROW_COUNT_MAX: Final = 60
 """Scenarios that the terminal lists; the file has all."""
-_BY_PROFILES: Final = "each does as its release does; no single named behaviour makes the difference"
+_BY_PROFILES: Final = "each matches its release; no single named behaviour explains the change"
 _ADVERTISED: Final = "each advertises the versions that its release serves"
 _API_ROW: Final = re.compile(r"api_keys\[(\d+)\]")
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&])")
@@ -58,7 +58,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionChange:
-    """What one target does otherwise than the target that all are held against."""
+    """What one target does otherwise than the target that all are compared with."""
 
     judgement: Judgement
     place: str
@@ -109,7 +109,7 @@ class Changes:
     run: Run
     changes: tuple[Change, ...]
     against: str | None
-    """Name of the target that all others are held against; None where each has its own reference."""
+    """Name of the target that all others are compared with; None where each has its own reference."""
     findings: tuple[VersionChange, ...]
     """What differs from that target, by scenario; none where there is no such target."""
 
@@ -221,7 +221,7 @@ def _with_api_name(path: str, answer: Mapping[str, object]) -> str:
 
 
 def _happening(kind: str | None) -> str:
-    return "nothing, for the conversation had ended" if kind is None else kind
+    return "nothing, since the conversation had ended" if kind is None else kind
 
 
 def _value(text: str) -> str:
@@ -297,7 +297,7 @@ def _markdown(changes: Changes) -> Iterator[str]:
     yield "## Unexplained"
     yield ""
     if not changes.unexplained:
-        yield "None: on either side of every change, the version does what it is held against."
+        yield "None: both versions of every change match their references."
     for change in changes.unexplained:
         yield from _item(change)
     yield ""
@@ -318,7 +318,7 @@ def _markdown(changes: Changes) -> Iterator[str]:
 
 
 def _against(changes: Changes) -> Iterator[str]:
-    yield f"## Held against {_escaped(changes.against or '')}"
+    yield f"## Compared with {_escaped(changes.against or '')}"
     yield ""
     if not changes.findings:
         yield "Nothing differs."

@@ -21,7 +21,7 @@ def write_changes_data(run_dir: Path) -> Path:
 
 
 def changes_data(changes: Changes) -> dict[str, Json]:
-    """Return what changed, and what differs from the target that all are held against, as JSON."""
+    """Return what changed, and what differs from the target that all are compared with, as JSON."""
     return {
         "run_id": changes.run.header.run_id,
         "command": changes.run.header.command,

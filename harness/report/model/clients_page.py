@@ -104,12 +104,12 @@ def client_conversation_file(place: ClientResultKey) -> str:
 
 def columns_of(run: ClientsRun) -> tuple[Column, ...]:
     """Return what there are results of: targets in their order, with libraries in theirs."""
-    held = {(each.target, each.library) for each in run.results}
+    run_pairs = {(each.target, each.library) for each in run.results}
     return tuple(
         Column(record=record, library=library)
         for record in run.targets
         for library in run.libraries
-        if (record.spec, library) in held
+        if (record.spec, library) in run_pairs
     )
 
 

@@ -74,7 +74,7 @@ class ClientSection:
     steps: tuple[ClientStepRow, ...]
     replays: tuple[ReplayRow, ...]
     replayed: str
-    """How much of what was said was held against the reference, in words; empty where nothing was."""
+    """How much of what was said was compared with the reference, in words; empty where nothing was."""
     reproduction: str
     conversation: str
     reference: str
@@ -150,7 +150,7 @@ def _steps(
         before = seen_there.get(index)
         yield ClientStepRow(
             index=index,
-            text="the whole, and what came after the last look" if is_whole else script.steps[index].text,
+            text="the whole, with everything after the last check" if is_whole else script.steps[index].text,
             at=f"{(now.at_ms - began_ms) / 1000:.2f} s" if now and now.at_ms else "",
             seen=fact_texts(now.facts) if now else (),
             reference=fact_texts(before.facts) if before else None,

@@ -134,7 +134,7 @@ class TargetSection:
 def target_sections(
     run: Run, scenario_id: str, judgements: Sequence[Judgement], history: History
 ) -> tuple[TargetSection, ...]:
-    """Lay out one scenario with each target that it was held with; references come last."""
+    """Lay out one scenario with each target that it was run on; references come last."""
     rows = run.steps.of_scenario(scenario_id)
     return tuple(
         _section(run, judgement, rows.get(judgement.target, ()), history)
@@ -143,7 +143,7 @@ def target_sections(
 
 
 def lone_steps(rows: Sequence[AlignedStep]) -> tuple[StepRows, ...]:
-    """Lay out what was said where nothing is held against it."""
+    """Lay out what was said where nothing is compared with it."""
     return tuple(_steps(rows, (), None))
 
 

@@ -58,7 +58,7 @@ class ClauseLine:
 
     @property
     def is_exercised(self) -> bool:
-        """Whether a scenario names it and, where a run was looked at, was held with some target."""
+        """Whether a scenario names it and, where a run was looked at, was run on some target."""
         if not self.standings:
             return bool(self.scenario_ids)
         return not _RAN.isdisjoint(self.standings.values())

@@ -4,12 +4,12 @@ import re
 from typing import Final
 
 _NO_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold at all, escaped or not."""
+"""What XML 1.0 cannot contain at all, escaped or not."""
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 
 
 def in_xml(value: str) -> str:
-    """Spell out the characters that XML cannot hold."""
+    """Spell out the characters that XML cannot contain."""
     return _NO_XML.sub(lambda found: f"\\u{ord(found.group()):04x}", value)
 
 

@@ -84,7 +84,7 @@ def _laid_out(
 
 @lru_cache(maxsize=8192)
 def flat_fields(oracle: str | None, target: str | None) -> tuple[FieldRow, ...]:
-    """Lay two JSON objects side by side, each field of theirs in one line however much it holds."""
+    """Lay two JSON objects side by side, each field of theirs in one line however much it contains."""
     left = _ABSENT if oracle is None else _parsed(oracle)
     right = _ABSENT if target is None else _parsed(target)
     if not _are_containers(left, right):
@@ -178,7 +178,7 @@ def _heading(value: object) -> str | None:
 
 
 def _are_containers(left: object, right: object) -> bool:
-    """Whether both sides hold fields of their own, and of the same kind; a side may be absent."""
+    """Whether both sides have fields of their own, and of the same kind; a side may be absent."""
     if _is_bytes(left) or _is_bytes(right):
         return False
     kinds = {type(value) for value in (left, right) if value is not _ABSENT}

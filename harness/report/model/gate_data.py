@@ -129,4 +129,4 @@ def read_decision(folder: Path) -> DecisionData | None:
     try:
         return DecisionData.model_validate_json(path.read_bytes())
     except ValidationError as error:
-        raise ReportError(f"{path} is no decision of a gate: {error}") from error
+        raise ReportError(f"{path} is not a gate's decision: {error}") from error

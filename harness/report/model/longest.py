@@ -8,7 +8,7 @@ from harness.report.model.run_data import Run
 from harness.spark.rows import TargetSummary
 from harness.verdict import Outcome
 
-_UNHELD = frozenset((Outcome.NOT_APPLICABLE, Outcome.HARNESS_ERROR))
+_NOT_RUN = frozenset((Outcome.NOT_APPLICABLE, Outcome.HARNESS_ERROR))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class Longest:
     target: str
     scenario_id: str
     duration_ms: float
-    """On the stage's clock: the reference in this process jumps over what others wait for."""
+    """On the broker session's clock: the reference in this process jumps over what others wait for."""
     is_virtual: bool
     drive_ms: float | None
     """Of all conversations; None where the run was cut short."""
@@ -33,17 +33,17 @@ class Longest:
 def longest_scenarios(run: Run) -> tuple[Longest, ...]:
     """Return each target's longest conversation, in the order of targets; none if nothing took any time."""
     return tuple(
-        _longest(summary, max(held, key=lambda each: each.duration_ms))
+        _longest(summary, max(judgements, key=lambda each: each.duration_ms))
         for summary in run.targets
-        if (held := _held(run, summary.target))
+        if (judgements := _judgements_of_runs(run, summary.target))
     )
 
 
-def _held(run: Run, target: str) -> list[Judgement]:
+def _judgements_of_runs(run: Run, target: str) -> list[Judgement]:
     return [
         each
         for each in run.judgements
-        if each.target == target and each.outcome not in _UNHELD and each.duration_ms > 0
+        if each.target == target and each.outcome not in _NOT_RUN and each.duration_ms > 0
     ]
 
 

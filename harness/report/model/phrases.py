@@ -89,7 +89,7 @@ def _in_short(spec: str) -> str:
 
 
 def stands_for_reference(spec: str, command: str) -> bool:
-    """Tell whether a target that others were held against was named for that, as `--against` does.
+    """Tell whether a target that others were compared with was named for that, as `--against` does.
 
     Args:
         spec: of that target.
@@ -197,7 +197,7 @@ def headline(counts: dict[ResultStatus, int]) -> str:
     attention = {
         ResultStatus.ERROR: ("harness error", "harness errors"),
         ResultStatus.FAILED: ("unexpected difference", "unexpected differences"),
-        ResultStatus.STALE: ("expectation that no longer fires", "expectations that no longer fire"),
+        ResultStatus.STALE: ("expectation that no longer matches", "expectations that no longer match"),
         ResultStatus.INDETERMINATE: ("indeterminate result", "indeterminate results"),
         ResultStatus.FLAKY: ("flaky result", "flaky results"),
     }
@@ -209,7 +209,7 @@ def headline(counts: dict[ResultStatus, int]) -> str:
     if parts:
         return ", ".join(parts)
     if sum(counts.values()) == counts.get(ResultStatus.SKIPPED, 0):
-        return "nothing was held with any target"
+        return "nothing was run on any target"
     known = counts.get(ResultStatus.KNOWN, 0)
     differences = "1 known difference" if known == 1 else f"{known} known differences"
     return f"every result was expected ({differences})" if known else "every result was expected"

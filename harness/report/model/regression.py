@@ -1,4 +1,4 @@
-"""What a run changed: against the baseline that it was held against, and against each target's run before."""
+"""What a run changed: compared with its baseline, and with the run before of each target."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -115,7 +115,7 @@ class Comparison:
     """The site of the earlier run; empty where it is not beside this one."""
     sections: tuple[Section, ...]
     by_gate: DecisionData | None = None
-    """The decision, where it is the gate that held the run against it."""
+    """The decision, where it is the gate that compared the run with it."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -276,7 +276,7 @@ def _sections(changed: Iterable[tuple[Delta, bool, Line]]) -> tuple[Section, ...
 
 
 def _against_baselines(run: Run, decision: DecisionData | None) -> Iterator[Comparison]:
-    """Tell how a run stands to what the gate held it against, and to what its judgements were made with.
+    """Tell how a run stands to the gate's baseline, and to the baseline of its judgements.
 
     Raises:
         ReportError: what the run keeps of either is damaged.
@@ -309,7 +309,7 @@ def _against(run: Run, baseline: BaselineData, decision: DecisionData | None) ->
 
 
 def _words_of(result: BaselineResult) -> tuple[str, str]:
-    """Say which kind of change a result is: one that the baseline did not hold is new if it is not well."""
+    """Say which kind of change a result is: one that the baseline did not run is new if it is not well."""
     delta = Delta(result.delta)
     if delta is Delta.ADDED and result.outcome not in GOOD:
         delta = Delta.NEWLY_DIVERGING
@@ -331,7 +331,7 @@ def _baseline_line(run: Run, result: BaselineResult, judgement: Judgement | None
 
 def _notes(baseline: BaselineData, decision: DecisionData | None) -> Iterator[str]:
     """Say who named a baseline, and whose place its targets take."""
-    who = "The gate held this run against it" if decision else "This run was judged beside it"
+    who = "The gate compared this run with it" if decision else "This run was judged beside it"
     yield f"{who}, as {baseline.named_by} names it."
     for here, there in baseline.pairs.items():
         yield f"{here} stands in the place of its {there}."

@@ -133,7 +133,7 @@ class Run:
 
     @property
     def references(self) -> frozenset[str]:
-        """Names of the targets that others are held against, or could be."""
+        """Names of the targets that others are compared with, or could be."""
         return _references(self.targets)
 
     def target(self, name: str) -> TargetSummary:
@@ -141,7 +141,7 @@ class Run:
         return self.by_target[name]
 
     def repetition(self, judgement: Judgement) -> str:
-        """Return a command line that repeats a scenario as this run held it."""
+        """Return a command line that repeats a scenario as this run ran it."""
         return self._repetition([judgement.target], judgement.scenario_id)
 
     def repetition_of_change(self, change: BehaviourChange) -> str:
@@ -159,7 +159,7 @@ class Run:
         )
 
     def measure_of(self, name: str) -> TargetSummary | None:
-        """Return what a target was held against in place of the reference of its profile, if anything."""
+        """Return what a target was compared with in place of the reference of its profile, if anything."""
         summary = self.target(name)
         measure = self.by_target.get(summary.oracle or "")
         if measure is None:
@@ -195,9 +195,9 @@ def read_files(
         sources = folder.read_scripts()
         return folder.read_run(), folder.read_footer(), _SCRIPTS.validate_python(sources), sources
     except TraceError as error:
-        raise ReportError(f"{run_dir} cannot be reported on: {error}") from error
+        raise ReportError(f"{run_dir} cannot be made a report of: {error}") from error
     except ValidationError as error:
-        raise ReportError(f"{folder.scripts_json} holds no scripts: {error}") from error
+        raise ReportError(f"{folder.scripts_json} contains no scripts: {error}") from error
 
 
 def in_order_of_targets(summaries: Iterable[TargetSummary], header: RunHeader) -> tuple[TargetSummary, ...]:
@@ -214,7 +214,7 @@ def in_order_of_targets(summaries: Iterable[TargetSummary], header: RunHeader) -
 
 
 def _references(summaries: Iterable[TargetSummary]) -> frozenset[str]:
-    """Return what others are held against, and lone references; a target that was lost is neither."""
+    """Return what others are compared with, and lone references; a target that was lost is neither."""
     found = tuple(summaries)
     measures = {each.oracle for each in found if each.oracle is not None}
     alone = {each.target for each in found if each.oracle is None and is_reference(each.spec)}

@@ -1,6 +1,6 @@
 """The job's Parquet tables, read into values, strictly.
 
-A table that is missing, lacks a column, or holds a column of another type or with nulls where none may be is
+A table that is missing, lacks a column, or has a column of another type or with nulls where none may be is
 a `ReportError`: a report on half of the facts would look like a report on all of them. Columns that nobody
 here asks for are left alone.
 """
@@ -37,7 +37,7 @@ class AlignedAnswer:
 
 
 def oracle_side(row: AlignedStep) -> AlignedAnswer | None:
-    """Return what the oracle did, None where it did nothing that corresponds."""
+    """Return what the oracle did, None where it did nothing on this side."""
     if row.oracle_kind is None:
         return None
     return AlignedAnswer(
@@ -52,7 +52,7 @@ def oracle_side(row: AlignedStep) -> AlignedAnswer | None:
 
 
 def target_side(row: AlignedStep) -> AlignedAnswer | None:
-    """Return what the target did, None where it did nothing that corresponds."""
+    """Return what the target did, None where it did nothing on this side."""
     if row.target_kind is None:
         return None
     return AlignedAnswer(

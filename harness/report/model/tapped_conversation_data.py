@@ -32,7 +32,7 @@ def heard(events: Iterable[Event]) -> tuple[tuple[Event, ...], str]:
     ]
     left_out = Counter(api for _, _, api in small_conversation)
     parts = [f"{count} {api}" for api, count in sorted(left_out.items(), key=lambda each: str(each[0]))]
-    words = f"Left out, for it was answered without an error: {', '.join(parts)}." if parts else ""
+    words = f"Left out, since they were answered without an error: {', '.join(parts)}." if parts else ""
     if len(reported) > EVENT_COUNT_MAX:
         words += f" The first {EVENT_COUNT_MAX} of {len(reported)} other events."
     return tuple(reported[:EVENT_COUNT_MAX]), words.strip()

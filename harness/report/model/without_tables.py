@@ -33,7 +33,7 @@ def load_verdict(run_dir: Path) -> Run:
         attempts = read_records(Attempt, folder.attempts) if folder.attempts.is_file() else ()
         found = [_summary(folder, target, judgements, footer) for target in folder.targets()]
     except TraceError as error:
-        raise ReportError(f"{run_dir} cannot be summed up: {error}") from error
+        raise ReportError(f"{run_dir} cannot be summarised: {error}") from error
     summaries = in_order_of_targets(found, header)
     position = {summary.target: index for index, summary in enumerate(summaries)}
     clients = clients_folder(run_dir)

@@ -38,7 +38,7 @@ def clients_banner(run: ClientsRun) -> str:
     """Say that client scripts did not come to their end; nothing where they did."""
     if run.ended == ENDED_COMPLETE:
         return ""
-    return f"The client scripts did not come to their end: {run.ended}. What follows was on file by then."
+    return f"The client scripts did not finish: {run.ended}. This page shows what was recorded until then."
 
 
 def clients_pages(run: ClientsRun, pages: Pages, matrix: str = CLIENTS_PAGE) -> Path:

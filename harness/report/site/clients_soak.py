@@ -38,12 +38,12 @@ class GroupData(StoredData):
         """Say it in a line."""
         return (
             f"{self.group}: of {produced} records {self.delivered} delivered, {self.repeated} of them again, "
-            f"{len(self.lost)} lost; upheavals {dict(self.upheavals)}, errors {dict(self.errors)}"
+            f"{len(self.lost)} lost; disturbances {dict(self.upheavals)}, errors {dict(self.errors)}"
         )
 
     @property
     def shown(self) -> tuple[tuple[float, str, str], ...]:
-        """As many happenings as a page holds."""
+        """As many events as a page shows."""
         return self.happenings[:_HAPPENING_COUNT_MAX]
 
     @property
@@ -96,7 +96,7 @@ def soak_site(run: ClientsRun) -> Path:
     Raises:
         ReportError: an account is damaged.
     """
-    banner = "" if run.ended == ENDED_COMPLETE else f"The soak did not come to its end: {run.ended}."
+    banner = "" if run.ended == ENDED_COMPLETE else f"The soak did not finish: {run.ended}."
     pages = Pages(run.folder, run.run_id, banner=banner, nav=_NAVIGATION)
     soaked = read_soaks(run)
     return pages.write(

@@ -80,7 +80,7 @@ class Pages:
         }
 
     def write(self, file: str, template: str, **values: object) -> Path:
-        """Write a page; what UTF-8 cannot hold (half a surrogate pair that a target sent) is spelt out."""
+        """Write a page; what UTF-8 cannot contain (half a surrogate pair that a target sent) is spelt out."""
         shared = {**self._shared, "file": file, "root": "../" * file.count("/")}
         text = _environment().get_template(template).render(**shared, **values)
         return self.write_text(file, text)
@@ -109,10 +109,10 @@ def navigation_of(folder: Path) -> tuple[NavItem, ...]:
 def banner(footer: RunFooter | None) -> str:
     """Say that a run is not whole; nothing where it is."""
     if footer is None:
-        return "This run was cut short: it has no footer. What follows is what had been recorded by then."
+        return "This run was cut short: it has no footer. This page shows what was recorded until then."
     if footer.ended == ENDED_COMPLETE:
         return ""
-    return f"This run is not complete: {footer.ended}. What follows is what had been recorded by then."
+    return f"This run is not complete: {footer.ended}. This page shows what was recorded until then."
 
 
 def _from_here(directory: Path) -> str:

@@ -21,7 +21,7 @@ from harness.trace.schema import TraceError
 _NAVIGATION: Final = (NavItem(file="index.html", name="Tap"),)
 _CONVERSATIONS: Final = "talks"
 CONNECTION_COUNT_MAX: Final = 400
-"""Connections whose conversation a site holds; the trace has all."""
+"""Connections whose conversation a site contains; the trace has all."""
 _VIOLATION_COUNT_MAX: Final = 500
 _NO_CODE: Final = "—"
 _FINE: Final = (NO_ERROR, _NO_CODE)
@@ -44,7 +44,7 @@ class Connection:
     violations: int
     anchor: str
     data_file: str
-    """The file with what was said; empty where the site holds none."""
+    """The file with what was said; empty where the site has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +114,7 @@ def _target(folder: RunFolder, name: str, violations: Iterable[Violation], pages
             _write_conversation(connections[-1], members, pages)
     headers = folder.read_headers(name)
     if not headers:
-        raise TraceError(f"{folder.headers_json(name)}: holds no header")
+        raise TraceError(f"{folder.headers_json(name)}: contains no header")
     return TappedTarget(
         header=headers[0],
         event_count=len(events),

@@ -157,7 +157,7 @@ def _print_entry(run: Run, concerning: list[Judgement], console: Console) -> Non
     failed = [each for each in concerning if status_of(each) in _FORESEEABLE]
     if not failed:
         return
-    console.print("To foresee the first, once it has a reason and a link:", style="bright_black")
+    console.print("To list the first as known, with a reason and a link:", style="bright_black")
     for line in expectation_entry(failed[0], run.target(failed[0].target)).splitlines():
         console.print(_plain(f"  {line}"), soft_wrap=True)
     console.print()

@@ -92,7 +92,7 @@ def test_the_terminal_tells_an_unexplained_change_whole(tmp_path: Path) -> None:
 
 
 def blind(tmp_path: Path) -> Path:
-    """Write a run in which the older target was held against the newer one, and differs from it."""
+    """Write a run in which the older target was compared with the newer one, and differs from it."""
     run = small_run()
     run.changes = [replace(UNEXPLAINED, from_outcome="diverges")]
     scala, java, reference = run.summaries
@@ -129,7 +129,7 @@ def test_what_differs_from_the_target_that_all_are_compared_with_is_repeated_aga
     assert {each["reproduction"] for each in data["findings"] if each["scenario_id"] == HEARTBEAT} == {again}
     assert {each["target"] for each in data["findings"]} == {SCALA}
     assert data["changes"][0]["reproduction"] == of_change
-    _, _, compared_with = write_changes(run_dir).read_text().partition(f"## Held against {JAVA}")
+    _, _, compared_with = write_changes(run_dir).read_text().partition(f"## Compared with {JAVA}")
     assert f"again: `{again}`" in compared_with
     for page in ("changes.html", "index.html", scenario_page(HEARTBEAT)):
         assert f'<code class="line">{again}</code>' in (run_dir / page).read_text()
@@ -144,12 +144,12 @@ def test_with_profiles_nothing_hears_of_a_target_that_all_are_compared_with(tmp_
     data = json.loads(write_changes_data(run_dir).read_text())
 
     assert (data["against"], data["findings"]) == (None, [])
-    assert "Held against" not in write_changes(run_dir).read_text()
+    assert "Compared with" not in write_changes(run_dir).read_text()
 
 
 @pytest.mark.parametrize(
     ("after", "words"),
-    [("no answer", "response → no answer"), (None, "response → nothing, for the conversation had ended")],
+    [("no answer", "response → no answer"), (None, "response → nothing, since the conversation had ended")],
 )
 def test_an_answer_that_is_missing_is_reported_in_words(
     tmp_path: Path, after: str | None, words: str
@@ -232,4 +232,4 @@ def test_the_page_says_where_nothing_changed(tmp_path: Path) -> None:
     index = render_site(with_changes(tmp_path))
 
     assert " in all, " not in index.read_text()
-    assert "No scenario is answered otherwise" in (index.parent / "changes.html").read_text()
+    assert "No scenario's answers changed" in (index.parent / "changes.html").read_text()

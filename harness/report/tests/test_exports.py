@@ -75,7 +75,7 @@ def test_junit_says_why_a_difference_was_expected(run_dir: Path) -> None:
     assert reported.get("message") == "expected: known since 3.0 https://example.org/KAFKA-15000"
 
 
-def test_junit_holds_what_xml_cannot(tmp_path: Path) -> None:
+def test_junit_escapes_what_xml_cannot_contain(tmp_path: Path) -> None:
     made = small_run()
     made.add(judgement("a/b", JAVA, "diverges", reason="got \x00 and \x1b[31m <&>"))
     reported = case(made.write(tmp_path), "a/b", JAVA).find("failure")

@@ -144,7 +144,7 @@ def test_the_baseline_of_the_gate_is_reported_once_with_what_the_gate_makes_of_e
 
     assert page.count("Against the baseline night-1") == 1
     assert (
-        "held this run against <b>night-1</b> and is <b>red</b>: 1 new, 1 in the baseline too, 1 vanished"
+        "compared this run with <b>night-1</b> and is <b>red</b>: 1 new, 1 in the baseline too, 1 vanished"
         in page
     )
     assert "<b>red: new difference</b>" in page
@@ -275,7 +275,7 @@ def test_the_gates_page_tells_once_what_several_results_do_in_the_same_way(tmp_p
 
 def test_what_is_no_decision_is_refused(tmp_path: Path) -> None:
     (tmp_path / "gate.json").write_text('{"is_green": true}')
-    with pytest.raises(ReportError, match=r"gate\.json is no decision"):
+    with pytest.raises(ReportError, match=r"gate\.json is not a gate's decision"):
         add_gate_page(tmp_path, RUN_ID)
 
 

@@ -221,7 +221,7 @@ def test_a_conversation_is_laid_out_beside_its_oracles(tmp_path: Path, tab: Tab)
     section = f"[data-target='{SCALA}']"
     assert text_of(tab, f"{section} details.before summary") == "3 steps before the first difference"
     found = text_of(tab, f"{section} > .talk-of > table")
-    assert found.index("REBALANCE_IN_PROGRESS") < found.index("Follows from it")
+    assert found.index("REBALANCE_IN_PROGRESS") < found.index("Follows from the first")
     assert tab.read(f"document.querySelectorAll(`{section} tr.field.differs`).length") == 1
     of_another_kind = f"document.querySelector(`{section} tr.event.kinds`)"
     assert tab.read(f"getComputedStyle({of_another_kind}).display") == "table-row"

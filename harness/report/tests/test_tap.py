@@ -97,7 +97,7 @@ def test_what_was_answered_without_an_error_is_left_out_and_counted() -> None:
     reported, left_out = heard(EVENTS)
 
     assert [each.sequence for each in reported] == [2, 3, 4, 5, 6]
-    assert left_out == "Left out, for it was answered without an error: 1 Fetch."
+    assert left_out == "Left out, since they were answered without an error: 1 Fetch."
 
 
 def test_a_stored_tap_is_rendered_with_what_was_said_and_broken(folder: RunFolder) -> None:

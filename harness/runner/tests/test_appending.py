@@ -25,12 +25,12 @@ from harness.scenario import (
 )
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import script_from_json, script_to_json, step_text
-from harness.tests.stages import MemoryStage
+from harness.tests.stages import MemorySession
 from harness.trace.canonical import Canonicaliser
 from harness.trace.events import Event, EventKind
 
 CAN = frozenset(Capability)
-NEEDS = (Capability.RESTART, Capability.WRITE_LOG, Capability.HOLD_LOADING)
+NEEDS = (Capability.RESTART, Capability.WRITE_LOG, Capability.PAUSE_AT_LOADING)
 
 
 def script(name: str, *actions: Callable[[Conversation], None]) -> Script:
@@ -61,16 +61,16 @@ def restarts(conversation: Conversation) -> None:
     conversation.restarts_coordinator()
 
 
-def holds_three(conversation: Conversation) -> None:
-    conversation.holds(Breakpoint.LOADING, of=conversation.group("three", partition=3))
+def pauses_at_three(conversation: Conversation) -> None:
+    conversation.pauses_at(Breakpoint.LOADING, of=conversation.group("three", partition=3))
 
 
-def holds_four(conversation: Conversation) -> None:
-    conversation.holds(Breakpoint.LOADING, of=conversation.group("three", partition=4))
+def pauses_at_four(conversation: Conversation) -> None:
+    conversation.pauses_at(Breakpoint.LOADING, of=conversation.group("three", partition=4))
 
 
-def holds_somewhere(conversation: Conversation) -> None:
-    conversation.holds(Breakpoint.LOADING, of=conversation.group("main"))
+def pauses_somewhere(conversation: Conversation) -> None:
+    conversation.pauses_at(Breakpoint.LOADING, of=conversation.group("main"))
 
 
 def broker_group_sizes(*scripts: Script) -> list[int]:
@@ -88,14 +88,18 @@ def test_a_script_that_spoils_the_log_has_a_broker_to_itself() -> None:
     assert broker_group_sizes(script("x", spoils, restarts), script("y", spoils, restarts)) == [1, 1]
 
 
-def test_scripts_that_hold_the_same_partition_share_a_broker() -> None:
-    assert broker_group_sizes(script("x", holds_three, restarts), script("y", holds_three, restarts)) == [2]
-    assert broker_group_sizes(script("x", holds_three, restarts), script("y", holds_four, restarts)) == [1, 1]
-
-
-def test_scripts_that_hold_wherever_their_group_is_share_none() -> None:
+def test_scripts_that_pause_at_the_same_partition_share_a_broker() -> None:
     assert broker_group_sizes(
-        script("x", holds_somewhere, restarts), script("y", holds_somewhere, restarts)
+        script("x", pauses_at_three, restarts), script("y", pauses_at_three, restarts)
+    ) == [2]
+    assert broker_group_sizes(
+        script("x", pauses_at_three, restarts), script("y", pauses_at_four, restarts)
+    ) == [1, 1]
+
+
+def test_scripts_that_pause_wherever_their_group_is_share_none() -> None:
+    assert broker_group_sizes(
+        script("x", pauses_somewhere, restarts), script("y", pauses_somewhere, restarts)
     ) == [
         1,
         1,
@@ -126,12 +130,12 @@ def test_what_is_appended_outlives_the_script_file_and_says_itself() -> None:
     )
 
 
-def test_whose_partition_is_held_is_said() -> None:
-    text = step_text(script("x", holds_three, restarts).steps[0])
+def test_a_step_names_the_partition_that_is_paused() -> None:
+    text = step_text(script("x", pauses_at_three, restarts).steps[0])
     assert text.endswith("while it loads its log, in the partition of group:three")
 
 
-def run(reported: Script, stage: MemoryStage, rendezvous: Rendezvous | None = None) -> list[Event]:
+def run(reported: Script, session: MemorySession, rendezvous: Rendezvous | None = None) -> list[Event]:
     events: list[Event] = []
     recorder = Recorder(
         run_id="r",
@@ -139,11 +143,11 @@ def run(reported: Script, stage: MemoryStage, rendezvous: Rendezvous | None = No
         script=reported,
         canonicaliser=Canonicaliser(groups={"a": "main"}),
         write=events.append,
-        now_ms=stage.now_ms,
+        now_ms=session.now_ms,
     )
     interpreter = Interpreter(
         script=reported,
-        stage=stage,
+        session=session,
         recorder=recorder,
         bindings=Bindings(groups={"main": "a", "three": "test"}),
         broker_failure=lambda: None,
@@ -155,29 +159,29 @@ def run(reported: Script, stage: MemoryStage, rendezvous: Rendezvous | None = No
 
 
 def test_records_go_to_the_partition_of_their_group() -> None:
-    stage = MemoryStage(lambda _: ())
-    events = run(script("x", appends_another, holds_three, restarts), stage)
-    assert stage.actions[:3] == ["append 2 to 47", "hold loading of [48]", "restart"]
+    session = MemorySession(lambda _: ())
+    events = run(script("x", appends_another, pauses_at_three, restarts), session)
+    assert session.actions[:3] == ["append 2 to 47", "hold loading of [48]", "restart"]
     assert [event.kind for event in events[:3]] == [EventKind.CONTROL.value] * 3
 
 
 def test_each_appends_by_itself_when_all_have_met() -> None:
     async def meet() -> list[str]:
-        stages = [MemoryStage(lambda _: ()) for _ in range(2)]
+        sessions = [MemorySession(lambda _: ()) for _ in range(2)]
         rendezvous = Rendezvous(2)
 
-        async def take_part(stage: MemoryStage, reported: Script) -> None:
+        async def take_part(session: MemorySession, reported: Script) -> None:
             await asyncio.to_thread(lambda: None)
             interpreter = Interpreter(
                 script=reported,
-                stage=stage,
+                session=session,
                 recorder=Recorder(
                     run_id="r",
                     target="t",
                     script=reported,
                     canonicaliser=Canonicaliser(groups={}),
                     write=lambda _: None,
-                    now_ms=stage.now_ms,
+                    now_ms=session.now_ms,
                 ),
                 bindings=Bindings(groups={"main": "a"}),
                 broker_failure=lambda: None,
@@ -188,7 +192,7 @@ def test_each_appends_by_itself_when_all_have_met() -> None:
             rendezvous.leave()
 
         scripts = [script("x", appends_one, restarts), script("y", appends_another, restarts)]
-        await asyncio.gather(*map(take_part, stages, scripts))
-        return [action for stage in stages for action in stage.actions]
+        await asyncio.gather(*map(take_part, sessions, scripts))
+        return [action for session in sessions for action in session.actions]
 
     assert sorted(asyncio.run(meet())) == ["append 1 to 0", "append 2 to 0", "restart"]

@@ -16,13 +16,13 @@ from harness.targets.base.interface import (
     Broker,
     BrokerAction,
     BrokerDescription,
+    BrokerSession,
     Progress,
     Role,
-    Stage,
     Target,
     TargetError,
 )
-from harness.tests.stages import CLOSE, MemoryStage, Responder
+from harness.tests.stages import CLOSE, MemorySession, Responder
 from harness.trace.events import Event, EventKind
 from harness.wire.schema import api_key
 
@@ -49,8 +49,8 @@ class MemoryBroker(Broker):
             api_ranges=(ApiRange(api_key=api_key("Heartbeat"), min_version=0, max_version=4),),
         )
 
-    def open_stage(self, scenario_id: str) -> Stage:
-        return MemoryStage(self.responder)
+    def open_session(self, scenario_id: str) -> BrokerSession:
+        return MemorySession(self.responder)
 
     def failure(self) -> str | None:
         return self.lost
@@ -85,7 +85,7 @@ class MemoryTarget(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         if self.refuses is not None:
@@ -205,14 +205,14 @@ def test_a_target_that_cannot_be_had_is_reported_to_the_caller(tmp_path: Path) -
         drive(MemoryTarget(refuses="no java"), scripts_named("a"), tmp_path)
 
 
-class HangingStage(MemoryStage):
+class HangingSession(MemorySession):
     async def connect(self, role: Role = Role.COORDINATOR) -> NoReturn:
         await asyncio.Event().wait()
         raise AssertionError("nobody sets it")
 
 
 def test_a_scenario_that_hangs_ends_at_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MemoryBroker, "open_stage", lambda self, _: HangingStage(answers_none))
+    monkeypatch.setattr(MemoryBroker, "open_session", lambda self, _: HangingSession(answers_none))
     _, events = drive(MemoryTarget(), scripts_named("a"), tmp_path, Limits(scenario_s=0.01))
     assert [(event.kind, event.note) for event in events] == [
         (EventKind.ABANDONED, "the scenario's limit of 0.01 s had passed")
@@ -222,11 +222,11 @@ def test_a_scenario_that_hangs_ends_at_its_limit(tmp_path: Path, monkeypatch: py
 def test_what_goes_on_with_other_brokers_when_one_cannot_be_had_was_not_interrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = asyncio.Event()
+    begun = asyncio.Event()
 
-    class Held(HangingStage):
+    class Begun(HangingSession):
         async def connect(self, role: Role = Role.COORDINATOR) -> NoReturn:
-            held.set()
+            begun.set()
             await super().connect(role)
 
     class OneOnly(MemoryTarget):
@@ -236,16 +236,16 @@ def test_what_goes_on_with_other_brokers_when_one_cannot_be_had_was_not_interrup
             broker_config: Mapping[str, str],
             directory: Path,
             progress: Progress,
-            holds: Collection[Breakpoint] = (),
+            breakpoints: Collection[Breakpoint] = (),
             broker_actions: Collection[BrokerAction] = (),
         ) -> Broker:
             if broker_config:
-                await held.wait()
+                await begun.wait()
                 raise TargetError("no port is free\nthe end of its log")
             self.brokers.append(MemoryBroker(broker_config, self.responder))
             return self.brokers[-1]
 
-    monkeypatch.setattr(MemoryBroker, "open_stage", lambda self, _: Held(answers_none))
+    monkeypatch.setattr(MemoryBroker, "open_session", lambda self, _: Begun(answers_none))
     target = OneOnly(can=frozenset({Capability.BROKER_CONFIG, Capability.RESTART}))
     script = record(beat)
     actions = {"needs": ("restart",), "steps": (*script.steps, DoToBroker(lever="restart"))}
@@ -274,7 +274,7 @@ def test_what_goes_on_with_other_brokers_when_one_cannot_be_had_was_not_interrup
 def test_a_drive_that_hangs_ends_at_its_limit_and_says_so_of_every_scenario(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(MemoryBroker, "open_stage", lambda self, _: HangingStage(answers_none))
+    monkeypatch.setattr(MemoryBroker, "open_session", lambda self, _: HangingSession(answers_none))
     target = MemoryTarget()
     _, events = drive(target, scripts_named("a", "b", "c"), tmp_path, Limits(drive_s=0.01, jobs=1))
     assert sorted(last_kinds(events)) == ["a", "b", "c"]

@@ -12,7 +12,7 @@ from harness.scenario import Conversation, ask, expect, record, scenario
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import Script
 from harness.targets.base.interface import Capability, Connection, Role
-from harness.tests.stages import CLOSE, MemoryConnection, MemoryStage, Responder
+from harness.tests.stages import CLOSE, MemoryConnection, MemorySession, Responder
 from harness.trace.canonical import Canonicaliser
 from harness.trace.events import Event, EventKind
 
@@ -22,8 +22,8 @@ def script_of(function: Callable[[Conversation], None], *, needs: tuple[Capabili
     return record(stated(function))
 
 
-class SettlingStage(MemoryStage):
-    """A stage on which, as over a network, things take a while."""
+class SettlingSession(MemorySession):
+    """A broker session on which, as over a network, things take a while."""
 
     @property
     def settle_ms(self) -> float:
@@ -36,43 +36,43 @@ def run(
     *,
     failure: str | None = None,
     failed_at_ms: float = 0,
-    stage_type: type[MemoryStage] = MemoryStage,
+    session_type: type[MemorySession] = MemorySession,
     kept_ms: Callable[[float], float] | None = None,
 ) -> list[Event]:
-    """Hold a script with a stage that answers by a function, and return what was recorded."""
+    """Run a script on a broker session that answers by a function, and return what was recorded."""
     events: list[Event] = []
-    stage = stage_type(responder)
+    session = session_type(responder)
     recorder = Recorder(
         run_id="r",
         target="t",
         script=script,
         canonicaliser=Canonicaliser(groups={"g": "main"}),
         write=events.append,
-        now_ms=stage.now_ms,
+        now_ms=session.now_ms,
     )
     interpreter = Interpreter(
         script=script,
-        stage=stage,
+        session=session,
         recorder=recorder,
         bindings=Bindings(groups={"main": "g"}),
-        broker_failure=lambda: failure if stage.now_ms() >= failed_at_ms else None,
-        witness=None if kept_ms is None else witness_of(stage, kept_ms),
+        broker_failure=lambda: failure if session.now_ms() >= failed_at_ms else None,
+        witness=None if kept_ms is None else witness_of(session, kept_ms),
     )
     asyncio.run(interpreter.run())
     return events
 
 
-def witness_of(stage: MemoryStage, kept_ms: Callable[[float], float]) -> Witness:
-    """Return a witness of a broker that was kept from running so long in all at a time of the stage's."""
+def witness_of(session: MemorySession, kept_ms: Callable[[float], float]) -> Witness:
+    """Return a witness of a broker that was kept from running so long in all at a time of the session's."""
 
     class Kept(Watch):
         def broker_kept_ms(self) -> float:
-            return kept_ms(stage.now_ms())
+            return kept_ms(session.now_ms())
 
         def flush(self) -> None:
             pass
 
-    return Witness(watch=Kept(broker=MemoryBroker({}, lambda _: None), since_s=0.0), now_ms=stage.now_ms)
+    return Witness(watch=Kept(broker=MemoryBroker({}, lambda _: None), since_s=0.0), now_ms=session.now_ms)
 
 
 def answer(request: bytes, body: str, *, correlation_id: bytes | None = None) -> bytes:
@@ -156,7 +156,7 @@ def test_a_target_that_is_seen_to_be_lost_only_after_its_connections_closed_is_l
         lambda _: CLOSE,
         failure="exit status 137",
         failed_at_ms=50,
-        stage_type=SettlingStage,
+        session_type=SettlingSession,
     )
     assert kinds(events) == [EventKind.REQUEST, EventKind.CLOSED, EventKind.ABANDONED]
 
@@ -185,7 +185,7 @@ def test_a_broker_that_is_kept_from_running_gets_longer_to_take_in_what_others_f
     events = run(
         script_of(two),
         lambda request: answer(request, HEARTBEAT_NONE),
-        stage_type=SettlingStage,
+        session_type=SettlingSession,
         kept_ms=kept_ms,
     )
     assert [each.at_ms for each in events if each.kind == EventKind.REQUEST][1] == pytest.approx(
@@ -261,8 +261,8 @@ def answered_while_it_shuts_down(conversation: Conversation) -> None:
 def test_an_answer_from_before_a_restart_is_received_and_its_connection_dropped() -> None:
     opened: list[MemoryConnection] = []
 
-    class CountingStage(MemoryStage):
-        """A stage that keeps its connections."""
+    class CountingSession(MemorySession):
+        """A broker session that keeps its connections."""
 
         async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
             opened.append(MemoryConnection(self))
@@ -271,7 +271,7 @@ def test_an_answer_from_before_a_restart_is_received_and_its_connection_dropped(
     events = run(
         script_of(answered_while_it_shuts_down, needs=(Capability.RESTART,)),
         lambda request: answer(request, HEARTBEAT_NONE),
-        stage_type=CountingStage,
+        session_type=CountingSession,
     )
 
     assert kinds(events) == [

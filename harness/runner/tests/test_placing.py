@@ -19,7 +19,7 @@ from harness.scenario.script import script_from_json, script_to_json
 from harness.targets.base.interface import BrokerDescription
 from harness.targets.base.java_hash import partition_of
 
-NEEDS = (Capability.RESTART, Capability.WRITE_LOG, Capability.HOLD_LOADING)
+NEEDS = (Capability.RESTART, Capability.WRITE_LOG, Capability.PAUSE_AT_LOADING)
 
 
 def script(*, is_placed: bool = True) -> Script:
@@ -145,14 +145,14 @@ def test_whoever_does_not_mind_runs_anywhere() -> None:
     assert num_partitions(description()) is None
 
 
-@pytest.mark.parametrize("minds", ["appends", "holds"])
+@pytest.mark.parametrize("minds", ["appends", "pauses"])
 def test_whoever_names_a_partition_by_a_group_has_to_know_how_many_there_are(minds: str) -> None:
     def conversations(conversation: Conversation) -> None:
         """Something is done to a group's partition."""
         if minds == "appends":
             conversation.appends(offset_record("orders", 0, 1))
         else:
-            conversation.holds(Breakpoint.LOADING, of=conversation.group("main"))
+            conversation.pauses_at(Breakpoint.LOADING, of=conversation.group("main"))
         conversation.restarts_coordinator()
         ana = conversation.actor("ana")
         ana.sends(ask.heartbeat(member_id="m", generation_id=1))

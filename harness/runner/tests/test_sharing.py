@@ -20,8 +20,8 @@ from harness.runner.sharing import (
 from harness.runner.tests.test_drive import MemoryBroker, MemoryTarget, Silent, answers_none
 from harness.scenario import Breakpoint, Capability, Conversation, Script, ask, expect, record, scenario
 from harness.scenario.script import Send
-from harness.targets.base.interface import Broker, BrokerAction, Stage, TargetError
-from harness.tests.stages import MemoryStage
+from harness.targets.base.interface import Broker, BrokerAction, BrokerSession, TargetError
+from harness.tests.stages import MemorySession
 from harness.trace.events import Event, EventKind
 
 CAN = frozenset(Capability) - {Capability.CLUSTER}
@@ -42,7 +42,7 @@ def script(
         ana.sends(ask.heartbeat(member_id="m", generation_id=1))
         ana.receives(expect.heartbeat(error_code="NONE"))
 
-    needs = (Capability.RESTART, Capability.KILL, Capability.HOLD_LOADING, Capability.HOLD_DEAD)
+    needs = (Capability.RESTART, Capability.KILL, Capability.PAUSE_AT_LOADING, Capability.PAUSE_AT_DEAD)
     marked = scenario(f"a/b/{name}", source="A#b", needs=needs, broker_config=broker_config)
     return record(marked(conversations))
 
@@ -59,12 +59,12 @@ def kills(conversation: Conversation) -> None:
     conversation.kills_coordinator()
 
 
-def holds_loading(conversation: Conversation) -> None:
-    conversation.holds(Breakpoint.LOADING)
+def pauses_at_loading(conversation: Conversation) -> None:
+    conversation.pauses_at(Breakpoint.LOADING)
 
 
 def releases_loading(conversation: Conversation) -> None:
-    conversation.releases(Breakpoint.LOADING)
+    conversation.resumes_from(Breakpoint.LOADING)
 
 
 def waits(conversation: Conversation) -> None:
@@ -77,10 +77,10 @@ def joins_for_a_moment(conversation: Conversation) -> None:
 
 
 def dies(conversation: Conversation) -> None:
-    conversation.holds(Breakpoint.DEAD)
+    conversation.pauses_at(Breakpoint.DEAD)
     eve = conversation.actor("eve")
     eve.sends(ask.delete_groups())
-    conversation.releases(Breakpoint.DEAD)
+    conversation.resumes_from(Breakpoint.DEAD)
     eve.receives(expect.delete_groups("NONE"))
 
 
@@ -98,14 +98,14 @@ def test_scripts_that_do_the_same_to_their_broker_share_it_and_others_do_not() -
             script("kill", kills),
             script("twice", restarts, restarts),
             script("otherwise", restarts_otherwise),
-            script("held", holds_loading, restarts, releases_loading),
+            script("paused", pauses_at_loading, restarts, releases_loading),
         ],
         CAN,
     )
 
-    assert names(found) == [["quiet"], ["r1", "r2"], ["kill"], ["twice"], ["otherwise"], ["held"]]
+    assert names(found) == [["quiet"], ["r1", "r2"], ["kill"], ["twice"], ["otherwise"], ["paused"]]
     assert [broker_group.does_something for broker_group in found] == [False, *[True] * 5]
-    assert found[-1].holds == {Breakpoint.LOADING}
+    assert found[-1].breakpoints == {Breakpoint.LOADING}
 
 
 def test_who_wants_another_configuration_or_waits_longer_has_another_broker() -> None:
@@ -123,7 +123,7 @@ def test_who_wants_another_configuration_or_waits_longer_has_another_broker() ->
     assert found[1].broker_config == {"group.max.size": "2"}
 
 
-def test_short_sessions_have_a_broker_to_themselves_and_held_deaths_share_one() -> None:
+def test_short_sessions_have_a_broker_to_themselves_and_pauses_at_dead_groups_share_one() -> None:
     found = broker_groups(
         [
             script("r1", restarts),
@@ -158,17 +158,17 @@ def test_what_a_target_cannot_do_needs_no_broker_of_its_own() -> None:
 
 @dataclass(slots=True)
 class SharedBroker(MemoryBroker):
-    """One whose stages note what is done to it in one list."""
+    """One whose broker sessions note what is done to it in one list."""
 
     actions: list[str] = field(default_factory=list)
 
-    def open_stage(self, scenario_id: str) -> Stage:
-        return MemoryStage(self.responder, actions=self.actions)
+    def open_session(self, scenario_id: str) -> BrokerSession:
+        return MemorySession(self.responder, actions=self.actions)
 
 
 @dataclass(slots=True)
 class OwnBroker(SharedBroker):
-    """One whose stages each have a coordinator."""
+    """One whose broker sessions each have a coordinator."""
 
     @property
     def shares_coordinator(self) -> bool:
@@ -198,7 +198,7 @@ class SharedTarget(MemoryTarget):
         return self.broker
 
 
-def held(
+def events_of(
     broker: SharedBroker,
     scripts: list[Script],
     tmp_path: Path,
@@ -223,9 +223,9 @@ def held(
 
 def test_what_all_of_a_broker_group_want_is_done_once_and_needs_no_slots(tmp_path: Path) -> None:
     broker = SharedBroker({}, answers_none)
-    scripts = [script(f"s{number}", holds_loading, restarts, releases_loading) for number in range(5)]
+    scripts = [script(f"s{number}", pauses_at_loading, restarts, releases_loading) for number in range(5)]
 
-    events = held(broker, scripts, tmp_path)
+    events = events_of(broker, scripts, tmp_path)
 
     assert broker.actions == ["hold loading", "restart", "release loading"]
     kinds = [event.kind for event in events if event.scenario_id == "a/b/s3"]
@@ -235,7 +235,7 @@ def test_what_all_of_a_broker_group_want_is_done_once_and_needs_no_slots(tmp_pat
 def test_where_each_has_a_coordinator_it_is_done_to_each(tmp_path: Path) -> None:
     broker = OwnBroker({}, answers_none)
 
-    held(broker, [script(f"s{number}", restarts) for number in range(3)], tmp_path)
+    events_of(broker, [script(f"s{number}", restarts) for number in range(3)], tmp_path)
 
     assert broker.actions == ["restart"] * 3
 
@@ -247,7 +247,7 @@ def test_no_more_brokers_are_up_than_the_machine_carries(
     broker = CountingBroker({}, answers_none)
     scripts = [script(f"s{number}", broker_config={"group.max.size": str(number)}) for number in range(2, 12)]
 
-    events = held(broker, scripts, tmp_path)
+    events = events_of(broker, scripts, tmp_path)
 
     assert broker.most == 3
     assert {event.scenario_id for event in events} == {each.id for each in scripts}
@@ -259,7 +259,7 @@ def test_who_cannot_be_run_is_not_waited_for(tmp_path: Path) -> None:
     steps = [replace(step, api_version=9) if isinstance(step, Send) else step for step in unserved.steps]
     scripts = [script("s1", restarts), script("s2", restarts), replace(unserved, steps=tuple(steps))]
 
-    events = held(broker, scripts, tmp_path)
+    events = events_of(broker, scripts, tmp_path)
 
     assert broker.actions == ["restart"]
     reported = [event.kind for event in events if event.scenario_id == "a/b/unserved"]
@@ -364,7 +364,7 @@ def test_a_cluster_has_a_fresh_broker_for_each_round() -> None:
 
 def test_who_is_not_applicable_needs_no_broker_of_its_own() -> None:
     scripts = [script("talks"), script("small", restarts, broker_config={"group.max.size": "2"})]
-    (broker_group,) = broker_groups(scripts, CAN - {Capability.HOLD_DEAD})
+    (broker_group,) = broker_groups(scripts, CAN - {Capability.PAUSE_AT_DEAD})
     assert not broker_group.broker_config
     assert not broker_group.does_something
 
@@ -373,11 +373,11 @@ def test_rounds_follow_one_another_and_a_log_that_is_not_cleared_ends_them(tmp_p
     broker = SharedBroker({}, answers_none)
     scripts = [script("one", restarts), script("two", kills), script("three", kills, restarts)]
 
-    held(broker, scripts, tmp_path, packing=Packing())
+    events_of(broker, scripts, tmp_path, packing=Packing())
     assert sorted(broker.actions) == ["kill", "kill", "restart", "restart"]
 
     # The broker in memory knows nothing of topics: its log cannot be cleared.
-    events = held(broker, scripts, tmp_path, packing=Packing(to_clear=frozenset({"a/b/one"})))
+    events = events_of(broker, scripts, tmp_path, packing=Packing(to_clear=frozenset({"a/b/one"})))
     lost = {each.scenario_id: each.note for each in events if each.kind == EventKind.ABANDONED}
     assert lost
     assert all(note is not None and note.startswith("target lost: ") for note in lost.values())

@@ -1,4 +1,4 @@
-"""An answer that some releases never give: recorded, told, and held against the reference alone."""
+"""An answer that some releases never give: recorded, told, and compared with the reference alone."""
 
 from dataclasses import replace
 

@@ -29,7 +29,7 @@ CLAUSE = RunClause(
     exclusion=None,
     reason=None,
 )
-HELD = replace(JUDGEMENT, clauses=("HB-01",))
+CHOSEN = replace(JUDGEMENT, clauses=("HB-01",))
 
 
 def standings(spark: SparkSession, clause: RunClause, *judgements: Judgement) -> dict[object, object]:
@@ -39,7 +39,7 @@ def standings(spark: SparkSession, clause: RunClause, *judgements: Judgement) ->
 
 
 def test_every_target_has_every_row(spark: SparkSession) -> None:
-    assert standings(spark, CLAUSE, HELD) == {"kafka-3.9.2": "agreed", "reference": "not exercised"}
+    assert standings(spark, CLAUSE, CHOSEN) == {"kafka-3.9.2": "agreed", "reference": "not exercised"}
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_every_target_has_every_row(spark: SparkSession) -> None:
 def test_scenarios_of_a_row_are_taken_together(
     spark: SparkSession, outcomes: tuple[str, ...], status: str
 ) -> None:
-    held = [replace(HELD, scenario_id=f"a/b/{each}", outcome=each) for each in outcomes]
-    assert standings(spark, CLAUSE, *held)["kafka-3.9.2"] == status
+    judgements = [replace(CHOSEN, scenario_id=f"a/b/{each}", outcome=each) for each in outcomes]
+    assert standings(spark, CLAUSE, *judgements)["kafka-3.9.2"] == status
 
 
 def test_a_row_that_is_excluded_is_not_lacking(spark: SparkSession) -> None:
@@ -65,8 +65,10 @@ def test_a_row_that_is_excluded_is_not_lacking(spark: SparkSession) -> None:
 
 
 def test_a_row_names_its_scenarios_and_counts_their_outcomes(spark: SparkSession) -> None:
-    held = [replace(HELD, scenario_id=name) for name in ("b/c/d", "a/b/c")]
-    of = sources(spark, clauses=[CLAUSE], judgements=held, headers=[KAFKA, replace(KAFKA, broker_ordinal=1)])
+    judgements = [replace(CHOSEN, scenario_id=name) for name in ("b/c/d", "a/b/c")]
+    of = sources(
+        spark, clauses=[CLAUSE], judgements=judgements, headers=[KAFKA, replace(KAFKA, broker_ordinal=1)]
+    )
     (row,) = rows(clause_coverage(of.clauses, of.headers, of.judgements))
     assert (row["scenario_ids"], row["agreed_count"], row["differing_count"]) == (["a/b/c", "b/c/d"], 2, 0)
 
@@ -76,7 +78,7 @@ def test_rows_stay_within_their_run(spark: SparkSession) -> None:
         spark,
         clauses=[CLAUSE, replace(CLAUSE, run_id="run-2")],
         headers=[REFERENCE, replace(REFERENCE, run_id="run-2")],
-        judgements=[replace(HELD, target="reference")],
+        judgements=[replace(CHOSEN, target="reference")],
     )
     found = rows(clause_coverage(of.clauses, of.headers, of.judgements).orderBy("run_id"))
     assert [(row["run_id"], row["standing"]) for row in found] == [

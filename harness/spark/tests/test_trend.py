@@ -130,12 +130,12 @@ def test_only_differing_conversations_are_looked_into(spark: SparkSession, tmp_p
     archive = packed(tmp_path, *nights, finished(reports, 20, events=changed(1)))
     of = Archived(spark, archive)
     seen = Observation()
-    pairs = conversation_mart.differing(conversation_mart.held_pairs(of.traces))
+    pairs = conversation_mart.differing(conversation_mart.compared_pairs(of.traces))
     looked_into = conversation_mart.unlike_answers(
         pairs.observe(seen, sf.count("*").alias("count")), of.conversations
     )
 
-    assert conversation_mart.held_pairs(of.traces).count() == 40
+    assert conversation_mart.compared_pairs(of.traces).count() == 40
     assert looked_into.count() == 1
     assert seen.get["count"] == 1
 

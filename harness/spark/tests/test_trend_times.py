@@ -106,9 +106,9 @@ def test_each_run_is_counted_by_outcome_and_expectation(spark: SparkSession, tmp
 
 def test_the_totals_know_when_each_run_of_the_matrix_began(spark: SparkSession, tmp_path: Path) -> None:
     archive = packed(tmp_path, *[finished(tmp_path / "reports", number) for number in (1, 2)])
-    held = {row["run_id"] for row in table(spark, archive, "verdict_matrix")}
+    found = {row["run_id"] for row in table(spark, archive, "verdict_matrix")}
     began = {(row["run_id"], row["started_at"]) for row in table(spark, archive, "run_totals")}
-    assert held == {run_id for run_id, _ in began}
+    assert found == {run_id for run_id, _ in began}
     assert began == {("run-1", "2026-01-01T00:00:00Z"), ("run-2", "2026-01-02T00:00:00Z")}
 
 

@@ -267,8 +267,8 @@ def test_two_taps_cannot_keep_one_journal(tapped: Tapped) -> None:
 @pytest.mark.parametrize(
     ("bootstrap", "listen", "says"),
     [
-        ("nowhere", "127.0.0.1:0", "'nowhere' is no address"),
-        ("127.0.0.1:9092", "localhost", "'localhost' is no address"),
+        ("nowhere", "127.0.0.1:0", "'nowhere' is not an address"),
+        ("127.0.0.1:9092", "localhost", "'localhost' is not an address"),
         ("127.0.0.1:9092", "0.0.0.0:0", "say which host clients are told"),
         ("127.0.0.1:9092", "192.0.2.1:0", "nobody can listen on 192.0.2.1:0"),
     ],

@@ -68,17 +68,17 @@ def answers(events: list[Event], api: str) -> list[Event]:
 def test_all_that_clients_and_a_cluster_say_goes_through_the_tap_and_a_death_too(tmp_path: Path) -> None:
     async def talked() -> tuple[str, list[Talked], list[Event]]:
         broker = await parse_target(SPEC).start(broker_config={}, directory=tmp_path, progress=lambda _: None)
-        stage = broker.open_stage("kill")
+        session = broker.open_session("kill")
         try:
             with Tap(broker.description.bootstrap, tmp_path / "tap") as tap:
                 bootstrap = tap.bootstrap_servers
                 before = await asyncio.to_thread(produced_and_consumed, bootstrap)
-                await stage.carry_out(BrokerAction.KILL, {})
+                await session.carry_out(BrokerAction.KILL, {})
                 after = await asyncio.to_thread(produced_and_consumed, bootstrap)
                 events = list(tap.events(run_id=RUN_ID, target="kafka"))
                 assert tap.failure() is None
         finally:
-            await stage.close()
+            await session.close()
             await broker.stop()
         return broker.description.bootstrap, [before, after], events
 

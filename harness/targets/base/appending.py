@@ -9,7 +9,7 @@ from typing import Final
 
 from harness.targets.base.cluster import GROUPS_TOPIC
 from harness.targets.base.dialogue import Answer, Dialogue, NotYet
-from harness.targets.base.interface import Stage, TargetError
+from harness.targets.base.interface import BrokerSession, TargetError
 from harness.wire.codec import Fields
 from harness.wire.log_records import EncodedRecord
 from harness.wire.record_batch import encode_batch
@@ -19,22 +19,22 @@ _ADMINISTRATOR: Final = "__admin_client"
 """Who may write to internal topics. Source: AdminUtils#ADMIN_CLIENT_ID (3.9.2)."""
 
 
-async def append_records(stage: Stage, partition: int, records: Sequence[EncodedRecord]) -> None:
+async def append_records(session: BrokerSession, partition: int, records: Sequence[EncodedRecord]) -> None:
     """Write records, as one batch, where the broker leads that coordinates.
 
     Raises:
         TargetError: the broker does not take them.
     """
-    await produce(stage, partition, (encode_batch(records),))
+    await produce(session, partition, (encode_batch(records),))
 
 
-async def produce(stage: Stage, partition: int, batches: Sequence[bytes]) -> None:
+async def produce(session: BrokerSession, partition: int, batches: Sequence[bytes]) -> None:
     """Write batches, one after the other.
 
     Raises:
         TargetError: the broker does not take them.
     """
-    connection = await stage.connect()
+    connection = await session.connect()
     dialogue = Dialogue(connection, client_id=_ADMINISTRATOR)
     try:
         for batch in batches:

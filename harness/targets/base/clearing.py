@@ -3,7 +3,7 @@
 from typing import Final
 
 from harness.targets.base.dialogue import Dialogue, NotYet
-from harness.targets.base.interface import CONFORMANCE_TOPICS, Stage
+from harness.targets.base.interface import CONFORMANCE_TOPICS, BrokerSession
 from harness.targets.base.prepare import ask_until, prepare
 from harness.wire.codec import Fields
 
@@ -14,15 +14,15 @@ _DELETED: Final = frozenset({"NONE", "UNKNOWN_TOPIC_OR_PARTITION"})
 _DELETE_TIMEOUT_MS: Final = 10_000
 
 
-async def clear_log(stage: Stage, *, partitions: int, timeout_ms: float) -> None:
+async def clear_log(session: BrokerSession, *, partitions: int, timeout_ms: float) -> None:
     """Delete `__consumer_offsets`, wait until nothing is coordinated any more, and have it made anew.
 
     Only for brokers that are the harness's own: every group is gone, with its offsets.
 
     Args:
-        stage: of the broker.
+        session: of the broker.
         partitions: how many there are of the log.
-        timeout_ms: for each of the three, on the stage's clock.
+        timeout_ms: for each of the three, on the broker session's clock.
 
     Raises:
         TargetError: the coordinator goes on without its log, as that of 4.0.0 does, or does not come back.
@@ -36,9 +36,9 @@ async def clear_log(stage: Stage, *, partitions: int, timeout_ms: float) -> None
         for group in groups:
             await _refuse(dialogue, group)
 
-    await ask_until(stage, _delete, timeout_ms=timeout_ms, failure=lambda: None)
-    await ask_until(stage, gone, timeout_ms=timeout_ms, failure=lambda: None)
-    await prepare(stage, topics=CONFORMANCE_TOPICS, timeout_ms=timeout_ms, groups=groups)
+    await ask_until(session, _delete, timeout_ms=timeout_ms, failure=lambda: None)
+    await ask_until(session, gone, timeout_ms=timeout_ms, failure=lambda: None)
+    await prepare(session, topics=CONFORMANCE_TOPICS, timeout_ms=timeout_ms, groups=groups)
 
 
 async def _delete(dialogue: Dialogue) -> None:

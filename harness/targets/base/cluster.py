@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from harness.targets.base.dialogue import Answer, Dialogue, NotYet
-from harness.targets.base.interface import CONFORMANCE_TOPICS, Role, Stage, TargetError
+from harness.targets.base.interface import CONFORMANCE_TOPICS, BrokerSession, Role, TargetError
 from harness.targets.base.prepare import ask_once, ask_until, create_topics
-from harness.targets.base.tcp import TcpStage, new_connect_slots
+from harness.targets.base.tcp import TcpSession, new_connect_slots
 from harness.wire.codec import Fields
 
 GROUPS_TOPIC: Final = "__consumer_offsets"
@@ -31,8 +31,8 @@ _Ask = Callable[[Dialogue], Awaitable[None]]
 class Cluster:
     """The brokers of one cluster, of which one leads the partitions of both coordinators."""
 
-    stages: Mapping[int, Stage]
-    """A stage for each broker, which connects to that one."""
+    sessions: Mapping[int, BrokerSession]
+    """A broker session for each broker, which connects to that one."""
     failure: Callable[[], str | None]
     """Asked between tries; what it returns ends the waiting."""
     timeout_ms: float = 60_000.0
@@ -49,7 +49,7 @@ class Cluster:
     @property
     def others(self) -> Sequence[int]:
         """The ids of those that run and do not, the next coordinator first."""
-        ids = sorted(self.stages)
+        ids = sorted(self.sessions)
         after = ids.index(self._leader) + 1
         return [node for node in (*ids[after:], *ids[:after]) if node not in self._down | {self._leader}]
 
@@ -58,7 +58,7 @@ class Cluster:
         match role:
             case Role.COORDINATOR:
                 return self._leader
-            case Role.FORMER if self._former in self.stages:
+            case Role.FORMER if self._former in self.sessions:
                 return self._former
             case Role.OTHER if self.others:
                 return self.others[0]
@@ -90,10 +90,10 @@ class Cluster:
 
     async def settle(self) -> None:
         """Make the topics, with the partitions of both coordinators on all brokers, led by the first."""
-        await self._ask(min(self.stages), self._find_coordinators)
+        await self._ask(min(self.sessions), self._find_coordinators)
         # Brokers with a ZooKeeper leave this to their controller, whichever it is.
         await self._ask_controller(_create_topics)
-        await self._lead(sorted(self.stages))
+        await self._lead(sorted(self.sessions))
 
     async def move(self, to: int | None = None) -> None:
         """Make another broker the coordinator, and wait until all that run know.
@@ -108,11 +108,11 @@ class Cluster:
             if not self.others:
                 raise TargetError("no other broker runs that could coordinate")
             to = self.others[0]
-        await self._lead([to, *(node for node in sorted(self.stages) if node != to)])
+        await self._lead([to, *(node for node in sorted(self.sessions) if node != to)])
 
     async def taken_over(self) -> None:
         """Wait until one that runs coordinates, and all that run know."""
-        running = [node for node in self.stages if node not in self._down]
+        running = [node for node in self.sessions if node not in self._down]
         await self._ask(running[0], self._learn_leader)
         for node in running:
             await self._ask(node, self._agree)
@@ -122,7 +122,7 @@ class Cluster:
         await self._ask_controller(lambda dialogue: self._reorder(dialogue, replicas))
         await self._ask_controller(self._elect)
         self._led_by(replicas[0])
-        for node in self.stages:
+        for node in self.sessions:
             if node not in self._down:
                 await self._ask(node, self._agree)
 
@@ -173,12 +173,12 @@ class Cluster:
         async def find_and_ask(dialogue: Dialogue) -> None:
             answer = await dialogue.ask("Metadata", _METADATA_VERSION, {"topics": []})
             controller = answer.number("controller_id")
-            if controller not in self.stages or controller in self._down:
+            if controller not in self.sessions or controller in self._down:
                 raise NotYet("the cluster has no controller")
             # It may have changed by the next try, which therefore begins with the question who it is.
-            await ask_once(self.stages[controller], _knowing_versions(ask))
+            await ask_once(self.sessions[controller], _knowing_versions(ask))
 
-        await self._ask(next(node for node in self.stages if node not in self._down), find_and_ask)
+        await self._ask(next(node for node in self.sessions if node not in self._down), find_and_ask)
 
     async def _learn_leader(self, dialogue: Dialogue) -> None:
         leaders = await _leaders(dialogue)
@@ -199,7 +199,7 @@ class Cluster:
     async def _ask(self, node_id: int, ask: _Ask) -> None:
         try:
             await ask_until(
-                self.stages[node_id],
+                self.sessions[node_id],
                 _knowing_versions(ask),
                 timeout_ms=self.timeout_ms,
                 failure=self.failure,
@@ -236,7 +236,7 @@ async def settled_cluster(
         return None
     slots = new_connect_slots()
     cluster = Cluster(
-        stages={node_id: TcpStage(*each, connect_slots=slots) for node_id, each in addresses.items()},
+        sessions={node_id: TcpSession(*each, connect_slots=slots) for node_id, each in addresses.items()},
         failure=failure,
         timeout_ms=timeout_ms,
     )

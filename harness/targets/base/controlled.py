@@ -1,4 +1,4 @@
-"""Brokers that we started ourselves and can do things to, and their stages."""
+"""Brokers that we started ourselves and can do things to, and their sessions."""
 
 import asyncio
 from abc import abstractmethod
@@ -12,18 +12,18 @@ from harness.targets.base.interface import (
     Broker,
     BrokerAction,
     BrokerDescription,
+    BrokerSession,
     Connection,
     Role,
-    Stage,
     TargetError,
 )
 from harness.targets.base.long_log import lengthen_log
-from harness.targets.base.tcp import TcpStage, new_connect_slots
+from harness.targets.base.tcp import TcpSession, new_connect_slots
 from harness.wire.log_records import EncodedRecord
 
 
 class ControlledBroker(Broker):
-    """A broker of ours, or a cluster of them. See `Stage` for what can be done to it."""
+    """A broker of ours, or a cluster of them. See `BrokerSession` for what can be done to it."""
 
     def __init__(self, description: BrokerDescription) -> None:
         self._description = description
@@ -35,8 +35,8 @@ class ControlledBroker(Broker):
         return self._description
 
     @override
-    def open_stage(self, scenario_id: str) -> Stage:
-        return ControlledStage(self, connect_slots=self._connect_slots)
+    def open_session(self, scenario_id: str) -> BrokerSession:
+        return ControlledSession(self, connect_slots=self._connect_slots)
 
     @abstractmethod
     def address(self, role: Role) -> tuple[str, int]:
@@ -47,17 +47,17 @@ class ControlledBroker(Broker):
         """Do something to the coordinator's broker, and wait until whoever coordinates then can be asked."""
 
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
-        """Hold whoever coordinates when it next comes to a point, in some partitions or in any."""
+        """Pause whoever coordinates when it next comes to a point, in some partitions or in any."""
         where = f" in partitions {sorted(partitions)}" if partitions else ""
-        raise TargetError(f"{self._description.spec} cannot be held at {point.value}{where}")
+        raise TargetError(f"{self._description.spec} cannot be paused at {point.value}{where}")
 
-    async def release(self, point: Breakpoint) -> None:
-        """Let it go on, and hold nobody there any more."""
-        raise TargetError(f"{self._description.spec} is not held at {point.value}")
+    async def resume_from(self, point: Breakpoint) -> None:
+        """Let it go on, and pause nobody at that point any more."""
+        raise TargetError(f"{self._description.spec} is not paused at {point.value}")
 
 
-class ControlledStage(TcpStage):
-    """A stage over the network whose broker obeys."""
+class ControlledSession(TcpSession):
+    """A broker session over the network whose broker obeys."""
 
     def __init__(self, controls: ControlledBroker, *, connect_slots: asyncio.Semaphore) -> None:
         super().__init__(*controls.address(Role.COORDINATOR), connect_slots=connect_slots)
@@ -83,5 +83,5 @@ class ControlledStage(TcpStage):
         await self._controls.pause_at(point, partitions)
 
     @override
-    async def release(self, point: Breakpoint) -> None:
-        await self._controls.release(point)
+    async def resume_from(self, point: Breakpoint) -> None:
+        await self._controls.resume_from(point)

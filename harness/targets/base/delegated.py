@@ -1,10 +1,10 @@
-"""A stage and its connections in front of others: what a subclass leaves alone is theirs."""
+"""A broker session and its connections in front of others: what a subclass leaves alone is theirs."""
 
 from collections.abc import Mapping, Sequence
 
 from typing_extensions import override
 
-from harness.targets.base.interface import Breakpoint, BrokerAction, Connection, Frame, Role, Stage
+from harness.targets.base.interface import Breakpoint, BrokerAction, BrokerSession, Connection, Frame, Role
 from harness.wire.log_records import EncodedRecord
 
 
@@ -27,11 +27,11 @@ class DelegatedConnection(Connection):
         await self._inner.close()
 
 
-class DelegatedStage(Stage):
-    """A stage in front of another."""
+class DelegatedSession(BrokerSession):
+    """A broker session in front of another."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._inner = stage
+    def __init__(self, session: BrokerSession) -> None:
+        self._inner = session
 
     def connection(self, opened: Connection) -> Connection:
         """Return what stands in front of a connection that was opened."""
@@ -67,8 +67,8 @@ class DelegatedStage(Stage):
         await self._inner.pause_at(point, partitions)
 
     @override
-    async def release(self, point: Breakpoint) -> None:
-        await self._inner.release(point)
+    async def resume_from(self, point: Breakpoint) -> None:
+        await self._inner.resume_from(point)
 
     @override
     async def close(self) -> None:

@@ -1,7 +1,7 @@
-"""The seam between a runner and whatever it drives: target, broker, stage, connection.
+"""The seam between a runner and whatever it drives: target, broker, broker session, connection.
 
 A *target* is a way to get brokers (a spec such as `kafka:3.9.2`). A *broker* is one that was started,
-or found running, with one configuration. A *stage* is what one scenario sees of it: connections and a
+or found running, with one configuration. A *session* is what one scenario sees of it: connections and a
 clock of its own. The runner speaks in frames (a request or response without its length prefix); what
 the bytes mean is `harness.wire`'s business.
 """
@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from typing_extensions import override
 
 from harness.targets.base.measured import MeasuredProcess
 
@@ -40,12 +42,19 @@ class Capability(StrEnum):
     """Its log can be given so many records that a load of it takes a second or more."""
     WRITE_LOG = "write log"
     """Records can be written into its log behind its back."""
-    HOLD_LOADING = "hold loading"
-    """Loading can be held for as long as a scenario wants."""
+    PAUSE_AT_LOADING = "pause at loading"
+    """The coordinator can be paused while it loads a partition, for as long as a scenario wants."""
     ORDERED_LOADS = "ordered loads"
     """Several partitions are loaded in an order that does not change."""
-    HOLD_DEAD = "hold dead"
-    """A group that was marked Dead can be held before it is removed."""
+    PAUSE_AT_DEAD = "pause at dead"
+    """The coordinator can be paused before it removes a group that was marked Dead."""
+
+    @classmethod
+    @override
+    def _missing_(cls, value: object) -> "Capability | None":
+        """Read the names that scripts of older runs have."""
+        former = {"hold loading": cls.PAUSE_AT_LOADING, "hold dead": cls.PAUSE_AT_DEAD}
+        return former.get(value) if isinstance(value, str) else None
 
 
 class BrokerAction(StrEnum):
@@ -88,7 +97,7 @@ class BrokerAction(StrEnum):
 
 
 class Breakpoint(StrEnum):
-    """Where in its code a coordinator can be held."""
+    """Where in its code a coordinator can be paused."""
 
     LOADING = "loading"
     """A partition of the log is being loaded."""
@@ -98,7 +107,7 @@ class Breakpoint(StrEnum):
     @property
     def needs(self) -> Capability:
         """What a target must be able to do for it."""
-        return Capability(f"hold {self.value}")
+        return Capability(f"pause at {self.value}")
 
 
 class Role(StrEnum):
@@ -158,7 +167,7 @@ class Connection(Protocol):
         """Close it, as a client that goes away does. Idempotent."""
 
 
-class Stage(Protocol):
+class BrokerSession(Protocol):
     """What one scenario sees of a broker."""
 
     @property
@@ -166,7 +175,7 @@ class Stage(Protocol):
         """How long until a request that is sent surely comes after the one before; 0 in virtual time."""
 
     def now_ms(self) -> float:
-        """Return the stage's clock, 0 at its opening."""
+        """Return the broker session's clock, 0 at its opening."""
 
     async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
         """Open a connection; `ConnectionLost` when there is nothing to connect to."""
@@ -193,13 +202,13 @@ class Stage(Protocol):
         """
 
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
-        """Hold the coordinator when it next comes to a point, in some partitions of its log or in any."""
+        """Pause the coordinator when it next comes to a point, in some partitions of its log or in any."""
 
-    async def release(self, point: Breakpoint) -> None:
-        """Let it go on, and hold it there no more."""
+    async def resume_from(self, point: Breakpoint) -> None:
+        """Let it go on, and no longer pause at this point."""
 
     async def close(self) -> None:
-        """Release what the stage still holds. Idempotent."""
+        """Let go of everything that the broker session still has. Idempotent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,7 +226,7 @@ class BrokerDescription:
 
     spec: str
     profile: str
-    """The behaviour it is held against: a profile of the reference, e.g. `3.9`."""
+    """The behaviour it is compared with: a profile of the reference, e.g. `3.9`."""
     implementation: str
     """For people: e.g. `Apache Kafka 3.9.2 (local JVM)`."""
     bootstrap: str
@@ -263,11 +272,11 @@ class Broker(Protocol):
 
     @property
     def shares_coordinator(self) -> bool:
-        """Whether its stages have one coordinator, so that a lever pulled on one of them is felt on all."""
+        """Whether its sessions have one coordinator, so that a lever pulled on one of them is felt on all."""
         return True
 
-    def open_stage(self, scenario_id: str) -> Stage:
-        """Open a stage for one scenario; hundreds may be open at once."""
+    def open_session(self, scenario_id: str) -> BrokerSession:
+        """Open a broker session for one scenario; hundreds may be open at once."""
 
     def measured(self) -> Sequence[MeasuredProcess] | None:
         """Return the processes, as things stand, of which this machine can tell how long they waited for it.
@@ -338,7 +347,7 @@ class Target(Protocol):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         """Start a broker and wait until it serves groups.
@@ -347,7 +356,7 @@ class Target(Protocol):
             broker_config: Kafka properties on top of `CONFORMANCE_CONFIG`.
             directory: exists, is the broker's own, and keeps its logs after the stop.
             progress: told what is going on.
-            holds: where stages of it will be held; a broker may have to be started otherwise for it.
+            breakpoints: where scripts will pause it; a broker may have to be started otherwise for it.
             broker_actions: what will be done to it; likewise.
 
         Raises:

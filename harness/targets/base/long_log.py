@@ -8,7 +8,7 @@ import functools
 from typing import Final
 
 from harness.targets.base.appending import produce
-from harness.targets.base.interface import Stage
+from harness.targets.base.interface import BrokerSession
 from harness.wire.log_records import encode_record
 from harness.wire.record_batch import encode_batch
 
@@ -23,14 +23,14 @@ _VALUE_VERSION: Final = 3
 """The oldest that every release since 2.1 reads. Source: OffsetCommitValue.json."""
 
 
-async def lengthen_log(stage: Stage) -> None:
+async def lengthen_log(session: BrokerSession) -> None:
     """Write the records, so that the coordinator's next load takes a second or more.
 
     Raises:
         TargetError: the broker does not take them.
     """
     batch = await asyncio.to_thread(_batch)
-    await produce(stage, _PARTITION, (batch,) * _BATCHES)
+    await produce(session, _PARTITION, (batch,) * _BATCHES)
 
 
 @functools.cache

@@ -40,19 +40,19 @@ def blaming_target() -> Iterator[None]:
 def why_no_address(host: str, port: int) -> str | None:
     """Say why nobody can be reached by a host and a port; None where one may try."""
     if not 0 < port <= PORT_MAX:
-        return f"{shown(host)}:{port} is no address: a port is 1 to {PORT_MAX}"
+        return f"{shown(host)}:{port} is not an address: a port is 1 to {PORT_MAX}"
     labels = [len(label) for label in host.removesuffix(".").split(".")]
     if len(host) > _HOST_LENGTH_MAX or not 0 < min(labels) <= max(labels) <= _LABEL_LENGTH_MAX:
         return (
-            f"{shown(host)}:{port} is no address: a host has 1 to {_HOST_LENGTH_MAX} characters, "
+            f"{shown(host)}:{port} is not an address: a host has 1 to {_HOST_LENGTH_MAX} characters, "
             f"and 1 to {_LABEL_LENGTH_MAX} between two dots"
         )
     if not host.isprintable() or any(each.isspace() for each in host):
-        return f"{shown(host)}:{port} is no address: there is no such character in a host"
+        return f"{shown(host)}:{port} is not an address: there is no such character in a host"
     try:
         host.encode("idna")
     except UnicodeError:
-        return f"{shown(host)}:{port} is no address: no such host can be looked up (IDNA)"
+        return f"{shown(host)}:{port} is not an address: no such host can be looked up (IDNA)"
     return None
 
 

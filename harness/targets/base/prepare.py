@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from harness.targets.base.dialogue import Answer, Dialogue, NotYet, OutOfTime
-from harness.targets.base.interface import ApiRange, ConnectionLost, Stage, TargetError
+from harness.targets.base.interface import ApiRange, BrokerSession, ConnectionLost, TargetError
 from harness.targets.base.layout import Endpoint, Layout
 from harness.targets.base.nonsense import checked_config
 from harness.targets.base.patience import Patience, SignsOfWork
@@ -55,7 +55,7 @@ class Prepared:
 
 
 async def prepare(
-    stage: Stage,
+    session: BrokerSession,
     *,
     topics: Mapping[str, int],
     timeout_ms: float,
@@ -66,9 +66,9 @@ async def prepare(
     """Wait until a broker's coordinator is ready and the topics are there, creating them if need be.
 
     Args:
-        stage: gives connections and the clock; stays open.
+        session: gives connections and the clock; stays open.
         topics: names with partition counts.
-        timeout_ms: how long to go on trying, on the stage's clock.
+        timeout_ms: how long to go on trying, on the broker session's clock.
         groups: those to try; they do not exist, and the broker that is asked coordinates them.
         failure: asked between tries; what it returns ends the waiting.
         signs: that the broker's processes work, where they are ours; the time counts from the last of them.
@@ -77,7 +77,7 @@ async def prepare(
         TargetError: the broker is gone or does not get ready.
     """
     prepared = await ask_until(
-        stage,
+        session,
         lambda dialogue: _prepare_once(dialogue, groups, topics),
         timeout_ms=timeout_ms,
         failure=failure,
@@ -89,7 +89,7 @@ async def prepare(
 
 
 async def await_serving(
-    stage: Stage,
+    session: BrokerSession,
     *,
     topics: Mapping[str, int],
     timeout_ms: float,
@@ -108,16 +108,16 @@ async def await_serving(
         await dialogue.learn_versions()
         await _check_topics(dialogue, topics, is_given_up=False)
 
-    await ask_until(stage, ask, timeout_ms=timeout_ms, failure=failure, signs=signs)
+    await ask_until(session, ask, timeout_ms=timeout_ms, failure=failure, signs=signs)
 
 
-async def find_layout(stage: Stage, *, name: str, timeout_ms: float) -> Layout:
+async def find_layout(session: BrokerSession, *, name: str, timeout_ms: float) -> Layout:
     """Ask a cluster which broker coordinates what; a first question has it make its internal topics.
 
     A broker that is alone coordinates everything.
 
     Args:
-        stage: reaches one of the brokers.
+        session: reaches one of the brokers.
         name: of a group and of a transactional id that the run may ask for.
         timeout_ms: how long to go on trying.
 
@@ -136,7 +136,7 @@ async def find_layout(stage: Stage, *, name: str, timeout_ms: float) -> Layout:
         transactions = await _leaders(dialogue, "__transaction_state")
         return Layout(nodes=nodes, offsets=offsets, transactions=transactions)
 
-    return await ask_until(stage, ask, timeout_ms=timeout_ms, failure=lambda: None)
+    return await ask_until(session, ask, timeout_ms=timeout_ms, failure=lambda: None)
 
 
 async def find_nodes(dialogue: Dialogue) -> Mapping[int, Endpoint]:
@@ -165,7 +165,7 @@ async def _leaders(dialogue: Dialogue, topic: str) -> tuple[int, ...]:
 
 
 async def ask_until(
-    stage: Stage,
+    session: BrokerSession,
     ask: Callable[[Dialogue], Awaitable[T]],
     *,
     timeout_ms: float,
@@ -177,34 +177,36 @@ async def ask_until(
     Raises:
         TargetError: the time is up, or there was a failure.
     """
-    patience = Patience(timeout_ms, began_ms=stage.now_ms(), signs=signs)
+    patience = Patience(timeout_ms, began_ms=session.now_ms(), signs=signs)
     last: NotYet | None = None
     while True:
         try:
-            return await ask_once(stage, ask, until_ms=patience.ends_ms)
+            return await ask_once(session, ask, until_ms=patience.ends_ms)
         except NotYet as error:
             reason = last if last is not None and isinstance(error, OutOfTime) else error
             last = reason
             lost = failure()
             if lost is not None:
                 raise TargetError(f"the broker is gone before it was ready: {lost}") from reason
-            if patience.is_over(stage.now_ms()):
+            if patience.is_over(session.now_ms()):
                 raise TargetError(f"the broker did not get ready within {patience}: {reason}") from reason
-        await stage.elapse(_PAUSE_MS)
+        await session.elapse(_PAUSE_MS)
 
 
-async def ask_once(stage: Stage, ask: Callable[[Dialogue], Awaitable[T]], *, until_ms: float = math.inf) -> T:
-    """Ask on a new connection, until then at the latest by the stage's clock.
+async def ask_once(
+    session: BrokerSession, ask: Callable[[Dialogue], Awaitable[T]], *, until_ms: float = math.inf
+) -> T:
+    """Ask on a new connection, until then at the latest by the broker session's clock.
 
     Raises:
         NotYet: the connection cannot be had, what is asked is not so, or the time is up.
     """
     try:
-        connection = await stage.connect()
+        connection = await session.connect()
     except ConnectionLost as error:
         raise NotYet(str(error)) from error
     try:
-        return await ask(Dialogue(connection, left_ms=lambda: until_ms - stage.now_ms()))
+        return await ask(Dialogue(connection, left_ms=lambda: until_ms - session.now_ms()))
     finally:
         await connection.close()
 
@@ -304,13 +306,13 @@ async def _describe(
     return answer.text("cluster_id"), {row.text("name"): row for row in answer.rows("topics")}
 
 
-async def described_config(stage: Stage, node_id: int) -> Mapping[str, str]:
+async def described_config(session: BrokerSession, node_id: int) -> Mapping[str, str]:
     """Return the configuration that a broker tells of itself; empty when it will not.
 
     Secrets and properties without a value are left out.
     """
     with suppress(NotYet, ConnectionLost):
-        connection = await stage.connect()
+        connection = await session.connect()
         try:
             dialogue = Dialogue(connection)
             await dialogue.learn_versions()

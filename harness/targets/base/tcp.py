@@ -1,4 +1,4 @@
-"""Connections and stages over a network, on the real clock."""
+"""Connections and broker sessions over a network, on the real clock."""
 
 import asyncio
 import struct
@@ -12,12 +12,12 @@ from typing_extensions import override
 from harness.targets.base.interface import (
     Breakpoint,
     BrokerAction,
+    BrokerSession,
     Connection,
     ConnectionLost,
     Frame,
     NoAnswer,
     Role,
-    Stage,
     TargetError,
 )
 from harness.targets.base.limits import ANSWER_BYTES
@@ -35,7 +35,7 @@ _TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")
 
 
 def new_connect_slots() -> asyncio.Semaphore:
-    """Return what a broker's stages share, to keep their connects from overrunning its backlog."""
+    """Return what a broker's sessions share, to keep their connects from overrunning its backlog."""
     return asyncio.Semaphore(_CONNECTS_AT_ONCE)
 
 
@@ -156,8 +156,8 @@ def _reported(error: OSError) -> str:
     return error.strerror or str(error) or type(error).__name__
 
 
-class TcpStage(Stage):
-    """A stage on the real clock, with connections to one host and port."""
+class TcpSession(BrokerSession):
+    """A broker session on the real clock, with connections to one host and port."""
 
     def __init__(
         self,
@@ -186,11 +186,11 @@ class TcpStage(Stage):
     @override
     async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
         if role is not Role.COORDINATOR:
-            raise TargetError(f"{self._host}:{self._port} is no cluster")
+            raise TargetError(f"{self._host}:{self._port} is not a cluster")
         return await self.connect_to(self._host, self._port)
 
     async def connect_to(self, host: str, port: int) -> Connection:
-        """Open a connection that is closed with the stage."""
+        """Open a connection that is closed with the session."""
         async with self._connect_slots:
             try:
                 connection = await StreamConnection.open(host, port, on_loss=self._on_loss)
@@ -215,11 +215,11 @@ class TcpStage(Stage):
 
     @override
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
-        raise TargetError(f"{self._host}:{self._port} cannot be held")
+        raise TargetError(f"{self._host}:{self._port} cannot be paused")
 
     @override
-    async def release(self, point: Breakpoint) -> None:
-        raise TargetError(f"{self._host}:{self._port} is not held")
+    async def resume_from(self, point: Breakpoint) -> None:
+        raise TargetError(f"{self._host}:{self._port} is not paused")
 
     @override
     async def close(self) -> None:
@@ -228,10 +228,10 @@ class TcpStage(Stage):
 
 
 @asynccontextmanager
-async def asking(host: str, port: int) -> AsyncIterator[TcpStage]:
-    """Give a stage on which to ask one broker."""
-    stage = TcpStage(host, port, connect_slots=new_connect_slots())
+async def asking(host: str, port: int) -> AsyncIterator[TcpSession]:
+    """Give a broker session on which to ask one broker."""
+    session = TcpSession(host, port, connect_slots=new_connect_slots())
     try:
-        yield stage
+        yield session
     finally:
-        await stage.close()
+        await session.close()

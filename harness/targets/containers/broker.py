@@ -18,9 +18,9 @@ class ContainerBroker(KafkaBroker[ContainerNode]):
 
     @override
     async def _await_serving(self, node: ContainerNode) -> None:
-        async with asking(*node.address) as stage:
+        async with asking(*node.address) as session:
             await await_serving(
-                stage,
+                session,
                 topics=CONFORMANCE_TOPICS,
                 timeout_ms=_COME_BACK_TIMEOUT_MS,
                 failure=self._nodes.failure,

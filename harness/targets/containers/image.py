@@ -67,7 +67,7 @@ def parse_image(name: str) -> ImageName:
     """
     found = _NAME.fullmatch(name)
     if found is None:
-        raise TargetError(f"{name!r} is no image with a tag; write for instance apache/kafka:4.3.1")
+        raise TargetError(f"{name!r} is not an image with a tag; write for instance apache/kafka:4.3.1")
     repository, tag = found["repository"], found["tag"]
     make = next((make for known, make in _MAKES.items() if f"/{repository}".endswith(f"/{known}")), None)
     if make is None:

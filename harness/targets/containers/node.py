@@ -52,7 +52,7 @@ class ContainerPlan:
     log: Path
     network: Network | None = None
     code_points: Mapping[Breakpoint, CodePoint] = field(default_factory=dict)
-    """Where it may be held; with none its JVM has no debug agent."""
+    """Where it may be paused; with none its JVM has no debug agent."""
 
 
 class ContainerNode(ControlledNode):
@@ -148,7 +148,7 @@ class ContainerNode(ControlledNode):
     @override
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
         if self._agent is None:
-            raise TargetError(f"{self.name} was not started to be held")
+            raise TargetError(f"{self.name} was not started to be paused")
         await self._agent.pause_at(point, partitions, is_up=self._is_up)
 
     @override
@@ -157,9 +157,9 @@ class ContainerNode(ControlledNode):
             await self._agent.reached(points, timeout_s=timeout_s)
 
     @override
-    async def release(self, point: Breakpoint) -> None:
+    async def resume_from(self, point: Breakpoint) -> None:
         if self._agent is not None:
-            await self._agent.release(point)
+            await self._agent.resume_from(point)
 
     async def remove(self) -> None:
         """Take it away with its volumes, whatever state it is in. Idempotent."""

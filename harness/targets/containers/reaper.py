@@ -1,6 +1,6 @@
 """Takes away a process's containers when that process ends, also by a signal that nobody can catch.
 
-`python -m harness.targets.containers.reaper SESSION` reads its standard input, which its starter holds open.
+`python -m harness.targets.containers.reaper SESSION` reads its standard input, which its starter keeps open.
 At its end the starter is gone; it was an orderly end if there is a word to read.
 """
 

@@ -43,14 +43,14 @@ def container_capabilities(image: ImageName, *, node_count: int = 1) -> frozense
     version = image.kafka_version
     if version is None:
         return frozenset({Capability.PAUSE, Capability.RESTART, Capability.SOLE_LEADER})
-    held = {point.needs for point in code_points(version, java_coordinator=False)}
+    pauses = {point.needs for point in code_points(version, java_coordinator=False)}
     alone = {
         Capability.BROKER_CONFIG,
         Capability.LONG_LOG,
         Capability.WRITE_LOG,
         Capability.PAUSE,
         Capability.RESTART,
-        *held,
+        *pauses,
         *load_order(version, java_coordinator=False),
     }
     if node_count == 1:
@@ -69,7 +69,7 @@ class _Wanted:
     found: FoundImage
     broker_config: Mapping[str, str]
     directory: Path
-    holds: frozenset[Breakpoint]
+    breakpoints: frozenset[Breakpoint]
 
 
 class ContainerTarget(Target):
@@ -125,7 +125,7 @@ class ContainerTarget(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         if broker_config and Capability.BROKER_CONFIG not in self.capabilities:
@@ -135,7 +135,7 @@ class ContainerTarget(Target):
                 found=await self._find(progress),
                 broker_config=broker_config,
                 directory=directory,
-                holds=frozenset(holds),
+                breakpoints=frozenset(breakpoints),
             )
             return await self._start(wanted, progress)
         except TargetError as error:
@@ -182,7 +182,7 @@ class ContainerTarget(Target):
             found=wanted.found,
             broker_config=wanted.broker_config,
             node_count=self._node_count,
-            code_points={point: points[point] for point in wanted.holds & points.keys()},
+            code_points={point: points[point] for point in wanted.breakpoints & points.keys()},
             directory=wanted.directory,
         )
         cluster = await settled_cluster(
@@ -191,9 +191,9 @@ class ContainerTarget(Target):
             timeout_ms=self._start_timeout_ms,
         )
         first = nodes.brokers[NODE_ID]
-        async with asking(*first.address) as stage:
+        async with asking(*first.address) as session:
             prepared = await prepare(
-                stage, topics=CONFORMANCE_TOPICS, timeout_ms=self._start_timeout_ms, failure=nodes.failure
+                session, topics=CONFORMANCE_TOPICS, timeout_ms=self._start_timeout_ms, failure=nodes.failure
             )
         # A port that is published answers for whoever listens there.
         if version and uses_kraft(version) and prepared.cluster_id != nodes.cluster_id:

@@ -1,4 +1,4 @@
-"""Where in Kafka's code a coordinator is held, by release and coordinator."""
+"""Where in Kafka's code a coordinator is paused, by release and coordinator."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -19,7 +19,7 @@ _COMMON_LOADER: Final = "org.apache.kafka.coordinator.common.runtime.Coordinator
 
 
 def code_points(version: str, *, java_coordinator: bool) -> Mapping[Breakpoint, CodePoint]:
-    """Return where a version's coordinator can be held.
+    """Return where a version's coordinator can be paused.
 
     Args:
         version: Kafka's; one that names no release stands for the newest.

@@ -1,4 +1,4 @@
-"""A debugger of one's own for a JVM: breakpoints that hold the thread which comes to them, and nothing else.
+"""A debugger of one's own for a JVM: breakpoints that pause the thread which comes to them, and nothing else.
 
 It speaks the Java Debug Wire Protocol to the agent that every JDK brings. When the connection ends, in
 whatever way, the agent clears all breakpoints and lets every thread go on.
@@ -61,7 +61,7 @@ class CodePoint:
     partition_in: int | None = None
     """The local variable that has the `TopicPartition` concerned, where there is one."""
     partitions: frozenset[int] = frozenset()
-    """Which ones a thread is held for; none is for any."""
+    """Which ones a thread is paused for; none is for any."""
 
     def __str__(self) -> str:
         """Name it as Kafka's sources do."""
@@ -70,7 +70,7 @@ class CodePoint:
 
 @dataclass(slots=True, kw_only=True)
 class JvmBreakpoint:
-    """Where threads are held."""
+    """Where threads are paused."""
 
     point: CodePoint
     _debugger: "Debugger"
@@ -78,10 +78,10 @@ class JvmBreakpoint:
     _threads: list[bytes] = field(default_factory=list)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     fault: str | None = None
-    """Why nobody can ever be held here."""
+    """Why no thread can ever be paused here."""
 
     async def reached(self, *, timeout_s: float) -> None:
-        """Wait until a thread is held here.
+        """Wait until a thread is paused here.
 
         Raises:
             TargetError: none comes, or none can.
@@ -95,7 +95,7 @@ class JvmBreakpoint:
             raise TargetError(self.fault)
 
     async def clear(self) -> None:
-        """Let everybody who is held here go on, and hold nobody any more."""
+        """Let everybody who is paused here go on, and pause nobody any more."""
         requests, self._requests = self._requests, []
         for kind, request_id in requests:
             await self._debugger.command(_Command.CLEAR_EVENT, struct.pack(">BI", kind, request_id))
@@ -110,7 +110,7 @@ class JvmBreakpoint:
             await self._debugger.command(_Command.CLEAR_EVENT, struct.pack(">BI", kind, request_id))
         methods = await self._debugger.methods(type_id, self.point)
         if not methods:
-            self.fail(f"{self.point} is not in this Kafka, so it cannot be held there")
+            self.fail(f"{self.point} is not in this Kafka, so it cannot be paused there")
         for method_id in methods:
             location = struct.pack(">B", tag) + type_id + method_id + struct.pack(">Q", 0)
             await self._request(_JdwpEvent.BREAKPOINT, _Modifier.LOCATION_ONLY, location)
@@ -127,7 +127,7 @@ class JvmBreakpoint:
 
     @property
     def is_set(self) -> bool:
-        """Whether anybody can be held here still."""
+        """Whether anybody can be paused here still."""
         return bool(self._requests)
 
     def awaits(self, request_id: int) -> bool:
@@ -135,12 +135,12 @@ class JvmBreakpoint:
         return any(request_id == own for _, own in self._requests)
 
     def stop(self, thread: bytes) -> None:
-        """Note that a thread is held here."""
+        """Note that a thread is paused here."""
         self._threads.append(thread)
         self._changed.set()
 
     def fail(self, fault: str) -> None:
-        """Note that nobody can be held here."""
+        """Note that nobody can be paused here."""
         self.fault = fault
         self._changed.set()
 
@@ -176,7 +176,7 @@ class Debugger:
             raise TargetError(f"the debug agent on {host}:{port} does not shake hands: {error!r}") from error
         if greeting != _HANDSHAKE:
             writer.close()
-            raise TargetError(f"what listens on {host}:{port} is no debug agent")
+            raise TargetError(f"{host}:{port} does not answer as a debug agent")
         debugger = cls(reader, writer)
         try:
             await debugger._learn_sizes()
@@ -186,7 +186,7 @@ class Debugger:
         return debugger
 
     async def break_at(self, point: CodePoint) -> JvmBreakpoint:
-        """Hold every thread that comes to a method from now on, also if its class is not loaded yet."""
+        """Pause every thread that comes to a method from now on, also if its class is not loaded yet."""
         breakpoint_ = JvmBreakpoint(point=point, _debugger=self)
         self._breakpoints.append(breakpoint_)
         signature = f"L{point.class_name.replace('.', '/')};"
@@ -273,7 +273,7 @@ class Debugger:
             if not reply.done():
                 reply.set_exception(TargetError("the debug agent hung up"))
         for breakpoint_ in self._breakpoints:
-            breakpoint_.fail(f"the JVM ended before a thread was held at {breakpoint_.point}")
+            breakpoint_.fail(f"the JVM ended before a thread was paused at {breakpoint_.point}")
 
     def _take_reply(self, packet_id: int, error: int, data: bytes) -> None:
         reply = self._replies.get(packet_id)
@@ -315,7 +315,7 @@ class Debugger:
             await self.command(_Command.RESUME_THREAD, thread)
 
     async def _is_meant(self, point: CodePoint, thread: bytes) -> bool:
-        """Tell whether a thread at a point is to be held there, by the partition that it is about."""
+        """Tell whether a thread at a point is to be paused there, by the partition that it is about."""
         if not point.partitions or point.partition_in is None:
             return True
         try:

@@ -30,7 +30,7 @@ class Agent(Protocol):
 
 
 async def partition_at(agent: Agent, thread: bytes, slot: int) -> int:
-    """Return the partition of the `TopicPartition` that a held thread has in a local variable.
+    """Return the partition of the `TopicPartition` that a paused thread has in a local variable.
 
     Raises:
         TargetError: there is none.
@@ -58,7 +58,7 @@ async def _field(agent: Agent, type_id: bytes) -> bytes:
         at += 4
         if name == _FIELD:
             return field_id
-    raise TargetError(f"what a thread that is held has there has no {_FIELD}")
+    raise TargetError(f"what a thread that is paused has there has no {_FIELD}")
 
 
 def _text(reply: bytes, at: int) -> tuple[str, int]:

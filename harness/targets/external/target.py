@@ -22,17 +22,17 @@ from harness.targets.base.interface import (
     Broker,
     BrokerAction,
     BrokerDescription,
+    BrokerSession,
     Capability,
     Connection,
     ConnectionLost,
     Progress,
-    Stage,
     Target,
     TargetError,
 )
 from harness.targets.base.layout import Endpoint, Layout
 from harness.targets.base.prepare import Prepared, described_config, find_layout, prepare
-from harness.targets.base.tcp import StreamConnection, TcpStage, new_connect_slots
+from harness.targets.base.tcp import StreamConnection, TcpSession, new_connect_slots
 from harness.targets.external.cleaning import Cleaned, Cleaner
 from harness.targets.external.guard import Guard, GuardedConnection
 from harness.targets.external.namespace import Namespace, TopicNames
@@ -53,8 +53,8 @@ _MISSING_TOPIC: Final = "no-such-topic"
 _NUM_PARTITIONS: Final = "offsets.topic.num.partitions"
 
 
-class ExternalSession(TcpStage):
-    """A stage on a broker of others: nothing leaves it unguarded."""
+class ExternalSession(TcpSession):
+    """A broker session on a broker of others: nothing leaves it unguarded."""
 
     def __init__(self, endpoint: Endpoint, guard: Guard, *, broker: "ExternalBroker | None" = None) -> None:
         super().__init__(
@@ -123,7 +123,7 @@ class ExternalTarget(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         if broker_config:
@@ -158,12 +158,12 @@ class ExternalTarget(Target):
     async def layout(self, guard: Guard) -> Layout:
         """Ask which brokers there are, and which coordinates what."""
         bootstrap = Endpoint(node_id=-1, host=self.host, port=self.port)
-        stage = ExternalSession(bootstrap, guard)
+        session = ExternalSession(bootstrap, guard)
         try:
             name = f"{guard.namespace.prefix}{_PROBE}"
-            layout = await find_layout(stage, name=name, timeout_ms=self._timeout_ms)
+            layout = await find_layout(session, name=name, timeout_ms=self._timeout_ms)
         finally:
-            await stage.close()
+            await session.close()
         if len(layout.nodes) > 1:
             return layout
         (node_id,) = layout.nodes
@@ -174,16 +174,16 @@ class ExternalTarget(Target):
         prepared: Prepared | None = None
         topics = {guard.namespace.topic(name): count for name, count in CONFORMANCE_TOPICS.items()}
         for home in layout.homes:
-            stage = ExternalSession(layout.nodes[home], guard)
+            session = ExternalSession(layout.nodes[home], guard)
             try:
                 asked = await prepare(
-                    stage,
+                    session,
                     topics=topics,
                     timeout_ms=timeout_ms,
                     groups=[layout.name_at(home, f"{guard.namespace.prefix}{_PROBE}")],
                 )
             finally:
-                await stage.close()
+                await session.close()
             prepared = prepared or asked
         assert prepared is not None, "a cluster has a broker"
         return prepared
@@ -193,11 +193,11 @@ class ExternalTarget(Target):
             run_namespace.layout,
             [run_namespace.layout.nodes[each] for each in run_namespace.layout.homes],
         )
-        stage = ExternalSession(homes[0], run_namespace.guard)
+        session = ExternalSession(homes[0], run_namespace.guard)
         try:
-            reported = await described_config(stage, homes[0].node_id)
+            reported = await described_config(session, homes[0].node_id)
         finally:
-            await stage.close()
+            await session.close()
         config = {name: value for name, value in sorted(reported.items()) if matters_to_a_coordinator(name)}
         if layout.offsets:
             # What was configured once the topic was there changes nothing.
@@ -261,7 +261,7 @@ class ExternalBroker(Broker):
         return self._external
 
     @override
-    def open_stage(self, scenario_id: str) -> Stage:
+    def open_session(self, scenario_id: str) -> BrokerSession:
         home = self._external.layout.home_of(scenario_id)
         return ExternalSession(home, self._external.guard, broker=self)
 

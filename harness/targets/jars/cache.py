@@ -57,7 +57,7 @@ def prepared(directory: Path) -> Path:
 
 @asynccontextmanager
 async def locked(directory: Path, what: str, progress: Progress) -> AsyncIterator[None]:
-    """Hold the lock of one thing in the cache, waiting for whoever has it.
+    """Take the lock of one thing in the cache, waiting for whoever has it.
 
     Making one thing may need another to be made, under its own lock: a class archive wants storage.
     """

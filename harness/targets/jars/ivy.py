@@ -99,7 +99,7 @@ def mirror_url(environment: Mapping[str, str] = os.environ) -> str | None:
         is_usable = False
     if not is_usable:
         raise TargetError(
-            f"{named!r} is no mirror of Maven Central: --maven-mirror (or {MIRROR_VARIABLE}) takes the "
+            f"{named!r} is not a mirror of Maven Central: --maven-mirror (or {MIRROR_VARIABLE}) takes the "
             "address of a Maven repository, which begins with https://, http:// or file://"
         )
     return named

@@ -84,7 +84,7 @@ def _parsed(text: str, file: Path) -> dict[str, dict[str, str]]:
         entry = _LINE.fullmatch(line)
         if entry is None:
             raise TargetError(
-                f"{file}:{number} is no line of a lock of jars, `HASH  VERSION/libs/JAR`: mend or remove it"
+                f"{file}:{number} is not a line of a jar lock, `HASH  VERSION/libs/JAR`: correct or remove it"
             )
         found.setdefault(entry[2], {})[entry[3]] = entry[1]
     return found

@@ -56,17 +56,17 @@ class ControlledNode(Protocol):
         """Give it its network back."""
 
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
-        """Hold it when it next comes to a point, in some partitions or in any; it need not be running.
+        """Pause it when it next comes to a point, in some partitions or in any; it need not be running.
 
         Raises:
-            TargetError: it has no such point, or was not started to be held.
+            TargetError: it has no such point, or was not started to be paused.
         """
 
     async def reached(self, points: Collection[Breakpoint], *, timeout_s: float) -> None:
-        """Wait until it is held at each of some points that it was told of."""
+        """Wait until it is paused at each of some points that it was told of."""
 
-    async def release(self, point: Breakpoint) -> None:
-        """Let it go on, and hold it there no more."""
+    async def resume_from(self, point: Breakpoint) -> None:
+        """Let it go on, and no longer pause at this point."""
 
 
 NodeT = TypeVar("NodeT", bound=ControlledNode)
@@ -105,7 +105,7 @@ class KafkaBroker(ControlledBroker, Generic[NodeT]):
         super().__init__(description)
         self._nodes = nodes
         self._cluster = cluster
-        self._held: set[Breakpoint] = set()
+        self._armed: set[Breakpoint] = set()
         self._without_network: list[NodeT] = []
         self._still: list[NodeT] = []
 
@@ -156,9 +156,9 @@ class KafkaBroker(ControlledBroker, Generic[NodeT]):
                     await self._clustered.found(node.node_id)
             case _:
                 await self._make_load(node, action, broker_config)
-                # Whoever coordinates now is held in its load, if it is to be: it loads a moment later.
-                held = self._held & {Breakpoint.LOADING}
-                await self._coordinator.reached(held, timeout_s=_REACHED_TIMEOUT_S)
+                # Whoever coordinates now is paused in its load, if it is to be: it loads a moment later.
+                armed = self._armed & {Breakpoint.LOADING}
+                await self._coordinator.reached(armed, timeout_s=_REACHED_TIMEOUT_S)
 
     async def _make_load(self, node: NodeT, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
         """Do something after which somebody loads the log, the broker itself or another one."""
@@ -181,7 +181,7 @@ class KafkaBroker(ControlledBroker, Generic[NodeT]):
                 self._without_network.append(node)
                 await self._clustered.lost(node.node_id)
             case _:
-                raise AssertionError("a stage does this by itself")
+                raise AssertionError("a broker session does this by itself")
 
     async def _come_back(self, node: NodeT, changed: Mapping[str, str]) -> None:
         if changed:
@@ -204,12 +204,12 @@ class KafkaBroker(ControlledBroker, Generic[NodeT]):
     @override
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
         # Any of them may come to be the coordinator.
-        self._held.add(point)
+        self._armed.add(point)
         for node in self._nodes.brokers.values():
             await node.pause_at(point, partitions)
 
     @override
-    async def release(self, point: Breakpoint) -> None:
-        self._held.discard(point)
+    async def resume_from(self, point: Breakpoint) -> None:
+        self._armed.discard(point)
         for node in self._nodes.brokers.values():
-            await node.release(point)
+            await node.resume_from(point)

@@ -33,9 +33,9 @@ from harness.targets.kafka.local_nodes import LocalNodes, NodesPlan, start_nodes
 from harness.targets.kafka.network import CAN_TELL_PROCESSES
 from harness.targets.kafka.node import Node
 from harness.targets.kafka.properties import (
-    HELD_THREADS,
     HOST,
     NODE_ID,
+    PAUSED_THREADS,
     coordinator_properties,
     uses_kraft,
 )
@@ -73,8 +73,8 @@ class LocalPlan:
     start_timeout_ms: float
     java_coordinator: bool = False
     """Whether the Java coordinator runs where a release has two."""
-    holds: frozenset[Breakpoint] = field(default=frozenset())
-    """Where it will be held."""
+    breakpoints: frozenset[Breakpoint] = field(default=frozenset())
+    """Where it will be paused."""
     node_count: int = 1
     has_reserved_ports: bool = False
     """Whether brokers of it will lose their network."""
@@ -82,9 +82,9 @@ class LocalPlan:
 
 def local_capabilities(version: str, *, java_coordinator: bool, node_count: int = 1) -> frozenset[Capability]:
     """Return what a version's brokers can do in local JVMs; an unknown version's, what the newest can."""
-    held = {point.needs for point in code_points(version, java_coordinator=java_coordinator)}
-    held |= load_order(version, java_coordinator=java_coordinator)
-    return _OF_ALL | held | (_OF_SEVERAL if node_count > 1 else _OF_ONE)
+    pauses = {point.needs for point in code_points(version, java_coordinator=java_coordinator)}
+    pauses |= load_order(version, java_coordinator=java_coordinator)
+    return _OF_ALL | pauses | (_OF_SEVERAL if node_count > 1 else _OF_ONE)
 
 
 class LocalBroker(KafkaBroker[Node]):
@@ -113,9 +113,9 @@ class LocalBroker(KafkaBroker[Node]):
 
     @override
     async def _await_serving(self, node: Node, *, timeout_ms: float = START_TIMEOUT_MS) -> None:
-        async with asking(*node.address) as stage:
+        async with asking(*node.address) as session:
             await await_serving(
-                stage,
+                session,
                 topics=CONFORMANCE_TOPICS,
                 timeout_ms=timeout_ms,
                 failure=self._nodes.failure,
@@ -145,7 +145,7 @@ async def start_local(plan: LocalPlan, *, directory: Path, progress: Progress) -
 
     async def train(jars: KafkaJars, subdirectory: Path) -> None:
         training = replace(
-            plan, jars=jars, broker_config={}, holds=frozenset(), node_count=1, has_reserved_ports=False
+            plan, jars=jars, broker_config={}, breakpoints=frozenset(), node_count=1, has_reserved_ports=False
         )
         nodes = (await _start(training, java, subdirectory, lambda _: None)).nodes
         try:
@@ -179,13 +179,13 @@ async def _start(plan: LocalPlan, java: Path, directory: Path, progress: Progres
 
 async def _start_once(plan: LocalPlan, java: Path, nodes: LocalNodes, progress: Progress) -> _Started:
     points = code_points(plan.jars.version, java_coordinator=plan.java_coordinator)
-    held_threads = HELD_THREADS if Breakpoint.DEAD in plan.holds else {}
+    paused_threads = PAUSED_THREADS if Breakpoint.DEAD in plan.breakpoints else {}
     nodes_plan = NodesPlan(
         java=java,
         jars=plan.jars,
-        broker_config={**held_threads, **plan.broker_config},
+        broker_config={**paused_threads, **plan.broker_config},
         node_count=plan.node_count,
-        code_points={point: points[point] for point in plan.holds & points.keys()},
+        code_points={point: points[point] for point in plan.breakpoints & points.keys()},
         has_reserved_ports=plan.has_reserved_ports,
     )
     async with start_slots().taken(_process_count(plan)):
@@ -205,9 +205,9 @@ async def _made_ready(plan: LocalPlan, nodes: LocalNodes) -> _Started:
             failure=nodes.failure,
             timeout_ms=plan.start_timeout_ms,
         )
-        async with asking(*nodes.brokers[NODE_ID].address) as stage:
+        async with asking(*nodes.brokers[NODE_ID].address) as session:
             prepared = await prepare(
-                stage,
+                session,
                 topics=CONFORMANCE_TOPICS,
                 timeout_ms=plan.start_timeout_ms,
                 failure=nodes.failure,

@@ -118,7 +118,7 @@ class NodesPlan:
     broker_config: Mapping[str, str]
     node_count: int
     code_points: Mapping[Breakpoint, CodePoint]
-    """Where the brokers may be held."""
+    """Where the brokers may be paused."""
     has_reserved_ports: bool = False
     """Whether brokers can lose their network."""
 

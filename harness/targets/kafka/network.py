@@ -180,13 +180,13 @@ class _ReservedPort:
 
     def __init__(self, let_in: Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]) -> None:
         self._let_in = let_in
-        self._holder = _bound(free_port())
+        self._owner = _bound(free_port())
         self._server: asyncio.Server | None = None
 
     @property
     def port(self) -> int:
         """Its number."""
-        return int(self._holder.getsockname()[1])
+        return int(self._owner.getsockname()[1])
 
     async def open(self) -> None:
         """Listen."""
@@ -201,7 +201,7 @@ class _ReservedPort:
     def take_away(self) -> None:
         """Listen no more, and give up the port."""
         self.shut()
-        self._holder.close()
+        self._owner.close()
 
 
 def _bound(port: int) -> socket.socket:

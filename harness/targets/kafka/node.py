@@ -1,4 +1,4 @@
-"""One broker's JVM: started, stopped and started again over the same storage, held by a debugger of ours."""
+"""One broker's JVM: started, stopped and restarted over the same storage, and paused by our debugger."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -67,7 +67,7 @@ class NodePlan:
     port: int
     directory: Path
     code_points: Mapping[Breakpoint, CodePoint]
-    """Where it may be held; with none its JVM has no debug agent."""
+    """Where it may be paused; with none its JVM has no debug agent."""
     network: LoopbackNetwork | None = None
     """Where it can lose it."""
 
@@ -186,7 +186,7 @@ class Node(ControlledNode):
     @override
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
         if point not in self._code_points:
-            raise TargetError(f"broker {self.node_id} cannot be held at {point.value}")
+            raise TargetError(f"broker {self.node_id} cannot be paused at {point.value}")
         code_point = self._code_points[point] = replace(self._code_points[point], partitions=partitions)
         self._armed[point] = None
         if self._program is not None:
@@ -195,15 +195,15 @@ class Node(ControlledNode):
     @override
     async def reached(self, points: Collection[Breakpoint], *, timeout_s: float) -> None:
         for point in points:
-            held = self._armed.get(point)
-            if held is not None:
-                await held.reached(timeout_s=timeout_s)
+            armed = self._armed.get(point)
+            if armed is not None:
+                await armed.reached(timeout_s=timeout_s)
 
     @override
-    async def release(self, point: Breakpoint) -> None:
-        held = self._armed.pop(point, None)
-        if held is not None:
-            await held.clear()
+    async def resume_from(self, point: Breakpoint) -> None:
+        armed = self._armed.pop(point, None)
+        if armed is not None:
+            await armed.clear()
 
     async def _attached(self) -> Debugger:
         if self._debugger is None:
@@ -215,7 +215,7 @@ class Node(ControlledNode):
         return self._debugger
 
     async def hang_up(self) -> None:
-        """Leave it without a debugger, which lets it go on; when it is started again it is held as before."""
+        """Detach the debugger, which lets the broker go on; after the next start it is paused as before."""
         debugger, self._debugger = self._debugger, None
         self._armed = dict.fromkeys(self._armed)
         if debugger is not None:

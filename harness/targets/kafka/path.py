@@ -94,7 +94,7 @@ class PathTarget(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         jars = dataclasses.replace(jars_in(self._directory), jvm_options=_logging_options(directory))
@@ -105,7 +105,7 @@ class PathTarget(Target):
             jars=jars,
             broker_config=broker_config,
             start_timeout_ms=self._start_timeout_ms,
-            holds=frozenset(holds),
+            breakpoints=frozenset(breakpoints),
         )
         return await start_local(plan, directory=directory, progress=progress)
 

@@ -58,8 +58,8 @@ _LEAN: Final[Mapping[str, str]] = {
     "num.io.threads": "4",
     "background.threads": "2",
 }
-HELD_THREADS: Final[Mapping[str, str]] = {"num.io.threads": "32"}
-"""For a broker whose threads are held, each with one request, until it is let go on."""
+PAUSED_THREADS: Final[Mapping[str, str]] = {"num.io.threads": "32"}
+"""For a broker whose threads are paused, each with one request, until it is let go on."""
 _GROUP_PROTOCOLS_SINCE: Final = (4, 0)
 _COORDINATOR_PREFIXES: Final = ("group.", "offset.", "offsets.")
 

@@ -84,7 +84,7 @@ class KafkaTarget(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         jars = await kafka_jars(self._version, progress)
@@ -98,7 +98,7 @@ class KafkaTarget(Target):
             broker_config={**(_JAVA_CONFIG if self._java_coordinator else {}), **broker_config},
             start_timeout_ms=self._start_timeout_ms,
             java_coordinator=self._java_coordinator,
-            holds=frozenset(holds),
+            breakpoints=frozenset(breakpoints),
             has_reserved_ports=BrokerAction.DISCONNECT in broker_actions,
             node_count=self._node_count,
         )

@@ -1,7 +1,7 @@
-"""The program that holds librdkafka's mock clusters; it imports nothing of ours.
+"""The program that runs librdkafka's mock clusters; it imports nothing of ours.
 
 Whoever connects to it gets a cluster, in a process of its own, for a mock cluster that comes upon what it did
-not foresee ends the process that holds it. Its address comes over that connection, and when that is closed
+not foresee ends its process. Its address comes over that connection, and when that is closed
 the cluster ends. confluent-kafka brings the librdkafka; the cluster is made through that one's interface for
 mocks, for confluent-kafka's configuration knows no more of one than the number of its brokers.
 """
@@ -44,7 +44,7 @@ def main(topics: Mapping[str, int]) -> None:
 
 
 def _serve(connection: socket.socket, topics: Mapping[str, int]) -> None:
-    """Hold a cluster for as long as a connection is open, then end the process."""
+    """Keep a cluster for as long as a connection is open, then end the process."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     connection.sendall(_cluster(topics).encode() + _NEWLINE)
     while connection.recv(1):

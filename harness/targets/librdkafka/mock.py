@@ -1,7 +1,7 @@
 """`librdkafka-mock`: the mock cluster that librdkafka brings for tests of clients.
 
 Programs upon Confluent's clients are tested with it; what it does otherwise than Kafka, no such test finds.
-It comes out of the librdkafka within confluent-kafka. Each stage has a cluster of its own, in a process of
+It comes out of the librdkafka within confluent-kafka. Each session has a cluster of its own, in a process of
 its own, since a mock cluster that comes upon what it did not foresee ends its process.
 """
 
@@ -28,20 +28,20 @@ from harness.targets.base.interface import (
     Broker,
     BrokerAction,
     BrokerDescription,
+    BrokerSession,
     Capability,
     Connection,
     ConnectionLost,
     Frame,
     Progress,
     Role,
-    Stage,
     Target,
     TargetError,
 )
 from harness.targets.base.measured import MeasuredProcess
 from harness.targets.base.prepare import ask_until
 from harness.targets.base.program import Program
-from harness.targets.base.tcp import TcpStage, new_connect_slots
+from harness.targets.base.tcp import TcpSession, new_connect_slots
 from harness.targets.librdkafka.inflexible import SPOKEN, InflexibleConnection
 
 SPEC: Final = "librdkafka-mock"
@@ -106,7 +106,7 @@ class LibrdkafkaMockTarget(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         if (lacking := why_without("clients")) is not None:
@@ -148,11 +148,11 @@ class LibrdkafkaMockTarget(Target):
         async def ask(dialogue: Dialogue) -> tuple[ApiRange, ...]:
             return await dialogue.learn_versions()
 
-        stage = MockStage(address)
+        session = MockSession(address)
         try:
-            return await ask_until(stage, ask, timeout_ms=self._start_timeout_ms, failure=program.failure)
+            return await ask_until(session, ask, timeout_ms=self._start_timeout_ms, failure=program.failure)
         finally:
-            await stage.close()
+            await session.close()
 
     def _description(self, version: str, api_ranges: tuple[ApiRange, ...]) -> BrokerDescription:
         claimed = claimed_release(api_ranges)
@@ -185,7 +185,7 @@ def claimed_release(api_ranges: Iterable[ApiRange]) -> str:
 
 
 class LibrdkafkaMockBroker(Broker):
-    """The program that makes mock clusters, one for each stage."""
+    """The program that makes mock clusters, one for each session."""
 
     def __init__(
         self,
@@ -211,8 +211,8 @@ class LibrdkafkaMockBroker(Broker):
         return False
 
     @override
-    def open_stage(self, scenario_id: str) -> Stage:
-        return MockStage(self._address, is_inflexible=self._is_inflexible)
+    def open_session(self, scenario_id: str) -> BrokerSession:
+        return MockSession(self._address, is_inflexible=self._is_inflexible)
 
     @override
     def measured(self) -> Sequence[MeasuredProcess]:
@@ -224,16 +224,16 @@ class LibrdkafkaMockBroker(Broker):
 
     @override
     async def stop(self) -> None:
-        # Clusters hold nothing that would have to be written, and end with the program.
+        # Clusters have nothing that would have to be written, and end with the program.
         await self._program.stop()
 
 
 class MockConnection(Connection):
     """A connection that tells a cluster that closed it from one that ended itself."""
 
-    def __init__(self, inner: Connection, stage: "MockStage") -> None:
+    def __init__(self, inner: Connection, session: "MockSession") -> None:
         self._inner = inner
-        self._stage = stage
+        self._session = session
 
     @override
     async def send(self, payload: bytes) -> None:
@@ -244,7 +244,7 @@ class MockConnection(Connection):
         try:
             return await self._inner.receive(timeout_ms=timeout_ms)
         except ConnectionLost:
-            if await self._stage.has_ended(patience_s=_END_PATIENCE_S):
+            if await self._session.has_ended(patience_s=_END_PATIENCE_S):
                 raise ConnectionLost(_ENDED) from None
             raise
 
@@ -253,8 +253,8 @@ class MockConnection(Connection):
         await self._inner.close()
 
 
-class MockStage(TcpStage):
-    """A stage with a mock cluster of its own, from its first connection to its end."""
+class MockSession(TcpSession):
+    """A broker session with a mock cluster of its own, from its first connection to its end."""
 
     def __init__(self, address: tuple[str, int], *, is_inflexible: bool = False) -> None:
         super().__init__(*address, connect_slots=new_connect_slots())
@@ -267,7 +267,7 @@ class MockStage(TcpStage):
     @override
     async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
         if role is not Role.COORDINATOR:
-            raise TargetError(f"{SPEC} is no cluster of several brokers")
+            raise TargetError(f"{SPEC} is not a cluster of several brokers")
         async with self._making:
             if self._cluster is None:
                 self._cluster = await self._made()

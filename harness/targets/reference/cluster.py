@@ -79,7 +79,7 @@ class ReferenceCluster:
                 while self._without_network:
                     await self._tell("reconnect", self._without_network.pop())
             case _:
-                raise AssertionError("a stage does this by itself")
+                raise AssertionError("a broker session does this by itself")
 
     def _node_in(self, role: Role) -> int:
         status = self._status

@@ -26,15 +26,15 @@ class ClusterClock(Protocol):
 
 
 class ReferenceConnection(Connection):
-    """A connection to a stage's cluster.
+    """A connection to a broker session's cluster.
 
     Attributes:
         arrived: frames that nobody received yet.
         loss: why no more will come, once that is so.
     """
 
-    def __init__(self, stage: ClusterClock, connection_id: ConnectionId) -> None:
-        self._stage = stage
+    def __init__(self, session: ClusterClock, connection_id: ConnectionId) -> None:
+        self._session = session
         self._connection_id = connection_id
         self.arrived: deque[Frame] = deque()
         self.loss: str | None = None
@@ -43,15 +43,15 @@ class ReferenceConnection(Connection):
     async def send(self, payload: bytes) -> None:
         if self.loss is not None:
             raise ConnectionLost(self.loss)
-        self._stage.request(self._connection_id, payload)
+        self._session.request(self._connection_id, payload)
 
     @override
     async def receive(self, *, timeout_ms: float) -> Frame:
-        limit_ms = self._stage.limit_ms(timeout_ms)
+        limit_ms = self._session.limit_ms(timeout_ms)
         while not self.arrived:
             if self.loss is not None:
                 raise ConnectionLost(self.loss)
-            if not self._stage.jump(limit_ms):
+            if not self._session.jump(limit_ms):
                 raise NoAnswer(f"no frame within {timeout_ms:g} ms")
         return self.arrived.popleft()
 
@@ -59,7 +59,7 @@ class ReferenceConnection(Connection):
     async def close(self) -> None:
         if self.loss is None:
             self.loss = "closed by us"
-            self._stage.disconnect(self._connection_id)
+            self._session.disconnect(self._connection_id)
 
 
 def frame_of(effect: SendFrame) -> Frame:

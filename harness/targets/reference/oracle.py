@@ -1,4 +1,4 @@
-"""The reference that a broker is held against: same profile, same configuration."""
+"""The reference that a broker is compared with: same profile, same configuration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The reference that recordings are held against: a target's profile and configuration, and its state."""
+"""The reference that recordings are compared with: a target's profile and configuration, and its state."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -40,7 +40,7 @@ class ReferenceProfile:
 
 
 def specification(profile: str, broker_config: Mapping[str, str]) -> ReferenceProfile:
-    """Return the reference as a target is held against it; properties unknown to it are passed over."""
+    """Return the reference as a target is compared with it; properties unknown to it are passed over."""
     known = GroupCoordinatorConfig.property_names()
     properties = {name: value for name, value in broker_config.items() if name in known}
     config = GroupCoordinatorConfig.from_properties({**CONFORMANCE_CONFIG, **properties})
@@ -48,7 +48,7 @@ def specification(profile: str, broker_config: Mapping[str, str]) -> ReferencePr
 
 
 def stored_specification(profile: str, broker_config: Mapping[str, str], *, where: str) -> ReferenceProfile:
-    """Return the reference as a target on file is held against it.
+    """Return the reference as a target on file is compared with it.
 
     Raises:
         TraceError: the configuration on file is none that Kafka takes.

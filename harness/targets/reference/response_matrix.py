@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.apis.table import descriptor
-from harness.targets.base.interface import CONFORMANCE_TOPICS, Broker, Connection, NoAnswer, Stage
+from harness.targets.base.interface import CONFORMANCE_TOPICS, Broker, BrokerSession, Connection, NoAnswer
 from harness.targets.reference.target import ReferenceTarget
 from harness.wire.codec import Fields, FieldValue, decode_response, encode_request
 
@@ -77,17 +77,17 @@ class _Member:
 
 
 class _ProbeGroup:
-    """A group on a stage of its own."""
+    """A group on a session of its own."""
 
-    def __init__(self, stage: Stage) -> None:
-        self._stage = stage
+    def __init__(self, session: BrokerSession) -> None:
+        self._session = session
         self._asked = 0
 
     async def answer_to(self, question: Question) -> str:
         """Bring the group into a state, ask, and tell the answer, and the state after it if another."""
         member = await self._second_member_in(question.state)
         before = await self._state()
-        connection = await self._stage.connect()
+        connection = await self._session.connect()
         await self._send(connection, question.api, _question_fields(question, member))
         try:
             answer = await self._receive(connection, question.api, wait_ms=0)
@@ -100,7 +100,7 @@ class _ProbeGroup:
 
     async def _second_member_in(self, state: GroupState) -> _Member:
         ana, bob = [
-            _Member(connection=await self._stage.connect(), group_instance_id=seat)
+            _Member(connection=await self._session.connect(), group_instance_id=seat)
             for seat in ("seat-a", "seat-b")
         ]
         if state is GroupState.NONE:
@@ -143,7 +143,7 @@ class _ProbeGroup:
         assert answer["error_code"] == "NONE", answer
 
     async def _state(self) -> str:
-        connection = await self._stage.connect()
+        connection = await self._session.connect()
         answer = await self._call(connection, "DescribeGroups", {"groups": [_GROUP]})
         (group,) = _rows(answer["groups"])
         return str(group["group_state"])
@@ -246,11 +246,11 @@ async def answers(profile: str, questions: Sequence[Question]) -> dict[Question,
 
 
 async def _answer(broker: Broker, question: Question) -> str:
-    stage = broker.open_stage("response matrix")
+    session = broker.open_session("response matrix")
     try:
-        return await _ProbeGroup(stage).answer_to(question)
+        return await _ProbeGroup(session).answer_to(question)
     finally:
-        await stage.close()
+        await session.close()
 
 
 def response_matrix_page() -> str:

@@ -12,7 +12,7 @@ from typing import Final
 from typing_extensions import override
 
 from harness.targets.base.interface import Broker
-from harness.targets.reference.target import ReferenceStage, ReferenceTarget
+from harness.targets.reference.target import ReferenceSession, ReferenceTarget
 from reference_coordinator.broker.cluster import Cluster
 from reference_coordinator.broker.listener import ConnectionId
 
@@ -21,15 +21,15 @@ _ROUNDED_MS: Final = 1
 
 
 class StarvedReference(ReferenceTarget):
-    """The reference, with stages that can be halted."""
+    """The reference, with broker sessions that can be halted."""
 
     def __init__(self, profile: str) -> None:
         super().__init__(profile, profile_in_spec=True)
-        self._stage = StarvedStage
+        self._session = StarvedSession
 
 
-class StarvedStage(ReferenceStage):
-    """A stage whose brokers can be halted, all together.
+class StarvedSession(ReferenceSession):
+    """A broker session whose brokers can be halted, all together.
 
     Attributes:
         late_ms: how much longer than it was told to the harness waits for an answer.
@@ -49,7 +49,7 @@ class StarvedStage(ReferenceStage):
         self._waiting: dict[ConnectionId, list[Callable[[], None]]] = {}
 
     def halt(self, begin_ms: float, length_ms: float) -> None:
-        """Halt the brokers at a time of the stage's clock, or as soon as it is past."""
+        """Halt the brokers at a time of the broker session's clock, or as soon as it is past."""
         self._halts.append((ceil(begin_ms) + self._opened_ms, ceil(length_ms)))
         self._halts.sort()
 
@@ -122,8 +122,8 @@ class StarvedStage(ReferenceStage):
         self._clock_ms = now_ms
 
 
-def starved_stage(broker: Broker, scenario_id: str) -> StarvedStage:
-    """Open a stage of a `StarvedReference`."""
-    stage = broker.open_stage(scenario_id)
-    assert isinstance(stage, StarvedStage), "its target opens no others"
-    return stage
+def starved_session(broker: Broker, scenario_id: str) -> StarvedSession:
+    """Open a broker session of a `StarvedReference`."""
+    session = broker.open_session(scenario_id)
+    assert isinstance(session, StarvedSession), "its target opens no others"
+    return session

@@ -1,6 +1,6 @@
 """`reference[:PROFILE]`: the reference coordinator in this process, in virtual time.
 
-Each stage has a cluster of its own, and with it coordinators, a log, topics and a clock: scenarios share
+Each session has a cluster of its own, and with it coordinators, a log, topics and a clock: scenarios share
 nothing, and time passes only when somebody waits. Ids are seeded by the scenario, so that the same scenario
 gives the same bytes whatever ran before. One broker coordinates; the others are there for it to be moved to.
 """
@@ -20,12 +20,12 @@ from harness.targets.base.interface import (
     Broker,
     BrokerAction,
     BrokerDescription,
+    BrokerSession,
     Capability,
     Connection,
     ConnectionLost,
     Progress,
     Role,
-    Stage,
     Target,
     TargetError,
 )
@@ -59,10 +59,10 @@ _READY_TIMEOUT_MS: Final = 60_000.0
 
 
 class ReferenceTarget(Target):
-    """The reference coordinator, in process, held to one profile."""
+    """The reference coordinator, in process, in one profile."""
 
     def __init__(self, profile: str | None = None, *, profile_in_spec: bool = False) -> None:
-        self._stage: type[ReferenceStage] = ReferenceStage
+        self._session: type[ReferenceSession] = ReferenceSession
         self._profile = reference_profile(profile or DEFAULT_PROFILE)
         self._suffix = f":{self._profile.name}" if profile_in_spec else ""
 
@@ -81,7 +81,7 @@ class ReferenceTarget(Target):
     def capabilities(self) -> frozenset[Capability]:
         if self._profile.coordinator is CoordinatorFamily.JAVA:
             # It marks a group Dead and removes it in one step, and draws lots what is loaded first.
-            return frozenset(Capability) - {Capability.HOLD_DEAD, Capability.ORDERED_LOADS}
+            return frozenset(Capability) - {Capability.PAUSE_AT_DEAD, Capability.ORDERED_LOADS}
         return frozenset(Capability)
 
     @property
@@ -96,7 +96,7 @@ class ReferenceTarget(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         properties = {**USUAL_CONFIG, **broker_config}
@@ -104,9 +104,9 @@ class ReferenceTarget(Target):
             config = GroupCoordinatorConfig.from_properties(properties)
         except ConfigError as error:
             raise TargetError(f"{self.spec}: {error}") from error
-        stage = ReferenceStage(_cluster(self._profile, config, "preparation"), properties)
-        prepared = await stage.prepared()
-        await stage.close()
+        session = ReferenceSession(_cluster(self._profile, config, "preparation"), properties)
+        prepared = await session.prepared()
+        await session.close()
         description = BrokerDescription(
             spec=self.spec,
             profile=self._profile.name,
@@ -115,7 +115,7 @@ class ReferenceTarget(Target):
             broker_config=properties,
             api_ranges=prepared.api_ranges,
         )
-        return ReferenceBroker(description, self._profile, config, self._stage)
+        return ReferenceBroker(description, self._profile, config, self._session)
 
 
 def reference_profile(name: str) -> Profile:
@@ -127,19 +127,19 @@ def reference_profile(name: str) -> Profile:
 
 
 class ReferenceBroker(Broker):
-    """Makes a coordinator for each stage; holds nothing itself."""
+    """Makes a coordinator for each broker session; has no state of its own."""
 
     def __init__(
         self,
         description: BrokerDescription,
         profile: Profile,
         config: GroupCoordinatorConfig,
-        stage: "type[ReferenceStage]",
+        session: "type[ReferenceSession]",
     ) -> None:
         self._description = description
         self._profile = profile
         self._config = config
-        self._stage = stage
+        self._session = session
 
     @property
     @override
@@ -152,9 +152,9 @@ class ReferenceBroker(Broker):
         return False
 
     @override
-    def open_stage(self, scenario_id: str) -> Stage:
+    def open_session(self, scenario_id: str) -> BrokerSession:
         cluster = _cluster(self._profile, self._config, scenario_id)
-        return self._stage(cluster, self._description.broker_config)
+        return self._session(cluster, self._description.broker_config)
 
     @override
     def measured(self) -> Sequence[MeasuredProcess] | None:
@@ -178,7 +178,7 @@ def _cluster(profile: Profile, config: GroupCoordinatorConfig, scenario_id: str)
     )
 
 
-class ReferenceStage(Stage):
+class ReferenceSession(BrokerSession):
     """A cluster of one scenario's own and its clock, which jumps from deadline to deadline."""
 
     def __init__(self, cluster: Cluster, properties: Mapping[str, str]) -> None:
@@ -247,7 +247,7 @@ class ReferenceStage(Stage):
     async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
         await self.prepared()
         if self._has_long_log and action in _RELOADING:
-            self._cluster.hold_loading()
+            self._cluster.pause_at_loading()
             self._load_ends_ms = self._clock_ms + _LONG_LOAD_MS
         before = self._coordinator
         self._carry_out(action, broker_config)
@@ -320,17 +320,17 @@ class ReferenceStage(Stage):
         await self.prepared()
         match point:
             case Breakpoint.LOADING:
-                self._cluster.hold_loading(partitions)
+                self._cluster.pause_at_loading(partitions)
             case Breakpoint.DEAD:
-                self._cluster.hold_dead()
+                self._cluster.pause_at_dead()
 
     @override
-    async def release(self, point: Breakpoint) -> None:
+    async def resume_from(self, point: Breakpoint) -> None:
         match point:
             case Breakpoint.LOADING:
-                self.deliver(self._cluster.release_loading(now_ms=self._now()))
+                self.deliver(self._cluster.resume_from_loading(now_ms=self._now()))
             case Breakpoint.DEAD:
-                self.deliver(self._cluster.release_dead(now_ms=self._now()))
+                self.deliver(self._cluster.resume_from_dead(now_ms=self._now()))
 
     @override
     async def close(self) -> None:
@@ -361,7 +361,7 @@ class ReferenceStage(Stage):
         self.deliver(self._cluster.advance(now_ms=self._now()))
         if self._load_ends_ms is not None and self._load_ends_ms <= self._clock_ms:
             self._load_ends_ms = None
-            self.deliver(self._cluster.release_loading(now_ms=self._now()))
+            self.deliver(self._cluster.resume_from_loading(now_ms=self._now()))
         after = self._cluster.next_deadline()
         assert after is None or after > self._clock_ms, "a deadline that has passed was not met"
         return True

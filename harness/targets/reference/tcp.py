@@ -53,7 +53,7 @@ _LOSES_ITS_PROCESS: Final = frozenset({BrokerAction.RESTART, BrokerAction.KILL})
 
 
 class ReferenceTcpTarget(Target):
-    """The reference coordinator's own server, held to one profile."""
+    """The reference coordinator's own server, in one profile."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class ReferenceTcpTarget(Target):
         broker_config: Mapping[str, str],
         directory: Path,
         progress: Progress,
-        holds: Collection[Breakpoint] = (),
+        breakpoints: Collection[Breakpoint] = (),
         broker_actions: Collection[BrokerAction] = (),
     ) -> Broker:
         properties = {**USUAL_CONFIG, **broker_config}
@@ -237,7 +237,7 @@ class ReferenceTcpBroker(_ServerBroker):
     @override
     def address(self, role: Role) -> tuple[str, int]:
         if role is not Role.COORDINATOR:
-            raise TargetError(f"{self._description.spec} is no cluster")
+            raise TargetError(f"{self._description.spec} is not a cluster")
         return _HOST, self._server.ports[0]
 
     @override
@@ -268,9 +268,9 @@ class ReferenceTcpBroker(_ServerBroker):
 
     async def _come_back(self) -> None:
         await self._server.start()
-        async with asking(*self.address(Role.COORDINATOR)) as stage:
+        async with asking(*self.address(Role.COORDINATOR)) as session:
             await await_serving(
-                stage,
+                session,
                 topics=CONFORMANCE_TOPICS,
                 timeout_ms=_START_TIMEOUT_S * 1000,
                 failure=self._server.failure,
@@ -298,9 +298,9 @@ class ReferenceTcpClusterBroker(_ServerBroker):
 
 
 async def _prepared(server: _Server) -> Prepared:
-    async with asking(_HOST, server.ports[0]) as stage:
+    async with asking(_HOST, server.ports[0]) as session:
         return await prepare(
-            stage,
+            session,
             topics=CONFORMANCE_TOPICS,
             timeout_ms=_START_TIMEOUT_S * 1000,
             failure=server.failure,

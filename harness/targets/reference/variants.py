@@ -14,7 +14,7 @@ _COORDINATOR_SOURCE: Final = "KIP-848"
 
 
 class VariantTarget(ReferenceTarget):
-    """The reference held to a profile that no release has."""
+    """The reference in a profile that no release has."""
 
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile.name)
@@ -46,5 +46,5 @@ def variant(base: str, *, behaviour: str, of: str) -> VariantTarget:
         return VariantTarget(replace(profile, coordinator=other.coordinator))
     switched = Behaviour[behaviour.upper()]
     rest = profile.behaviours - {switched}
-    held = rest | {switched} if other.has(switched) else rest
-    return VariantTarget(replace(profile, behaviours=held))
+    behaviours_of_variant = rest | {switched} if other.has(switched) else rest
+    return VariantTarget(replace(profile, behaviours=behaviours_of_variant))

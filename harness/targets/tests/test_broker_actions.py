@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from harness.targets.base.dialogue import Dialogue
-from harness.targets.base.interface import Breakpoint, BrokerAction, ConnectionLost, Role, Stage, TargetError
+from harness.targets.base.interface import (
+    Breakpoint,
+    BrokerAction,
+    BrokerSession,
+    ConnectionLost,
+    Role,
+    TargetError,
+)
 from harness.targets.debugger.breakpoints import code_points
 from harness.targets.debugger.jdwp import CodePoint, Debugger
 from harness.targets.kafka.local import LocalBroker
@@ -24,8 +31,8 @@ ELSEWHERE = "NOT_COORDINATOR"
 def with_broker(
     directory: Path,
     target: KafkaTarget,
-    play: Callable[[LocalBroker, Stage], Awaitable[None]],
-    holds: Collection[Breakpoint] = (),
+    play: Callable[[LocalBroker, BrokerSession], Awaitable[None]],
+    breakpoints: Collection[Breakpoint] = (),
     broker_actions: Collection[BrokerAction] = (),
 ) -> None:
     """Let something be played with a broker, and look that nothing is left of it."""
@@ -35,16 +42,16 @@ def with_broker(
             broker_config={},
             directory=directory,
             progress=lambda _: None,
-            holds=holds,
+            breakpoints=breakpoints,
             broker_actions=broker_actions,
         )
         assert isinstance(broker, LocalBroker)
-        stage = broker.open_stage("any")
+        session = broker.open_session("any")
         try:
-            await play(broker, stage)
+            await play(broker, session)
             assert broker.failure() is None
         finally:
-            await stage.close()
+            await session.close()
             await broker.stop()
         pids.extend(broker.pids)
 
@@ -53,70 +60,70 @@ def with_broker(
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
-async def answer(stage: Stage, role: Role = Role.COORDINATOR) -> str | None:
+async def answer(session: BrokerSession, role: Role = Role.COORDINATOR) -> str | None:
     """Return what a member is told that leaves a group that is not there."""
-    connection = await stage.connect(role)
+    connection = await session.connect(role)
     try:
         return (await Dialogue(connection).ask("LeaveGroup", 1, _LEFT)).text("error_code")
     finally:
         await connection.close()
 
 
-async def answers(stage: Stage, expected: str, role: Role = Role.COORDINATOR) -> None:
+async def answers(session: BrokerSession, expected: str, role: Role = Role.COORDINATOR) -> None:
     """Wait until a broker answers so."""
     async with asyncio.timeout(10):
-        while await answer(stage, role) != expected:
-            await stage.elapse(10)
+        while await answer(session, role) != expected:
+            await session.elapse(10)
 
 
 @pytest.mark.parametrize("version", ["2.8.2", "3.9.2", "4.3.1"])
-def test_a_broker_that_is_held_in_its_load_loads_until_it_is_released(tmp_path: Path, version: str) -> None:
-    async def play(broker: LocalBroker, stage: Stage) -> None:
+def test_a_broker_that_is_paused_in_its_load_loads_until_it_resumes(tmp_path: Path, version: str) -> None:
+    async def play(broker: LocalBroker, session: BrokerSession) -> None:
         pids = broker.pids
-        await stage.pause_at(Breakpoint.LOADING)
-        assert await answer(stage) == SERVING
+        await session.pause_at(Breakpoint.LOADING)
+        assert await answer(session) == SERVING
 
-        await stage.carry_out(BrokerAction.RESTART, {})
+        await session.carry_out(BrokerAction.RESTART, {})
         assert broker.pids[-1] != pids[-1]
-        assert [await answer(stage) for _ in range(3)] == [LOADING] * 3
-        await stage.release(Breakpoint.LOADING)
-        await answers(stage, SERVING)
+        assert [await answer(session) for _ in range(3)] == [LOADING] * 3
+        await session.resume_from(Breakpoint.LOADING)
+        await answers(session, SERVING)
 
-        await stage.carry_out(BrokerAction.RESTART, {"group.max.size": "3"})
-        await answers(stage, SERVING)
+        await session.carry_out(BrokerAction.RESTART, {"group.max.size": "3"})
+        await answers(session, SERVING)
         assert "group.max.size=3\n" in (tmp_path / "server.properties").read_text()
 
-    with_broker(tmp_path, KafkaTarget(version), play, holds=[Breakpoint.LOADING])
+    with_broker(tmp_path, KafkaTarget(version), play, breakpoints=[Breakpoint.LOADING])
 
 
 @pytest.mark.parametrize("version", ["2.8.2", "3.9.2"])
 def test_a_broker_that_is_killed_comes_back_at_once(tmp_path: Path, version: str) -> None:
-    async def play(broker: LocalBroker, stage: Stage) -> None:
-        began_ms = stage.now_ms()
-        await stage.carry_out(BrokerAction.KILL, {})
-        await answers(stage, SERVING)
-        assert stage.now_ms() - began_ms < 9_000, "sooner than its session ends by itself"
+    async def play(broker: LocalBroker, session: BrokerSession) -> None:
+        began_ms = session.now_ms()
+        await session.carry_out(BrokerAction.KILL, {})
+        await answers(session, SERVING)
+        assert session.now_ms() - began_ms < 9_000, "sooner than its session ends by itself"
 
-        connection = await stage.connect()
-        await stage.carry_out(BrokerAction.PAUSE, {})
+        connection = await session.connect()
+        await session.carry_out(BrokerAction.PAUSE, {})
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(1):
                 await Dialogue(connection).ask("LeaveGroup", 1, _LEFT)
-        await stage.carry_out(BrokerAction.RESUME, {})
-        await answers(stage, SERVING)
+        await session.carry_out(BrokerAction.RESUME, {})
+        await answers(session, SERVING)
 
     with_broker(tmp_path, KafkaTarget(version), play)
 
 
 def test_a_debugger_that_hangs_up_leaves_the_broker_running(tmp_path: Path) -> None:
-    async def play(broker: LocalBroker, stage: Stage) -> None:
-        await stage.pause_at(Breakpoint.LOADING)
-        await stage.carry_out(BrokerAction.RESTART, {})
+    async def play(broker: LocalBroker, session: BrokerSession) -> None:
+        await session.pause_at(Breakpoint.LOADING)
+        await session.carry_out(BrokerAction.RESTART, {})
         (node,) = broker.nodes
         await node.hang_up()
-        await answers(stage, SERVING)
+        await answers(session, SERVING)
 
-    with_broker(tmp_path, KafkaTarget("3.9.2"), play, holds=[Breakpoint.LOADING])
+    with_broker(tmp_path, KafkaTarget("3.9.2"), play, breakpoints=[Breakpoint.LOADING])
 
 
 def test_a_method_that_a_kafka_lacks_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,12 +133,12 @@ def test_a_method_that_a_kafka_lacks_is_named(tmp_path: Path, monkeypatch: pytes
         "harness.targets.kafka.local.code_points", lambda *_, **__: {Breakpoint.LOADING: lacking}
     )
 
-    async def play(broker: LocalBroker, stage: Stage) -> None:
-        await stage.pause_at(Breakpoint.LOADING)
+    async def play(broker: LocalBroker, session: BrokerSession) -> None:
+        await session.pause_at(Breakpoint.LOADING)
         with pytest.raises(TargetError, match=r"CoordinatorLoaderImpl#load_all is not in this Kafka"):
-            await stage.carry_out(BrokerAction.RESTART, {})
+            await session.carry_out(BrokerAction.RESTART, {})
 
-    with_broker(tmp_path, KafkaTarget("4.3.1"), play, holds=[Breakpoint.LOADING])
+    with_broker(tmp_path, KafkaTarget("4.3.1"), play, breakpoints=[Breakpoint.LOADING])
 
 
 def test_who_listens_for_debuggers_but_is_none_is_reported_from_one(tmp_path: Path) -> None:
@@ -150,36 +157,36 @@ def test_who_listens_for_debuggers_but_is_none_is_reported_from_one(tmp_path: Pa
 
 @pytest.mark.parametrize("version", ["2.8.2", "4.3.1"])
 def test_in_a_cluster_another_broker_takes_over(tmp_path: Path, version: str) -> None:
-    async def play(broker: LocalBroker, stage: Stage) -> None:
-        assert (await answer(stage), await answer(stage, Role.OTHER)) == (SERVING, ELSEWHERE)
+    async def play(broker: LocalBroker, session: BrokerSession) -> None:
+        assert (await answer(session), await answer(session, Role.OTHER)) == (SERVING, ELSEWHERE)
         former = broker.address(Role.COORDINATOR)
 
-        await stage.pause_at(Breakpoint.LOADING)
-        await stage.carry_out(BrokerAction.MOVE, {})
+        await session.pause_at(Breakpoint.LOADING)
+        await session.carry_out(BrokerAction.MOVE, {})
         assert broker.address(Role.COORDINATOR) != former
-        assert (await answer(stage), await answer(stage, Role.OTHER)) == (LOADING, ELSEWHERE)
-        await stage.release(Breakpoint.LOADING)
-        await answers(stage, SERVING)
+        assert (await answer(session), await answer(session, Role.OTHER)) == (LOADING, ELSEWHERE)
+        await session.resume_from(Breakpoint.LOADING)
+        await answers(session, SERVING)
 
         moved = broker.address(Role.COORDINATOR)
-        await stage.carry_out(BrokerAction.DISCONNECT, {})
+        await session.carry_out(BrokerAction.DISCONNECT, {})
         assert broker.address(Role.FORMER) == moved
         with pytest.raises(ConnectionLost):
-            await answer(stage, Role.FORMER)
-        await answers(stage, SERVING)
-        await stage.carry_out(BrokerAction.RECONNECT, {})
-        await answers(stage, ELSEWHERE, Role.FORMER)
+            await answer(session, Role.FORMER)
+        await answers(session, SERVING)
+        await session.carry_out(BrokerAction.RECONNECT, {})
+        await answers(session, ELSEWHERE, Role.FORMER)
 
         survivor = broker.address(Role.COORDINATOR)
-        await stage.carry_out(BrokerAction.KILL, {})
+        await session.carry_out(BrokerAction.KILL, {})
         assert broker.address(Role.COORDINATOR) != survivor
-        await answers(stage, SERVING)
-        assert await answer(stage, Role.OTHER) == ELSEWHERE
+        await answers(session, SERVING)
+        assert await answer(session, Role.OTHER) == ELSEWHERE
 
     with_broker(
         tmp_path,
         KafkaTarget(version, node_count=3),
         play,
-        holds=[Breakpoint.LOADING],
+        breakpoints=[Breakpoint.LOADING],
         broker_actions=[BrokerAction.DISCONNECT],
     )

@@ -57,8 +57,8 @@ def test_an_images_name_says_how_it_is_configured_and_which_kafka_is_in_it(
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("apache/kafka", "no image with a tag"),
-        ("apache/kafka:", "no image with a tag"),
+        ("apache/kafka", "not an image with a tag"),
+        ("apache/kafka:", "not an image with a tag"),
         ("apache/kafka:latest", "names no version"),
         ("bitnami/kafka:3.9.2", "not known"),
         ("notapache/kafka:3.9.2", "not known"),
@@ -146,13 +146,13 @@ def test_a_container_can_do_what_its_kafka_can() -> None:
         Capability.RESTART,
         Capability.KILL,
         Capability.PAUSE,
-        Capability.HOLD_LOADING,
+        Capability.PAUSE_AT_LOADING,
         Capability.SOLE_LEADER,
     }
     assert of("apache/kafka:3.9.2", 3) - of("apache/kafka:4.3.1") == {
         Capability.CLUSTER,
         Capability.DISCONNECT,
-        Capability.HOLD_DEAD,
+        Capability.PAUSE_AT_DEAD,
         Capability.ORDERED_LOADS,
     }
     assert Capability.KILL not in of("apache/kafka:2.8.2")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.orchestration.run import orchestrate
-from harness.targets.base.interface import BrokerAction, ConnectionLost, Role, Stage
+from harness.targets.base.interface import BrokerAction, BrokerSession, ConnectionLost, Role
 from harness.targets.containers.broker import ContainerBroker
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.tests.container_broker import (
@@ -27,21 +27,21 @@ pytest_plugins = ["harness.tests.docker_fixture"]
 
 
 def test_a_cluster_of_three_moves_its_coordinator_and_outlives_it(tmp_path: Path, image_of: ImageOf) -> None:
-    async def play(broker: ContainerBroker, stage: Stage) -> None:
-        await commits(stage, 7)
-        elsewhere = await ask(stage, "Heartbeat", 3, STRANGER, Role.OTHER)
+    async def play(broker: ContainerBroker, session: BrokerSession) -> None:
+        await commits(session, 7)
+        elsewhere = await ask(session, "Heartbeat", 3, STRANGER, Role.OTHER)
         assert elsewhere.text("error_code") == "NOT_COORDINATOR"
         addresses = [broker.address(Role.COORDINATOR)]
         for action in (BrokerAction.MOVE, BrokerAction.DISCONNECT):
-            await stage.carry_out(action, {})
-            await still_has(stage, 7)
+            await session.carry_out(action, {})
+            await still_has(session, 7)
             addresses.append(broker.address(Role.COORDINATOR))
         with pytest.raises(ConnectionLost):
-            await stage.connect(Role.FORMER)
-        await stage.carry_out(BrokerAction.RECONNECT, {})
-        await knows_the_coordinator(stage)
-        await stage.carry_out(BrokerAction.KILL, {})
-        await still_has(stage, 7)
+            await session.connect(Role.FORMER)
+        await session.carry_out(BrokerAction.RECONNECT, {})
+        await knows_the_coordinator(session)
+        await session.carry_out(BrokerAction.KILL, {})
+        await still_has(session, 7)
         addresses.append(broker.address(Role.COORDINATOR))
         assert all(one != other for one, other in pairwise(addresses)), "another one coordinates each time"
         assert broker.failure() is None

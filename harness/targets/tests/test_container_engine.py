@@ -20,7 +20,7 @@ from harness.targets.base.interface import (
     CONFORMANCE_TOPICS,
     Breakpoint,
     BrokerAction,
-    Stage,
+    BrokerSession,
     TargetError,
 )
 from harness.targets.containers.broker import ContainerBroker
@@ -70,10 +70,10 @@ def containers_of(pid: int) -> list[Container]:
 def test_a_started_container_serves_groups_has_the_topics_and_tells_its_image(
     tmp_path: Path, image_of: ImageOf, version: str
 ) -> None:
-    async def play(broker: ContainerBroker, stage: Stage) -> None:
+    async def play(broker: ContainerBroker, session: BrokerSession) -> None:
         heartbeat: Fields = {"group_id": "g", "generation_id": 0, "member_id": "m"}
-        assert (await ask(stage, "Heartbeat", 3, heartbeat)).text("error_code") == "UNKNOWN_MEMBER_ID"
-        metadata = await ask(stage, "Metadata", 7, {"topics": None})
+        assert (await ask(session, "Heartbeat", 3, heartbeat)).text("error_code") == "UNKNOWN_MEMBER_ID"
+        metadata = await ask(session, "Metadata", 7, {"topics": None})
         assert {
             row.text("name"): len(row.rows("partitions"))
             for row in metadata.rows("topics")
@@ -90,7 +90,7 @@ def test_a_started_container_serves_groups_has_the_topics_and_tells_its_image(
 
 
 def test_a_broker_is_published_to_this_machine_alone(tmp_path: Path, image_of: ImageOf) -> None:
-    async def play(broker: ContainerBroker, stage: Stage) -> None:
+    async def play(broker: ContainerBroker, session: BrokerSession) -> None:
         (container,) = containers_of(os.getpid())
         settings = cast("Mapping[str, Mapping[str, list[Mapping[str, str]]]]", container.attrs["HostConfig"])
         published = [binding["HostIp"] for each in settings["PortBindings"].values() for binding in each]
@@ -100,13 +100,13 @@ def test_a_broker_is_published_to_this_machine_alone(tmp_path: Path, image_of: I
 
 
 def test_a_scenarios_configuration_reaches_the_broker(tmp_path: Path, image_of: ImageOf) -> None:
-    async def play(broker: ContainerBroker, stage: Stage) -> None:
+    async def play(broker: ContainerBroker, session: BrokerSession) -> None:
         resource: Fields = {
             "resource_type": 4,
             "resource_name": "1",
             "configuration_keys": ["group.max.size"],
         }
-        answer = await ask(stage, "DescribeConfigs", 2, {"resources": [resource]})
+        answer = await ask(session, "DescribeConfigs", 2, {"resources": [resource]})
         (config,) = answer.rows("results")[0].rows("configs")
         assert config.text("value") == "3"
 
@@ -118,7 +118,7 @@ def test_a_scenarios_configuration_reaches_the_broker(tmp_path: Path, image_of: 
 def test_a_configuration_that_kafka_refuses_is_reported_and_leaves_nothing(
     tmp_path: Path, image_of: ImageOf
 ) -> None:
-    async def play(broker: ContainerBroker, stage: Stage) -> None:
+    async def play(broker: ContainerBroker, session: BrokerSession) -> None:
         pytest.fail("it cannot start")
 
     with pytest.raises(TargetError, match=r"offsets\.topic\.num\.partitions"):
@@ -147,21 +147,21 @@ def test_a_start_that_is_cancelled_leaves_nothing(tmp_path: Path, image_of: Imag
 def test_a_single_broker_is_restarted_reconfigured_paused_and_killed_over_its_log(
     tmp_path: Path, image_of: ImageOf, version: str
 ) -> None:
-    async def play(broker: ContainerBroker, stage: Stage) -> None:
-        await commits(stage, 7)
+    async def play(broker: ContainerBroker, session: BrokerSession) -> None:
+        await commits(session, 7)
         for action, config in (
             (BrokerAction.RESTART, {}),
             (BrokerAction.RESTART, {"group.max.size": "3"}),
             (BrokerAction.KILL, {}),
         ):
-            await stage.carry_out(action, config)
-            await still_has(stage, 7)
+            await session.carry_out(action, config)
+            await still_has(session, 7)
             assert broker.failure() is None
-        await stage.carry_out(BrokerAction.PAUSE, {})
+        await session.carry_out(BrokerAction.PAUSE, {})
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(fetched(stage), 0.5)
-        await stage.carry_out(BrokerAction.RESUME, {})
-        await still_has(stage, 7)
+            await asyncio.wait_for(fetched(session), 0.5)
+        await session.carry_out(BrokerAction.RESUME, {})
+        await still_has(session, 7)
 
     with_broker(image_of(version), tmp_path, play)
 
@@ -170,19 +170,19 @@ def test_a_single_broker_is_restarted_reconfigured_paused_and_killed_over_its_lo
 
 
 @pytest.mark.parametrize("version", [SCALA, JAVA])
-def test_loading_is_held_until_it_is_released(tmp_path: Path, image_of: ImageOf, version: str) -> None:
-    async def play(broker: ContainerBroker, stage: Stage) -> None:
-        await commits(stage, 7)
-        await stage.pause_at(Breakpoint.LOADING)
-        await stage.carry_out(BrokerAction.RESTART, {})
+def test_loading_is_paused_until_it_resumes(tmp_path: Path, image_of: ImageOf, version: str) -> None:
+    async def play(broker: ContainerBroker, session: BrokerSession) -> None:
+        await commits(session, 7)
+        await session.pause_at(Breakpoint.LOADING)
+        await session.carry_out(BrokerAction.RESTART, {})
         for _ in range(3):
-            answer = await ask(stage, "OffsetFetch", 5, {"group_id": "g", "topics": None})
+            answer = await ask(session, "OffsetFetch", 5, {"group_id": "g", "topics": None})
             assert answer.text("error_code") == "COORDINATOR_LOAD_IN_PROGRESS"
-            await stage.elapse(200)
-        await stage.release(Breakpoint.LOADING)
-        await still_has(stage, 7)
+            await session.elapse(200)
+        await session.resume_from(Breakpoint.LOADING)
+        await still_has(session, 7)
 
-    with_broker(image_of(version), tmp_path, play, holds=[Breakpoint.LOADING])
+    with_broker(image_of(version), tmp_path, play, breakpoints=[Breakpoint.LOADING])
 
 
 @pytest.mark.broker

@@ -92,7 +92,7 @@ class NotedNode(ControlledNode):
             self._note("reached")
 
     @override
-    async def release(self, point: Breakpoint) -> None:
+    async def resume_from(self, point: Breakpoint) -> None:
         self._note(f"release {point}")
 
 
@@ -183,7 +183,7 @@ def test_all_that_stand_still_go_on_and_all_without_a_network_get_it_back() -> N
     ]
 
 
-def test_whoever_comes_to_coordinate_is_awaited_where_it_is_to_be_held() -> None:
+def test_the_next_coordinator_is_awaited_at_its_breakpoint() -> None:
     async def play() -> None:
         notes: list[str] = []
         broker = broker_of(3, notes)
@@ -192,7 +192,7 @@ def test_whoever_comes_to_coordinate_is_awaited_where_it_is_to_be_held() -> None
         notes.clear()
         await broker.carry_out(BrokerAction.MOVE, {})
         assert notes == ["2 reached"]
-        await broker.release(Breakpoint.LOADING)
+        await broker.resume_from(Breakpoint.LOADING)
         notes.clear()
         await broker.carry_out(BrokerAction.MOVE, {})
         assert notes == []

@@ -57,7 +57,7 @@ class _Listener:
         self._server.close()
 
 
-def _held(conversation: Callable[[_Listener, ExternalBroker], Awaitable[None]]) -> None:
+def _run(conversation: Callable[[_Listener, ExternalBroker], Awaitable[None]]) -> None:
     async def pause_at() -> None:
         listener = _Listener()
         port = await listener.start()
@@ -79,8 +79,8 @@ async def _until_gone(broker: ExternalBroker) -> None:
 
 def test_a_broker_that_goes_away_is_reported_once_a_connection_was_lost() -> None:
     async def conversation(listener: _Listener, broker: ExternalBroker) -> None:
-        stage = broker.open_stage("any")
-        connection = await stage.connect()
+        session = broker.open_session("any")
+        connection = await session.connect()
         listener.stop()
         assert broker.failure() is None
         await listener.hang_up()
@@ -88,25 +88,25 @@ def test_a_broker_that_goes_away_is_reported_once_a_connection_was_lost() -> Non
             await connection.receive(timeout_ms=20_000)
         await _until_gone(broker)
         assert "connection refused" in str(broker.failure())
-        await stage.close()
+        await session.close()
 
-    _held(conversation)
+    _run(conversation)
 
 
 def test_a_broker_that_accepts_no_more_is_gone() -> None:
     async def conversation(listener: _Listener, broker: ExternalBroker) -> None:
         listener.stop()
         with pytest.raises(ConnectionLost):
-            await broker.open_stage("any").connect()
+            await broker.open_session("any").connect()
         await _until_gone(broker)
 
-    _held(conversation)
+    _run(conversation)
 
 
 def test_a_connection_that_a_broker_closes_is_not_its_end() -> None:
     async def conversation(listener: _Listener, broker: ExternalBroker) -> None:
-        stage = broker.open_stage("any")
-        connection = await stage.connect()
+        session = broker.open_session("any")
+        connection = await session.connect()
         await listener.hang_up()
         with pytest.raises(ConnectionLost):
             await connection.receive(timeout_ms=20_000)
@@ -114,9 +114,9 @@ def test_a_connection_that_a_broker_closes_is_not_its_end() -> None:
             looking = await listener.accepted.get()
         looking.close()
         assert broker.failure() is None
-        await stage.close()
+        await session.close()
 
-    _held(conversation)
+    _run(conversation)
 
 
 def test_a_configuration_that_the_reference_refuses_is_reported() -> None:

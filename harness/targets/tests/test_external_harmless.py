@@ -17,7 +17,7 @@ from confluent_kafka.cimpl import NewTopic
 from harness.orchestration.run import orchestrate
 from harness.targets.base.dialogue import Dialogue
 from harness.targets.base.prepare import ask_until
-from harness.targets.base.tcp import TcpStage, new_connect_slots
+from harness.targets.base.tcp import TcpSession, new_connect_slots
 from harness.targets.external.namespace import MARK, made
 from harness.targets.kafka.local_nodes import LocalNodes
 from harness.targets.tests.test_external_stock import left_on
@@ -91,7 +91,7 @@ def logs(nodes: LocalNodes) -> Mapping[str, bytes]:
 async def reported(address: str) -> Mapping[str, FieldValue]:
     """Ask for all that the broker says of others' groups, topics, transactions and settings."""
     host, _, port = address.rpartition(":")
-    stage = TcpStage(host, int(port), connect_slots=new_connect_slots())
+    session = TcpSession(host, int(port), connect_slots=new_connect_slots())
 
     async def ask(dialogue: Dialogue) -> Mapping[str, FieldValue]:
         await dialogue.learn_versions()
@@ -115,9 +115,9 @@ async def reported(address: str) -> Mapping[str, FieldValue]:
         return found
 
     try:
-        return await ask_until(stage, ask, timeout_ms=60_000, failure=lambda: None)
+        return await ask_until(session, ask, timeout_ms=60_000, failure=lambda: None)
     finally:
-        await stage.close()
+        await session.close()
 
 
 @pytest.mark.broker
@@ -171,7 +171,7 @@ def test_races_and_real_clients_touch_nothing_of_others(command: tuple[str, ...]
                     check=False,
                 )
                 assert done.returncode == 0, done.stdout + done.stderr
-                assert done.stdout.startswith(f"external:{address} is a broker of others")
+                assert done.stdout.startswith(f"external:{address} is an external broker")
                 assert (logs(nodes), await reported(address)) == before
                 assert await left_on(address) == [f"{MARK}mine", f"{MARK}backup"]
 
@@ -237,7 +237,7 @@ def test_a_dry_run_of_clients_and_of_a_tap_asks_nothing(command: tuple[str, ...]
         text=True,
         check=True,
     )
-    assert "is a broker of others" in done.stdout
+    assert "is an external broker" in done.stdout
     assert f"topic: {MARK}" in done.stdout
     assert list(tmp_path.iterdir()) == []
 

@@ -193,7 +193,7 @@ def test_a_run_loses_the_target_whose_jars_do_not_match_and_no_other(
     assert "No verdict: 1 target lost." in reported
     assert "kafka_2.13-9.9.9.jar does not match" in reported
     assert f"Remedy: remove {libs.parent}" in reported
-    assert "see that it runs" not in reported
+    assert "check that it runs" not in reported
 
 
 def test_jars_that_do_not_match_end_a_command_with_its_code_and_make_nothing(

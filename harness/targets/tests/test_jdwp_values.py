@@ -1,4 +1,4 @@
-"""What a thread that is held is about: the debugger's questions, against an agent of a few lines."""
+"""What a thread that is paused is about: the debugger's questions, against an agent of a few lines."""
 
 import asyncio
 import struct

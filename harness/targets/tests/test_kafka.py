@@ -53,8 +53,8 @@ async def _nothing(broker: LocalBroker) -> None:
 
 def test_a_started_broker_serves_groups_and_has_the_topics_at_once(tmp_path: Path) -> None:
     async def play(broker: LocalBroker) -> None:
-        stage = broker.open_stage("any")
-        dialogue = Dialogue(await stage.connect())
+        session = broker.open_session("any")
+        dialogue = Dialogue(await session.connect())
         await dialogue.learn_versions()
         heartbeat: Fields = {"group_id": "g", "generation_id": 0, "member_id": "m"}
         assert (await dialogue.ask("Heartbeat", 3, heartbeat)).text("error_code") == "UNKNOWN_MEMBER_ID"
@@ -64,7 +64,7 @@ def test_a_started_broker_serves_groups_and_has_the_topics_at_once(tmp_path: Pat
             for row in metadata.rows("topics")
             if row.text("name") in CONFORMANCE_TOPICS
         } == dict(CONFORMANCE_TOPICS)
-        await stage.close()
+        await session.close()
 
     broker = _with_broker(tmp_path, play)
 

@@ -11,7 +11,14 @@ import pytest
 
 from harness.results.exit_code import ExitCode
 from harness.targets.base.dialogue import Dialogue
-from harness.targets.base.interface import Broker, Connection, ConnectionLost, Frame, Stage, TargetError
+from harness.targets.base.interface import (
+    Broker,
+    BrokerSession,
+    Connection,
+    ConnectionLost,
+    Frame,
+    TargetError,
+)
 from harness.targets.librdkafka.inflexible import SPOKEN, InflexibleConnection
 from harness.targets.librdkafka.mock import INFLEXIBLE_SUFFIX, SPEC, claimed_release
 from harness.targets.spec import parse_target
@@ -30,34 +37,34 @@ JOIN: Fields = {
 }
 
 
-Open = Callable[[str], Stage]
+Open = Callable[[str], BrokerSession]
 
 
 def with_mock(
     directory: Path, conversation: Callable[[Broker, Open], Awaitable[None]], spec: str = SPEC
 ) -> None:
-    stages: list[Stage] = []
+    sessions: list[BrokerSession] = []
 
     async def run() -> None:
         target = parse_target(spec)
         broker = await target.start(broker_config={}, directory=directory, progress=lambda _: None)
 
-        def opened(name: str) -> Stage:
-            stages.append(broker.open_stage(name))
-            return stages[-1]
+        def opened(name: str) -> BrokerSession:
+            sessions.append(broker.open_session(name))
+            return sessions[-1]
 
         try:
             await conversation(broker, opened)
         finally:
-            for stage in stages:
-                await stage.close()
+            for session in sessions:
+                await session.close()
             await broker.stop()
 
     asyncio.run(run())
 
 
-async def dialogue(stage: Stage) -> Dialogue:
-    conversation = Dialogue(await stage.connect())
+async def dialogue(session: BrokerSession) -> Dialogue:
+    conversation = Dialogue(await session.connect())
     await conversation.learn_versions()
     return conversation
 
@@ -109,13 +116,13 @@ def test_it_takes_no_configuration(tmp_path: Path) -> None:
         asyncio.run(started)
 
 
-def test_each_stage_has_a_cluster_of_its_own_with_the_topics_of_the_suites(tmp_path: Path) -> None:
+def test_each_session_has_a_cluster_of_its_own_with_the_topics_of_the_suites(tmp_path: Path) -> None:
     async def conversation(broker: Broker, opened: Open) -> None:
-        stages = [opened(name) for name in ("one", "other")]
-        for stage in stages:
-            answer = await (await dialogue(stage)).ask("JoinGroup", 3, JOIN)
+        sessions = [opened(name) for name in ("one", "other")]
+        for session in sessions:
+            answer = await (await dialogue(session)).ask("JoinGroup", 3, JOIN)
             assert (answer.text("error_code"), answer.number("generation_id")) == ("NONE", 2)
-        topics = await (await dialogue(stages[0])).ask("Metadata", 4, {"topics": None})
+        topics = await (await dialogue(sessions[0])).ask("Metadata", 4, {"topics": None})
         rows = {row.text("name"): len(row.rows("partitions")) for row in topics.rows("topics")}
         assert rows == {"orders": 3, "payments": 2}
 
@@ -126,16 +133,16 @@ def test_a_cluster_that_ends_itself_takes_nobody_with_it(tmp_path: Path) -> None
     log = tmp_path / "mock.log"
 
     async def conversation(broker: Broker, opened: Open) -> None:
-        stage = opened("it")
-        await dialogue(stage)
+        session = opened("it")
+        await dialogue(session)
         # The first is the program that makes clusters, and every other process a cluster.
         (_, cluster) = sorted(programs(log))
-        parked = await stage.connect()
+        parked = await session.connect()
         os.kill(cluster, signal.SIGABRT)
         with pytest.raises(ConnectionLost, match="the mock cluster has ended itself"):
             await parked.receive(timeout_ms=5000)
         with pytest.raises(ConnectionLost, match="the mock cluster has ended itself"):
-            await stage.connect()
+            await session.connect()
         assert broker.failure() is None
         another = opened("another")
         assert (await (await dialogue(another)).ask("FindCoordinator", 2, {"key": "g"})).text("host")

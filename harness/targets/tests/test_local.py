@@ -193,7 +193,7 @@ def test_what_fails_half_way_leaves_nothing_in_the_cache(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_cache_waits_for_whoever_holds_its_lock(tmp_path: Path) -> None:
+def test_the_cache_waits_for_the_owner_of_its_lock(tmp_path: Path) -> None:
     async def second_waits() -> list[str]:
         reported: list[str] = []
         entered = asyncio.Event()

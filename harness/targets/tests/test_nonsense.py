@@ -10,7 +10,7 @@ from harness.targets.base.dialogue import Dialogue, NotYet
 from harness.targets.base.interface import Connection, ConnectionLost, Frame, NoAnswer, TargetError
 from harness.targets.base.limits import ANSWER_BYTES
 from harness.targets.base.nonsense import blaming_target, checked_config, shown, why_no_address
-from harness.targets.base.tcp import StreamConnection, TcpStage, new_connect_slots
+from harness.targets.base.tcp import StreamConnection, TcpSession, new_connect_slots
 from harness.wire.codec import encode_response
 
 HOSTS: Mapping[str, str] = {
@@ -33,13 +33,13 @@ def test_a_host_that_is_none_is_reported_in_short_and_never_raises_anything_else
     assert reported is not None
     assert len(reported) < 300
     assert reported.isprintable()
-    with pytest.raises(ConnectionLost, match="is no address"):
+    with pytest.raises(ConnectionLost, match="is not an address"):
         asyncio.run(StreamConnection.open(host, 9092))
 
 
 @pytest.mark.parametrize("port", [99_999, -5, 0, 65_536, 2**31 - 1])
 def test_a_port_that_is_none_is_reported(port: int) -> None:
-    assert why_no_address("127.0.0.1", port) == f"127.0.0.1:{port} is no address: a port is 1 to 65535"
+    assert why_no_address("127.0.0.1", port) == f"127.0.0.1:{port} is not an address: a port is 1 to 65535"
     with pytest.raises(ConnectionLost, match="a port is 1 to 65535"):
         asyncio.run(StreamConnection.open("127.0.0.1", port))
 
@@ -148,8 +148,8 @@ class Slow(Answering):
         return Frame(payload=encode_response("ApiVersions", 0, correlation_id=self._asked, fields={}))
 
 
-class SlowStage(TcpStage):
-    """A stage by that clock."""
+class SlowSession(TcpSession):
+    """A broker session by that clock."""
 
     def __init__(self) -> None:
         super().__init__("127.0.0.1", 9, connect_slots=new_connect_slots())
@@ -163,15 +163,15 @@ class SlowStage(TcpStage):
 
 
 def test_readiness_is_bounded_in_all_however_slow_each_answer_is() -> None:
-    stage = SlowStage()
+    session = SlowSession()
 
     async def ask_for_ever(dialogue: Dialogue) -> None:
         while True:
             await dialogue.learn_versions()
 
     with pytest.raises(TargetError, match="did not get ready within 20 s"):
-        asyncio.run(preparing.ask_until(stage, ask_for_ever, timeout_ms=20_000, failure=lambda: None))
-    assert stage.clock[0] <= 20_001
+        asyncio.run(preparing.ask_until(session, ask_for_ever, timeout_ms=20_000, failure=lambda: None))
+    assert session.clock[0] <= 20_001
 
 
 def test_an_answer_over_the_limit_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,10 +12,10 @@ from harness.targets.base.interface import (
     Breakpoint,
     Broker,
     BrokerAction,
+    BrokerSession,
     ConnectionLost,
     NoAnswer,
     Role,
-    Stage,
     TargetError,
 )
 from harness.targets.spec import parse_target
@@ -32,8 +32,8 @@ _JOIN: Fields = {
 }
 
 
-def _with_stage(
-    play: Callable[[Stage], Awaitable[None]],
+def _with_session(
+    play: Callable[[BrokerSession], Awaitable[None]],
     *,
     spec: str = "reference",
     broker_config: Mapping[str, str] = _NO_CONFIG,
@@ -43,67 +43,67 @@ def _with_stage(
         broker = await parse_target(spec).start(
             broker_config=broker_config, directory=directory, progress=lambda _: None
         )
-        stage = broker.open_stage("classic/join/first")
+        session = broker.open_session("classic/join/first")
         try:
-            await play(stage)
+            await play(session)
         finally:
-            await stage.close()
+            await session.close()
             await broker.stop()
         return broker
 
     return asyncio.run(start_and_stop())
 
 
-async def _ask(stage: Stage, api: str, version: int, fields: Fields) -> Answer:
-    return await Dialogue(await stage.connect()).ask(api, version, fields)
+async def _ask(session: BrokerSession, api: str, version: int, fields: Fields) -> Answer:
+    return await Dialogue(await session.connect()).ask(api, version, fields)
 
 
 @pytest.mark.parametrize("profile", ["2.4", "2.8.2", "3.9.2", "4.0.0", "4.3.1", "4.4"])
-def test_a_stage_of_any_profile_opens_at_time_0_with_topics_and_a_coordinator(profile: str) -> None:
-    async def play(stage: Stage) -> None:
+def test_a_session_of_any_profile_opens_at_time_0_with_topics_and_a_coordinator(profile: str) -> None:
+    async def play(session: BrokerSession) -> None:
         member: Fields = {"group_id": "g", "generation_id": 1, "member_id": "nobody"}
-        answer = await _ask(stage, "Heartbeat", 3, member)
+        answer = await _ask(session, "Heartbeat", 3, member)
         assert answer.text("error_code") == "UNKNOWN_MEMBER_ID"
-        metadata = await _ask(stage, "Metadata", 7, {"topics": [{"name": "orders"}]})
+        metadata = await _ask(session, "Metadata", 7, {"topics": [{"name": "orders"}]})
         assert len(metadata.rows("topics")[0].rows("partitions")) == 3
-        assert stage.now_ms() == 0
+        assert session.now_ms() == 0
 
-    description = _with_stage(play, spec=f"reference:{profile}").description
+    description = _with_session(play, spec=f"reference:{profile}").description
 
     assert description.profile == profile
     assert description.api_ranges
 
 
 def test_a_join_waits_for_the_initial_delay_in_no_time_at_all() -> None:
-    async def play(stage: Stage) -> None:
-        answer = await _ask(stage, "JoinGroup", 3, _JOIN)
+    async def play(session: BrokerSession) -> None:
+        answer = await _ask(session, "JoinGroup", 3, _JOIN)
         assert answer.text("error_code") == "NONE"
-        assert stage.now_ms() == 3000
+        assert session.now_ms() == 3000
 
-    _with_stage(play, broker_config={"group.initial.rebalance.delay.ms": "3000"})
+    _with_session(play, broker_config={"group.initial.rebalance.delay.ms": "3000"})
 
 
 def test_time_passes_when_one_waits_and_not_otherwise() -> None:
-    async def play(stage: Stage) -> None:
-        connection = await stage.connect()
-        await stage.elapse(1234.5)
-        assert stage.now_ms() == 1235
+    async def play(session: BrokerSession) -> None:
+        connection = await session.connect()
+        await session.elapse(1234.5)
+        assert session.now_ms() == 1235
         with pytest.raises(NoAnswer):
             await connection.receive(timeout_ms=100)
-        assert stage.now_ms() == 1335
+        assert session.now_ms() == 1335
 
-    _with_stage(play)
+    _with_session(play)
 
 
 def test_a_silent_members_session_ends_while_time_elapses() -> None:
-    async def play(stage: Stage) -> None:
-        joined = await _ask(stage, "JoinGroup", 3, _JOIN)
-        await stage.elapse(10_001)
+    async def play(session: BrokerSession) -> None:
+        joined = await _ask(session, "JoinGroup", 3, _JOIN)
+        await session.elapse(10_001)
         member: Fields = {"group_id": "g", "generation_id": 1, "member_id": joined.text("member_id")}
-        answer = await _ask(stage, "Heartbeat", 3, member)
+        answer = await _ask(session, "Heartbeat", 3, member)
         assert answer.text("error_code") == "UNKNOWN_MEMBER_ID"
 
-    _with_stage(play)
+    _with_session(play)
 
 
 def _bytes_of_a_join(scenario_id: str) -> bytes:
@@ -111,8 +111,8 @@ def _bytes_of_a_join(scenario_id: str) -> bytes:
         broker = await parse_target("reference").start(
             broker_config={}, directory=Path(), progress=lambda _: None
         )
-        stage = broker.open_stage(scenario_id)
-        connection = await stage.connect()
+        session = broker.open_session(scenario_id)
+        connection = await session.connect()
         await connection.send(encode_request("JoinGroup", 3, correlation_id=1, fields=_JOIN))
         return (await connection.receive(timeout_ms=10_000)).payload
 
@@ -124,12 +124,12 @@ def test_a_scenario_gets_the_same_bytes_each_time_and_another_gets_others() -> N
     assert _bytes_of_a_join("classic/join/first") != _bytes_of_a_join("classic/join/second")
 
 
-def test_stages_share_nothing() -> None:
+def test_broker_sessions_share_nothing() -> None:
     async def play() -> None:
         broker = await parse_target("reference").start(
             broker_config={}, directory=Path(), progress=lambda _: None
         )
-        one, other = broker.open_stage("one"), broker.open_stage("other")
+        one, other = broker.open_session("one"), broker.open_session("other")
         await _ask(one, "JoinGroup", 3, _JOIN)
         await one.elapse(500)
 
@@ -141,48 +141,48 @@ def test_stages_share_nothing() -> None:
 
 
 def test_bytes_that_are_no_request_cost_the_connection() -> None:
-    async def play(stage: Stage) -> None:
-        connection = await stage.connect()
+    async def play(session: BrokerSession) -> None:
+        connection = await session.connect()
         await connection.send(b"\x00")
         with pytest.raises(ConnectionLost, match="closed by the peer"):
             await connection.receive(timeout_ms=10)
         with pytest.raises(ConnectionLost):
             await connection.send(b"")
 
-    _with_stage(play)
+    _with_session(play)
 
 
-def test_a_held_load_is_answered_as_loading_until_it_is_released() -> None:
-    async def play(stage: Stage) -> None:
-        await stage.connect()
-        await stage.pause_at(Breakpoint.LOADING)
-        await stage.carry_out(BrokerAction.RESTART, {})
-        answer = await _ask(stage, "JoinGroup", 3, _JOIN)
+def test_a_paused_load_is_answered_as_loading_until_it_resumes() -> None:
+    async def play(session: BrokerSession) -> None:
+        await session.connect()
+        await session.pause_at(Breakpoint.LOADING)
+        await session.carry_out(BrokerAction.RESTART, {})
+        answer = await _ask(session, "JoinGroup", 3, _JOIN)
         assert answer.text("error_code") == "COORDINATOR_LOAD_IN_PROGRESS"
-        await stage.release(Breakpoint.LOADING)
-        answer = await _ask(stage, "JoinGroup", 3, _JOIN)
+        await session.resume_from(Breakpoint.LOADING)
+        answer = await _ask(session, "JoinGroup", 3, _JOIN)
         assert answer.text("error_code") == "NONE"
 
-    _with_stage(play)
+    _with_session(play)
 
 
 @pytest.mark.parametrize("spec", ["reference", "reference-tcp"])
 def test_an_unknown_property_is_refused_by_name(spec: str, tmp_path: Path) -> None:
-    async def play(stage: Stage) -> None:
+    async def play(session: BrokerSession) -> None:
         raise AssertionError("the broker started")
 
     with pytest.raises(TargetError, match=r"group\.max\.sizes"):
-        _with_stage(play, spec=spec, broker_config={"group.max.sizes": "1"}, directory=tmp_path)
+        _with_session(play, spec=spec, broker_config={"group.max.sizes": "1"}, directory=tmp_path)
 
 
 def test_the_reference_serves_over_tcp_and_stops(tmp_path: Path) -> None:
-    async def play(stage: Stage) -> None:
-        answer = await _ask(stage, "JoinGroup", 3, _JOIN)
+    async def play(session: BrokerSession) -> None:
+        answer = await _ask(session, "JoinGroup", 3, _JOIN)
         assert answer.text("error_code") == "NONE"
-        metadata = await _ask(stage, "Metadata", 7, {"topics": [{"name": "payments"}]})
+        metadata = await _ask(session, "Metadata", 7, {"topics": [{"name": "payments"}]})
         assert len(metadata.rows("topics")[0].rows("partitions")) == 2
 
-    broker = _with_stage(play, spec="reference-tcp:3.9.2", directory=tmp_path)
+    broker = _with_session(play, spec="reference-tcp:3.9.2", directory=tmp_path)
 
     assert broker.description.profile == "3.9.2"
     assert broker.failure() is None
@@ -192,12 +192,12 @@ def _member(joined: Answer) -> Fields:
     return {"group_id": "g", "generation_id": 1, "member_id": joined.text("member_id")}
 
 
-async def _joined_and_synced(stage: Stage) -> Fields:
+async def _joined_and_synced(session: BrokerSession) -> Fields:
     """Return a heartbeat of the only member of a Stable group."""
-    joined = await _ask(stage, "JoinGroup", 3, _JOIN)
+    joined = await _ask(session, "JoinGroup", 3, _JOIN)
     member = _member(joined)
     rows: list[Fields] = [{"member_id": member["member_id"], "assignment": b"a"}]
-    await _ask(stage, "SyncGroup", 2, {**member, "assignments": rows})
+    await _ask(session, "SyncGroup", 2, {**member, "assignments": rows})
     return member
 
 
@@ -205,86 +205,86 @@ async def _joined_and_synced(stage: Stage) -> Fields:
 def test_whatever_befalls_the_coordinator_the_next_connection_finds_who_knows_the_group(
     action: BrokerAction,
 ) -> None:
-    async def play(stage: Stage) -> None:
-        member = await _joined_and_synced(stage)
-        await stage.carry_out(action, {})
-        assert (await _ask(stage, "Heartbeat", 2, member)).text("error_code") == "NONE"
+    async def play(session: BrokerSession) -> None:
+        member = await _joined_and_synced(session)
+        await session.carry_out(action, {})
+        assert (await _ask(session, "Heartbeat", 2, member)).text("error_code") == "NONE"
 
-    _with_stage(play)
+    _with_session(play)
 
 
 def test_a_connection_stays_with_the_coordinator_that_it_was_opened_to() -> None:
-    async def play(stage: Stage) -> None:
-        member = await _joined_and_synced(stage)
-        former = Dialogue(await stage.connect())
-        await stage.carry_out(BrokerAction.MOVE, {})
+    async def play(session: BrokerSession) -> None:
+        member = await _joined_and_synced(session)
+        former = Dialogue(await session.connect())
+        await session.carry_out(BrokerAction.MOVE, {})
         assert (await former.ask("Heartbeat", 2, member)).text("error_code") == "NOT_COORDINATOR"
 
-    _with_stage(play)
+    _with_session(play)
 
 
 def test_another_broker_is_one_that_does_not_coordinate() -> None:
-    async def play(stage: Stage) -> None:
-        member = await _joined_and_synced(stage)
-        elsewhere = Dialogue(await stage.connect(Role.OTHER))
+    async def play(session: BrokerSession) -> None:
+        member = await _joined_and_synced(session)
+        elsewhere = Dialogue(await session.connect(Role.OTHER))
         assert (await elsewhere.ask("Heartbeat", 2, member)).text("error_code") == "NOT_COORDINATOR"
-        await stage.carry_out(BrokerAction.MOVE, {})
+        await session.carry_out(BrokerAction.MOVE, {})
         assert (await elsewhere.ask("Heartbeat", 2, member)).text("error_code") == "NONE"
 
-    _with_stage(play)
+    _with_session(play)
 
 
 def test_a_restart_may_change_the_configuration_and_a_wrong_one_is_refused_by_name() -> None:
-    async def play(stage: Stage) -> None:
-        await stage.connect()
-        await stage.carry_out(BrokerAction.RESTART, {"group.max.session.timeout.ms": "9999"})
-        assert (await _ask(stage, "JoinGroup", 3, _JOIN)).text("error_code") == "INVALID_SESSION_TIMEOUT"
+    async def play(session: BrokerSession) -> None:
+        await session.connect()
+        await session.carry_out(BrokerAction.RESTART, {"group.max.session.timeout.ms": "9999"})
+        assert (await _ask(session, "JoinGroup", 3, _JOIN)).text("error_code") == "INVALID_SESSION_TIMEOUT"
         with pytest.raises(TargetError, match=r"group\.max\.sizes"):
-            await stage.carry_out(BrokerAction.RESTART, {"group.max.sizes": "1"})
+            await session.carry_out(BrokerAction.RESTART, {"group.max.sizes": "1"})
 
-    _with_stage(play)
+    _with_session(play)
 
 
 def test_brokers_that_are_killed_one_after_the_other_leave_one_that_is_started_again() -> None:
-    async def play(stage: Stage) -> None:
-        member = await _joined_and_synced(stage)
+    async def play(session: BrokerSession) -> None:
+        member = await _joined_and_synced(session)
         for _ in range(4):
-            await stage.carry_out(BrokerAction.KILL, {})
-            assert (await _ask(stage, "Heartbeat", 2, member)).text("error_code") == "NONE"
+            await session.carry_out(BrokerAction.KILL, {})
+            assert (await _ask(session, "Heartbeat", 2, member)).text("error_code") == "NONE"
         with pytest.raises(TargetError, match="no other broker is up"):
-            await stage.connect(Role.OTHER)
+            await session.connect(Role.OTHER)
 
-    _with_stage(play)
+    _with_session(play)
 
 
 def test_a_broker_that_stands_still_answers_when_it_goes_on() -> None:
-    async def play(stage: Stage) -> None:
-        member = await _joined_and_synced(stage)
-        connection = await stage.connect()
-        await stage.carry_out(BrokerAction.PAUSE, {})
+    async def play(session: BrokerSession) -> None:
+        member = await _joined_and_synced(session)
+        connection = await session.connect()
+        await session.carry_out(BrokerAction.PAUSE, {})
         await connection.send(encode_request("Heartbeat", 2, correlation_id=1, fields=member))
         with pytest.raises(NoAnswer):
             await connection.receive(timeout_ms=500)
-        await stage.carry_out(BrokerAction.RESUME, {})
+        await session.carry_out(BrokerAction.RESUME, {})
         assert (await connection.receive(timeout_ms=1)).payload
 
-    _with_stage(play)
+    _with_session(play)
 
 
 @pytest.mark.parametrize(
     ("profile", "error"), [("3.9", "COORDINATOR_NOT_AVAILABLE"), ("4.4", "UNKNOWN_MEMBER_ID")]
 )
-def test_a_dead_group_can_be_held_where_there_is_one(profile: str, error: str) -> None:
-    async def play(stage: Stage) -> None:
-        member = await _joined_and_synced(stage)
-        await _ask(stage, "LeaveGroup", 1, {"group_id": "g", "member_id": member["member_id"]})
-        await stage.pause_at(Breakpoint.DEAD)
-        deleting = await stage.connect()
+def test_a_broker_can_be_paused_at_a_dead_group_where_there_is_one(profile: str, error: str) -> None:
+    async def play(session: BrokerSession) -> None:
+        member = await _joined_and_synced(session)
+        await _ask(session, "LeaveGroup", 1, {"group_id": "g", "member_id": member["member_id"]})
+        await session.pause_at(Breakpoint.DEAD)
+        deleting = await session.connect()
         delete: Fields = {"groups_names": ["g"]}
         await deleting.send(encode_request("DeleteGroups", 1, correlation_id=1, fields=delete))
-        assert (await _ask(stage, "Heartbeat", 2, member)).text("error_code") == error
-        await stage.release(Breakpoint.DEAD)
+        assert (await _ask(session, "Heartbeat", 2, member)).text("error_code") == error
+        await session.resume_from(Breakpoint.DEAD)
         assert (await deleting.receive(timeout_ms=1)).payload
-        assert (await _ask(stage, "Heartbeat", 2, member)).text("error_code") == "UNKNOWN_MEMBER_ID"
+        assert (await _ask(session, "Heartbeat", 2, member)).text("error_code") == "UNKNOWN_MEMBER_ID"
 
-    _with_stage(play, spec=f"reference:{profile}")
+    _with_session(play, spec=f"reference:{profile}")

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from harness.targets.base.dialogue import Answer, Dialogue, NotYet
-from harness.targets.base.interface import Broker, BrokerAction, ConnectionLost, Role, Stage, TargetError
+from harness.targets.base.interface import (
+    Broker,
+    BrokerAction,
+    BrokerSession,
+    ConnectionLost,
+    Role,
+    TargetError,
+)
 from harness.targets.spec import parse_target
 from harness.wire.codec import Fields
 
@@ -20,7 +27,7 @@ JOIN: Fields = {
     "protocol_type": "consumer",
     "protocols": [{"name": "range", "metadata": b""}],
 }
-Play = Callable[[Broker, Stage], Awaitable[None]]
+Play = Callable[[Broker, BrokerSession], Awaitable[None]]
 
 
 def played(play: Play, spec: str, directory: Path, broker_actions: Collection[BrokerAction] = ALL) -> None:
@@ -30,31 +37,33 @@ def played(play: Play, spec: str, directory: Path, broker_actions: Collection[Br
         broker = await parse_target(spec).start(
             broker_config={}, directory=directory, progress=lambda _: None, broker_actions=broker_actions
         )
-        stage = broker.open_stage("any")
+        session = broker.open_session("any")
         try:
-            await play(broker, stage)
+            await play(broker, session)
             assert broker.failure() is None
         finally:
-            await stage.close()
+            await session.close()
             await broker.stop()
 
     asyncio.run(start_and_stop())
 
 
-async def ask(stage: Stage, api: str, version: int, fields: Fields, role: Role = Role.COORDINATOR) -> Answer:
-    connection = await stage.connect(role)
+async def ask(
+    session: BrokerSession, api: str, version: int, fields: Fields, role: Role = Role.COORDINATOR
+) -> Answer:
+    connection = await session.connect(role)
     try:
         return await Dialogue(connection).ask(api, version, fields)
     finally:
         await connection.close()
 
 
-async def member_of(stage: Stage) -> Fields:
+async def member_of(session: BrokerSession) -> Fields:
     """Return a heartbeat of the only member of a Stable group that has committed offset 7."""
-    member_id = (await ask(stage, "JoinGroup", 3, JOIN)).text("member_id")
+    member_id = (await ask(session, "JoinGroup", 3, JOIN)).text("member_id")
     rows: list[Fields] = [{"member_id": member_id, "assignment": b"a"}]
     member: Fields = {"group_id": "g", "generation_id": 1, "member_id": member_id}
-    await ask(stage, "SyncGroup", 2, {**member, "assignments": rows})
+    await ask(session, "SyncGroup", 2, {**member, "assignments": rows})
     partitions: list[Fields] = [
         {"partition_index": 0, "committed_offset": 7, "committed_leader_epoch": -1, "committed_metadata": ""}
     ]
@@ -64,18 +73,20 @@ async def member_of(stage: Stage) -> Fields:
         "member_id": member_id,
         "topics": [{"name": "orders", "partitions": partitions}],
     }
-    answer = await ask(stage, "OffsetCommit", 6, commit)
+    answer = await ask(session, "OffsetCommit", 6, commit)
     assert answer.rows("topics")[0].rows("partitions")[0].text("error_code") == "NONE"
     return member
 
 
-async def error_of_heartbeat(stage: Stage, member: Fields, role: Role = Role.COORDINATOR) -> str | None:
-    return (await ask(stage, "Heartbeat", 2, member, role)).text("error_code")
+async def error_of_heartbeat(
+    session: BrokerSession, member: Fields, role: Role = Role.COORDINATOR
+) -> str | None:
+    return (await ask(session, "Heartbeat", 2, member, role)).text("error_code")
 
 
-async def committed(stage: Stage) -> int:
+async def committed(session: BrokerSession) -> int:
     wanted: list[Fields] = [{"name": "orders", "partition_indexes": [0]}]
-    answer = await ask(stage, "OffsetFetch", 5, {"group_id": "g", "topics": wanted})
+    answer = await ask(session, "OffsetFetch", 5, {"group_id": "g", "topics": wanted})
     return answer.rows("topics")[0].rows("partitions")[0].number("committed_offset")
 
 
@@ -89,48 +100,50 @@ async def committed(stage: Stage) -> int:
 def test_whatever_befalls_a_server_who_coordinates_next_knows_members_and_offsets(
     spec: str, broker_actions: tuple[BrokerAction, ...], tmp_path: Path
 ) -> None:
-    async def play(_: Broker, stage: Stage) -> None:
-        member = await member_of(stage)
+    async def play(_: Broker, session: BrokerSession) -> None:
+        member = await member_of(session)
         for action in broker_actions:
-            await stage.carry_out(action, {})
-            assert await error_of_heartbeat(stage, member) == "NONE", action
-            assert await committed(stage) == 7
+            await session.carry_out(action, {})
+            assert await error_of_heartbeat(session, member) == "NONE", action
+            assert await committed(session) == 7
 
     played(play, spec, tmp_path)
 
 
 def test_of_a_cluster_one_coordinates_and_the_others_say_so(tmp_path: Path) -> None:
-    async def play(_: Broker, stage: Stage) -> None:
-        member = await member_of(stage)
-        assert await error_of_heartbeat(stage, member, Role.OTHER) == "NOT_COORDINATOR"
-        await stage.carry_out(BrokerAction.MOVE, {})
-        assert await error_of_heartbeat(stage, member, Role.FORMER) == "NOT_COORDINATOR"
+    async def play(_: Broker, session: BrokerSession) -> None:
+        member = await member_of(session)
+        assert await error_of_heartbeat(session, member, Role.OTHER) == "NOT_COORDINATOR"
+        await session.carry_out(BrokerAction.MOVE, {})
+        assert await error_of_heartbeat(session, member, Role.FORMER) == "NOT_COORDINATOR"
 
     played(play, "reference-tcp*3", tmp_path)
 
 
 @pytest.mark.parametrize("action", [BrokerAction.KILL, BrokerAction.DISCONNECT])
 def test_who_is_gone_is_reached_by_nobody_until_it_is_back(action: BrokerAction, tmp_path: Path) -> None:
-    async def play(broker: Broker, stage: Stage) -> None:
-        member = await member_of(stage)
-        await stage.carry_out(action, {})
+    async def play(broker: Broker, session: BrokerSession) -> None:
+        member = await member_of(session)
+        await session.carry_out(action, {})
         with pytest.raises((ConnectionLost, NotYet)):
-            await error_of_heartbeat(stage, member, Role.FORMER)
-        await (broker.mend() if action is BrokerAction.KILL else stage.carry_out(BrokerAction.RECONNECT, {}))
-        assert await error_of_heartbeat(stage, member, Role.FORMER) == "NOT_COORDINATOR"
+            await error_of_heartbeat(session, member, Role.FORMER)
+        await (
+            broker.mend() if action is BrokerAction.KILL else session.carry_out(BrokerAction.RECONNECT, {})
+        )
+        assert await error_of_heartbeat(session, member, Role.FORMER) == "NOT_COORDINATOR"
 
     played(play, "reference-tcp*3", tmp_path)
 
 
 @pytest.mark.parametrize("spec", ["reference-tcp", "reference-tcp*3"])
 def test_who_stands_still_answers_when_it_goes_on(spec: str, tmp_path: Path) -> None:
-    async def play(_: Broker, stage: Stage) -> None:
-        member = await member_of(stage)
-        await stage.carry_out(BrokerAction.PAUSE, {})
-        answer = asyncio.create_task(error_of_heartbeat(stage, member))
-        await stage.elapse(300)
+    async def play(_: Broker, session: BrokerSession) -> None:
+        member = await member_of(session)
+        await session.carry_out(BrokerAction.PAUSE, {})
+        answer = asyncio.create_task(error_of_heartbeat(session, member))
+        await session.elapse(300)
         assert not answer.done()
-        await stage.carry_out(BrokerAction.RESUME, {})
+        await session.carry_out(BrokerAction.RESUME, {})
         assert await answer == "NONE"
 
     played(play, spec, tmp_path)
@@ -138,19 +151,19 @@ def test_who_stands_still_answers_when_it_goes_on(spec: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("spec", ["reference-tcp", "reference-tcp*3"])
 def test_a_restart_may_change_the_configuration(spec: str, tmp_path: Path) -> None:
-    async def play(_: Broker, stage: Stage) -> None:
-        await stage.carry_out(BrokerAction.RESTART, {"group.max.session.timeout.ms": "20000"})
-        refused = await ask(stage, "JoinGroup", 3, JOIN)
+    async def play(_: Broker, session: BrokerSession) -> None:
+        await session.carry_out(BrokerAction.RESTART, {"group.max.session.timeout.ms": "20000"})
+        refused = await ask(session, "JoinGroup", 3, JOIN)
         assert refused.text("error_code") == "INVALID_SESSION_TIMEOUT"
 
     played(play, spec, tmp_path)
 
 
 def test_a_server_that_was_not_started_to_be_ended_says_so(tmp_path: Path) -> None:
-    async def play(_: Broker, stage: Stage) -> None:
+    async def play(_: Broker, session: BrokerSession) -> None:
         with pytest.raises(TargetError, match="was not started to be started again"):
-            await stage.carry_out(BrokerAction.KILL, {})
+            await session.carry_out(BrokerAction.KILL, {})
         with pytest.raises(TargetError, match="no cluster"):
-            await stage.connect(Role.OTHER)
+            await session.connect(Role.OTHER)
 
     played(play, "reference-tcp", tmp_path, broker_actions=())

@@ -78,7 +78,7 @@ def test_two_different_profiles_are_refused() -> None:
 
 
 def test_a_bare_kafka_needs_a_version() -> None:
-    with pytest.raises(TargetError, match="no version"):
+    with pytest.raises(TargetError, match="not a version"):
         parse_target("kafka")
 
 
@@ -89,7 +89,7 @@ _ANYWHERE = {
     Capability.PAUSE,
     Capability.LONG_LOG,
     Capability.WRITE_LOG,
-    Capability.HOLD_LOADING,
+    Capability.PAUSE_AT_LOADING,
 }
 _BY_ITSELF = {Capability.BROKER_CONFIG, Capability.RESTART, Capability.KILL, Capability.PAUSE}
 _ALONE = _ANYWHERE | {Capability.SOLE_LEADER}
@@ -98,7 +98,7 @@ _ALONE = _ANYWHERE | {Capability.SOLE_LEADER}
 @pytest.mark.parametrize(
     ("spec", "capabilities"),
     [
-        ("kafka:3.9.2", _ALONE | {Capability.HOLD_DEAD, Capability.ORDERED_LOADS}),
+        ("kafka:3.9.2", _ALONE | {Capability.PAUSE_AT_DEAD, Capability.ORDERED_LOADS}),
         ("kafka:3.9.2+java", _ALONE),
         ("kafka:4.3.1", _ALONE),
         ("kafka:latest", _ALONE),
@@ -118,3 +118,10 @@ def test_the_number_of_brokers_is_part_of_a_targets_names() -> None:
     target = parse_target("kafka:3.9.2+java*3")
 
     assert (target.spec, target.name) == ("kafka:3.9.2+java*3", "kafka-3.9.2-java-x3")
+
+
+def test_the_former_names_of_capabilities_are_read() -> None:
+    assert Capability("hold loading") is Capability.PAUSE_AT_LOADING
+    assert Capability("hold dead") is Capability.PAUSE_AT_DEAD
+    with pytest.raises(ValueError, match="is not a valid Capability"):
+        Capability("hold anything")

@@ -8,7 +8,7 @@ import pytest
 
 from harness.targets.base.interface import BrokerAction, ConnectionLost, NoAnswer, TargetError
 from harness.targets.base.ports import free_port
-from harness.targets.base.tcp import StreamConnection, TcpStage, new_connect_slots
+from harness.targets.base.tcp import StreamConnection, TcpSession, new_connect_slots
 
 _Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -116,7 +116,7 @@ def test_a_frame_whose_rest_comes_after_the_timeout_is_not_torn() -> None:
     asyncio.run(_with_server(serve, conversation))
 
 
-def test_a_stage_closes_what_was_left_open_and_has_a_clock_of_its_own() -> None:
+def test_a_session_closes_what_was_left_open_and_has_a_clock_of_its_own() -> None:
     async def play() -> None:
         gone = asyncio.Event()
 
@@ -126,27 +126,27 @@ def test_a_stage_closes_what_was_left_open_and_has_a_clock_of_its_own() -> None:
             gone.set()
 
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        stage = TcpStage(*server.sockets[0].getsockname()[:2], connect_slots=new_connect_slots())
-        await stage.connect()
-        await stage.elapse(5)
-        assert stage.now_ms() >= 5
-        await stage.close()
+        session = TcpSession(*server.sockets[0].getsockname()[:2], connect_slots=new_connect_slots())
+        await session.connect()
+        await session.elapse(5)
+        assert session.now_ms() >= 5
+        await session.close()
         await asyncio.wait_for(gone.wait(), 5)
         server.close()
 
     asyncio.run(play())
 
 
-def test_a_stage_without_a_broker_tells_who_does_not_accept() -> None:
+def test_a_session_without_a_broker_tells_who_does_not_accept() -> None:
     port = free_port()
-    stage = TcpStage("127.0.0.1", port, connect_slots=new_connect_slots())
+    session = TcpSession("127.0.0.1", port, connect_slots=new_connect_slots())
 
     with pytest.raises(ConnectionLost, match=f"127.0.0.1:{port} does not accept: connection refused"):
-        asyncio.run(stage.connect())
+        asyncio.run(session.connect())
 
 
-def test_a_stage_over_a_network_refuses_what_it_cannot_do() -> None:
-    stage = TcpStage("127.0.0.1", 1, connect_slots=new_connect_slots())
+def test_a_session_over_a_network_refuses_what_it_cannot_do() -> None:
+    session = TcpSession("127.0.0.1", 1, connect_slots=new_connect_slots())
 
     with pytest.raises(TargetError):
-        asyncio.run(stage.carry_out(BrokerAction.RESTART, {}))
+        asyncio.run(session.carry_out(BrokerAction.RESTART, {}))

@@ -208,15 +208,15 @@ def test_a_move_to_where_it_is_changes_nothing() -> None:
 
 
 @both
-def test_a_held_load_keeps_the_new_coordinator_loading(profile: str) -> None:
+def test_a_paused_load_keeps_the_new_coordinator_loading(profile: str) -> None:
     cluster = WireCluster(profile)
     member_id = cluster.client(1).is_member("h")
-    cluster.cluster.hold_loading()
+    cluster.cluster.pause_at_loading()
     cluster.move(2)
 
     client = cluster.client(2)
     assert commit(client, 1, "h") == Errors.COORDINATOR_LOAD_IN_PROGRESS
-    cluster.take(cluster.cluster.release_loading(now_ms=cluster.now_ms))
+    cluster.take(cluster.cluster.resume_from_loading(now_ms=cluster.now_ms))
     assert client.heartbeat(member_id, group_id="h") == Errors.NONE
 
 
@@ -278,11 +278,11 @@ def test_a_marker_reaches_the_leader_of_its_partition_wherever_that_is(profile: 
 def test_a_marker_waits_for_a_leader_that_loads_on_java() -> None:
     cluster = WireCluster(JAVA)
     producer = Producer(cluster)
-    cluster.cluster.hold_loading()
+    cluster.cluster.pause_at_loading()
     cluster.move(3, G)
 
     assert producer.end(producer.client) == Errors.NONE
-    cluster.take(cluster.cluster.release_loading(now_ms=cluster.now_ms))
+    cluster.take(cluster.cluster.resume_from_loading(now_ms=cluster.now_ms))
 
     assert fetch(cluster.client(3)) == (42, Errors.NONE)
 

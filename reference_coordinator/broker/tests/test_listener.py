@@ -84,7 +84,7 @@ def test_a_request_behind_a_parked_one_is_judged_after_its_answer(broker: WireBr
     assert [group.group_id for group in client.take("list_groups", 0).groups] == ["g"]
 
 
-def test_a_parked_request_holds_up_its_own_connection_only(broker: WireBroker) -> None:
+def test_a_parked_request_delays_its_own_connection_only(broker: WireBroker) -> None:
     parked, other = broker.connect(), broker.connect()
     parked.join()
 
@@ -139,9 +139,9 @@ def test_a_restart_brings_back_what_was_written(broker: WireBroker) -> None:
     assert (group.group_state, group.members[0].member_assignment) == ("Stable", b"a")
 
 
-def test_a_held_load_lasts_until_it_is_released(broker: WireBroker) -> None:
+def test_a_paused_load_lasts_until_it_resumes(broker: WireBroker) -> None:
     client, member_id = stable_member(broker)
-    broker.restart(hold_loading=True)
+    broker.restart(pause_at_loading=True)
     client.reconnect()
     leave = {"group_id": "g", "member_id": member_id}
 
@@ -150,14 +150,14 @@ def test_a_held_load_lasts_until_it_is_released(broker: WireBroker) -> None:
     broker.elapse(60_000)
     assert client.ask("leave_group", 0, **leave).error_code == Errors.COORDINATOR_LOAD_IN_PROGRESS
 
-    broker.release_loading()
+    broker.resume_from_loading()
     assert client.ask("leave_group", 0, **leave).error_code == Errors.NONE
 
 
-def test_a_release_without_a_held_load_changes_nothing(broker: WireBroker) -> None:
+def test_a_resume_without_a_paused_load_changes_nothing(broker: WireBroker) -> None:
     client, member_id = stable_member(broker)
 
-    broker.release_loading()
+    broker.resume_from_loading()
 
     heartbeat = {"group_id": "g", "generation_id": 1, "member_id": member_id}
     assert client.ask("heartbeat", 0, **heartbeat).error_code == Errors.NONE
@@ -181,7 +181,7 @@ def test_a_failed_write_is_not_in_the_log(broker: WireBroker) -> None:
     assert broker.listener.apis.append_log == []
 
 
-def test_a_write_left_open_holds_its_answer_back(broker: WireBroker) -> None:
+def test_a_write_left_open_delays_its_answer(broker: WireBroker) -> None:
     client = broker.connect()
     opened: list[AppendRecords] = []
 

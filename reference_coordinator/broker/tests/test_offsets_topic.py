@@ -48,7 +48,7 @@ def test_a_commit_is_a_record_that_names_its_group(client: TopicClient) -> None:
 
 
 @pytest.mark.parametrize("committed", [True, False])
-def test_offsets_of_an_open_transaction_are_held_back(*, committed: bool) -> None:
+def test_offsets_of_an_open_transaction_are_hidden(*, committed: bool) -> None:
     broker = WireBroker(offsets_topic_num_partitions="1")
     producer, client = Producer(broker), TopicClient(broker)
     producer.add()

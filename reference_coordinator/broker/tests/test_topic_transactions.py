@@ -67,7 +67,9 @@ def broker() -> WireBroker:
 
 
 @pytest.mark.parametrize("committed", [True, False])
-def test_an_open_transaction_is_held_back_from_who_minds_it(broker: WireBroker, *, committed: bool) -> None:
+def test_an_open_transaction_is_hidden_from_readers_of_committed_records(
+    broker: WireBroker, *, committed: bool
+) -> None:
     producer, reader = Producer(broker), TopicClient(broker)
     reader.produce(batch(b"before"))
     assert producer.add() == [Errors.NONE]

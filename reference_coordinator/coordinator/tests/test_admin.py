@@ -117,7 +117,7 @@ def test_operations_are_named_when_asked_for(profile: str, omitted: int, all_of_
 @pytest.mark.parametrize(("profile", "state"), [(SCALA, "Empty"), (JAVA, "Dead")])
 def test_a_group_whose_creation_is_being_written_is_not_there_yet_on_java(profile: str, state: str) -> None:
     broker = Broker(profile)
-    broker.holds_appends = True
+    broker.delays_appends = True
     broker.send(join())
     assert broker.state() == state
     assert broker.listed() == (["g"] if state == "Empty" else [])

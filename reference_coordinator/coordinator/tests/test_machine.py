@@ -197,7 +197,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
 
     @rule()
     def deletes_groups(self) -> None:
-        if not self.broker.holds_appends:
+        if not self.broker.delays_appends:
             self.broker.delete("a", "b")
 
     @rule(ms=st.sampled_from([0, 1, 500, 3_000, 10_000, 60_000, 300_000]))
@@ -206,7 +206,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
 
     @rule()
     def appends_take_their_time(self) -> None:
-        self.broker.holds_appends = True
+        self.broker.delays_appends = True
 
     @rule(error=st.one_of(st.just(Errors.NONE), FAILURES))
     def appends_are_through(self, error: Errors) -> None:
@@ -225,13 +225,13 @@ class CoordinatorMachine(RuleBasedStateMachine):
 
     @invariant()
     def what_is_read_twice_is_the_same(self) -> None:
-        if not self.broker.holds_appends:
+        if not self.broker.delays_appends:
             for group in ("a", "b"):
                 assert self.broker.fetch(0, 1, group=group) == self.broker.fetch(0, 1, group=group)
 
     @invariant()
     def what_is_stable_is_what_is_read(self) -> None:
-        if self.broker.holds_appends:
+        if self.broker.delays_appends:
             return
         for group in ("a", "b"):
             pairs = zip(

@@ -166,7 +166,7 @@ def test_unloading_answers_who_waits_to_sync(profile: str) -> None:
 @pytest.mark.parametrize(("profile", "reported"), [(SCALA, Errors.NONE), (JAVA, Errors.NOT_COORDINATOR)])
 def test_a_write_that_unloading_overtakes_is_refused_on_java(profile: str, reported: Errors) -> None:
     broker = Broker(profile)
-    broker.holds_appends = True
+    broker.delays_appends = True
     call = broker.send(commit({0: 1}))
     broker.unload()
     assert call.is_parked is (profile == SCALA)

@@ -69,7 +69,7 @@ def test_partitions_come_once_each_whatever_their_order() -> None:
     assert ordered == partitions_in_java_hash_map_order([2, 3, 1])
 
 
-def test_more_keys_than_the_table_holds_enlarge_it() -> None:
+def test_more_keys_than_the_table_has_room_for_enlarge_it() -> None:
     keys = [f"key-{number}" for number in range(13)]
 
     assert sorted(in_java_hash_map_order(keys)) == sorted(keys)

@@ -283,7 +283,7 @@ class ClassicGroup(ClassicGroupMembership):
 
     @override
     def check_invariants(self) -> None:
-        """Assert what holds between any two inputs, whatever a client sends."""
+        """Assert what applies between any two inputs, whatever a client sends."""
         has_members = bool(self.members)
         match self.state:
             case ClassicGroupState.EMPTY | ClassicGroupState.DEAD:

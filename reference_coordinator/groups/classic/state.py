@@ -8,7 +8,7 @@ members later, brings PreparingRebalance: JoinGroups are parked until everybody 
 rebalance timeout passes. Then the generation is counted up, all are answered, and in
 CompletingRebalance SyncGroups are parked until the leader has brought the assignment and that is
 written. Stable lasts until the next change. A group whose last member is gone is Empty again, with a
-generation more. Dead is a group that was removed while somebody still had hold of it.
+generation more. Dead is a group that was removed while somebody still had a reference to it.
 
 The table says which edges exist, not which input takes them: that hangs on guards (is it the leader,
 did the metadata change, have all joined, is anybody pending), and one request can cross two edges.

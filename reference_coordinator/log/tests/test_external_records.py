@@ -1,4 +1,4 @@
-"""Records of others in the log: what a load makes of them, and who notices; one load is held for itself."""
+"""Records of others in the log: what a load makes of them, and who notices; one load is paused for itself."""
 
 import struct
 
@@ -164,17 +164,17 @@ def test_who_writes_elsewhere_notices_nothing() -> None:
         ("4.3", "COORDINATOR_LOAD_IN_PROGRESS"),
     ],
 )
-@pytest.mark.parametrize("held", [A, B])
-def test_a_load_that_is_held_lets_those_before_it_go_on(profile: str, queued: str, held: int) -> None:
+@pytest.mark.parametrize("paused", [A, B])
+def test_a_paused_load_lets_those_before_it_go_on(profile: str, queued: str, paused: int) -> None:
     """Partition 0, of `b`, is loaded before partition 1."""
     cluster = WireCluster(profile)
     assert [committed(cluster, group, 7) for group in "ab"] == ["NONE", "NONE"]
-    cluster.cluster.hold_loading(frozenset({held}))
+    cluster.cluster.pause_at_loading(frozenset({paused}))
     cluster.restart(1)
 
-    assert fetched(cluster, "b")[0] == ("COORDINATOR_LOAD_IN_PROGRESS" if held == B else "NONE")
-    assert fetched(cluster, "a")[0] == ("COORDINATOR_LOAD_IN_PROGRESS" if held == A else queued)
-    cluster.take(cluster.cluster.release_loading(now_ms=cluster.now_ms))
+    assert fetched(cluster, "b")[0] == ("COORDINATOR_LOAD_IN_PROGRESS" if paused == B else "NONE")
+    assert fetched(cluster, "a")[0] == ("COORDINATOR_LOAD_IN_PROGRESS" if paused == A else queued)
+    cluster.take(cluster.cluster.resume_from_loading(now_ms=cluster.now_ms))
     assert [fetched(cluster, group) for group in "ab"] == [("NONE", 7), ("NONE", 7)]
 
 

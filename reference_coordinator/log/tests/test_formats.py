@@ -1,4 +1,4 @@
-"""Keys, values and batches of the log, held against Kafka's formats."""
+"""Keys, values and batches of the log, compared with Kafka's formats."""
 
 import struct
 import warnings

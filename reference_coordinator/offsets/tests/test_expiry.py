@@ -176,7 +176,7 @@ def test_what_expired_is_gone_after_a_restart(profile: str) -> None:
 def test_on_scala_an_offset_being_written_does_not_expire() -> None:
     broker = forgetful(SCALA)
     broker.send(commit({0: 1}, retention_ms=0), version=4)
-    broker.holds_appends = True
+    broker.delays_appends = True
     broker.send(commit({0: 2}, retention_ms=0), version=4)
 
     broker.elapse(CHECK_MS)

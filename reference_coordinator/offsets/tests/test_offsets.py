@@ -175,7 +175,7 @@ def twice(first: OffsetCommitRequest, second: OffsetCommitRequest) -> OffsetComm
 
 
 @both
-def test_one_partition_too_large_does_not_hold_up_the_others(profile: str) -> None:
+def test_one_partition_too_large_does_not_delay_the_others(profile: str) -> None:
     broker = Broker(profile, {"offset.metadata.max.bytes": "1"})
 
     mixed = broker.send(twice(commit({0: 1}, metadata="xx"), commit({1: 2}, metadata="x")))
@@ -230,7 +230,7 @@ def test_a_partition_refused_stays_unstable_until_3_7_1(profile: str, *, unstabl
 def test_on_scala_an_offset_being_written_is_unstable() -> None:
     broker = Broker(SCALA)
     broker.send(commit({0: 1}))
-    broker.holds_appends = True
+    broker.delays_appends = True
     broker.send(commit({0: 2}))
 
     assert broker.fetch(0) == [(1, NONE)]

@@ -259,7 +259,7 @@ def test_what_could_not_be_written_is_not_pending(profile: str) -> None:
 def test_an_offset_is_pending_from_when_it_is_asked_for_in_scala_and_written_in_java(profile: str) -> None:
     broker = Broker(profile)
     broker.send(commit({1: 1}))
-    broker.holds_appends = True
+    broker.delays_appends = True
     waiting = broker.send(txn_commit({0: 1}))
 
     assert waiting.is_parked
@@ -271,7 +271,7 @@ def test_an_offset_is_pending_from_when_it_is_asked_for_in_scala_and_written_in_
 def test_what_was_deleted_on_its_way_to_the_log_does_not_come_back() -> None:
     broker = Broker(SCALA)
     broker.send(commit({1: 1}))
-    broker.holds_appends = True
+    broker.delays_appends = True
     waiting = broker.send(txn_commit({0: 1}))
     broker.send(offset_delete(0))
 
@@ -380,7 +380,7 @@ def test_a_deleted_topic_is_when_the_scala_coordinator_removes_groups_without_of
 def test_a_stable_read_waits_for_writes_in_java_and_is_unstable_in_scala(profile: str) -> None:
     broker = Broker(profile)
     broker.send(commit({0: 1}))
-    broker.holds_appends = True
+    broker.delays_appends = True
     broker.send(commit({0: 2}))
 
     assert broker.fetch(0) == [(1, Errors.NONE)]

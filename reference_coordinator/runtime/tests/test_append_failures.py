@@ -88,7 +88,7 @@ def test_the_leaver_that_empties_a_group_waits_for_the_write_on_java(profile: st
     broker = Broker(profile)
     ana, bob = stable_group(broker, join(), join())
     assert broker.send(leave(bob)).leave_errors == [Errors.NONE]
-    broker.holds_appends = True
+    broker.delays_appends = True
 
     call = broker.send(leave(ana))
 
@@ -99,7 +99,7 @@ def test_the_leaver_that_empties_a_group_waits_for_the_write_on_java(profile: st
 
 def test_who_joined_meanwhile_goes_down_with_the_group_on_java() -> None:
     broker = Broker(JAVA)
-    broker.holds_appends = True
+    broker.delays_appends = True
     first, second = parked_members(broker, join(), join())
 
     broker.release(Errors.NOT_ENOUGH_REPLICAS)

@@ -182,7 +182,7 @@ def test_writes_to_an_unloaded_partition_are_refused_on_java_and_others_go_on(
 ) -> None:
     """CoordinatorRuntimeTest#testScheduleUnloading (4.3.1)."""
     broker = broker_of_two(profile)
-    broker.holds_appends = True
+    broker.delays_appends = True
     in_a, in_b = (broker.send(commit({0: 1}, group=each)) for each in ("a", "b"))
 
     broker.unload(A, epoch=1)
@@ -194,7 +194,7 @@ def test_writes_to_an_unloaded_partition_are_refused_on_java_and_others_go_on(
 
 def test_a_fetch_awaits_the_writes_of_its_own_partition_alone_on_java() -> None:
     broker = committed(JAVA)
-    broker.holds_appends = True
+    broker.delays_appends = True
     broker.send(commit({0: 8}, group="a"))
 
     waits, does_not = (broker.send(fetch(0, group=each, stable=True)) for each in ("a", "b"))
@@ -315,7 +315,7 @@ def test_a_log_that_others_wrote_to_is_loaded_anew(profile: str) -> None:
     ana, bob = stable_group(broker, join(group="a"), join(group="a"))
     parked = broker.send(join(ana, group="a"))
     (elsewhere,) = parked_members(broker, join(group="b"))
-    broker.holds_appends = True
+    broker.delays_appends = True
     writes = broker.send(commit({0: 1}, member_id=ana, generation=1, group="a"))
 
     broker.settle(broker.coordinator.log_out_of_sync(A, now_ms=broker.now))
@@ -378,7 +378,7 @@ def test_scala_loads_a_partition_once_however_often_it_is_elected(profile: str) 
 @both
 def test_a_delete_of_groups_in_two_partitions_survives_the_loss_of_one(profile: str) -> None:
     broker = committed(profile)
-    broker.holds_appends = True
+    broker.delays_appends = True
     ids = (GroupId("a"), GroupId("b"))
     call = broker.send(DeleteGroupsRequest(groups_names=ids))
 

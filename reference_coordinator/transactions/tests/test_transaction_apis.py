@@ -172,18 +172,20 @@ def test_markers_are_answered_once_a_producer_and_partition() -> None:
     ] == [(7, [[1, 2]])]
 
 
-@pytest.mark.parametrize(("profile", "held"), [("3.9", Errors.NONE), ("4.4", Errors.NOT_LEADER_OR_FOLLOWER)])
-def test_while_the_group_loads_its_markers_wait_in_java(profile: str, held: Errors) -> None:
+@pytest.mark.parametrize(
+    ("profile", "answered"), [("3.9", Errors.NONE), ("4.4", Errors.NOT_LEADER_OR_FOLLOWER)]
+)
+def test_while_the_group_loads_its_markers_wait_in_java(profile: str, answered: Errors) -> None:
     broker = WireBroker(profile, offsets_topic_num_partitions="1")
     producer = Producer(broker)
     producer.add()
     producer.commit()
-    broker.restart(hold_loading=True)
+    broker.restart(pause_at_loading=True)
     producer.client.reconnect()
 
     assert producer.end().error_code == Errors.NONE
-    assert producer.write_marker() == held
-    broker.release_loading()
+    assert producer.write_marker() == answered
+    broker.resume_from_loading()
 
     assert producer.fetch() == 42
     assert producer.add() == Errors.NONE
@@ -202,7 +204,7 @@ def test_old_producers_are_not_reported_the_load(profile: str, version: int, err
     broker = WireBroker(profile, offsets_topic_num_partitions="1")
     producer = Producer(broker)
     producer.add()
-    broker.restart(hold_loading=True)
+    broker.restart(pause_at_loading=True)
     producer.client.reconnect()
 
     assert producer.commit(version) == [error]

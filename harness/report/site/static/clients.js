@@ -31,6 +31,6 @@ kc.lanes = ({ clients, rows }, texts) => {
   const wide = make("div", "wide", table);
   wide.tabIndex = 0;
   wide.role = "region";
-  wide.ariaLabel = "What each client saw";
-  return make("details", "sequence", make("summary", "", `What each client saw: ${rows.length} events of ${clients.length}`), wide);
+  wide.ariaLabel = "The clients' events";
+  return make("details", "sequence", make("summary", "", `The clients' events: ${rows.length} events of ${clients.length}`), wide);
 };

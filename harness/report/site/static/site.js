@@ -82,7 +82,7 @@ const kc = (() => {
     strip.replaceChildren(...[...strip.dataset.c].map((code, place) => {
       const result = read(code), run = runs[place];
       const told = make(run.href && result ? "a" : "span", result ? `mark ${result.outcome} ${result.expectation}` : "mark none", result ? result.glyph : "·");
-      told.title = `${run.run_id}, ${run.started_at}${result ? "" : ": not held"}`;
+      told.title = `${run.run_id}, ${run.started_at}${result ? "" : ": not run"}`;
       if (told.tagName === "A") told.href = `../${run.href}scenarios/${page}#${anchor}`;
       return told;
     }));

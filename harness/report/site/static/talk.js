@@ -17,7 +17,7 @@
   /* What would fill the page stands shortened, and whole where it is pointed at or differs. */
   const shortened = (text) => (text.length > LONG ? `${text.slice(0, LONG)}… (${text.length} characters)` : text);
 
-  /* Lay JSON out over lines without reading its numbers, which may be larger than a script can hold. */
+  /* Lay JSON out over lines without reading its numbers, which may be larger than JavaScript can represent. */
   const indented = (text) => {
     let out = "", depth = 0, quoted = false;
     const line = () => `\n${"  ".repeat(depth)}`;
@@ -59,14 +59,14 @@
       return make("span", "head", arrow, " ", make("b", "", headline), when);
     };
     const side = (cell) => {
-      if (!cell) return [make("span", "absent", "nothing that corresponds")];
+      if (!cell) return [make("span", "absent", "nothing on this side")];
       const [kind, , , , note, raw, decoded] = cell;
       const parts = [];
       if (raw || decoded) {
         const details = make("details", `bytes ${kind}`, make("summary", "", heading(cell)));
         details.addEventListener("toggle", () => {
           if (details.childElementCount > 1) return;
-          if (decoded) details.append(make("p", "quiet", "as it came"), make("pre", "", indented(decoded)));
+          if (decoded) details.append(make("p", "quiet", "original fields"), make("pre", "", indented(decoded)));
           if (raw) details.append(make("p", "quiet", `${raw.length / 2} bytes`), make("pre", "", hexdump(raw)));
         });
         parts.push(details);
@@ -80,7 +80,7 @@
       const isFirst = Boolean(flags & 1), isLenient = Boolean(flags & 2);
       const sign = make("span", "", "▼ ");
       sign.ariaHidden = "true";
-      const title = isFirst ? "First difference" : isLenient ? "Of no consequence" : "Follows from it";
+      const title = isFirst ? "First difference" : isLenient ? "Without consequence" : "Follows from the first";
       const cell = cellOf("told",
         make("p", "", make("b", "", isFirst ? sign : "", title), " ", make("span", "tag", kind), ` ${place} `, make("span", "quiet", `against the ${against === "expectation" ? "script" : "oracle"}`)),
         make("p", "contrast", make("span", "", "expected"), " ", make("code", "value expected", expected), " ", make("span", "", "actual"), " ", make("code", "value actual", actual)));
@@ -128,7 +128,7 @@
       for (const head of heads) head.scope = "col";
       const bodies = steps.map(([index, rows]) => {
         const title = make("th", "", ...(index < 0
-          ? [make("b", "", "–"), " ", make("i", "", data.texts.length ? "outside the script" : "what was said")]
+          ? [make("b", "", "–"), " ", make("i", "", data.texts.length ? "outside the script" : "recorded")]
           : [make("b", "", String(index)), " ", make("code", "", shortened(data.texts[index] ?? ""))]));
         title.colSpan = wide;
         title.scope = "rowgroup";
@@ -170,7 +170,7 @@
     const lanes = new Map(actors.map((actor, place) => [actor, LEFT + place * LANE]));
     const last = LEFT + actors.length * LANE, bottom = TOP + events.length * LINE + 12;
     const picture = draw("svg", { class: "sequence", width: last + 130, height: bottom, role: "img" });
-    picture.append(draw("title", {}, "Sequence diagram; the table below tells the same"));
+    picture.append(draw("title", {}, "Sequence diagram; the table below has the same data"));
     for (const [name, x] of [...lanes, ["coordinator", last]]) {
       picture.append(draw("line", { class: "lane", x1: x, x2: x, y1: TOP - 8, y2: bottom }), draw("text", { class: "actor", x, y: 16 }, name));
     }

@@ -209,7 +209,7 @@ def test_a_rebalance_timeout_of_nothing_waits_for_static_sessions_too() -> None:
 
 
 @both
-def test_a_pending_member_holds_a_rebalance_up(profile: str) -> None:
+def test_a_pending_member_delays_a_rebalance(profile: str) -> None:
     broker = Broker(profile)
     (ana,) = stable_group(broker, join())
     pending = broker.send(join()).join.member_id
@@ -237,7 +237,7 @@ def test_a_pending_member_that_goes_away_lets_a_rebalance_end(profile: str, how:
 
 
 @both
-def test_a_pending_member_outlives_the_rebalance_it_held_up(profile: str) -> None:
+def test_a_pending_member_outlives_the_rebalance_it_delayed(profile: str) -> None:
     broker = Broker(profile)
     (ana,) = stable_group(broker, join(rebalance_ms=1_000))
     pending = broker.send(join(session_ms=60_000)).join.member_id
@@ -290,7 +290,7 @@ def test_heartbeats_keep_who_is_missing_alive_until_the_deadline(profile: str) -
 @both
 def test_no_initial_delay_still_answers_by_the_timer(profile: str) -> None:
     broker = Broker(profile, {"group.initial.rebalance.delay.ms": "0"})
-    broker.holds_appends = True
+    broker.delays_appends = True
     (call,) = parked_members(broker, join())
 
     assert call.is_parked

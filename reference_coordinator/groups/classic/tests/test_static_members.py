@@ -260,7 +260,7 @@ def test_a_restart_that_cannot_be_written_is_taken_back(profile: str, version: i
 def test_a_restart_is_answered_when_it_is_written(profile: str) -> None:
     broker = Broker(profile)
     stable_group(broker, join(instance="i"))
-    broker.holds_appends = True
+    broker.delays_appends = True
 
     call = broker.send(join(instance="i"))
 
@@ -273,7 +273,7 @@ def test_a_restart_is_answered_when_it_is_written(profile: str) -> None:
 def test_a_rebalance_may_overtake_a_restart_that_is_being_written(profile: str) -> None:
     broker = Broker(profile)
     _, bob = stable_group(broker, join(), join(instance="i"))
-    broker.holds_appends = True
+    broker.delays_appends = True
     call = broker.send(join(instance="i"))
     broker.send(leave(("", "i")))
     assert call.error is Errors.UNKNOWN_MEMBER_ID

@@ -60,7 +60,7 @@ def test_who_the_leader_leaves_out_gets_nothing(profile: str) -> None:
 def test_the_group_is_stable_when_the_assignment_is_written(profile: str) -> None:
     broker = Broker(profile)
     (ana,) = joined_members(broker, join())
-    broker.holds_appends = True
+    broker.delays_appends = True
 
     call = broker.send(sync(ana))
 
@@ -75,7 +75,7 @@ def test_the_group_is_stable_when_the_assignment_is_written(profile: str) -> Non
 def test_a_rebalance_overtakes_an_assignment_that_is_being_written(profile: str) -> None:
     broker = Broker(profile)
     (ana,) = joined_members(broker, join())
-    broker.holds_appends = True
+    broker.delays_appends = True
     call = broker.send(sync(ana))
     parked_members(broker, join())
     assert call.error is Errors.REBALANCE_IN_PROGRESS
@@ -89,7 +89,7 @@ def test_a_rebalance_overtakes_an_assignment_that_is_being_written(profile: str)
 def test_the_assignment_of_a_past_generation_comes_too_late(profile: str) -> None:
     broker = Broker(profile)
     (ana,) = joined_members(broker, join())
-    broker.holds_appends = True
+    broker.delays_appends = True
     broker.send(sync(ana, assignments={ana: b"past"}))
     assert broker.send(join(ana, metadata=b"x")).join.generation_id == 2
 

@@ -24,25 +24,25 @@ from reference_coordinator.tests.txn_kit import txn_commit
 GONE = Errors.COORDINATOR_NOT_AVAILABLE
 
 
-def held(profile: str, *groups: str) -> tuple[Broker, Call]:
+def paused(profile: str, *groups: str) -> tuple[Broker, Call]:
     """Groups that once had a member and an offset, and a DeleteGroups of them that is being held."""
     broker = Broker(profile)
     for group in groups:
         (ana,) = stable_group(broker, join(group=group))
         broker.send(commit({0: 7}, member_id=ana, generation=1, group=group))
         broker.send(leave(ana, group=group))
-    broker.coordinator.hold_dead()
+    broker.coordinator.pause_at_dead()
     ids = tuple(GroupId(each) for each in groups)
     return broker, broker.send(DeleteGroupsRequest(groups_names=ids))
 
 
 def release(broker: Broker) -> None:
-    broker.settle(broker.coordinator.release_dead(now_ms=broker.now))
+    broker.settle(broker.coordinator.resume_from_dead(now_ms=broker.now))
 
 
 def test_whoever_writes_to_a_dead_group_is_reported_that_nobody_coordinates_it() -> None:
     """GroupCoordinatorTest#testHeartbeatDeadGroup, #testOffsetCommitDeadGroup and their like (3.9.2)."""
-    broker, _ = held(SCALA, "g")
+    broker, _ = paused(SCALA, "g")
 
     assert broker.send(join(), version=3).error is GONE
     assert broker.send(join("m")).error is GONE
@@ -56,7 +56,7 @@ def test_whoever_writes_to_a_dead_group_is_reported_that_nobody_coordinates_it()
 
 
 def test_an_administrator_sees_the_dead_group() -> None:
-    broker, _ = held(SCALA, "g")
+    broker, _ = paused(SCALA, "g")
 
     assert broker.fetch(0) == [(-1, Errors.NONE)]
     assert broker.fetch(0, stable=True) == [(-1, Errors.NONE)]
@@ -68,7 +68,7 @@ def test_an_administrator_sees_the_dead_group() -> None:
 
 
 def test_the_deletion_is_answered_on_release_and_the_group_is_gone() -> None:
-    broker, call = held(SCALA, "g", "h")
+    broker, call = paused(SCALA, "g", "h")
     assert call.is_parked
 
     release(broker)
@@ -79,8 +79,8 @@ def test_the_deletion_is_answered_on_release_and_the_group_is_gone() -> None:
     assert broker.send(heartbeat("m", 2)).error is Errors.UNKNOWN_MEMBER_ID
 
 
-def test_expiry_does_not_remove_what_is_held() -> None:
-    broker, call = held(SCALA, "g")
+def test_expiry_does_not_remove_a_paused_group() -> None:
+    broker, call = paused(SCALA, "g")
 
     broker.elapse(600_000)
 
@@ -91,13 +91,13 @@ def test_expiry_does_not_remove_what_is_held() -> None:
 
 def test_a_deletion_that_finds_nothing_to_delete_is_not_run() -> None:
     broker = Broker(SCALA)
-    broker.coordinator.hold_dead()
+    broker.coordinator.pause_at_dead()
 
     assert broker.delete("g") == {"g": Errors.GROUP_ID_NOT_FOUND}
 
 
 def test_groups_that_are_unloaded_meanwhile_are_not_removed_twice() -> None:
-    broker, call = held(SCALA, "g")
+    broker, call = paused(SCALA, "g")
     broker.unload()
     written = len(broker.log)
 
@@ -107,8 +107,8 @@ def test_groups_that_are_unloaded_meanwhile_are_not_removed_twice() -> None:
     assert len(broker.log) == written
 
 
-def test_after_the_release_nothing_is_held_any_more() -> None:
-    broker, _ = held(SCALA, "g")
+def test_after_the_resume_nothing_is_paused_any_more() -> None:
+    broker, _ = paused(SCALA, "g")
     release(broker)
     broker.send(commit({0: 1}))
 
@@ -116,7 +116,7 @@ def test_after_the_release_nothing_is_held_any_more() -> None:
 
 
 def test_java_has_no_such_moment() -> None:
-    broker, call = held(JAVA, "g")
+    broker, call = paused(JAVA, "g")
 
     assert not call.is_parked
     assert broker.state() == "Dead"
@@ -125,11 +125,11 @@ def test_java_has_no_such_moment() -> None:
 
 
 @both
-@pytest.mark.parametrize("is_held", [True, False])
-def test_a_hold_changes_nothing_for_groups_with_members(profile: str, *, is_held: bool) -> None:
+@pytest.mark.parametrize("is_paused", [True, False])
+def test_a_pause_changes_nothing_for_groups_with_members(profile: str, *, is_paused: bool) -> None:
     broker = Broker(profile)
     stable_group(broker, join())
-    if is_held:
-        broker.coordinator.hold_dead()
+    if is_paused:
+        broker.coordinator.pause_at_dead()
 
     assert broker.delete("g") == {"g": Errors.NON_EMPTY_GROUP}
