@@ -84,7 +84,7 @@ async def prepare(
         signs=signs,
     )
     if any(each.api_key == _CONSUMER_GROUPS for each in prepared.api_ranges):
-        await stage.elapse(_SPREADS_MS)
+        await session.elapse(_SPREADS_MS)
     return prepared
 
 

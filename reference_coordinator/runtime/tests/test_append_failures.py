@@ -111,7 +111,7 @@ def test_who_joined_meanwhile_goes_down_with_the_group_on_java() -> None:
 
 def unwritten_group(broker: Broker, *, is_complete: bool) -> None:
     """Let a group be made and fail, in its initial delay or while members are missing."""
-    broker.holds_appends = True
+    broker.delays_appends = True
     (_,) = parked_members(broker, join())
     if is_complete:
         broker.elapse(INITIAL_DELAY_MS)
