@@ -21,14 +21,13 @@ from reference_coordinator.groups.consumer.record_helpers import (
 from reference_coordinator.groups.consumer.regex import (
     InvalidRegularExpressionError,
     compile_regex,
-    matches,
 )
 from reference_coordinator.groups.consumer.subscriptions import (
     ResolvedRegularExpression,
     ResolvedRegularExpressions,
 )
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
-from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.profile.profiles import Behaviour, Profile
 from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
 
 REGEX_BATCH_REFRESH_MIN_INTERVAL_MS: Final = 10_000
@@ -95,7 +94,7 @@ def _change_regex(
         update.records.append(tombstone)
     if new is not None:
         if group.num_subscribed_members(new) == 0:
-            throw_if_regular_expression_is_invalid(new)
+            throw_if_regular_expression_is_invalid(new, group.profile)
             update.require_refresh = True
         elif new in group.resolved_regular_expressions:
             update.status = UpdateRegularExpressionStatus.REGEX_UPDATED_AND_RESOLVED
@@ -103,7 +102,7 @@ def _change_regex(
         update.status = UpdateRegularExpressionStatus.REGEX_UPDATED_AND_RESOLVED
 
 
-def throw_if_regular_expression_is_invalid(regex: str) -> None:
+def throw_if_regular_expression_is_invalid(regex: str, profile: Profile) -> None:
     """Refuse what is no regular expression.
 
     Raises:
@@ -112,9 +111,9 @@ def throw_if_regular_expression_is_invalid(regex: str) -> None:
     Source: Utils#throwIfRegularExpressionIsInvalid (4.3.1).
     """
     try:
-        compile_regex(regex)
+        compile_regex(regex, profile)
     except InvalidRegularExpressionError as failure:
-        raise CoordinatorError(Errors.INVALID_REGULAR_EXPRESSION) from failure
+        raise CoordinatorError(Errors.INVALID_REGULAR_EXPRESSION, str(failure)) from failure
 
 
 def _maybe_schedule_refresh(
@@ -166,13 +165,14 @@ def resolve_regular_expressions(
 
     Source: TopicRegexResolver#resolveRegularExpressions (4.3.1).
     """
+    compiled = {regex: compile_regex(regex, shard.profile) for regex in deadline.regexes}
     return {
         regex: ResolvedRegularExpression(
-            topics=frozenset(each for each in shard.metadata_image.topics if matches(regex, each)),
+            topics=frozenset(filter(expression.matches, shard.metadata_image.topics)),
             version=shard.metadata_image.version,
             timestamp_ms=deadline.scheduled_ms,
         )
-        for regex in deadline.regexes
+        for regex, expression in compiled.items()
     }
 
 
