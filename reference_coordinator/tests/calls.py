@@ -8,6 +8,7 @@ from reference_coordinator.core.effects import Respond
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import ResponseToken
 from reference_coordinator.messages import (
+    ConsumerGroupHeartbeatResponse,
     HeartbeatResponse,
     JoinGroupResponse,
     LeaveGroupResponse,
@@ -61,7 +62,8 @@ class Call:
             | HeartbeatResponse
             | LeaveGroupResponse
             | ListGroupsResponse
-            | OffsetDeleteResponse,
+            | OffsetDeleteResponse
+            | ConsumerGroupHeartbeatResponse,
         )
         return response.error_code
 

@@ -116,7 +116,7 @@ def throw_if_regular_expression_is_invalid(regex: str, profile: Profile) -> None
     try:
         compile_regex(regex, profile)
     except InvalidRegularExpressionError as failure:
-        raise CoordinatorError(Errors.INVALID_REGULAR_EXPRESSION) from failure
+        raise CoordinatorError(Errors.INVALID_REGULAR_EXPRESSION, str(failure)) from failure
 
 
 def _maybe_schedule_refresh(
@@ -174,7 +174,7 @@ def resolve_regular_expressions(
             version=shard.metadata_image.version,
             timestamp_ms=deadline.scheduled_ms,
         )
-        for regex in deadline.regexes
+        for regex, expression in compiled.items()
     }
 
 

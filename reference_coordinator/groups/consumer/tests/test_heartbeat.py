@@ -1,0 +1,243 @@
+"""ConsumerGroupHeartbeat: who is let in, and with which epoch."""
+
+import pytest
+
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import GroupId, Millis
+from reference_coordinator.groups.consumer.tests.consumer_kit import (
+    EVERY_RELEASE,
+    Consumers,
+    heartbeat_of,
+)
+from reference_coordinator.profile.group_config import GroupConfig
+from reference_coordinator.tests.kit import Broker
+
+every_release = pytest.mark.parametrize("release", EVERY_RELEASE)
+
+
+@every_release
+def test_the_first_member_gets_all_partitions(release: str) -> None:
+    consumers = Consumers.on(release, t=3)
+
+    response = consumers.beat(heartbeat_of("ana", 0, names=("t",)))
+
+    assert response.heartbeat_interval_ms == 5_000
+    assert response.member_epoch == consumers.first_epoch
+    assert consumers.epochs() == ("Stable", consumers.first_epoch, consumers.first_epoch)
+
+
+@every_release
+def test_a_heartbeat_without_news_tells_no_assignment(release: str) -> None:
+    consumers = Consumers.on(release, t=3)
+    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+
+    assert consumers.epoch_and_owned(heartbeat_of("ana", epoch)) == (epoch, None)
+
+
+@every_release
+def test_a_full_heartbeat_is_told_all_of_the_assignment(release: str) -> None:
+    consumers = Consumers.on(release, t=2)
+    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+
+    full = heartbeat_of("ana", epoch, names=("t",), timeout_ms=5_000, owned={"t": (0, 1)})
+
+    assert consumers.epoch_and_owned(full) == (epoch, {"t": (0, 1)})
+
+
+@every_release
+def test_a_heartbeat_that_says_two_of_three_things_is_not_full(release: str) -> None:
+    consumers = Consumers.on(release, t=2)
+    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+
+    assert consumers.epoch_and_owned(heartbeat_of("ana", epoch, names=("t",), owned={})) == (epoch, None)
+
+
+REFUSED = {
+    "no group": (heartbeat_of("ana", 0, names=("t",), group=" "), Errors.INVALID_REQUEST),
+    "no member": (heartbeat_of("", 0, names=("t",)), Errors.INVALID_REQUEST),
+    "no subscription": (heartbeat_of("ana", 0), Errors.INVALID_REQUEST),
+    "partitions": (heartbeat_of("ana", 0, names=("t",), owned={"t": (0,)}), Errors.INVALID_REQUEST),
+    "empty instance": (heartbeat_of("ana", 0, names=("t",), instance=""), Errors.INVALID_REQUEST),
+    "empty rack": (heartbeat_of("ana", 0, names=("t",), rack=""), Errors.INVALID_REQUEST),
+    "no instance": (heartbeat_of("ana", -2), Errors.INVALID_REQUEST),
+    "epoch": (heartbeat_of("ana", -3), Errors.INVALID_REQUEST),
+    "assignor": (heartbeat_of("ana", 1, assignor="none"), Errors.UNSUPPORTED_ASSIGNOR),
+    "unknown group": (heartbeat_of("ana", 1), Errors.GROUP_ID_NOT_FOUND),
+    "leaves unknown group": (heartbeat_of("ana", -1), Errors.GROUP_ID_NOT_FOUND),
+    "no expression": (heartbeat_of("ana", 0, regex="["), Errors.INVALID_REGULAR_EXPRESSION),
+}
+
+
+@every_release
+@pytest.mark.parametrize("why", REFUSED)
+def test_requests_are_refused(release: str, why: str) -> None:
+    request, error = REFUSED[why]
+
+    assert Consumers.on(release, t=1).error(request) is error
+
+
+@every_release
+def test_whose_group_it_is_is_asked_behind_the_fields_from_4_1_on(release: str) -> None:
+    broker = Broker(profile=release, owned=False)
+    call = broker.send(heartbeat_of("", 0, names=("t",)), version=1)
+
+    first = Errors.NOT_COORDINATOR if release.startswith("4.0") else Errors.INVALID_REQUEST
+    assert call.error is first
+
+
+@every_release
+def test_version_0_gives_a_member_its_id(release: str) -> None:
+    response = Consumers.on(release, t=1).beat(heartbeat_of("", 0, names=("t",)), version=0)
+
+    assert response.member_id is not None
+    assert len(response.member_id) == 22
+
+
+@every_release
+def test_an_unknown_member_is_refused(release: str) -> None:
+    consumers = Consumers.on(release, t=1)
+    consumers.beat(heartbeat_of("ana", 0, names=("t",)))
+
+    assert consumers.error(heartbeat_of("bob", 1)) is Errors.UNKNOWN_MEMBER_ID
+    assert consumers.error(heartbeat_of("bob", -1)) is Errors.UNKNOWN_MEMBER_ID
+
+
+@every_release
+def test_epochs_are_fenced_but_the_one_before_with_nothing_foreign(release: str) -> None:
+    consumers = Consumers.on(release, t=3, u=1)
+    first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+    now = consumers.beat(heartbeat_of("ana", first, names=("t", "u"))).member_epoch
+    assert now == first + 1
+
+    assert consumers.error(heartbeat_of("ana", now + 1)) is Errors.FENCED_MEMBER_EPOCH
+    assert consumers.error(heartbeat_of("ana", first)) is Errors.FENCED_MEMBER_EPOCH
+    assert consumers.error(heartbeat_of("ana", first, owned={"v": (0,)})) is Errors.FENCED_MEMBER_EPOCH
+    assert consumers.beat(heartbeat_of("ana", first, owned={"t": (0, 2)})).member_epoch == now
+
+
+@every_release
+def test_a_member_whose_epoch_has_risen_rejoins_from_4_2_on(release: str) -> None:
+    consumers = Consumers.on(release, t=3, u=1)
+    first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+    now = consumers.beat(heartbeat_of("ana", first, names=("t", "u"))).member_epoch
+
+    response = consumers.beat(heartbeat_of("ana", 0, names=("t", "u")))
+
+    is_refused = release.startswith(("4.0", "4.1"))
+    assert response.error_code is (Errors.FENCED_MEMBER_EPOCH if is_refused else Errors.NONE)
+    assert response.member_epoch == (0 if is_refused else now)
+
+
+@every_release
+def test_a_full_group_takes_no_more_members(release: str) -> None:
+    consumers = Consumers.on(release, {"group.consumer.max.size": "1"}, t=1)
+    consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i"))
+
+    assert consumers.error(heartbeat_of("bob", 0, names=("t",))) is Errors.GROUP_MAX_SIZE_REACHED
+
+    consumers.beat(heartbeat_of("ana", -2, instance="i"))
+    replaces = consumers.error(heartbeat_of("bob", 0, names=("t",), instance="i"))
+    assert replaces is (Errors.NONE if release == "4.4" else Errors.GROUP_MAX_SIZE_REACHED)
+
+
+@every_release
+def test_a_silent_member_is_dropped(release: str) -> None:
+    consumers = Consumers.on(release, t=2)
+    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+    consumers.broker.elapse(44_999)
+    assert consumers.error(heartbeat_of("ana", epoch)) is Errors.NONE
+
+    consumers.broker.elapse(45_000)
+
+    assert consumers.epochs()[:2] == ("Empty", epoch + 1)
+    assert consumers.error(heartbeat_of("ana", epoch)) is Errors.UNKNOWN_MEMBER_ID
+
+
+def test_a_session_is_timed_again_when_it_could_not_be_ended() -> None:
+    consumers = Consumers.on("4.3", t=2)
+    consumers.beat(heartbeat_of("ana", 0, names=("t",)))
+    consumers.broker.append_error = Errors.NOT_ENOUGH_REPLICAS
+    consumers.broker.elapse(45_000)
+    assert consumers.epochs()[0] == "Stable"
+
+    consumers.broker.append_error = Errors.NONE
+    consumers.broker.elapse(500)
+
+    assert consumers.epochs()[0] == "Empty"
+
+
+def test_a_group_is_configured_apart_from_the_broker() -> None:
+    consumers = Consumers.on("4.3", t=2)
+    configs = GroupConfig(consumer_heartbeat_interval_ms=900, consumer_session_timeout_ms=50_000)
+    consumers.broker.settle(
+        consumers.broker.coordinator.on_group_configs(GroupId("g"), configs, now_ms=Millis(0))
+    )
+
+    assert consumers.beat(heartbeat_of("ana", 0, names=("t",))).heartbeat_interval_ms == 900
+    consumers.broker.elapse(49_999)
+    assert consumers.epochs()[0] == "Stable"
+    consumers.broker.elapse(1)
+    assert consumers.epochs()[0] == "Empty"
+
+
+@every_release
+def test_the_last_member_leaves_a_group_that_counts_as_assigned_from_4_4_on(release: str) -> None:
+    consumers = Consumers.on(release, t=2)
+    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+
+    response = consumers.beat(heartbeat_of("ana", -1))
+
+    assert (response.member_epoch, response.heartbeat_interval_ms) == (-1, 0)
+    assert consumers.epochs() == ("Empty", epoch + 1, epoch + 1 if release == "4.4" else epoch)
+
+
+def test_a_write_that_fails_leaves_no_group_behind() -> None:
+    consumers = Consumers.on("4.3", t=2)
+    consumers.broker.append_error = Errors.NOT_ENOUGH_REPLICAS
+
+    assert consumers.error(heartbeat_of("ana", 0, names=("t",))) is Errors.COORDINATOR_NOT_AVAILABLE
+
+    consumers.broker.append_error = Errors.NONE
+    assert consumers.describe().error_code is Errors.GROUP_ID_NOT_FOUND
+    assert consumers.error(heartbeat_of("ana", 2)) is Errors.GROUP_ID_NOT_FOUND
+
+
+def test_readers_see_what_is_committed_and_writers_what_is_written() -> None:
+    consumers = Consumers.on("4.3", t=2)
+    consumers.beat(heartbeat_of("ana", 0, names=("t",)))
+    consumers.broker.holds_appends = True
+
+    first = consumers.call(heartbeat_of("bob", 0, names=("t",)))
+    second = consumers.call(heartbeat_of("cy", 0, names=("t",)))
+    assert [each.member_id for each in consumers.describe().members] == ["ana"]
+
+    consumers.broker.release()
+    assert (first.error, second.error) == (Errors.NONE, Errors.NONE)
+    assert consumers.epochs()[1] == 4
+
+
+def test_a_write_that_fails_takes_what_it_did_and_nothing_else() -> None:
+    consumers = Consumers.on("4.3", t=2)
+    consumers.beat(heartbeat_of("ana", 0, names=("t",)))
+    consumers.broker.holds_appends = True
+    failing = consumers.call(heartbeat_of("bob", 0, names=("t",)))
+    other = consumers.call(heartbeat_of("cy", 0, names=("t",), group="h"))
+    held, consumers.broker.held = consumers.broker.held, []
+    consumers.broker.holds_appends = False
+
+    for append, error in zip(held, (Errors.NOT_ENOUGH_REPLICAS, Errors.NONE), strict=True):
+        consumers.broker.append_error = error
+        consumers.broker.held = [append]
+        consumers.broker.release(error)
+
+    assert (failing.error, other.error) == (Errors.COORDINATOR_NOT_AVAILABLE, Errors.NONE)
+    assert [each.member_id for each in consumers.describe().members] == ["ana"]
+    assert [each.member_id for each in consumers.describe("h").members] == ["cy"]
+
+
+def test_a_null_client_id_is_empty() -> None:
+    consumers = Consumers.on("4.3", t=1)
+    consumers.broker.send(heartbeat_of("ana", 0, names=("t",)), version=1, client_id=None)
+
+    assert consumers.describe().members[0].client_id == ""
+
