@@ -174,7 +174,7 @@ def resolve_regular_expressions(
             version=shard.metadata_image.version,
             timestamp_ms=deadline.scheduled_ms,
         )
-        for regex, expression in compiled.items()
+        for regex in deadline.regexes
     }
 
 
