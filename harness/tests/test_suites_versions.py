@@ -27,6 +27,8 @@ LOWEST_AND_HIGHEST: Mapping[str, tuple[int, int]] = MappingProxyType(
         "TxnOffsetCommit": (0, 6),
         "AddOffsetsToTxn": (0, 4),
         "EndTxn": (0, 5),
+        "ConsumerGroupHeartbeat": (0, 1),
+        "ConsumerGroupDescribe": (0, 1),
     }
 )
 """What can be spoken of what any Kafka from 2.4 on serves."""

@@ -53,7 +53,10 @@ def a_group_is_described(conversation: Conversation) -> None:
     )
     ana.asks(ask.consumer_group_describe(), described)
     without_type = {name: value for name, value in member.items() if name != "member_type"}
-    ana.asks(ask.consumer_group_describe(version=0), expect.consumer_group_describe(members=(without_type,)))
+    ana.asks(
+        ask.consumer_group_describe(version=0),
+        expect.consumer_group_describe(error_code="NONE", members=(without_type,)),
+    )
 
 
 @scenario("consumer_groups/describe/none", source=FINDS, clauses=("CD-03",))
@@ -61,9 +64,10 @@ def only_consumer_groups_are_described(conversation: Conversation) -> None:
     """Describe of an unknown group, and of a classic one, is GROUP_ID_NOT_FOUND, and of no state."""
     (ana,) = conversation.stable_group("ana")
 
-    for group in (MAIN, conversation.group("missing")):
+    missing = conversation.group("missing")
+    for version, group in ((0, MAIN), (0, missing), (1, MAIN), (1, missing)):
         ana.asks(
-            ask.consumer_group_describe(group_ids=(group,)),
+            ask.consumer_group_describe(version=version, group_ids=(group,)),
             expect.consumer_group_describe(error_code="GROUP_ID_NOT_FOUND", group_state="", members=()),
         )
 

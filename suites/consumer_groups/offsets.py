@@ -9,7 +9,7 @@ from suites.transactions.producers import announced
 VALIDATES = "ConsumerGroup#validateOffsetCommit"
 FETCHES = "ConsumerGroup#validateOffsetFetch"
 HANDLES = "KafkaApis#handleOffsetCommitRequest"
-DELETES = "ConsumerGroup#isSubscribedToTopic"
+DELETES = "ModernGroup#isSubscribedToTopic"
 TRANSACTIONAL = "OffsetMetadataManager#validateTransactionalOffsetCommit"
 FIRST = {"orders": {0: 7}}
 

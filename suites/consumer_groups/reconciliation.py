@@ -11,7 +11,7 @@ TIMES_REBALANCE = "GroupMetadataManager#scheduleConsumerGroupRebalanceTimeout"
 TIMES_SESSION = "GroupMetadataManager#scheduleConsumerGroupSessionTimeout"
 DELAYS = "GroupMetadataManager#maybeUpdateTargetAssignment"
 KEPT, FREED = {"orders": (0, 1)}, {"orders": (2,)}
-SHORT_SESSION = {"consumer.session.timeout.ms": 3_000, "consumer.heartbeat.interval.ms": 500}
+SHORT_SESSION = {"consumer.session.timeout.ms": 4_000, "consumer.heartbeat.interval.ms": 500}
 LONG_INTERVAL = {"consumer.assignment.interval.ms": 5_000}
 INTERVAL_IS_OVER_MS = 5_500
 
@@ -130,11 +130,11 @@ def whoever_is_silent_is_removed(conversation: Conversation) -> None:
     joined = ana.enters(assigned=ALL)
     bob.enters(assigned={})
 
-    for _ in range(3):
-        conversation.elapses(1_200)
-        bob.heartbeats()
+    conversation.elapses(2_000)
+    bob.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned=None)
+    conversation.elapses(2_600)
     ana.heartbeats(error_code="UNKNOWN_MEMBER_ID")
-    bob.heartbeats(member_epoch=joined["member_epoch"] + 2)
+    bob.heartbeats(member_epoch=joined["member_epoch"] + 2, assigned=ALL)
     group_is(bob, "Stable", epoch=joined["member_epoch"] + 2)
 
 
@@ -149,7 +149,7 @@ def a_commit_prolongs_no_session(conversation: Conversation) -> None:
     ana.asks(
         ask.offset_commit(version=9, topics={"orders": {0: 7}}), expect.offset_commit({"orders": {0: "NONE"}})
     )
-    conversation.elapses(1_600)
+    conversation.elapses(2_600)
     ana.heartbeats(error_code="UNKNOWN_MEMBER_ID")
 
 

@@ -1,4 +1,4 @@
-"""Members of consumer groups: what scripts make of them, and what traces make of what they are told."""
+"""Members of consumer groups: what scripts make of them, and what traces make of what they are assigned."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,7 +23,7 @@ def sent(script: Script) -> list[Mapping[str, object]]:
     return [step.fields for step in script.steps if isinstance(step, Send)]
 
 
-def told(
+def heartbeat_answer(
     topic_partitions: Sequence[object] | None, *, epoch: int = 2, error: str = "NONE"
 ) -> dict[str, object]:
     return {
@@ -84,7 +84,7 @@ def test_a_topic_that_nobody_looked_up_is_a_fault_of_the_script() -> None:
         recorded(names_an_unknown_topic)
 
 
-def test_who_reconciles_owns_what_it_was_told() -> None:
+def test_who_reconciles_owns_what_it_was_heartbeat_answer() -> None:
     def two_share(conversation: Conversation) -> None:
         """Members share partitions."""
         ana, bob = conversation.members("ana", "bob")
@@ -114,10 +114,10 @@ def test_a_member_learns_its_epoch_and_partitions_but_nothing_from_an_error() ->
         bindings.learn(step=0, actor="ana", api="ConsumerGroupHeartbeat", fields=answer)
         return bindings.resolve(epoch), bindings.resolve(assigned)
 
-    assert hears(told(part)) == (2, part)
-    assert hears(told(None, epoch=3)) == (3, part)
-    assert hears(told(None, epoch=0, error="FENCED_MEMBER_EPOCH")) == (3, part)
-    assert hears(told([], epoch=4)) == (4, [])
+    assert hears(heartbeat_answer(part)) == (2, part)
+    assert hears(heartbeat_answer(None, epoch=3)) == (3, part)
+    assert hears(heartbeat_answer(None, epoch=0, error="FENCED_MEMBER_EPOCH")) == (3, part)
+    assert hears(heartbeat_answer([], epoch=4)) == (4, [])
 
 
 def test_a_topic_is_named_by_its_newest_id() -> None:
@@ -138,7 +138,7 @@ def test_assignments_read_alike_whatever_the_ids_and_the_order() -> None:
         known = metadata(orders=orders, payments=payments)
         canonicaliser.canonical(actor="ana", api="Metadata", fields=known)  # type: ignore[arg-type] # plain data
         parts = [{"topic_id": orders, "partitions": [2, 10, 0]}, {"topic_id": payments, "partitions": [1]}]
-        answer = told(parts[::-1] if turned else parts)
+        answer = heartbeat_answer(parts[::-1] if turned else parts)
         return canonicaliser.canonical(actor="ana", api="ConsumerGroupHeartbeat", fields=answer)  # type: ignore[arg-type] # plain data
 
     one = canonical(ORDERS_ID, PAYMENTS_ID, turned=False)
