@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 
 from harness.scenario.script import PauseAt, ResumeFrom, step_text
 from harness.targets.base.interface import Breakpoint
+from harness.trace.completeness import refuse_lost_events
 from harness.trace.embedded import stored_fields
 from harness.trace.events import Event, EventKind
 from harness.trace.files import RunFolder, read_events
@@ -44,8 +45,13 @@ class LoadingTable:
     """The same by the same specs: what the reference answered."""
 
     def add(self, folder: RunFolder) -> None:
-        """Add what a run's targets answered; `TraceError` when it is no run."""
+        """Add what a run's targets answered.
+
+        Raises:
+            TraceError: it is no run, or has lost events since it ended.
+        """
         folder.read_run()
+        refuse_lost_events(folder)
         self.runs += 1
         for target in folder.targets():
             headers = folder.read_headers(target)

@@ -11,19 +11,22 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 from unittest.mock import patch
 
 from harness.cli import main as command_line
+from harness.orchestration.run import orchestrate
 from harness.results.exit_code import ExitCode
 from harness.tap.tests.test_run import RUN, joined_and_synced, tapping
+from harness.tests.completed_runs import Quiet, plan_of
 from harness.tests.damaged import damages
 from harness.tests.tapped import connected
 
 SUITE: Final = "classic/heartbeat/**"
 SCENARIO: Final = "classic/heartbeat/empty-group"
+LOADING: Final = "loading/version/heartbeat/**"
 CLIENTS: Final = ("clients/position/seek", "--client", "confluent-kafka")
 REFUSED: Final = frozenset({ExitCode.BAD_DATA, ExitCode.NO_INPUT, ExitCode.CONFIGURATION, ExitCode.USAGE})
 _TIMES: Final = re.compile(r"\b\d+(\.\d+)? m?s\b|/tmp/\S+|\d{4}-\d\d-\d\d[T ]\S+")
@@ -74,7 +77,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "coverage": Verb(
         damaged="reported", line=lambda run, _: ("coverage", run, "--minimum", "0"), needs_spark=True
     ),
-    "loading-table": _run(lambda run, _: ("loading-table", run)),
+    "loading-table": Verb(damaged="loading", line=lambda run, _: ("loading-table", run)),
     "expect prune": _run(lambda run, _: ("expect", "prune", run)),
     "clients into": _run(
         lambda run, _: ("clients", "--into", run, "--target", "reference-tcp", *CLIENTS),
@@ -145,8 +148,8 @@ class Row:
 def folders(directory: Path, needed: frozenset[str] = frozenset({"shard-1"})) -> None:
     """Make the folders that verbs read: two shards of a run, and what else of all is needed.
 
-    Others are `reported`, a run with its tables; `runs`, an archive of both shards; `tapped`, a run of a tap;
-    `clients`; and `races`.
+    Others are `reported`, a run with its tables; `runs`, an archive of both shards; `loading`, a run that
+    asks while a coordinator loads; `tapped`, a run of a tap; `clients`; and `races`.
     """
     for number in (1, 2):
         shard = ("--shard", f"{number}/2", "--run-id", f"shard-{number}", "--no-report", "--out", directory)
@@ -156,6 +159,10 @@ def folders(directory: Path, needed: frozenset[str] = frozenset({"shard-1"})) ->
         shutil.rmtree(directory / "runs")
     if "runs" in needed:
         _made("trend", directory / "shard-1", directory / "shard-2", "--out", directory / "trend")
+    if "loading" in needed:
+        # The table wants a target beside a reference; a reference beside another needs no broker.
+        plan = plan_of(directory, ["reference:3.9.2", "reference:4.4"], LOADING, run_id="loading")
+        orchestrate(replace(plan, against="reference-3.9.2"), Quiet())
     if "clients" in needed:
         _made("clients", *CLIENTS, "--out", directory, "--run-id", "clients")
     if "races" in needed:

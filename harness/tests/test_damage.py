@@ -22,6 +22,7 @@ SAMPLE = (
     "diff from",
     "diff to",
     "expect prune",
+    "loading-table",
     "tap: invariants",
     "tap: replay",
     "tap: report",
@@ -41,7 +42,7 @@ SCRIPT = Script(
 @pytest.fixture(scope="module", name="whole")
 def _whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("whole")
-    folders(directory, frozenset({RUN}))
+    folders(directory, frozenset({RUN, "loading"}))
     return directory
 
 

@@ -156,7 +156,10 @@ def test_what_no_starved_reference_sends_is_a_difference() -> None:
     other_bytes = with_event(trace(), HEARTBEAT, reencodes=False)
     for events in (with_stray(trace(), HEARTBEAT), other_bytes, with_stray(expired(trace()), HEARTBEAT + 2)):
         retold = [reference_trace(), expired(reference_trace())]
-        assert judged(events, SLOW, retell=lambda *_, told=retold: told).judgement.outcome == Outcome.DIVERGES
+        assert (
+            judged(events, SLOW, retell=lambda *_, reported=retold: reported).judgement.outcome
+            == Outcome.DIVERGES
+        )
 
 
 @pytest.mark.parametrize(("is_retold", "outcome"), [(True, Outcome.INDETERMINATE), (False, Outcome.DIVERGES)])

@@ -14,6 +14,7 @@ from harness.tests.completed_runs import completed_run
 from harness.tests.made_events import BARE
 from harness.trace.events import Event, EventKind
 from harness.trace.files import EventWriter, RunFolder
+from harness.trace.schema import TraceError
 
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 _TARGET = "reference-3.9.2"
@@ -47,6 +48,8 @@ def folder(tmp_path: Path) -> RunFolder:
         for header in folder.read_headers(_TARGET)
     ]
     folder.write_headers(_TARGET, headers)
+    # Traces of other lengths are written: the run is as one that was stopped before its end.
+    folder.footer_json.unlink()
     return folder
 
 
@@ -139,3 +142,12 @@ def test_several_runs_add_up(folder: RunFolder) -> None:
 
     assert table.markdown().endswith("1 of 1 cells are what the reference answers, over 2 runs.\n")
     assert not table.differing
+
+
+def test_a_run_that_has_lost_events_is_refused(tmp_path: Path) -> None:
+    folder = completed_run(tmp_path, ["reference:3.9.2"], "classic/heartbeat/before-assignments").folder
+    trace = folder.events(_TARGET)
+    trace.write_bytes(b"".join(trace.read_bytes().splitlines(keepends=True)[:-1]))
+
+    with pytest.raises(TraceError, match=r"the trace of reference-3\.9\.2 has"):
+        LoadingTable().add(folder)
