@@ -185,7 +185,7 @@ def test_a_wrong_entry_names_file_entry_field_and_remedy(
     ("text", "complaint"),
     [
         ("[[expect", "is not TOML"),
-        ('[[expects]]\nreason = "x"', "holds expects"),
+        ('[[expects]]\nreason = "x"', "contains expects"),
         ("expect = 1", "only [[expect]] entries"),
     ],
 )

@@ -124,7 +124,7 @@ def test_nothing_on_record_is_our_fault() -> None:
         ((), "no trace"),
         (until(9, noted(EventKind.ABANDONED, "stuck", step=9)), "stuck"),
         (until(9), "ends after step 8"),
-        (wrong(reference_trace()), "departs from the script itself"),
+        (wrong(reference_trace()), "departs from the script"),
     ],
     ids=["missing", "abandoned", "cut short", "astray"],
 )

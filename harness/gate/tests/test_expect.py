@@ -271,7 +271,7 @@ def test_why_tells_what_applies_and_why_the_rest_does_not(
     for says in (
         "in the run: diverges, expected",
         "entry 1: applies",
-        "entry 2: does not apply: it foresees 'lenient', and the run has 'diverges'",
+        "entry 2: does not apply: it lists 'lenient', and the run has 'diverges'",
         "entry 3: does not apply: it pins signature 000000000000",
         "entry 4: does not apply: its targets kafka:<4 do not fit reference",
         "entry 5: does not apply: it expired on 2020-01-01",

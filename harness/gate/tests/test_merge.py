@@ -101,7 +101,7 @@ def test_what_is_missing_twice_or_cut_short_is_refused_by_name(
     out = ("--out", tmp_path / "joined")
     for runs, says in (
         ((one,), "reference: shard 2/2 is missing"),
-        ((one, one), "run shard-1 is given 2 times"),
+        ((one, one), "run shard-1 is named 2 times"),
         ((one, two, ran("whole")), "scenarios are in more than one run"),
         (
             (one, ran("of-all", "--skip", "classic/heartbeat/before-assignments")),

@@ -70,7 +70,7 @@ def test_a_reference_that_names_no_profile_takes_the_one_given(tmp_path: Path, s
 
 
 def test_a_profile_that_nobody_takes_is_refused() -> None:
-    with pytest.raises(PlanError, match=r"--profile 3\.9 is for nobody"):
+    with pytest.raises(PlanError, match=r"--profile 3\.9 has no effect"):
         parse_targets(["reference:2.6.0", "reference-tcp:2.8"], profile="3.9")
 
 
