@@ -20,8 +20,7 @@ from reference_coordinator.groups.consumer.assignors import (
     SubscriptionType,
     assign,
 )
-from reference_coordinator.profile.profiles import profile_for
-from reference_coordinator.tests.assignor_answers.groups import (
+from reference_coordinator.groups.consumer.tests.assignor_answers.groups import (
     SMALL,
     Group,
     a_group,
@@ -29,7 +28,8 @@ from reference_coordinator.tests.assignor_answers.groups import (
     ordered,
     our_answer,
 )
-from reference_coordinator.tests.assignor_answers.recorded import read
+from reference_coordinator.groups.consumer.tests.assignor_answers.recorded import read
+from reference_coordinator.profile.profiles import profile_for
 
 ORDERS = TopicId("6bd2e1c5-5e0a-4bd5-8cde-6a4ae2f2b0aa")
 ORDERS_IN_BASE64 = "a9LhxV4KS9WM3mpK4vKwqg"

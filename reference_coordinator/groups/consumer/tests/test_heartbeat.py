@@ -205,7 +205,7 @@ def test_a_write_that_fails_leaves_no_group_behind() -> None:
 def test_readers_see_what_is_committed_and_writers_what_is_written() -> None:
     consumers = Consumers.on("4.3", t=2)
     consumers.beat(heartbeat_of("ana", 0, names=("t",)))
-    consumers.broker.holds_appends = True
+    consumers.broker.delays_appends = True
 
     first = consumers.call(heartbeat_of("bob", 0, names=("t",)))
     second = consumers.call(heartbeat_of("cy", 0, names=("t",)))
@@ -219,15 +219,15 @@ def test_readers_see_what_is_committed_and_writers_what_is_written() -> None:
 def test_a_write_that_fails_takes_what_it_did_and_nothing_else() -> None:
     consumers = Consumers.on("4.3", t=2)
     consumers.beat(heartbeat_of("ana", 0, names=("t",)))
-    consumers.broker.holds_appends = True
+    consumers.broker.delays_appends = True
     failing = consumers.call(heartbeat_of("bob", 0, names=("t",)))
     other = consumers.call(heartbeat_of("cy", 0, names=("t",), group="h"))
-    held, consumers.broker.held = consumers.broker.held, []
-    consumers.broker.holds_appends = False
+    delayed, consumers.broker.delayed = consumers.broker.delayed, []
+    consumers.broker.delays_appends = False
 
-    for append, error in zip(held, (Errors.NOT_ENOUGH_REPLICAS, Errors.NONE), strict=True):
+    for append, error in zip(delayed, (Errors.NOT_ENOUGH_REPLICAS, Errors.NONE), strict=True):
         consumers.broker.append_error = error
-        consumers.broker.held = [append]
+        consumers.broker.delayed = [append]
         consumers.broker.release(error)
 
     assert (failing.error, other.error) == (Errors.COORDINATOR_NOT_AVAILABLE, Errors.NONE)

@@ -7,8 +7,8 @@ import pytest
 import re2  # type: ignore[import-untyped]  # it ships no types
 
 from reference_coordinator.groups.consumer.regex import InvalidRegularExpressionError, compile_regex
+from reference_coordinator.groups.consumer.tests.regex_answers.beside_re2j import RECORDED, our_answer
 from reference_coordinator.profile.profiles import profile_for
-from reference_coordinator.tests.regex_answers.beside_re2j import RECORDED, our_answer
 
 BEFORE = profile_for("4.0.2")
 NEWEST = profile_for("4.4.0")

@@ -1,6 +1,6 @@
 """Compare our regular expressions with RE2/J, or record what it answers.
 
-`python -m reference_coordinator.tests.regex_answers.beside_re2j --jar RE2J.jar RELEASE` needs a JDK, and the
+`python -m reference_coordinator.groups.consumer.tests.regex_answers.beside_re2j --jar RE2J.jar RELEASE` needs a JDK, and the
 RE2/J that the release of Kafka brings.
 """
 

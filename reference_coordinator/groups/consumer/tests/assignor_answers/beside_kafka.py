@@ -1,6 +1,6 @@
 """Compare the assignors with Kafka's own classes, or record what these answer.
 
-`python -m reference_coordinator.tests.assignor_answers.beside_kafka --jars DIR RELEASE…` needs a JDK, and in
+`python -m reference_coordinator.groups.consumer.tests.assignor_answers.beside_kafka --jars DIR RELEASE…` needs a JDK, and in
 DIR/RELEASE the release's jars: kafka-group-coordinator, -group-coordinator-api, -coordinator-common,
 -server-common, -metadata, -clients and slf4j-api.
 """
@@ -15,8 +15,7 @@ from random import Random
 
 from reference_coordinator.core.ids import MemberId, TopicId
 from reference_coordinator.groups.consumer.assignors import Assignment
-from reference_coordinator.profile.profiles import Profile, profile_for
-from reference_coordinator.tests.assignor_answers.groups import (
+from reference_coordinator.groups.consumer.tests.assignor_answers.groups import (
     LARGE,
     SMALL,
     Answer,
@@ -27,7 +26,8 @@ from reference_coordinator.tests.assignor_answers.groups import (
     ordered,
     our_answer,
 )
-from reference_coordinator.tests.assignor_answers.recorded import write
+from reference_coordinator.groups.consumer.tests.assignor_answers.recorded import write
+from reference_coordinator.profile.profiles import Profile, profile_for
 
 PROGRAM = Path(__file__).with_name("AssignorAnswers.java")
 CHAIN = 5

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from reference_coordinator.groups.consumer.assignors import Assignment, MemberSubscription, SubscriptionType
-from reference_coordinator.tests.assignor_answers.groups import Answer, Group
+from reference_coordinator.groups.consumer.tests.assignor_answers.groups import Answer, Group
 
 RECORDED = Path(__file__).with_name("recorded.jsonl")
 
