@@ -1,7 +1,7 @@
 """Compare our regular expressions with RE2/J, or record what it answers.
 
-`python -m reference_coordinator.groups.consumer.tests.regex_answers.beside_re2j --jar RE2J.jar RELEASE` needs a JDK, and the
-RE2/J that the release of Kafka brings.
+`python -m reference_coordinator.groups.consumer.tests.regex_answers.beside_re2j --jar RE2J.jar RELEASE`
+needs a JDK, and the RE2/J that the release of Kafka brings.
 """
 
 import argparse
