@@ -1,8 +1,8 @@
 """Compare the assignors with Kafka's own classes, or record what these answer.
 
 `python -m reference_coordinator.groups.consumer.tests.assignor_answers.beside_kafka --jars DIR RELEASE…`
-needs a JDK, and in DIR/RELEASE the release's jars: kafka-group-coordinator, -group-coordinator-api, -coordinator-common,
--server-common, -metadata, -clients and slf4j-api.
+needs a JDK, and in DIR/RELEASE the release's jars: kafka-group-coordinator, -group-coordinator-api,
+-coordinator-common, -server-common, -metadata, -clients and slf4j-api.
 """
 
 import argparse
