@@ -165,15 +165,23 @@ def resolve_regular_expressions(
 
     Source: TopicRegexResolver#resolveRegularExpressions (4.3.1).
     """
-    compiled = {regex: compile_regex(regex, shard.profile) for regex in deadline.regexes}
     return {
         regex: ResolvedRegularExpression(
-            topics=frozenset(filter(expression.matches, shard.metadata_image.topics)),
+            topics=_matching(shard, regex),
             version=shard.metadata_image.version,
             timestamp_ms=deadline.scheduled_ms,
         )
-        for regex, expression in compiled.items()
+        for regex in deadline.regexes
     }
+
+
+def _matching(shard: GroupMetadataManager, regex: str) -> frozenset[str]:
+    """The topics that an expression matches: none if another release let it in and this one cannot read it."""
+    try:
+        expression = compile_regex(regex, shard.profile)
+    except InvalidRegularExpressionError:
+        return frozenset()
+    return frozenset(filter(expression.matches, shard.metadata_image.topics))
 
 
 def handle_regular_expressions_result(

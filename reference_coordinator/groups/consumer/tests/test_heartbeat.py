@@ -240,4 +240,3 @@ def test_a_null_client_id_is_empty() -> None:
     consumers.broker.send(heartbeat_of("ana", 0, names=("t",)), version=1, client_id=None)
 
     assert consumers.describe().members[0].client_id == ""
-
