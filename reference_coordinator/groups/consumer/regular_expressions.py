@@ -6,7 +6,6 @@ from typing import Final
 
 from reference_coordinator.core.consumer_records import ConsumerGroupRegularExpressionTombstone
 from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.groups.consumer.deadlines import RegexKey, ResolveRegularExpressions
 from reference_coordinator.groups.consumer.group import ConsumerGroup
@@ -21,7 +20,6 @@ from reference_coordinator.groups.consumer.record_helpers import (
 )
 from reference_coordinator.groups.consumer.regex import (
     InvalidRegularExpressionError,
-    RegularExpression,
     compile_regex,
 )
 from reference_coordinator.groups.consumer.subscriptions import (
@@ -29,8 +27,7 @@ from reference_coordinator.groups.consumer.subscriptions import (
     ResolvedRegularExpressions,
 )
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
-from reference_coordinator.profile.behaviours import Behaviour
-from reference_coordinator.profile.profiles import Profile
+from reference_coordinator.profile.profiles import Behaviour, Profile
 from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
 
 REGEX_BATCH_REFRESH_MIN_INTERVAL_MS: Final = 10_000
@@ -170,12 +167,21 @@ def resolve_regular_expressions(
     """
     return {
         regex: ResolvedRegularExpression(
-            topics=_matching(regex, shard.metadata_image),
+            topics=_matching(shard, regex),
             version=shard.metadata_image.version,
             timestamp_ms=deadline.scheduled_ms,
         )
         for regex in deadline.regexes
     }
+
+
+def _matching(shard: GroupMetadataManager, regex: str) -> frozenset[str]:
+    """The topics that an expression matches: none if another release let it in and this one cannot read it."""
+    try:
+        expression = compile_regex(regex, shard.profile)
+    except InvalidRegularExpressionError:
+        return frozenset()
+    return frozenset(filter(expression.matches, shard.metadata_image.topics))
 
 
 def handle_regular_expressions_result(
@@ -222,9 +228,3 @@ def maybe_delete_resolved_regular_expressions(
         for regex in names
         if regex is not None and left[regex] == 0
     )
-
-
-def _matching(regex: str, image: MetadataImage) -> frozenset[str]:
-    # What a log brings was valid for whoever wrote it.
-    expression = RegularExpression(regex)
-    return frozenset(topic for topic in image.topics if expression.matches(topic))

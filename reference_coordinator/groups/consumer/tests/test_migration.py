@@ -1,0 +1,312 @@
+"""Groups that go from the classic to the consumer protocol and back while they have members."""
+
+import struct
+
+import pytest
+
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import GenerationId, GroupId, GroupInstanceId, MemberId, Millis
+from reference_coordinator.groups.consumer.embedded_protocol import (
+    deserialize_consumer_protocol_assignment,
+    serialize_assignment,
+)
+from reference_coordinator.groups.consumer.tests.consumer_kit import (
+    EVERY_RELEASE,
+    GROUP,
+    Consumers,
+    described,
+    heartbeat_of,
+)
+from reference_coordinator.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupRequestProtocol,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    MemberIdentity,
+    SyncGroupRequest,
+    SyncGroupRequestAssignment,
+)
+from reference_coordinator.tests.calls import Call
+
+Owned = tuple[tuple[str, tuple[int, ...]], ...]
+every_release = pytest.mark.parametrize("release", EVERY_RELEASE)
+but_4_0_0 = pytest.mark.parametrize("release", [each for each in EVERY_RELEASE if each != "4.0.0"])
+
+
+def subscription(*topics: str, owned: Owned = ()) -> bytes:
+    """A subscription of version 1."""
+    names = b"".join(struct.pack(f">h{len(each)}s", len(each), each.encode()) for each in topics)
+    head = struct.pack(">hi", 1, len(topics)) + names + struct.pack(">i", -1)
+    return head + serialize_assignment(owned, version=0)[2:-4]
+
+
+class Classic:
+    """A classic consumer of the group."""
+
+    def __init__(self, consumers: Consumers, *, instance: str | None = None) -> None:
+        self.consumers = consumers
+        self.instance = None if instance is None else GroupInstanceId(instance)
+        self.member_id = MemberId("")
+        self.generation = GenerationId(-1)
+
+    def join(
+        self, *topics: str, owned: Owned = (), version: int = 3, names: tuple[str, ...] = ("range",)
+    ) -> Call:
+        """Send a JoinGroup."""
+        metadata = subscription(*(topics or ("t",)), owned=owned)
+        request = JoinGroupRequest(
+            group_id=GROUP,
+            session_timeout_ms=Millis(10_000),
+            rebalance_timeout_ms=Millis(20_000),
+            member_id=self.member_id,
+            group_instance_id=self.instance,
+            protocol_type="consumer",
+            protocols=tuple(JoinGroupRequestProtocol(name=each, metadata=metadata) for each in names),
+        )
+        return self.consumers.broker.send(request, version=5 if self.instance else version)
+
+    def joined(self, call: Call) -> JoinGroupResponse:
+        """Take in the answer to a JoinGroup."""
+        response = call.join
+        assert response.error_code is Errors.NONE
+        self.member_id, self.generation = response.member_id, response.generation_id
+        return response
+
+    def sync(self, *assignments: tuple[MemberId, bytes]) -> Call:
+        """Send a SyncGroup."""
+        request = SyncGroupRequest(
+            group_id=GROUP,
+            generation_id=self.generation,
+            member_id=self.member_id,
+            group_instance_id=self.instance,
+            protocol_type="consumer",
+            protocol_name="range",
+            assignments=tuple(
+                SyncGroupRequestAssignment(member_id=member, assignment=assignment)
+                for member, assignment in assignments
+            ),
+        )
+        return self.consumers.broker.send(request)
+
+    def beat(self, generation: int | None = None) -> Errors:
+        """Send a heartbeat."""
+        epoch = self.generation if generation is None else GenerationId(generation)
+        request = HeartbeatRequest(
+            group_id=GROUP,
+            generation_id=epoch,
+            member_id=self.member_id,
+            group_instance_id=self.instance,
+        )
+        return self.consumers.broker.send(request).error
+
+
+def owned_of(call: Call) -> Owned:
+    """What the answer to a SyncGroup has for the member."""
+    assert call.sync.error_code is Errors.NONE
+    return deserialize_consumer_protocol_assignment(call.sync.assignment).assigned_partitions
+
+
+def stable_classic(consumers: Consumers, *, instance: str | None = None, user_data: bytes = b"") -> Classic:
+    """A classic group in generation 1, whose only member has all of a topic."""
+    classic = Classic(consumers, instance=instance)
+    call = classic.join()
+    consumers.broker.elapse(3_000)
+    classic.joined(call)
+    assignment = serialize_assignment((("t", (0, 1, 2)),), version=1)
+    if user_data:
+        assignment = assignment[:-4] + struct.pack(">i", len(user_data)) + user_data
+    classic.sync((classic.member_id, assignment))
+    return classic
+
+
+@but_4_0_0
+def test_a_consumer_makes_a_classic_group_one_of_consumers(release: str) -> None:
+    consumers = Consumers.on(release, t=3)
+    classic = stable_classic(consumers)
+
+    assert consumers.epoch_and_owned(heartbeat_of("bob", 0, names=("t",))) == (2, {})
+    members = {each.member_id: each for each in consumers.describe().members}
+    assert (members[classic.member_id].member_type, members[MemberId("bob")].member_type) == (0, 1)
+    assert members[classic.member_id].member_epoch == 1
+    assert classic.beat() is Errors.REBALANCE_IN_PROGRESS
+    assert classic.beat(7) is Errors.ILLEGAL_GENERATION
+    assert classic.sync().error is Errors.REBALANCE_IN_PROGRESS
+
+    rejoined = classic.joined(classic.join(owned=(("t", (0, 1, 2)),)))
+    assert (rejoined.generation_id, rejoined.leader, rejoined.members) == (1, "", ())
+    assert owned_of(classic.sync()) == (("t", (0, 1)),)
+    assert classic.beat() is Errors.REBALANCE_IN_PROGRESS
+
+    assert classic.joined(classic.join(owned=(("t", (0, 1)),))).generation_id == 2
+    assert owned_of(classic.sync()) == (("t", (0, 1)),)
+    assert classic.beat() is Errors.NONE
+    assert consumers.epoch_and_owned(heartbeat_of("bob", 2)) == (2, {"t": (2,)})
+    assert consumers.epochs()[0] == "Stable"
+
+
+@but_4_0_0
+def test_a_classic_group_is_left_when_the_last_consumer_goes(release: str) -> None:
+    consumers = Consumers.on(release, t=3)
+    classic = stable_classic(consumers)
+    consumers.beat(heartbeat_of("bob", 0, names=("t",)))
+    for owned in ((0, 1, 2), (0, 1)):
+        classic.joined(classic.join(owned=(("t", owned),)))
+        classic.sync()
+
+    assert consumers.error(heartbeat_of("bob", -1)) is Errors.NONE
+
+    assert consumers.describe().error_code is Errors.GROUP_ID_NOT_FOUND
+    assert consumers.broker.state() == "PreparingRebalance"
+    assert classic.beat() is Errors.REBALANCE_IN_PROGRESS
+    joined = classic.joined(classic.join())
+    assert (joined.generation_id, joined.leader) == (3, classic.member_id)
+    consumers.broker.restart()
+    assert consumers.broker.state() != "Dead"
+
+
+@every_release
+@pytest.mark.parametrize("policy", ["disabled", "upgrade"])
+def test_a_group_stays_one_of_consumers_where_that_is_the_policy(release: str, policy: str) -> None:
+    consumers = Consumers.on(release, {"group.consumer.migration.policy": policy}, t=3)
+    consumers.beat(heartbeat_of("bob", 0, names=("t",)))
+    classic = Classic(consumers)
+    call = classic.join()
+    if policy == "disabled" and release in {"4.3", "4.4"}:
+        assert call.error is Errors.INCONSISTENT_GROUP_PROTOCOL
+        return
+    classic.joined(call)
+
+    consumers.beat(heartbeat_of("bob", -1))
+
+    assert consumers.epochs()[0] == "Assigning"
+
+
+REFUSED_UPGRADES = {
+    "disabled": ({"group.consumer.migration.policy": "Disabled"}, b""),
+    "downgrade": ({"group.consumer.migration.policy": "downgrade"}, b""),
+    "user data": ({}, b"custom"),
+    "size": ({"group.consumer.max.size": "1"}, b""),
+}
+
+
+@every_release
+@pytest.mark.parametrize("why", REFUSED_UPGRADES)
+def test_a_classic_group_that_may_not_be_converted_stays(release: str, why: str) -> None:
+    properties, user_data = REFUSED_UPGRADES[why]
+    consumers = Consumers.on(release, properties, t=3)
+    classic = stable_classic(consumers, user_data=user_data)
+
+    error = consumers.error(heartbeat_of("bob", 0, names=("t",)))
+
+    assert error is (Errors.GROUP_MAX_SIZE_REACHED if why == "size" else Errors.GROUP_ID_NOT_FOUND)
+    assert classic.beat() is Errors.NONE
+    assert consumers.broker.state() == "Stable"
+
+
+@every_release
+def test_an_empty_group_gives_its_id_to_either_protocol(release: str) -> None:
+    consumers = Consumers.on(release, {"group.consumer.migration.policy": "disabled"}, t=3)
+    classic = stable_classic(consumers)
+    leave = LeaveGroupRequest(group_id=GROUP, members=(MemberIdentity(member_id=classic.member_id),))
+    consumers.broker.send(leave)
+    assert consumers.broker.state() == "Empty"
+
+    assert consumers.error(heartbeat_of("bob", 0, names=("t",))) is Errors.NONE
+    assert consumers.epochs()[0] == "Stable"
+    consumers.beat(heartbeat_of("bob", -1))
+    assert consumers.epochs()[0] == "Empty"
+
+    again = Classic(consumers)
+    call = again.join()
+    consumers.broker.elapse(3_000)
+    assert again.joined(call).generation_id == 1
+    consumers.broker.restart()
+    assert consumers.describe().error_code is Errors.GROUP_ID_NOT_FOUND
+
+
+@every_release
+def test_a_classic_static_member_takes_the_place_of_the_last_consumer(release: str) -> None:
+    consumers = Consumers.on(release, t=3)
+    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i")).member_epoch
+    classic = Classic(consumers, instance="i")
+
+    joined = classic.joined(classic.join(owned=(("t", (0, 1, 2)),)))
+
+    assert (joined.generation_id, joined.leader) == (epoch, "")
+    assert consumers.broker.state() == "Stable"
+    assert owned_of(classic.sync()) == (("t", (0, 1, 2)),)
+
+
+@every_release
+def test_a_consumer_takes_the_place_of_a_classic_static_member(release: str) -> None:
+    consumers = Consumers.on(release, t=3)
+    classic = stable_classic(consumers, instance="i")
+
+    response = consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i"))
+
+    assert response.error_code is Errors.NONE
+    assert classic.beat() is Errors.FENCED_INSTANCE_ID
+    assert described(consumers.describe().members[0].target_assignment) == {"t": (0, 1, 2)}
+
+
+@every_release
+def test_classic_members_join_a_group_of_consumers(release: str) -> None:
+    consumers = Consumers.on(release, t=3)
+    consumers.beat(heartbeat_of("bob", 0, names=("t",)))
+    first = Classic(consumers)
+
+    asked = first.join(version=9)
+    assert asked.error is Errors.MEMBER_ID_REQUIRED
+    assert len(asked.join.member_id) == 22
+    first.member_id = MemberId("invented")
+    first.joined(first.join())
+    assert Classic(consumers).join(names=("other",)).error is Errors.INCONSISTENT_GROUP_PROTOCOL
+
+    leavers = (MemberIdentity(member_id=MemberId("bob")), MemberIdentity(member_id=MemberId("none")))
+    left = consumers.broker.send(LeaveGroupRequest(group_id=GroupId("g"), members=leavers))
+    assert left.leave_errors == [Errors.NONE, Errors.UNKNOWN_MEMBER_ID]
+    assert consumers.broker.state() == "PreparingRebalance"
+
+
+@every_release
+def test_a_classic_member_that_does_not_rejoin_in_time_is_dropped(release: str) -> None:
+    consumers = Consumers.on(release, t=3)
+    consumers.beat(heartbeat_of("bob", 0, names=("t",)))
+    classic = Classic(consumers)
+    classic.joined(classic.join())
+    epoch = consumers.epochs()[1]
+
+    consumers.broker.elapse(9_999)
+    assert consumers.epochs()[1] == epoch
+    consumers.broker.elapse(1)
+
+    assert consumers.epochs()[1] == epoch + 1
+    assert classic.beat() is Errors.UNKNOWN_MEMBER_ID
+
+
+def test_who_is_parked_in_a_classic_group_is_told_to_rejoin() -> None:
+    consumers = Consumers.on("4.3", t=3)
+    classic = stable_classic(consumers)
+    call = Classic(consumers).join()
+    assert call.is_parked
+
+    assert consumers.error(heartbeat_of("bob", 0, names=("t",))) is Errors.NONE
+
+    assert call.error is Errors.REBALANCE_IN_PROGRESS
+    assert classic.beat() is Errors.REBALANCE_IN_PROGRESS
+
+
+def test_a_conversion_that_could_not_be_written_is_undone() -> None:
+    consumers = Consumers.on("4.3", t=3)
+    classic = stable_classic(consumers)
+    consumers.broker.append_error = Errors.NOT_ENOUGH_REPLICAS
+    assert consumers.error(heartbeat_of("bob", 0, names=("t",))) is Errors.COORDINATOR_NOT_AVAILABLE
+    consumers.broker.append_error = Errors.NONE
+    assert consumers.broker.state() == "Stable"
+    assert classic.beat() is Errors.NONE
+
+    consumers.beat(heartbeat_of("bob", 0, names=("t",)))
+    consumers.broker.append_error = Errors.NOT_ENOUGH_REPLICAS
+    assert consumers.error(heartbeat_of("bob", -1)) is Errors.COORDINATOR_NOT_AVAILABLE
+    assert consumers.epochs()[0] == "Reconciling"

@@ -1,0 +1,178 @@
+"""Offsets of consumer groups."""
+
+import pytest
+
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import GenerationId, GroupId, GroupInstanceId, MemberId
+from reference_coordinator.groups.consumer.tests.consumer_kit import (
+    EVERY_RELEASE,
+    GROUP,
+    Consumers,
+    heartbeat_of,
+)
+from reference_coordinator.messages import (
+    ListGroupsRequest,
+    ListGroupsResponse,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetDeleteRequest,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchResponse,
+)
+
+every_release = pytest.mark.parametrize("release", EVERY_RELEASE)
+
+
+def commit(
+    consumers: Consumers,
+    member: str,
+    epoch: int,
+    *,
+    version: int = 9,
+    partition: int = 0,
+    instance: str | None = None,
+) -> Errors:
+    """How a commit of one partition goes."""
+    request = OffsetCommitRequest(
+        group_id=GROUP,
+        generation_id_or_member_epoch=GenerationId(epoch),
+        member_id=MemberId(member),
+        group_instance_id=None if instance is None else GroupInstanceId(instance),
+        topics=(
+            OffsetCommitRequestTopic(
+                name="t",
+                partitions=(
+                    OffsetCommitRequestPartition(
+                        partition_index=partition, committed_offset=5, committed_metadata=""
+                    ),
+                ),
+            ),
+        ),
+    )
+    return consumers.broker.send(request, version=version).commit_errors[0]
+
+
+def fetch(consumers: Consumers, member: str | None, epoch: int) -> tuple[Errors, list[int]]:
+    """How a fetch of everything goes, and the offsets."""
+    group = OffsetFetchRequestGroup(group_id=GROUP, member_id=member, member_epoch=epoch, topics=None)
+    answer = consumers.broker.send(OffsetFetchRequest(groups=(group,)), version=9)
+    found = answer.as_(OffsetFetchResponse).groups[0]
+    offsets = [each.committed_offset for topic in found.topics for each in topic.partitions]
+    return found.error_code, offsets
+
+
+@every_release
+def test_members_commit_in_their_epoch(release: str) -> None:
+    consumers = Consumers.on(release, t=2)
+    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+
+    assert commit(consumers, "ana", epoch, instance="any") is Errors.NONE
+    assert commit(consumers, "ana", epoch, partition=99) is Errors.NONE
+    assert commit(consumers, "ana", epoch, version=8) is Errors.UNSUPPORTED_VERSION
+    assert commit(consumers, "ana", epoch + 1) is Errors.STALE_MEMBER_EPOCH
+    assert commit(consumers, "ana", 0) is Errors.STALE_MEMBER_EPOCH
+    assert commit(consumers, "ana", -1) is Errors.STALE_MEMBER_EPOCH
+    assert commit(consumers, "bob", epoch) is Errors.UNKNOWN_MEMBER_ID
+    assert commit(consumers, "", -1) is Errors.UNKNOWN_MEMBER_ID
+
+
+@every_release
+def test_an_older_epoch_commits_what_it_had_already_from_4_3_on(release: str) -> None:
+    consumers = Consumers.on(release, t=1, u=1)
+    first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+    consumers.beat(heartbeat_of("ana", first, names=("t", "u")))
+
+    taken = Errors.NONE if release >= "4.3" else Errors.STALE_MEMBER_EPOCH
+    assert commit(consumers, "ana", first) is taken
+    assert commit(consumers, "ana", first, partition=1) is Errors.STALE_MEMBER_EPOCH
+    assert commit(consumers, "ana", first - 1) is Errors.STALE_MEMBER_EPOCH
+
+
+@every_release
+def test_an_empty_group_takes_commits_of_nobody(release: str) -> None:
+    consumers = Consumers.on(release, t=1)
+    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+    consumers.beat(heartbeat_of("ana", -1))
+
+    assert commit(consumers, "", -1) is Errors.NONE
+    assert commit(consumers, "ana", epoch) is Errors.UNKNOWN_MEMBER_ID
+    assert fetch(consumers, None, -1) == (Errors.NONE, [5])
+    assert fetch(consumers, "ana", epoch) == (Errors.UNKNOWN_MEMBER_ID, [])
+
+
+@every_release
+def test_a_fetch_names_the_very_epoch_of_its_member(release: str) -> None:
+    consumers = Consumers.on(release, t=1)
+    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+    commit(consumers, "ana", epoch)
+
+    assert fetch(consumers, "ana", epoch) == (Errors.NONE, [5])
+    assert fetch(consumers, None, -1) == (Errors.NONE, [5])
+    assert fetch(consumers, "ana", epoch + 1) == (Errors.STALE_MEMBER_EPOCH, [])
+    assert fetch(consumers, "bob", epoch) == (Errors.UNKNOWN_MEMBER_ID, [])
+    assert fetch(consumers, None, epoch) == (Errors.UNKNOWN_SERVER_ERROR, [])
+
+
+@every_release
+def test_offsets_of_topics_that_are_read_are_not_deleted(release: str) -> None:
+    consumers = Consumers.on(release, t=1)
+    epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+    commit(consumers, "ana", epoch)
+    request = OffsetDeleteRequest(
+        group_id=GROUP, topics=(OffsetDeleteRequestTopic(name="t", partition_indexes=(0,)),)
+    )
+
+    def deleted() -> Errors:
+        response = consumers.broker.send(request).as_(OffsetDeleteResponse)
+        return response.topics[0].partitions[0].error_code
+
+    assert deleted() is Errors.GROUP_SUBSCRIBED_TO_TOPIC
+    consumers.beat(heartbeat_of("ana", -1))
+    assert deleted() is Errors.NONE
+    assert fetch(consumers, None, -1) == (Errors.NONE, [])
+
+
+@every_release
+def test_administrators_see_a_group_of_consumers(release: str) -> None:
+    consumers = Consumers.on(release, t=1)
+    consumers.beat(heartbeat_of("ana", 0, names=("t",)))
+
+    def listed(*states: str, types: tuple[str, ...] = ()) -> list[tuple[str, str, str]]:
+        request = ListGroupsRequest(states_filter=states, types_filter=types)
+        groups = consumers.broker.send(request).as_(ListGroupsResponse).groups
+        return [(each.protocol_type, each.group_state, each.group_type) for each in groups]
+
+    assert listed() == [("consumer", "Stable", "consumer")]
+    assert listed(" sTable ", types=("CONSUMER", "bogus")) == listed()
+    assert listed("Empty") == []
+    assert listed(types=("classic",)) == []
+    missing = consumers.broker.describe(version=6)
+    assert (missing.error_code, missing.group_state) == (Errors.GROUP_ID_NOT_FOUND, "Dead")
+    assert consumers.broker.describe(version=5).error_code is Errors.NONE
+
+
+@every_release
+def test_a_group_with_members_is_not_deleted(release: str) -> None:
+    consumers = Consumers.on(release, t=1)
+    consumers.beat(heartbeat_of("ana", 0, names=("t",)))
+    assert consumers.broker.delete(GROUP) == {GROUP: Errors.NON_EMPTY_GROUP}
+
+    consumers.beat(heartbeat_of("ana", -1))
+
+    assert consumers.broker.delete(GROUP) == {GROUP: Errors.NONE}
+    assert consumers.broker.delete(GROUP) == {GROUP: Errors.GROUP_ID_NOT_FOUND}
+    assert consumers.error(heartbeat_of("ana", 0, names=("t",))) is Errors.NONE
+
+
+@pytest.mark.parametrize("release", ["4.0.0", "4.0", "4.3"])
+def test_a_group_without_an_id_is_described_apart(release: str) -> None:
+    consumers = Consumers.on(release, t=1)
+
+    group = consumers.describe(GroupId(""))
+
+    fails_all = release == "4.0.0"
+    assert group.error_code is (Errors.UNKNOWN_SERVER_ERROR if fails_all else Errors.INVALID_GROUP_ID)

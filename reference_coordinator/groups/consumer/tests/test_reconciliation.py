@@ -1,0 +1,141 @@
+"""How partitions go from one member to another, and when a new assignment is computed."""
+
+import pytest
+
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.groups.consumer.tests.consumer_kit import (
+    EVERY_RELEASE,
+    Consumers,
+    described,
+    heartbeat_of,
+)
+
+every_release = pytest.mark.parametrize("release", EVERY_RELEASE)
+but_4_0_0 = pytest.mark.parametrize("release", [each for each in EVERY_RELEASE if each != "4.0.0"])
+"""The assignor of 4.0.0 gives the odd partition to another member."""
+
+
+@but_4_0_0
+def test_a_partition_changes_hands_when_its_owner_has_given_it_up(release: str) -> None:
+    consumers = Consumers.on(release, t=3)
+    first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+
+    assert consumers.epoch_and_owned(heartbeat_of("bob", 0, names=("t",))) == (first + 1, {})
+    assert consumers.epochs() == ("Reconciling", first + 1, first + 1)
+    assert consumers.epoch_and_owned(heartbeat_of("ana", first)) == (first, {"t": (0, 1)})
+    assert consumers.epoch_and_owned(heartbeat_of("bob", first + 1)) == (first + 1, None)
+    shown = described(consumers.describe().members[0].assignment)
+    assert shown == {"t": (0, 1, 2) if release >= "4.3" else (0, 1)}
+
+    confirmed = heartbeat_of("ana", first, owned={"t": (0, 1)})
+    assert consumers.epoch_and_owned(confirmed) == (first + 1, None)
+    assert consumers.epoch_and_owned(heartbeat_of("bob", first + 1)) == (first + 1, {"t": (2,)})
+    assert consumers.epochs()[0] == "Stable"
+
+
+@but_4_0_0
+def test_a_second_revocation_raises_the_epoch_until_4_1(release: str) -> None:
+    consumers = Consumers.on(release, t=3)
+    first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+    consumers.beat(heartbeat_of("bob", 0, names=("t",)))
+    consumers.beat(heartbeat_of("ana", first))
+    consumers.beat(heartbeat_of("cy", 0, names=("t",)))
+
+    told = consumers.epoch_and_owned(heartbeat_of("ana", first, owned={"t": (0, 1)}))
+
+    raised = first + 1 if release < "4.2" else first
+    assert told == (raised, {"t": (0,)})
+    assert consumers.epoch_and_owned(heartbeat_of("ana", raised, owned={"t": (0,)})) == (first + 2, None)
+
+
+@every_release
+def test_who_does_not_give_up_partitions_in_time_is_dropped(release: str) -> None:
+    consumers = Consumers.on(release, t=3)
+    first = consumers.beat(heartbeat_of("ana", 0, names=("t",), timeout_ms=1_000)).member_epoch
+    consumers.beat(heartbeat_of("bob", 0, names=("t",)))
+    consumers.beat(heartbeat_of("ana", first))
+
+    consumers.broker.elapse(999)
+    assert consumers.error(heartbeat_of("ana", first)) is Errors.NONE
+    consumers.broker.elapse(1)
+
+    assert consumers.error(heartbeat_of("ana", first)) is Errors.UNKNOWN_MEMBER_ID
+    assert consumers.epochs()[1] == first + 2
+    assert consumers.epoch_and_owned(heartbeat_of("bob", first + 1)) == (first + 2, {"t": (0, 1, 2)})
+
+
+@every_release
+def test_a_topic_that_is_not_read_any_more_is_given_up(release: str) -> None:
+    consumers = Consumers.on(release, t=1, u=1)
+    first = consumers.beat(heartbeat_of("ana", 0, names=("t", "u"))).member_epoch
+
+    assert consumers.epoch_and_owned(heartbeat_of("ana", first, names=("t",))) == (first, {"t": (0,)})
+    assert consumers.epoch_and_owned(heartbeat_of("ana", first, owned={"t": (0,), "u": (0,)})) == (
+        first,
+        None,
+    )
+    assert consumers.epoch_and_owned(heartbeat_of("ana", first, owned={"t": (0,)})) == (first + 1, None)
+
+
+@every_release
+def test_topics_come_grow_and_go(release: str) -> None:
+    consumers = Consumers.on(release)
+    first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+    assert consumers.epoch_and_owned(heartbeat_of("ana", first)) == (first, None)
+
+    consumers.topics(t=1)
+    assert consumers.epoch_and_owned(heartbeat_of("ana", first)) == (first + 1, {"t": (0,)})
+    consumers.topics(t=2)
+    assert consumers.epoch_and_owned(heartbeat_of("ana", first + 1)) == (first + 2, {"t": (0, 1)})
+    consumers.topics()
+    assert consumers.epoch_and_owned(heartbeat_of("ana", first + 2)) == (first + 2, {})
+    assert consumers.epoch_and_owned(heartbeat_of("ana", first + 2, owned={})) == (first + 3, None)
+
+
+@pytest.mark.parametrize("release", ["4.2", "4.3", "4.4"])
+def test_assignments_stand_for_a_second_from_4_3_on(release: str) -> None:
+    consumers = Consumers.on(release, {"group.consumer.assignment.interval.ms": "1000"}, t=2)
+    consumers.broker.elapse(1)
+    first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+
+    joined = consumers.epoch_and_owned(heartbeat_of("bob", 0, names=("t",)))
+
+    if release == "4.2":
+        assert joined == (first + 1, {})
+        return
+    assert joined == (first, {})
+    assert consumers.epochs() == ("Assigning", first + 1, first)
+    assert consumers.epoch_and_owned(heartbeat_of("ana", first)) == (first, None)
+    consumers.broker.elapse(1_000)
+    assert consumers.epoch_and_owned(heartbeat_of("ana", first)) == (first, {"t": (0,)})
+
+
+@pytest.mark.parametrize("release", ["4.3", "4.4"])
+def test_a_group_that_all_have_left_is_assigned_at_once_from_4_4_on(release: str) -> None:
+    consumers = Consumers.on(release, {"group.consumer.assignment.interval.ms": "1000"}, t=2)
+    consumers.broker.elapse(1)
+    first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+    consumers.beat(heartbeat_of("ana", -1))
+
+    rejoined = consumers.epoch_and_owned(heartbeat_of("ana", 0, names=("t",)))
+
+    assert rejoined == ((first + 2, {"t": (0, 1)}) if release == "4.4" else (first, {}))
+
+
+@pytest.mark.parametrize("release", EVERY_RELEASE)
+def test_a_vote_for_an_assignor_counts_at_the_next_assignment(release: str) -> None:
+    consumers = Consumers.on(release, t=2)
+    first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
+
+    consumers.beat(heartbeat_of("ana", first, assignor="range"))
+
+    assert consumers.describe().assignor_name == "range"
+    assert consumers.epochs()[1] == (first + 1 if release == "4.4" else first)
+
+
+def test_a_tied_vote_falls_to_uniform() -> None:
+    consumers = Consumers.on("4.3", t=2)
+    consumers.beat(heartbeat_of("ana", 0, names=("t",), assignor="range"))
+    consumers.beat(heartbeat_of("bob", 0, names=("t",), assignor="uniform"))
+
+    assert consumers.describe().assignor_name == "uniform"
