@@ -41,7 +41,7 @@ ANA, BEN, CAT = MemberId("ana"), MemberId("ben"), MemberId("cat")
 @pytest.mark.parametrize("release", RELEASES)
 def test_partitions_go_to_whom_kafka_gave_them(release: str) -> None:
     recorded = list(read())
-    assert len(recorded) == 240
+    assert len(recorded) == 300
 
     for group, answers in recorded:
         assert ordered(our_answer(group, profile_for(release))) == ordered(answers[release]), group
@@ -143,6 +143,23 @@ def test_range_puts_static_members_first_and_sorts_by_utf_16() -> None:
         "\U0001f600",
         "\uff5e",
     ]
+
+
+def test_of_topics_with_as_much_for_each_the_one_with_fewer_subscribers_comes_first() -> None:
+    alone = TopicId("f0000000-0000-0000-0000-000000000001")
+    shared = TopicId("00000000-0000-0000-0000-000000000001")
+    spec = GroupSpec(
+        members={
+            ANA: MemberSubscription(subscribed_topic_ids=(alone, shared), assignment={}),
+            BEN: MemberSubscription(subscribed_topic_ids=(shared,), assignment={}),
+        },
+        subscription_type=SubscriptionType.HETEROGENEOUS,
+    )
+    topics = {alone: SubscribedTopic(num_partitions=2), shared: SubscribedTopic(num_partitions=4)}
+
+    made = assign("uniform", spec, topics, NEWEST)
+
+    assert made == {ANA: {alone: (0, 1), shared: (3,)}, BEN: {shared: (0, 1, 2)}}
 
 
 def test_members_may_come_in_the_order_in_which_they_are_put() -> None:

@@ -28,6 +28,7 @@ def test_expressions_mean_what_they_mean_to_re2j() -> None:
         ("(", "missing closing )"),
         (")", "regexp/syntax: internal error"),
         ("*a", "missing argument to repetition operator"),
+        (r"\Q\E*", "missing argument to repetition operator"),
         ("a**", "invalid nested repetition operator"),
         ("a{1001}", "invalid repeat count"),
         ("a{2,1}", "invalid repeat count"),
@@ -63,6 +64,8 @@ def test_a_faulty_expression_is_refused_in_re2js_words(text: str, fault: str) ->
         ("", "", True),
         ("", "a", False),
         (r"a\é?", "a", True),
+        (r"\Qa\E*", "aa", True),
+        ("a{1000}", "a" * 1000, True),
     ],
 )
 def test_all_of_a_name_has_to_match(text: str, topic: str, *, matches: bool) -> None:

@@ -33,7 +33,7 @@ class Sizes(NamedTuple):
 
 
 LARGE = Sizes(members=40, topics=30, partitions=40)
-SMALL = Sizes(members=14, topics=6, partitions=8)
+SMALL = Sizes(members=14, topics=6, partitions=20)
 
 
 @dataclass(frozen=True)
