@@ -112,8 +112,8 @@ class GroupMachine(RuleBasedStateMachine):
         if client.is_member and request.member_epoch:
             assert response.member_epoch >= client.epoch
         client.is_member, client.epoch = True, response.member_epoch
-        told = assignment_of(response)
-        client.owned = client.owned if told is None else told
+        assigned = assignment_of(response)
+        client.owned = client.owned if assigned is None else assigned
 
     @property
     def _group(self) -> ConsumerGroup | None:
