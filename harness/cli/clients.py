@@ -51,6 +51,7 @@ _CONFIRM = typer.Option(
 _EXPECT = typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False)
 _SOAK = typer.Option(min=0, help="Seconds of load and disturbances, instead of scripts.", show_default=False)
 _SEED = typer.Option(help="The seed that decides what happens in a soak, and when.")
+_JOBS = typer.Option("--jobs", "-j", min=1, help="The most scripts at the same time on a broker.")
 _DRY_RUN = typer.Option("--dry-run", help="List what would be done to external brokers; send nothing.")
 
 
@@ -61,9 +62,7 @@ def clients(
     target: Annotated[list[str] | None, _TARGET] = None,
     client: Annotated[list[str] | None, _CLIENT] = None,
     profile: Annotated[str | None, _PROFILE] = None,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, help="The most scripts at the same time on a broker.")
-    ] = JOBS,
+    jobs: Annotated[int, _JOBS] = JOBS,
     compare: Annotated[bool, _COMPARE] = True,
     tap: Annotated[bool, _TAP] = True,
     out: Annotated[Path, _OUT] = Path("reports", "clients"),

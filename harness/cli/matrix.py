@@ -41,6 +41,11 @@ _ARCHIVE = typer.Option(
 _AT_ONCE = typer.Option(
     min=1, help="The number of versions that run at the same time; by default as many as fit."
 )
+_SKIP = typer.Option(help="Scenario ids or globs to leave out; may be repeated.")
+_JOBS = typer.Option(
+    "--jobs", "-j", min=1, help="The most scenarios at the same time, on all brokers together."
+)
+_SCENARIO_TIMEOUT = typer.Option(min=0.1, help="The most seconds for one scenario.")
 
 
 @ends_with_exit_code
@@ -53,20 +58,11 @@ def matrix(
     against: Annotated[str | None, _AGAINST] = None,
     target: Annotated[list[str] | None, _TARGET] = None,
     at_once: Annotated[int | None, _AT_ONCE] = None,
-    skip: Annotated[
-        list[str] | None, typer.Option(help="Scenario ids or globs to leave out; may be repeated.")
-    ] = None,
+    skip: Annotated[list[str] | None, _SKIP] = None,
     out: Annotated[Path, typer.Option(help="Where to make the run's folder.")] = Path("reports"),
     run_id: Annotated[str | None, RUN_ID] = None,
-    jobs: Annotated[
-        int,
-        typer.Option(
-            "--jobs", "-j", min=1, help="The most scenarios at the same time, on all brokers together."
-        ),
-    ] = JOBS,
-    scenario_timeout: Annotated[
-        float, typer.Option(min=0.1, help="The most seconds for one scenario.")
-    ] = 60.0,
+    jobs: Annotated[int, _JOBS] = JOBS,
+    scenario_timeout: Annotated[float, _SCENARIO_TIMEOUT] = 60.0,
     run_timeout: Annotated[float, typer.Option(min=1, help="The most seconds for one target.")] = 600.0,
     expect: Annotated[
         list[Path] | None,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from harness.runner.line import Answered, Line, OpenRequest
+from harness.runner.line import Answered, Line, OpenRequest, role_of
 from harness.runner.recorder import EventPosition, Recorder
 from harness.runner.rendezvous import Action, Rendezvous
 from harness.runner.witness import Witness
@@ -18,8 +18,6 @@ from harness.scenario.bindings import Bindings
 from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.matching import mismatches
 from harness.scenario.script import (
-    ELSEWHERE,
-    FORMERLY,
     Append,
     Control,
     Disconnect,
@@ -38,14 +36,7 @@ from harness.scenario.script import (
     step_text,
 )
 from harness.scenario.values import GroupRef
-from harness.targets.base.interface import (
-    Breakpoint,
-    BrokerAction,
-    BrokerSession,
-    ConnectionLost,
-    NoAnswer,
-    Role,
-)
+from harness.targets.base.interface import Breakpoint, BrokerAction, BrokerSession, ConnectionLost, NoAnswer
 from harness.targets.base.java_hash import partition_of
 from harness.targets.external.namespace import TopicNames
 from harness.trace.events import TARGET_LOST, EventKind
@@ -58,8 +49,6 @@ _SETTLED_NEARLY_MS: Final = 10.0
 """Being kept from running for less makes no difference."""
 _LAST_ANSWER_MS: Final = 1_000.0
 """How long at least a repeated request is waited for when its time is over: an answer may be on its way."""
-_ROLES: Final = {ELSEWHERE: Role.OTHER, FORMERLY: Role.FORMER}
-"""Where connections go that do not go to the coordinator."""
 
 
 class TargetLost(Exception):  # noqa: N818 - an observation about the target, not our fault
@@ -338,7 +327,7 @@ class Interpreter:
     async def _line(self, actor: str, connection: str) -> Line:
         line = self._lines.get((actor, connection))
         if line is None:
-            opened = await self.session.connect(_ROLES.get(connection, Role.COORDINATOR))
+            opened = await self.session.connect(role_of(connection))
             line = Line(session=self.session, connection=opened, recorder=self.recorder, topics=self.topics)
             self._lines[actor, connection] = line
         return line

@@ -2,13 +2,23 @@
 
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from harness.runner.recorder import EventPosition, Recorder
-from harness.targets.base.interface import BrokerSession, Connection, ConnectionLost, Frame
+from harness.scenario.script import ELSEWHERE, FORMERLY
+from harness.targets.base.interface import BrokerSession, Connection, ConnectionLost, Frame, Role
 from harness.targets.external.namespace import TopicNames
 from harness.trace.events import EventKind
 from harness.wire.codec import Decoded, decode_response
 from harness.wire.errors import MalformedResponse
+
+_ROLES: Final = {ELSEWHERE: Role.OTHER, FORMERLY: Role.FORMER}
+"""The connections that do not go to the coordinator."""
+
+
+def role_of(connection: str) -> Role:
+    """Return which broker a connection of an actor goes to."""
+    return _ROLES.get(connection, Role.COORDINATOR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ def alone(play: Play) -> None:
     ("arguments", "code", "says"),
     [
         (("clients/nothing",), ExitCode.USAGE, "no client script is called 'clients/nothing'"),
-        (("--client", "sarama"), ExitCode.USAGE, "'sarama' is no client library; there is kafka-python"),
+        (("--client", "sarama"), ExitCode.USAGE, "'sarama' is not a client library; choose from"),
         (("--target", "nothing"), ExitCode.USAGE, "is not a target"),
         (("--target", "reference", "--client", "kafka-python"), ExitCode.UNAVAILABLE, "reference-tcp"),
     ],

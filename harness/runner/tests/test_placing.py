@@ -116,7 +116,7 @@ def test_a_group_is_placed_before_those_that_are_placed_by_it() -> None:
     [
         ("1", "has only 1 partitions"),
         ("3", "has only 3 partitions"),
-        ("many", "does not tell offsets.topic.num.partitions"),
+        ("many", "does not report offsets.topic.num.partitions"),
     ],
 )
 def test_a_script_that_minds_is_not_run_where_its_groups_cannot_be(partitions: str, reason: str) -> None:

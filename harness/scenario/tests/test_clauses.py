@@ -62,12 +62,12 @@ def test_a_row_without_a_scenario_says_why(package: Path) -> None:
     [
         ('[HB-01]\nstatement = "It works."', "title"),
         (SECTION + '[HB-01]\nstatement = "It works"', "full stop"),
-        (SECTION + '[HB-01]\nstatement = "It works."\napis = ["Heartbeet"]', "no API"),
+        (SECTION + '[HB-01]\nstatement = "It works."\napis = ["Heartbeet"]', "not an API"),
         (SECTION + '[HB-01]\nstatement = "It works."\nversions = "2.5+"', "no releases"),
         (SECTION + '[HB-01]\nstatement = "It works."\nobservable = true', "Extra inputs"),
         (SECTION + '[HB-1]\nstatement = "It works."', "HB-1"),
         (SECTION + '[HB-01]\nstatement = "It works."\nno_claim = "a"\nout_of_scope = "b"', "one reason"),
-        (SECTION + "[HB-01", "no TOML"),
+        (SECTION + "[HB-01", "not TOML"),
     ],
 )
 def test_a_faulty_section_is_refused(package: Path, text: str, complaint: str) -> None:

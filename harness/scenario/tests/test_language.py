@@ -199,7 +199,7 @@ def fails(conversation: Conversation) -> None:
         (faulty, {}, "one sentence.*expects nothing"),
         (beat, {"scenario_id": "Classic/x"}, "an id reads suite/subject"),
         (beat, {"source": "somewhere"}, "names no Kafka Class#method"),
-        (beat, {"clauses": ("12",)}, "no row of the catalogue"),
+        (beat, {"clauses": ("12",)}, "not a row of the catalogue"),
         (refers_to_nobody, {}, "refers to ana.member_id, who has received no answer"),
         (receives_too_much, {}, "no request of its own is open"),
         (receives_another_api, {}, "sent Heartbeat and cannot receive SyncGroup"),
