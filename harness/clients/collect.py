@@ -90,7 +90,7 @@ def select_client_scripts(
         ScenarioError: there are no scripts, or a pattern names none of them.
     """
     if not scripts:
-        raise ScenarioError("the suites hold no client script")
+        raise ScenarioError("the suites contain no client script")
     chosen: dict[str, ClientScript] = {}
     for pattern in patterns or ["*"]:
         matching = {name: script for name, script in scripts.items() if fnmatchcase(name, pattern)}

@@ -19,7 +19,7 @@ _DELETE: Final = 1
 def group_configs(
     configs: Mapping[str, str | int | None], *, version: int = 1, group: Group = _MAIN
 ) -> Request:
-    """Configure one group: values by name; None deletes one, so that the broker's holds again."""
+    """Configure one group: values by name; None deletes one, so that the broker's applies again."""
     changes: Value = tuple(
         {
             "name": name,

@@ -117,7 +117,7 @@ OF_KAFKA_APIS: Final = (
     Row(
         behaviour=Behaviour.GROUP_CONFIGS_HAVE_SYNONYMS,
         spans=since(4, 3, 0),
-        meaning="DescribeConfigs names the broker's properties that hold for a group, as the source of its "
+        meaning="DescribeConfigs names the broker's properties that apply to a group, as the source of its "
         "values and as their synonyms; before, such a value is told as a default of the group itself.",
         source="ConfigHelper#createGroupConfigEntry (4.2.1, 4.3.0)",
     ),

@@ -48,7 +48,7 @@ class GroupConfigEntry:
     """One configuration of groups."""
 
     config: TopicConfig
-    """Its name, type, default and, as synonym, the broker property that holds for groups that say nothing."""
+    """Its name, type, default and, as synonym, the broker property for groups without a value."""
     lowest: Bound | None = None
     highest: Bound | None = None
     is_internal: bool = False
@@ -271,7 +271,7 @@ def _session_and_heartbeat(kind: str) -> tuple[str, str]:
 
 
 def evaluate(configs: Mapping[str, str], config: GroupCoordinatorConfig, profile: Profile) -> GroupConfig:
-    """Return what holds for a group; a value outside the broker's bounds is moved to the next bound.
+    """Return what applies to a group; a value outside the broker's bounds is moved to the next bound.
 
     Values that an administrator sets are within the bounds. They may be narrower after a restart.
 

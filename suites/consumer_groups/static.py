@@ -85,7 +85,7 @@ def a_static_member_leaves_for_a_while(conversation: Conversation) -> None:
 
 
 @scenario("consumer_groups/static/leaves-while-revoking", source=LEAVES_A_WHILE, clauses=("CS-10",))
-def whoever_leaves_for_a_while_holds_nothing_up(conversation: Conversation) -> None:
+def whoever_leaves_for_a_while_delays_nobody(conversation: Conversation) -> None:
     """What a static member was to give up when it left for a while comes to who waits for it."""
     ana, joined = static_member(conversation)
     bob = conversation.member("bob")

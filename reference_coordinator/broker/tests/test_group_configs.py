@@ -71,7 +71,7 @@ def test_a_group_that_nobody_configured_has_defaults(profile: str, count: int) -
     assert (INTERVAL in found) == (profile >= "4.3")
 
 
-def test_values_of_the_broker_hold_for_groups_that_have_none() -> None:
+def test_values_of_the_broker_apply_to_groups_that_have_none() -> None:
     properties = {"group.consumer.session.timeout.ms": "50000"}
     of_broker = "group.consumer.session.timeout.ms"
 
@@ -276,7 +276,7 @@ def test_a_broker_that_starts_anew_hears_of_configurations(heard: Heard) -> None
 
 
 @pytest.mark.parametrize(("profile", "session"), [("4.2", 60_000), ("4.3", 50_000)])
-def test_narrower_bounds_hold_for_what_was_configured_before(profile: str, session: int) -> None:
+def test_narrower_bounds_apply_to_what_was_configured_before(profile: str, session: int) -> None:
     narrower = GroupCoordinatorConfig.from_properties({MOST: "50000", SHORTEST_HEARTBEAT: "4000"})
 
     found = evaluate({SESSION: "60000", HEARTBEAT: "4500"}, narrower, profile_for(profile))

@@ -49,12 +49,12 @@ def as_consumer_group_describe_member(
     Source: ConsumerGroupMember#asConsumerGroupDescribeMember (4.3.1).
     """
     image = shard.metadata_image
-    held: dict[TopicId, tuple[int, ...]] = {
+    assigned: dict[TopicId, tuple[int, ...]] = {
         topic_id: tuple(epochs) for topic_id, epochs in member.assigned_partitions.items()
     }
     if shard.profile.has(Behaviour.DESCRIBE_SHOWS_PENDING_REVOCATIONS):
         for topic_id, epochs in member.partitions_pending_revocation.items():
-            held[topic_id] = (*held.get(topic_id, ()), *epochs)
+            assigned[topic_id] = (*assigned.get(topic_id, ()), *epochs)
     return ConsumerGroupDescribeResponseMember(
         member_id=member.member_id,
         instance_id=member.instance_id,
@@ -64,7 +64,7 @@ def as_consumer_group_describe_member(
         client_host=member.client_host,
         subscribed_topic_names=tuple(sorted(member.subscribed_topic_names)),
         subscribed_topic_regex=member.subscribed_topic_regex,
-        assignment=_described(held, image),
+        assignment=_described(assigned, image),
         target_assignment=_described(group.target_assignment_of(member.member_id), image),
         member_type=_CLASSIC_MEMBER if member.use_classic_protocol else _CONSUMER_MEMBER,
     )

@@ -162,7 +162,7 @@ class ConsumerGroup(ConsumerGroupMembership):
 
     @override
     def check_invariants(self) -> None:
-        """Assert what holds between any two inputs, whatever a client sends."""
+        """Assert the invariants between any two inputs, whatever a client sends."""
         assert all(key == member.member_id for key, member in self.members.items())
         owned = [
             (topic_id, partition)

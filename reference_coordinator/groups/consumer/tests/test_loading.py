@@ -72,7 +72,7 @@ def test_a_log_of_4_0_is_taken_over_by_4_1() -> None:
     assert len(consumers.broker.log) == known
 
 
-def test_records_of_a_release_hold_what_it_knows() -> None:
+def test_records_of_a_release_have_what_it_knows() -> None:
     hashes, topics = {}, {}
     for release in EVERY_RELEASE:
         consumers = Consumers.on(release, t=1)
