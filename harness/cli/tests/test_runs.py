@@ -50,7 +50,7 @@ def _first_run(kafka_conformance: CommandLine, out: Path) -> RunFolder:
         (("loading-table",), _SCRIPTS, "is a run of client scripts"),
         (("bench-spark", "--run"), _TAP, "is a tap"),
         (("expect", "prune"), _RACES, "is a run of races"),
-        (_WHY, _SCRIPTS, "is a run of client scripts"),
+        (_WHY, _TAP, "is a tap"),
         (("clients", "--into"), _TAP, "is a tap"),
         (("invariants",), _RACES, "is a run of races"),
         (("invariants",), _SCRIPTS, "is a run of client scripts"),
