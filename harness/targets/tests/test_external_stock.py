@@ -23,7 +23,7 @@ from harness.tests.stock_brokers import stock_brokers
 from harness.verdict import STARVED, Outcome
 
 LINGER = "group.coordinator.append.linger.ms"
-LINGERING = {LINGER: "1000"}
+LINGERING = {LINGER: "1000", "offsets.commit.timeout.ms": "2000"}
 """What a scenario about lingering asks for."""
 SHARE = 0.85
 """Of the scenarios in versions that a broker serves, and that do nothing to it.
