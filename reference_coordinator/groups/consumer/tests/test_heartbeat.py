@@ -35,7 +35,7 @@ def test_a_heartbeat_without_news_tells_no_assignment(release: str) -> None:
 
 
 @every_release
-def test_a_full_heartbeat_is_told_all_of_the_assignment(release: str) -> None:
+def test_a_full_heartbeat_is_answered_with_all_of_the_assignment(release: str) -> None:
     consumers = Consumers.on(release, t=2)
     epoch = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
 
@@ -103,7 +103,7 @@ def test_an_unknown_member_is_refused(release: str) -> None:
 
 
 @every_release
-def test_epochs_are_fenced_but_the_one_before_with_nothing_foreign(release: str) -> None:
+def test_epochs_are_fenced_but_the_previous_one_with_nothing_else(release: str) -> None:
     consumers = Consumers.on(release, t=3, u=1)
     first = consumers.beat(heartbeat_of("ana", 0, names=("t",))).member_epoch
     now = consumers.beat(heartbeat_of("ana", first, names=("t", "u"))).member_epoch

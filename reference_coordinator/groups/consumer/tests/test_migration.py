@@ -285,7 +285,7 @@ def test_a_classic_member_that_does_not_rejoin_in_time_is_dropped(release: str) 
     assert classic.beat() is Errors.UNKNOWN_MEMBER_ID
 
 
-def test_who_is_parked_in_a_classic_group_is_told_to_rejoin() -> None:
+def test_who_is_parked_in_a_classic_group_has_to_rejoin() -> None:
     consumers = Consumers.on("4.3", t=3)
     classic = stable_classic(consumers)
     call = Classic(consumers).join()

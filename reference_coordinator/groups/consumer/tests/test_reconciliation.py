@@ -41,10 +41,10 @@ def test_a_second_revocation_raises_the_epoch_until_4_1(release: str) -> None:
     consumers.beat(heartbeat_of("ana", first))
     consumers.beat(heartbeat_of("cy", 0, names=("t",)))
 
-    told = consumers.epoch_and_owned(heartbeat_of("ana", first, owned={"t": (0, 1)}))
+    answered = consumers.epoch_and_owned(heartbeat_of("ana", first, owned={"t": (0, 1)}))
 
     raised = first + 1 if release < "4.2" else first
-    assert told == (raised, {"t": (0,)})
+    assert answered == (raised, {"t": (0,)})
     assert consumers.epoch_and_owned(heartbeat_of("ana", raised, owned={"t": (0,)})) == (first + 2, None)
 
 
