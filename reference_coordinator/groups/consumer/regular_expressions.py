@@ -176,7 +176,7 @@ def resolve_regular_expressions(
 
 
 def _matching(shard: GroupMetadataManager, regex: str) -> frozenset[str]:
-    """The topics that an expression matches: none if another release took it and this one cannot read it."""
+    """The topics that an expression matches: none if only another release can read it."""
     try:
         expression = compile_regex(regex, shard.profile)
     except InvalidRegularExpressionError:
