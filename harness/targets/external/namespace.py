@@ -104,6 +104,7 @@ class TopicNames:
         """Begin with the topics that scenarios speak of within bytes."""
         self._namespace = namespace
         self._real = {_sized(name): _sized(namespace.topic(name)) for name in topics}
+        self._said = {namespace.topic(name): name for name in topics}
 
     def outgoing(self, fields: Fields) -> dict[str, FieldValue]:
         """Return a request's fields with the run's topics in them."""
@@ -124,19 +125,26 @@ class TopicNames:
             case "topics":
                 return [self._sent_topic(item) for item in value]
             case "topic_names" | "subscribed_topic_names":
-                return [self._namespace.topic(item) if isinstance(item, str) else item for item in value]
+                return [self._real_name(item) if isinstance(item, str) else item for item in value]
             case _:
                 return [self._sent(name, item) for item in value]
 
     def _sent_topic(self, item: FieldValue) -> FieldValue:
         if isinstance(item, str):
-            return self._namespace.topic(item)
+            return self._real_name(item)
         if not isinstance(item, Mapping):
             return item
         fields = self.outgoing(item)
         if isinstance(name := fields.get("name"), str):
-            fields["name"] = self._namespace.topic(name)
+            fields["name"] = self._real_name(name)
         return fields
+
+    def _real_name(self, name: str) -> str:
+        """Remember a topic that a request names, be it there or not: an answer may name it too."""
+        real = self._namespace.topic(name)
+        if real != name:
+            self._said[real] = name
+        return real
 
     def _sent_bytes(self, value: bytes) -> bytes:
         for said, real in self._real.items():
@@ -158,8 +166,8 @@ class TopicNames:
 
     def _reported_text(self, text: str) -> str:
         """Only topics that scenarios name without `group` lose the prefix: ids of groups are whole."""
-        for said, real in self._real.items():
-            text = text.replace(real[_LENGTH_BYTES:].decode(), said[_LENGTH_BYTES:].decode())
+        for real, said in self._said.items():
+            text = text.replace(real, said)
         return text
 
 

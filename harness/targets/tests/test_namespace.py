@@ -73,6 +73,18 @@ def test_topics_are_the_runs_own_on_the_wire_and_the_scenarios_in_traces() -> No
     }
 
 
+def test_an_answer_may_name_any_topic_that_a_request_named() -> None:
+    namespace = Namespace.new("run")
+    names = TopicNames(namespace, ("orders",))
+    group = f"{namespace.prefix}main"
+    sent = names.outgoing({"subscribed_topic_names": ["missing"], "topics": [{"name": "unknown"}]})
+    assert sent["subscribed_topic_names"] == [f"{namespace.prefix}missing"]
+
+    answer: Fields = {"group_id": group, "topics": ["missing", "unknown"]}
+    real = ["missing", "unknown"]
+    assert names.incoming({**answer, "topics": [f"{namespace.prefix}{each}" for each in real]}) == answer
+
+
 def test_all_names_of_a_scenario_are_coordinated_by_its_home() -> None:
     nodes = {each: Endpoint(node_id=each, host="h", port=each) for each in (1, 2, 3)}
     layout = Layout(nodes=nodes, offsets=(1, 2, 3) * 16, transactions=(3, 1, 2, 2) * 12)
