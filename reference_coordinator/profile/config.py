@@ -56,6 +56,8 @@ class _NamesProperty:
 
     name: str
     allowed: tuple[str, ...]
+    short: tuple[tuple[str, str], ...] = ()
+    """Classes, and the names that stand for them."""
 
 
 @value
@@ -73,8 +75,22 @@ def _property(name: str, default: int, *, at_least: int, at_most: int = INT_MAX)
     return field(default=default, metadata={"property": declared})
 
 
-def _names(name: str, default: tuple[str, ...], *, allowed: tuple[str, ...]) -> tuple[str, ...]:
-    return field(default=default, metadata={"property": _NamesProperty(name=name, allowed=allowed)})
+def _names(
+    name: str,
+    default: tuple[str, ...],
+    *,
+    allowed: tuple[str, ...],
+    short: tuple[tuple[str, str], ...] = (),
+) -> tuple[str, ...]:
+    declared = _NamesProperty(name=name, allowed=allowed, short=short)
+    return field(default=default, metadata={"property": declared})
+
+
+_ASSIGNOR_CLASSES: Final = (
+    ("org.apache.kafka.coordinator.group.assignor.UniformAssignor", "uniform"),
+    ("org.apache.kafka.coordinator.group.assignor.RangeAssignor", "range"),
+)
+"""How a broker before 4.0 reports its assignors, and how any may name them."""
 
 
 @value
@@ -117,7 +133,10 @@ class GroupCoordinatorConfig:
     )
     """`group.consumer.assignment.interval.ms`: how long a target assignment stands at least, from 4.3 on."""
     group_consumer_assignors: tuple[str, ...] = _names(
-        "group.consumer.assignors", ("uniform", "range"), allowed=("uniform", "range")
+        "group.consumer.assignors",
+        ("uniform", "range"),
+        allowed=("uniform", "range"),
+        short=_ASSIGNOR_CLASSES,
     )
     """`group.consumer.assignors`: what assigns partitions to consumers; the first where nobody votes."""
     group_consumer_heartbeat_interval_ms: int = _property(
@@ -295,7 +314,8 @@ def _parse(declared: _AnyProperty, text: str) -> _Value:
 
 def _parse_names(declared: _NamesProperty, text: str) -> tuple[str, ...]:
     """Source: ConfigDef#parseType (4.3.1), ConfigDef.ValidList#ensureValid (4.3.1)."""
-    names = tuple(re.split(r"\s*,\s*", trim(text))) if trim(text) else ()
+    short = dict(declared.short)
+    names = tuple(short.get(each, each) for each in re.split(r"\s*,\s*", trim(text)))
     if not names or len(set(names)) < len(names) or not set(names) <= set(declared.allowed):
         raise ConfigError(
             f"{declared.name} is {text!r}; give one or more of {', '.join(declared.allowed)}, each once."

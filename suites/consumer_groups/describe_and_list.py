@@ -220,3 +220,4 @@ def a_group_cannot_be_configured_at_will(conversation: Conversation) -> None:
     ):
         ana.asks(ask.group_configs(configs), expect.group_configs(error_code="INVALID_CONFIG"))
     ana.asks(ask.group_configs(SHORT_SESSION), expect.group_configs(error_code="NONE"))
+    ana.enters(interval_ms=500)

@@ -218,3 +218,4 @@ def a_transaction_to_a_missing_group_is_nobodys(conversation: Conversation) -> N
         producer.commits(FIRST, version=3, member_id="stranger", generation_id=1),
         expect.txn_offset_commit({"orders": {0: "ILLEGAL_GENERATION"}}),
     )
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="GROUP_ID_NOT_FOUND"))

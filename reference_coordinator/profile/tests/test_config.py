@@ -54,3 +54,9 @@ def test_kafka_bounds_the_session_timeouts_by_nothing() -> None:
     config = GroupCoordinatorConfig.from_properties({"group.min.session.timeout.ms": "-5"})
 
     assert config.group_min_session_timeout_ms == -5
+
+
+def test_assignors_may_be_named_by_their_classes() -> None:
+    package = "org.apache.kafka.coordinator.group.assignor"
+    properties = {"group.consumer.assignors": f"{package}.RangeAssignor,uniform"}
+    assert GroupCoordinatorConfig.from_properties(properties).group_consumer_assignors == ("range", "uniform")
