@@ -93,6 +93,12 @@ _BY_RELEASE: Final = (
         source="KAFKA-12890, GroupCoordinator#onExpirePendingSync (2.8.1)",
     ),
     Row(
+        behaviour=Behaviour.PENDING_SYNC_OF_REPLACED_MEMBER_THROWS,
+        spans=(Span(since=(2, 8, 1), until=(3, 0, 0)),),
+        meaning="The deadline for syncing has no effect if a member that did not sync was replaced meanwhile.",
+        source="GroupCoordinator#onExpirePendingSync (2.8.2), which looks the member up; 3.0.0 does not",
+    ),
+    Row(
         behaviour=Behaviour.ONLY_STABLE_GROUPS_EXPIRE_OFFSETS,
         spans=(
             Span(since=(2, 8, 2), until=(3, 0, 0)),

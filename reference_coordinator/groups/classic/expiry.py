@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from reference_coordinator.core.errors import IllegalStateError
 from reference_coordinator.core.ids import GenerationId, MemberId
 from reference_coordinator.groups.classic.deadlines import (
     ClassicGroupDeadline,
@@ -21,6 +22,7 @@ from reference_coordinator.groups.classic.rebalance import (
 )
 from reference_coordinator.groups.classic.state import ClassicGroupState
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, VoidResult
 
 
@@ -64,6 +66,9 @@ def expire_pending_sync(
 ) -> VoidResult:
     """Drop the members that did not sync in time and rebalance without them.
 
+    Raises:
+        IllegalStateError: one of them is no member any more; Kafka drops the exception.
+
     Source: GroupMetadataManager#expirePendingSync (4.3.1), GroupCoordinator#onExpirePendingSync (3.9.2).
     """
     if group.generation_id != generation_id:
@@ -71,7 +76,10 @@ def expire_pending_sync(
     awaits_sync = {ClassicGroupState.COMPLETING_REBALANCE, ClassicGroupState.STABLE}
     if group.state not in awaits_sync or group.has_received_sync_from_all_members:
         return EMPTY_RESULT
+    throws = shard.profile.has(Behaviour.PENDING_SYNC_OF_REPLACED_MEMBER_THROWS)
     for member_id in tuple(group.pending_sync_members):
+        if throws and member_id not in group.members:
+            raise IllegalStateError(f"{member_id} is not a member")
         group.remove(member_id)
         shard.timers.cancel(HeartbeatKey(group_id=group.group_id, member_id=member_id))
     return prepare_rebalance(shard, group)
