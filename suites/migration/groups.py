@@ -34,12 +34,17 @@ def join(
 ) -> Request:
     """Return the JoinGroup of a classic consumer that subscribes to `payments` and owns some partitions."""
     metadata = ask.subscription(*topics, version=subscription_version, owned=owned)
+    protocols = tuple((name, metadata) for name in names)
+    if version == 0:
+        return ask.join_group(
+            version=0, member_id=member_id, session_timeout_ms=session_timeout_ms, protocols=protocols
+        )
     return ask.join_group(
         version=version,
         member_id=member_id,
         rebalance_timeout_ms=rebalance_timeout_ms,
         session_timeout_ms=session_timeout_ms,
-        protocols=tuple((name, metadata) for name in names),
+        protocols=protocols,
     )
 
 

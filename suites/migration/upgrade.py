@@ -36,6 +36,7 @@ MAKES_GROUP = "ConsumerGroup#fromClassicGroup"
 JOINS = "GroupMetadataManager#classicGroupJoinToConsumerGroup"
 SYNCS = "GroupMetadataManager#classicGroupSyncToConsumerGroup"
 BEATS = "GroupMetadataManager#classicGroupHeartbeatToConsumerGroup"
+LEAVES = "GroupMetadataManager#classicGroupLeaveToConsumerGroup"
 COMMITS = "ConsumerGroup#validateOffsetCommit"
 
 
@@ -133,7 +134,7 @@ def a_commit_of_another_generation_is_refused(conversation: Conversation, versio
     clauses=("MG-06",),
 )
 def a_fetch_of_another_generation_is_refused(conversation: Conversation) -> None:
-    """OffsetFetch v9 of a classic member in another generation is ILLEGAL_GENERATION; in its own it is NONE."""
+    """OffsetFetch v9 of a classic member is NONE in its generation, and ILLEGAL_GENERATION in another."""
     ana, _ = upgraded(conversation)
 
     commits(ana, 7)
@@ -197,47 +198,6 @@ def a_sync_brings_what_the_coordinator_assigned(conversation: Conversation, vers
     ana.asks(ask.sync_group(version=version), parts(FIRST))
 
 
-@scenario("migration/upgrade/subscription-v2", source=SYNCS, clauses=("MG-08",))
-def an_assignment_has_the_version_of_the_subscription(conversation: Conversation) -> None:
-    """The coordinator writes an assignment in version 2 to a member whose subscription has version 2."""
-    ana, _ = upgraded(conversation, subscription_version=2)
-
-    rejoins(ana, BOTH, subscription_version=2)
-    syncs(ana, FIRST, subscription_version=2)
-
-
-@scenario("migration/upgrade/subscription-v3", source=SYNCS, clauses=("MG-08",))
-def a_subscription_may_have_a_rack(conversation: Conversation) -> None:
-    """The coordinator writes an assignment in version 3 to a member whose subscription has version 3."""
-    ana, _ = upgraded(conversation, subscription_version=3)
-
-    rejoins(ana, BOTH, subscription_version=3)
-    syncs(ana, FIRST, subscription_version=3)
-
-
-@scenario("migration/upgrade/subscription-v9", source=SYNCS, clauses=("MG-43",))
-def a_later_version_of_a_subscription_counts_as_the_last_known(conversation: Conversation) -> None:
-    """A subscription of version 9 is read as the last version, in which the assignment is written."""
-    ana, _ = upgraded(conversation, subscription_version=9)
-
-    rejoins(ana, BOTH, subscription_version=9)
-    syncs(ana, FIRST, subscription_version=3)
-
-
-@scenario("migration/upgrade/subscription-v0", source=JOINS, clauses=("MG-44",))
-def whoever_cannot_say_what_it_owns_owns_nothing(conversation: Conversation) -> None:
-    """A member whose subscription has version 0 owns nothing when it rejoins, and is in the new epoch at once."""
-    ana, bob = upgraded(conversation, subscription_version=0)
-
-    ana.asks(
-        join(subscription_version=0),
-        expect.join_group(error_code="NONE", generation_id=bob.epoch, leader=""),
-    )
-    syncs(ana, FIRST, subscription_version=0)
-    beats(ana)
-    bob.heartbeats(assigned=SECOND)
-
-
 @scenario("migration/upgrade/has-to-give-up", source=BEATS, clauses=("MG-09",))
 def a_classic_member_has_to_confirm(conversation: Conversation) -> None:
     """A classic member that was given less than it owned has to rejoin once more."""
@@ -251,7 +211,7 @@ def a_classic_member_has_to_confirm(conversation: Conversation) -> None:
 
 @scenario("migration/upgrade/gives-up", source=JOINS, clauses=("MG-10", "MG-11"))
 def a_classic_member_gives_up_a_partition(conversation: Conversation) -> None:
-    """A classic member that rejoins without a partition is in the new epoch, and the consumer gets the partition."""
+    """A classic member that rejoins without a partition is in the new epoch; the consumer gets it."""
     ana, bob = upgraded(conversation)
     rejoins(ana, BOTH)
     syncs(ana, FIRST)
@@ -323,7 +283,7 @@ def a_parked_join_has_to_be_repeated(conversation: Conversation) -> None:
 
 @scenario("migration/upgrade/sync-in-flight", source=CONVERTS, clauses=("MG-29",))
 def a_parked_sync_is_refused(conversation: Conversation) -> None:
-    """Before the leader has synced nobody owns anything: a consumer that upgrades the group has its part at once."""
+    """A SyncGroup that is parked when a consumer upgrades the group is REBALANCE_IN_PROGRESS."""
     ana, cat = conversation.actors("ana", "cat")
     ana.asks(join(), error_code=REQUIRED)
     ana.asks(join(), error_code="NONE")
@@ -343,7 +303,7 @@ def a_parked_sync_is_refused(conversation: Conversation) -> None:
 
 @scenario("migration/upgrade/completing", source=MAKES_GROUP, clauses=("MG-29",))
 def a_leader_that_has_not_synced_owns_nothing(conversation: Conversation) -> None:
-    """A classic member that has not synced has nothing in the upgraded group, so the consumer has its part."""
+    """A classic member that has not synced has nothing after an upgrade: the consumer has its part."""
     ana, bob = conversation.actor("ana"), conversation.member("bob")
     ana.asks(join(), error_code=REQUIRED)
     ana.asks(join(), error_code="NONE")
@@ -372,7 +332,7 @@ def an_id_of_before_the_upgrade_is_good(conversation: Conversation) -> None:
 
 @scenario(
     "migration/upgrade/leaves",
-    source="GroupMetadataManager#classicGroupLeaveToConsumerGroup",
+    source=LEAVES,
     clauses=("MG-48",),
 )
 def a_classic_member_leaves(conversation: Conversation) -> None:
@@ -392,7 +352,7 @@ def a_classic_member_leaves(conversation: Conversation) -> None:
     needs=(Capability.RESTART,),
 )
 def an_upgraded_group_survives_a_restart(conversation: Conversation) -> None:
-    """A restarted coordinator knows an upgraded group as one of consumers, and who its classic members are."""
+    """A restarted coordinator knows an upgraded group as one of consumers, and its classic members."""
     ana, bob = upgraded(conversation)
     conversation.restarts_coordinator()
 
