@@ -4,6 +4,7 @@ from harness.scenario import (
     Capability,
     Conversation,
     GroupRef,
+    Pattern,
     ask,
     containing,
     expect,
@@ -63,7 +64,7 @@ def an_upgraded_group_is_listed_as_one_of_consumers(conversation: Conversation) 
     """ListGroups lists a group that was upgraded with the type consumer."""
     _, bob = upgraded(conversation)
 
-    listed = {"group_id": GroupRef("main"), "group_state": "Reconciling", "group_type": "consumer"}
+    listed: Pattern = {"group_id": GroupRef("main"), "group_state": "Reconciling", "group_type": "consumer"}
     bob.asks(
         ask.list_groups(version=5, types_filter=("consumer",)),
         expect.list_groups(error_code="NONE", groups=containing(listed)),
