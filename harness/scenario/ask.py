@@ -9,7 +9,7 @@ scenario which names none runs against every release. A producer's id and epoch 
 `producer["producer_id"]` of what `asks` or `repeats` returned.
 """
 
-# ruff: noqa: PLC0414 - what is asked of the cluster is asked by this module too
+# ruff: noqa: PLC0414 - what is asked of the cluster, and said in bytes, is offered by this module too
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -22,6 +22,9 @@ from harness.scenario.ask_cluster import described_group_configs as described_gr
 from harness.scenario.ask_cluster import group_configs as group_configs
 from harness.scenario.ask_cluster import metadata as metadata
 from harness.scenario.ask_cluster import request as request
+from harness.scenario.embedded import assignment as assignment
+from harness.scenario.embedded import assignment_of as assignment_of
+from harness.scenario.embedded import subscription as subscription
 from harness.scenario.messages import (
     ANY,
     OWN,
@@ -44,22 +47,6 @@ SHORT_SESSIONS: Final = {"group.min.session.timeout.ms": "100"}
 """What a scenario states as its `broker_config` when its members ask for sessions of under 6 s."""
 SESSION_TIMEOUT_MIN_MS: Final = 6_000
 """The shortest that Kafka grants where nobody has configured it. Source: GroupCoordinatorConfig (4.3.1)."""
-
-
-def subscription(*topics: str) -> bytes:
-    """Return ConsumerProtocolSubscription v0 bytes; coordinators parse them, so they must be valid."""
-    body = b"".join(len(topic).to_bytes(2, "big") + topic.encode() for topic in topics)
-    return (
-        (0).to_bytes(2, "big") + len(topics).to_bytes(4, "big") + body + (-1).to_bytes(4, "big", signed=True)
-    )
-
-
-def assignment(topic: str, *partitions: int) -> bytes:
-    """Return ConsumerProtocolAssignment v0 bytes for one topic, as a leader gives them to members."""
-    indexes = b"".join(index.to_bytes(4) for index in partitions)
-    name = len(topic).to_bytes(2) + topic.encode()
-    no_data = (-1).to_bytes(4, signed=True)
-    return (0).to_bytes(2) + (1).to_bytes(4) + name + len(partitions).to_bytes(4) + indexes + no_data
 
 
 ORDERS: Final = subscription("orders")

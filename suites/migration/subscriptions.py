@@ -1,0 +1,48 @@
+"""What version a classic member's subscription has, in which a consumer group answers it."""
+
+from harness.scenario import Conversation, expect, scenario
+from suites.migration.groups import BOTH, FIRST, SECOND, beats, join, rejoins, syncs, upgraded
+
+JOINS = "GroupMetadataManager#classicGroupJoinToConsumerGroup"
+SYNCS = "GroupMetadataManager#classicGroupSyncToConsumerGroup"
+
+
+@scenario("migration/upgrade/subscription-v2", source=SYNCS, clauses=("MG-08",))
+def an_assignment_has_the_version_of_the_subscription(conversation: Conversation) -> None:
+    """The coordinator writes an assignment in version 2 to a member whose subscription has version 2."""
+    ana, _ = upgraded(conversation, subscription_version=2)
+
+    rejoins(ana, BOTH, subscription_version=2)
+    syncs(ana, FIRST, subscription_version=2)
+
+
+@scenario("migration/upgrade/subscription-v3", source=SYNCS, clauses=("MG-08",))
+def a_subscription_may_have_a_rack(conversation: Conversation) -> None:
+    """The coordinator writes an assignment in version 3 to a member whose subscription has version 3."""
+    ana, _ = upgraded(conversation, subscription_version=3)
+
+    rejoins(ana, BOTH, subscription_version=3)
+    syncs(ana, FIRST, subscription_version=3)
+
+
+@scenario("migration/upgrade/subscription-v9", source=SYNCS, clauses=("MG-43",))
+def a_later_version_of_a_subscription_counts_as_the_last_known(conversation: Conversation) -> None:
+    """A subscription of version 9 is read as the last version, in which the assignment is written."""
+    ana, _ = upgraded(conversation, subscription_version=9)
+
+    rejoins(ana, BOTH, subscription_version=9)
+    syncs(ana, FIRST, subscription_version=3)
+
+
+@scenario("migration/upgrade/subscription-v0", source=JOINS, clauses=("MG-44",))
+def whoever_cannot_say_what_it_owns_owns_nothing(conversation: Conversation) -> None:
+    """A member whose subscription has version 0 owns nothing, and is in the new epoch at once."""
+    ana, bob = upgraded(conversation, subscription_version=0)
+
+    ana.asks(
+        join(subscription_version=0),
+        expect.join_group(error_code="NONE", generation_id=bob.epoch, leader=""),
+    )
+    syncs(ana, FIRST, subscription_version=0)
+    beats(ana)
+    bob.heartbeats(assigned=SECOND)

@@ -1,0 +1,154 @@
+"""What classic members of a consumer group are given time for, and a regular expression that is cleared."""
+
+from harness.scenario import Actor, Conversation, Member, ask, expect, in_any_order, one_of, scenario
+from suites.migration.groups import (
+    BOTH,
+    FIRST,
+    IN_PROGRESS,
+    REQUIRED,
+    UNKNOWN,
+    admitted,
+    beats,
+    classic_consumer,
+    consumer,
+    join,
+    rejoins,
+    syncs,
+)
+
+STARTS_JOIN = "GroupMetadataManager#scheduleConsumerGroupJoinTimeoutIfAbsent"
+ENDS_JOIN = "GroupMetadataManager#cancelConsumerGroupJoinTimeout"
+STARTS_SYNC = "GroupMetadataManager#scheduleConsumerGroupSyncTimeout"
+ENDS_SYNC = "GroupMetadataManager#cancelConsumerGroupSyncTimeout"
+JOINS = "GroupMetadataManager#classicGroupJoinToConsumerGroup"
+SESSION = "GroupMetadataManager#scheduleConsumerGroupSessionTimeout"
+SHORT_MS, SESSION_MS = 2_000, 6_000
+
+
+def hurried(conversation: Conversation) -> tuple[Actor, Member]:
+    """Make a classic group of ana, who has 2 s for a rebalance, which bob has made a consumer group."""
+    ana = classic_consumer(conversation, request=join(rebalance_timeout_ms=SHORT_MS))
+    bob = conversation.member("bob")
+    bob.enters("payments", member_epoch=ana.generation_id + 1, assigned={})
+    return ana, bob
+
+
+@scenario("migration/timers/join", source=STARTS_JOIN, clauses=("MG-40",))
+def a_classic_member_rejoins_in_time(conversation: Conversation) -> None:
+    """A classic member that does not rejoin within its rebalance timeout is removed, heartbeats or not."""
+    ana, bob = hurried(conversation)
+
+    beats(ana, IN_PROGRESS)
+    conversation.elapses(1_000)
+    beats(ana, IN_PROGRESS)
+    conversation.elapses(1_600)
+    beats(ana, UNKNOWN)
+    bob.heartbeats(assigned=BOTH)
+
+
+@scenario("migration/timers/sync-starts-join", source=STARTS_JOIN, clauses=("MG-40",))
+def a_refused_sync_starts_the_time(conversation: Conversation) -> None:
+    """A SyncGroup that is REBALANCE_IN_PROGRESS gives a classic member its rebalance timeout to rejoin."""
+    ana, _ = hurried(conversation)
+
+    ana.asks(ask.sync_group(), error_code=IN_PROGRESS)
+    conversation.elapses(2_600)
+    beats(ana, UNKNOWN)
+
+
+@scenario("migration/timers/not-asked", source=STARTS_JOIN, clauses=("MG-40",))
+def the_time_starts_with_the_answer(conversation: Conversation) -> None:
+    """A classic member that does not know of the rebalance yet has all its time to rejoin."""
+    ana, _ = hurried(conversation)
+
+    conversation.elapses(2_600)
+    beats(ana, IN_PROGRESS)
+    rejoins(ana, BOTH, rebalance_timeout_ms=SHORT_MS)
+    syncs(ana, FIRST)
+
+
+@scenario("migration/timers/rejoined", source=ENDS_JOIN, clauses=("MG-40",))
+def whoever_has_rejoined_stays(conversation: Conversation) -> None:
+    """A classic member that has rejoined and synced in time stays."""
+    ana, bob = hurried(conversation)
+    beats(ana, IN_PROGRESS)
+    rejoins(ana, FIRST, rebalance_timeout_ms=SHORT_MS)
+    syncs(ana, FIRST)
+
+    conversation.elapses(2_600)
+    beats(ana)
+    bob.heartbeats(error_code="NONE")
+
+
+@scenario("migration/timers/sync", source=STARTS_SYNC, clauses=("MG-40",))
+def a_classic_member_syncs_in_time(conversation: Conversation) -> None:
+    """A classic member that does not sync within its rebalance timeout is removed; heartbeats do not help."""
+    ana, bob = admitted(conversation, rebalance_timeout_ms=SHORT_MS)
+
+    conversation.elapses(1_000)
+    beats(ana)
+    conversation.elapses(1_600)
+    beats(ana, UNKNOWN)
+    bob.heartbeats(error_code="NONE")
+
+
+@scenario("migration/timers/synced", source=ENDS_SYNC, clauses=("MG-40",))
+def whoever_has_synced_stays(conversation: Conversation) -> None:
+    """A classic member that has synced in time stays."""
+    ana, _ = admitted(conversation, rebalance_timeout_ms=SHORT_MS)
+    syncs(ana, {})
+
+    conversation.elapses(2_600)
+    beats(ana)
+
+
+@scenario("migration/timers/session", source=SESSION, clauses=("MG-40",))
+def a_silent_classic_member_is_removed(conversation: Conversation) -> None:
+    """A classic member that is silent for the session timeout of its JoinGroup is removed."""
+    bob = consumer(conversation)
+    ana = conversation.actor("ana")
+    joining = join(session_timeout_ms=SESSION_MS)
+    ana.asks(joining, error_code=REQUIRED)
+    ana.asks(joining, error_code="NONE")
+    syncs(ana, {})
+
+    conversation.elapses(4_000)
+    beats(ana)
+    conversation.elapses(4_000)
+    beats(ana)
+    conversation.elapses(7_000)
+    beats(ana, UNKNOWN)
+    bob.heartbeats(error_code="NONE")
+
+
+@scenario("migration/timers/session-of-before", source=SESSION, clauses=("MG-40",))
+def a_session_begins_anew_with_the_upgrade(conversation: Conversation) -> None:
+    """A classic member that is silent after an upgrade for the session timeout that it had is removed."""
+    ana = classic_consumer(conversation, request=join(session_timeout_ms=SESSION_MS))
+    bob = conversation.member("bob")
+    bob.enters("payments", member_epoch=ana.generation_id + 1, assigned={})
+
+    conversation.elapses(7_000)
+    beats(ana, UNKNOWN)
+    bob.heartbeats(assigned=BOTH)
+
+
+@scenario(
+    "migration/timers/regex",
+    source=JOINS,
+    clauses=("MG-41",),
+)
+def a_classic_member_has_no_regular_expression(conversation: Conversation) -> None:
+    """A classic member that replaces a consumer with a regular expression has none in later releases."""
+    bob, dan = conversation.member("bob", instance_id="one"), conversation.member("dan")
+    dan.enters("payments", assigned=BOTH)
+    bob.enters(topics=None, regex="payments")
+    ana = conversation.actor("ana", group_instance_id="one")
+
+    ana.asks(join(), expect.join_group(error_code="NONE", leader=""))
+    known = expect.group_member(
+        ana.member_id, topics=("payments",), regex=one_of("", "payments"), member_type=0
+    )
+    other = expect.group_member(dan.member_id, topics=("payments",), regex="")
+    described = expect.consumer_group_describe(members=in_any_order(known, other))
+    dan.asks(ask.consumer_group_describe(), described)
