@@ -1,4 +1,4 @@
-"""What a member or an administrator is told beside an error."""
+"""What a member or an administrator learns beside an error."""
 
 import struct
 from dataclasses import replace
@@ -32,7 +32,7 @@ _OWNED = "cannot join the group because the instance id is owned"
 _REJOIN = "The member must abandon all its partitions and rejoin."
 
 
-def told(
+def refusal(
     consumers: Consumers, request: ConsumerGroupHeartbeatRequest, *, version: int = 1
 ) -> tuple[Errors, str | None]:
     """The error and the message with which a heartbeat is answered."""
@@ -55,10 +55,10 @@ INVALID_REQUESTS = {
 
 @every_release
 @pytest.mark.parametrize("message", INVALID_REQUESTS)
-def test_an_invalid_request_is_told_which_field_is_wrong(release: str, message: str) -> None:
+def test_the_wrong_field_of_an_invalid_request_is_named(release: str, message: str) -> None:
     consumers = Consumers.on(release, t=1)
 
-    assert told(consumers, INVALID_REQUESTS[message]) == (Errors.INVALID_REQUEST, message)
+    assert refusal(consumers, INVALID_REQUESTS[message]) == (Errors.INVALID_REQUEST, message)
 
 
 WRONG_TWICE = {
@@ -78,62 +78,62 @@ WRONG_TWICE = {
 
 @every_release
 @pytest.mark.parametrize("message", WRONG_TWICE)
-def test_the_first_field_that_is_wrong_is_told(release: str, message: str) -> None:
-    assert told(Consumers.on(release, t=1), WRONG_TWICE[message]) == (Errors.INVALID_REQUEST, message)
+def test_the_first_wrong_field_is_named(release: str, message: str) -> None:
+    assert refusal(Consumers.on(release, t=1), WRONG_TWICE[message]) == (Errors.INVALID_REQUEST, message)
 
 
 @every_release
 @pytest.mark.parametrize("configured", ["uniform,range", "range,uniform"])
-def test_supported_assignors_are_not_told_in_the_order_of_the_configuration(
+def test_supported_assignors_are_not_listed_in_the_order_of_the_configuration(
     release: str, configured: str
 ) -> None:
     consumers = Consumers.on(release, {"group.consumer.assignors": configured}, t=1)
 
-    assert told(consumers, replace(_JOINS, server_assignor="none")) == (
+    assert refusal(consumers, replace(_JOINS, server_assignor="none")) == (
         Errors.UNSUPPORTED_ASSIGNOR,
         "ServerAssignor none is not supported. Supported assignors: uniform, range.",
     )
 
 
 @every_release
-def test_epochs_are_told_that_do_not_match(release: str) -> None:
+def test_epochs_that_do_not_match_are_named(release: str) -> None:
     consumers = Consumers.on(release, t=3, u=1)
     first = consumers.beat(_JOINS).member_epoch
     now = consumers.beat(heartbeat_of("ana", first, names=("t", "u"))).member_epoch
     known = f"than the one known by the group coordinator ({now}). {_REJOIN}"
 
-    assert told(consumers, heartbeat_of("ana", now + 1)) == (
+    assert refusal(consumers, heartbeat_of("ana", now + 1)) == (
         Errors.FENCED_MEMBER_EPOCH,
         f"The consumer group member has a greater member epoch ({now + 1}) {known}",
     )
-    assert told(consumers, heartbeat_of("ana", first)) == (
+    assert refusal(consumers, heartbeat_of("ana", first)) == (
         Errors.FENCED_MEMBER_EPOCH,
         f"The consumer group member has a smaller member epoch ({first}) {known}",
     )
 
 
 @every_release
-def test_strangers_are_told_that_they_are_not_members(release: str) -> None:
+def test_strangers_learn_that_they_are_not_members(release: str) -> None:
     consumers = Consumers.on(release, t=1)
     consumers.beat(_JOINS)
     unknown = (Errors.UNKNOWN_MEMBER_ID, "Member bob is not a member of group g.")
 
-    assert told(consumers, heartbeat_of("bob", 1)) == unknown
-    assert told(consumers, heartbeat_of("bob", -1)) == unknown
+    assert refusal(consumers, heartbeat_of("bob", 1)) == unknown
+    assert refusal(consumers, heartbeat_of("bob", -1)) == unknown
     instance = (Errors.UNKNOWN_MEMBER_ID, "Instance id j is unknown.")
-    assert told(consumers, heartbeat_of("ana", 1, instance="j")) == instance
-    assert told(consumers, heartbeat_of("ana", -2, instance="j")) == instance
+    assert refusal(consumers, heartbeat_of("ana", 1, instance="j")) == instance
+    assert refusal(consumers, heartbeat_of("ana", -2, instance="j")) == instance
 
 
 @every_release
-def test_who_has_an_instance_id_is_told(release: str) -> None:
+def test_who_has_an_instance_id_is_named(release: str) -> None:
     consumers = Consumers.on(release, t=1)
     consumers.beat(heartbeat_of("ana", 0, names=("t",), instance="i"))
     fenced = (Errors.FENCED_INSTANCE_ID, "Static member bob with instance id i was fenced by member ana.")
 
-    assert told(consumers, heartbeat_of("bob", 1, instance="i")) == fenced
-    assert told(consumers, heartbeat_of("bob", -2, instance="i")) == fenced
-    assert told(consumers, heartbeat_of("bob", 0, names=("t",), instance="i")) == (
+    assert refusal(consumers, heartbeat_of("bob", 1, instance="i")) == fenced
+    assert refusal(consumers, heartbeat_of("bob", -2, instance="i")) == fenced
+    assert refusal(consumers, heartbeat_of("bob", 0, names=("t",), instance="i")) == (
         Errors.UNRELEASED_INSTANCE_ID,
         f"Static member bob with instance id i {_OWNED} by ana member.",
     )
@@ -144,15 +144,15 @@ def test_a_full_group_tells_how_many_it_takes(release: str) -> None:
     consumers = Consumers.on(release, {"group.consumer.max.size": "1"}, t=1)
     consumers.beat(_JOINS)
 
-    assert told(consumers, heartbeat_of("bob", 0, names=("t",))) == (
+    assert refusal(consumers, heartbeat_of("bob", 0, names=("t",))) == (
         Errors.GROUP_MAX_SIZE_REACHED,
         "The consumer group has reached its maximum capacity of 1 members.",
     )
 
 
 @every_release
-def test_a_regular_expression_is_told_what_is_wrong_with_it(release: str) -> None:
-    assert told(Consumers.on(release), heartbeat_of("ana", 0, regex="[")) == (
+def test_what_is_wrong_with_a_regular_expression_is_named(release: str) -> None:
+    assert refusal(Consumers.on(release), heartbeat_of("ana", 0, regex="[")) == (
         Errors.INVALID_REGULAR_EXPRESSION,
         "SubscribedTopicRegex `[` is not a valid regular expression: missing closing ].",
     )
@@ -163,19 +163,19 @@ def test_a_missing_group_has_another_name_for_who_leaves_it(release: str) -> Non
     consumers = Consumers.on(release, t=1)
     missing = Errors.GROUP_ID_NOT_FOUND
 
-    assert told(consumers, heartbeat_of("ana", 1)) == (missing, "Consumer group g not found.")
-    assert told(consumers, heartbeat_of("ana", -1)) == (missing, "Group g not found.")
+    assert refusal(consumers, heartbeat_of("ana", 1)) == (missing, "Consumer group g not found.")
+    assert refusal(consumers, heartbeat_of("ana", -1)) == (missing, "Group g not found.")
     assert consumers.describe().error_message == "Group g not found."
 
 
 @every_release
-def test_a_classic_group_is_told_to_be_no_consumer_group(release: str) -> None:
+def test_a_classic_group_says_that_it_is_no_consumer_group(release: str) -> None:
     consumers = Consumers.on(release, t=1)
     stable_classic(consumers)
     other = (Errors.GROUP_ID_NOT_FOUND, "Group g is not a consumer group.")
 
-    assert told(consumers, heartbeat_of("ana", 1)) == other
-    assert told(consumers, heartbeat_of("ana", -1)) == other
+    assert refusal(consumers, heartbeat_of("ana", 1)) == other
+    assert refusal(consumers, heartbeat_of("ana", -1)) == other
     described = consumers.describe()
     assert (described.error_code, described.error_message) == other
 
@@ -188,52 +188,52 @@ _CUSTOM = (
 
 
 @every_release
-def test_a_joining_consumer_is_told_of_a_custom_assignor(release: str) -> None:
+def test_a_joining_consumer_learns_of_a_custom_assignor(release: str) -> None:
     consumers = Consumers.on(release, t=3)
     stable_classic(consumers, user_data=b"custom")
 
-    assert told(consumers, _JOINS) == (Errors.GROUP_ID_NOT_FOUND, _CUSTOM)
+    assert refusal(consumers, _JOINS) == (Errors.GROUP_ID_NOT_FOUND, _CUSTOM)
 
 
 @every_release
 @pytest.mark.parametrize("policy", ["disabled", "downgrade"])
-def test_a_joining_consumer_is_told_that_upgrades_are_disabled(release: str, policy: str) -> None:
+def test_a_joining_consumer_learns_that_upgrades_are_disabled(release: str, policy: str) -> None:
     consumers = Consumers.on(release, {"group.consumer.migration.policy": policy}, t=3)
     stable_classic(consumers)
 
-    assert told(consumers, _JOINS) == (Errors.GROUP_ID_NOT_FOUND, f"{_CANNOT} online upgrade is disabled.")
+    assert refusal(consumers, _JOINS) == (Errors.GROUP_ID_NOT_FOUND, f"{_CANNOT} online upgrade is disabled.")
 
 
 @every_release
-def test_a_joining_consumer_is_told_that_a_classic_group_is_too_large(release: str) -> None:
+def test_a_joining_consumer_learns_that_a_classic_group_is_too_large(release: str) -> None:
     consumers = Consumers.on(release, {"group.consumer.max.size": "1"}, t=3)
     calls = [Classic(consumers).join(), Classic(consumers).join()]
     consumers.broker.elapse(6_000)
     assert [each.error for each in calls] == [Errors.NONE, Errors.NONE]
 
-    assert told(consumers, _JOINS) == (
+    assert refusal(consumers, _JOINS) == (
         Errors.GROUP_ID_NOT_FOUND,
         f"{_CANNOT} the group size exceeds the consumer group maximum size.",
     )
 
 
 @every_release
-def test_a_joining_consumer_is_told_that_a_classic_group_is_of_another_protocol(release: str) -> None:
+def test_a_joining_consumer_learns_that_a_classic_group_is_of_another_protocol(release: str) -> None:
     consumers = Consumers.on(release, t=3)
     joined_raw(consumers, b"", protocol_type="connect")
 
-    assert told(consumers, _JOINS) == (
+    assert refusal(consumers, _JOINS) == (
         Errors.GROUP_ID_NOT_FOUND,
         f"{_CANNOT} the group does not use the consumer embedded protocol.",
     )
 
 
 @every_release
-def test_a_joining_consumer_is_told_that_a_classic_member_cannot_be_read(release: str) -> None:
+def test_a_joining_consumer_learns_that_a_classic_member_cannot_be_read(release: str) -> None:
     consumers = Consumers.on(release, t=3)
     joined_raw(consumers, b"\0")
 
-    assert told(consumers, _JOINS) == (
+    assert refusal(consumers, _JOINS) == (
         Errors.GROUP_ID_NOT_FOUND,
         f"{_CANNOT} the embedded consumer protocol is malformed.",
     )
@@ -256,7 +256,7 @@ HEADERS = {
 
 @every_release
 @pytest.mark.parametrize("header", HEADERS)
-def test_who_leaves_is_told_why_a_group_cannot_become_classic(release: str, header: bytes) -> None:
+def test_who_leaves_learns_why_a_group_cannot_become_classic(release: str, header: bytes) -> None:
     consumers = Consumers.on(release, t=3)
     consumers.beat(heartbeat_of("bob", 0, names=("t",)))
     for name in ("range", "custom"):
@@ -267,7 +267,7 @@ def test_who_leaves_is_told_why_a_group_cannot_become_classic(release: str, head
         )
         assert call.error is Errors.NONE
 
-    assert told(consumers, heartbeat_of("bob", -1)) == (
+    assert refusal(consumers, heartbeat_of("bob", -1)) == (
         Errors.GROUP_ID_NOT_FOUND,
         f"Cannot downgrade the classic group g: {HEADERS[header]}.",
     )
@@ -275,7 +275,7 @@ def test_who_leaves_is_told_why_a_group_cannot_become_classic(release: str, head
 
 
 @every_release
-def test_a_member_of_an_unknown_state_is_told_to_rejoin(release: str) -> None:
+def test_a_member_of_an_unknown_state_has_to_rejoin(release: str) -> None:
     consumers = Consumers.on(release, t=1)
     epoch = consumers.beat(_JOINS).member_epoch
     shard = consumers.broker.coordinator.shard
@@ -284,7 +284,7 @@ def test_a_member_of_an_unknown_state_is_told_to_rejoin(release: str) -> None:
     unknown = replace(group.members[_JOINS.member_id], state=MemberState.UNKNOWN)
     group.members = {_JOINS.member_id: unknown}
 
-    assert told(consumers, heartbeat_of("ana", epoch)) == (
+    assert refusal(consumers, heartbeat_of("ana", epoch)) == (
         Errors.FENCED_MEMBER_EPOCH,
         f"The consumer group member is in a unknown state. {_REJOIN}",
     )
@@ -296,15 +296,15 @@ def test_errors_of_the_runtime_have_no_message(release: str) -> None:
     epoch = consumers.beat(_JOINS).member_epoch
     consumers.broker.append_error = Errors.NOT_ENOUGH_REPLICAS
     request = heartbeat_of("ana", epoch, names=("u",))
-    assert told(consumers, request) == (Errors.COORDINATOR_NOT_AVAILABLE, None)
+    assert refusal(consumers, request) == (Errors.COORDINATOR_NOT_AVAILABLE, None)
     consumers.broker.append_error = Errors.NONE
 
     broker = Broker(profile=release, owned=False)
     stranger = Consumers(broker)
-    assert told(stranger, request) == (Errors.NOT_COORDINATOR, None)
+    assert refusal(stranger, request) == (Errors.NOT_COORDINATOR, None)
     assert stranger.describe().error_message is None
     broker.begin_loading()
-    assert told(stranger, request) == (Errors.COORDINATOR_LOAD_IN_PROGRESS, None)
+    assert refusal(stranger, request) == (Errors.COORDINATOR_LOAD_IN_PROGRESS, None)
     assert stranger.describe().error_message is None
 
 
