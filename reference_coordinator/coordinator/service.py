@@ -1,7 +1,7 @@
 """The coordinator's front: what every request is checked for, in Kafka's order, and who handles it.
 
 A handler refuses by raising CoordinatorError, or returns what is to be written and answered. What it refuses
-with, and what the checks here refuse with, becomes the answer of the API at hand in `error_response`.
+with, and what the checks here refuse with, becomes the answer of the API at hand in `refusal_response`.
 """
 
 from typing import Final, assert_never
@@ -60,6 +60,7 @@ from reference_coordinator.runtime.error_responses import (
     error_response,
     fetch_error,
     join_error,
+    refusal_response,
     txn_commit_error,
 )
 from reference_coordinator.runtime.parked import Join, Sync
@@ -86,7 +87,7 @@ def handle(
         producer = producer_of(shard, request) if isinstance(request, TxnOffsetCommitRequest) else None
         complete_operation(shard, request, token, result, producer=producer)
     except CoordinatorError as refusal:
-        shard.respond(token, error_response(shard, request, refusal.error))
+        shard.respond(token, refusal_response(shard, request, refusal))
     except IllegalStateError:
         _handle_error(shard, request, context, token)
 

@@ -2,7 +2,7 @@
 
 from typing import Final, assert_never
 
-from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import UNKNOWN_GENERATION_ID, UNKNOWN_MEMBER_ID, GroupId, MemberId
 from reference_coordinator.core.map_order import partitions_in_java_hash_map_order
 from reference_coordinator.messages import (
@@ -55,6 +55,21 @@ _OfManyGroups = (
 )
 
 
+def refusal_response(
+    shard: CoordinatorRuntime, request: GroupRequest, refusal: CoordinatorError
+) -> GroupResponse:
+    """How an API says what the coordinator refused a request for, with the reason where it gives one.
+
+    A client does not get to know why the coordinator itself failed.
+
+    Decided in: ApiError#fromThrowable, CoordinatorOperationExceptionHelper#handleOperationException (4.3.1).
+    """
+    if isinstance(request, ConsumerGroupHeartbeatRequest):
+        message = None if refusal.error is Errors.UNKNOWN_SERVER_ERROR else refusal.message
+        return ConsumerGroupHeartbeatResponse(error_code=refusal.error, error_message=message)
+    return error_response(shard, request, refusal.error)
+
+
 def error_response(shard: CoordinatorRuntime, request: GroupRequest, error: Errors) -> GroupResponse:
     """How an API says that a request was refused as a whole."""
     match request:
@@ -84,14 +99,6 @@ def _error_response_of_offsets(
             return txn_commit_error(shard, request, error)
         case OffsetDeleteRequest():
             return OffsetDeleteResponse(error_code=error, topics=())
-        case ConsumerGroupHeartbeatRequest():
-            return ConsumerGroupHeartbeatResponse(error_code=error)
-        case ConsumerGroupDescribeRequest():
-            described = (
-                ConsumerGroupDescribeResponseGroup(error_code=error, group_id=each)
-                for each in request.group_ids
-            )
-            return ConsumerGroupDescribeResponse(groups=tuple(described))
         case _:
             return _error_response_of_many_groups(shard, request, error)
 

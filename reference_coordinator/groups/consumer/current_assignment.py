@@ -64,7 +64,11 @@ class CurrentAssignmentBuilder:
                 return self._compute_next_assignment(member.member_epoch)
             case MemberState.UNKNOWN:
                 if self.owned_topic_partitions is None or self.owned_topic_partitions:
-                    raise CoordinatorError(Errors.FENCED_MEMBER_EPOCH)
+                    raise CoordinatorError(
+                        Errors.FENCED_MEMBER_EPOCH,
+                        "The consumer group member is in a unknown state. The member must abandon all its "
+                        "partitions and rejoin.",
+                    )
                 return self._compute_next_assignment(self.target_assignment_epoch)
             case _:
                 assert_never(member.state)

@@ -84,7 +84,8 @@ def convert_to_classic_group(
     try:
         classic = from_consumer_group(shard, group, leaving=leaving, joining=joining)
     except SubscriptionSchemaError as failure:
-        raise CoordinatorError(Errors.GROUP_ID_NOT_FOUND) from failure
+        message = f"Cannot downgrade the classic group {group.group_id}: {failure}."
+        raise CoordinatorError(Errors.GROUP_ID_NOT_FOUND, message) from failure
     assignments = {each.member_id: each.assignment for each in classic.members.values()}
     record = new_group_metadata_record(classic, assignments)
     known = shard.partition_of(group.group_id)

@@ -84,9 +84,14 @@ def deserialize_version(reader: ProtocolReader) -> int:
 
     Source: ConsumerProtocol#deserializeVersion, ConsumerProtocol#checkVersion (4.3.1).
     """
-    version = reader.int16()
+    try:
+        version = reader.int16()
+    except SubscriptionSchemaError as failure:
+        message = "Buffer underflow while parsing consumer protocol's header"
+        raise SubscriptionSchemaError(message) from failure
     if version < 0:
-        raise SubscriptionSchemaError
+        # Only who writes an assignment in that version tells a client of it.
+        raise SubscriptionSchemaError(f"Unsupported assignment version: {version}")
     return min(version, _HIGHEST_SUPPORTED_VERSION)
 
 

@@ -90,7 +90,7 @@ def get_or_maybe_subscribe_static_consumer_group_member(
     if existing is None:
         return group.get_or_maybe_create_member(speaker.member_id, create_if_not_exists=True), ()
     if not speaker.use_classic_protocol and not existing.use_classic_protocol:
-        throw_if_instance_id_is_unreleased(existing)
+        throw_if_instance_id_is_unreleased(existing, speaker.member_id, instance_id)
     member = replace(existing, member_id=speaker.member_id, member_epoch=0, previous_member_epoch=0)
     return member, replace_member(group, existing, member)
 

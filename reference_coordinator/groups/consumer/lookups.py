@@ -52,9 +52,12 @@ def throw_if_consumer_group_is_full(
     replaces = shard.profile.has(Behaviour.STATIC_REPLACEMENT_FITS_FULL_GROUP)
     if replaces and instance_id in group.static_members:
         return
-    is_full = len(group.members) >= shard.config.group_consumer_max_size
-    if is_full and member_id not in group.members:
-        raise CoordinatorError(Errors.GROUP_MAX_SIZE_REACHED)
+    max_size = shard.config.group_consumer_max_size
+    if len(group.members) >= max_size and member_id not in group.members:
+        raise CoordinatorError(
+            Errors.GROUP_MAX_SIZE_REACHED,
+            f"The consumer group has reached its maximum capacity of {max_size} members.",
+        )
 
 
 def throw_if_consumer_group_member_epoch_is_invalid(
@@ -74,11 +77,22 @@ def throw_if_consumer_group_member_epoch_is_invalid(
     if received_member_epoch == JOIN_GROUP_MEMBER_EPOCH and may_rejoin:
         return
     if received_member_epoch > member.member_epoch:
-        raise CoordinatorError(Errors.FENCED_MEMBER_EPOCH)
+        raise _fenced_member_epoch("greater", received_member_epoch, member)
     if received_member_epoch < member.member_epoch and (
         received_member_epoch != member.previous_member_epoch or not is_subset(owned_topic_partitions, member)
     ):
-        raise CoordinatorError(Errors.FENCED_MEMBER_EPOCH)
+        raise _fenced_member_epoch("smaller", received_member_epoch, member)
+
+
+def _fenced_member_epoch(
+    comparison: str, received_member_epoch: int, member: ConsumerGroupMember
+) -> CoordinatorError:
+    return CoordinatorError(
+        Errors.FENCED_MEMBER_EPOCH,
+        f"The consumer group member has a {comparison} member epoch ({received_member_epoch}) than the one "
+        f"known by the group coordinator ({member.member_epoch}). The member must abandon all its partitions "
+        "and rejoin.",
+    )
 
 
 def is_subset(owned_topic_partitions: OwnedPartitions, member: ConsumerGroupMember) -> bool:
@@ -95,7 +109,9 @@ def is_subset(owned_topic_partitions: OwnedPartitions, member: ConsumerGroupMemb
     )
 
 
-def throw_if_instance_id_is_unreleased(member: ConsumerGroupMember) -> None:
+def throw_if_instance_id_is_unreleased(
+    member: ConsumerGroupMember, received_member_id: MemberId, received_instance_id: GroupInstanceId
+) -> None:
     """Refuse to take the place of a static member that has not left.
 
     Raises:
@@ -104,10 +120,16 @@ def throw_if_instance_id_is_unreleased(member: ConsumerGroupMember) -> None:
     Source: GroupMetadataManager#throwIfInstanceIdIsUnreleased (4.3.1).
     """
     if member.member_epoch != LEAVE_GROUP_STATIC_MEMBER_EPOCH:
-        raise CoordinatorError(Errors.UNRELEASED_INSTANCE_ID)
+        raise CoordinatorError(
+            Errors.UNRELEASED_INSTANCE_ID,
+            f"Static member {received_member_id} with instance id {received_instance_id} cannot join the "
+            f"group because the instance id is owned by {member.member_id} member.",
+        )
 
 
-def throw_if_instance_id_is_fenced(member: ConsumerGroupMember, received_member_id: MemberId) -> None:
+def throw_if_instance_id_is_fenced(
+    member: ConsumerGroupMember, received_member_id: MemberId, received_instance_id: GroupInstanceId
+) -> None:
     """Refuse a member whose instance id stands for another one.
 
     Raises:
@@ -116,7 +138,11 @@ def throw_if_instance_id_is_fenced(member: ConsumerGroupMember, received_member_
     Source: GroupMetadataManager#throwIfInstanceIdIsFenced (4.3.1).
     """
     if member.member_id != received_member_id:
-        raise CoordinatorError(Errors.FENCED_INSTANCE_ID)
+        raise CoordinatorError(
+            Errors.FENCED_INSTANCE_ID,
+            f"Static member {received_member_id} with instance id {received_instance_id} was fenced by "
+            f"member {member.member_id}.",
+        )
 
 
 def static_member_or_throw(
@@ -131,6 +157,6 @@ def static_member_or_throw(
     """
     member = group.static_member(instance_id)
     if member is None:
-        raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID)
-    throw_if_instance_id_is_fenced(member, received_member_id)
+        raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+    throw_if_instance_id_is_fenced(member, received_member_id, instance_id)
     return member

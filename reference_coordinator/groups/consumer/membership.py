@@ -92,7 +92,9 @@ class ConsumerGroupMembership(Group):
         if member is not None:
             return member
         if not create_if_not_exists:
-            raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID)
+            raise CoordinatorError(
+                Errors.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.group_id}."
+            )
         return ConsumerGroupMember(member_id=member_id)
 
     def static_member(self, instance_id: GroupInstanceId | None) -> ConsumerGroupMember | None:

@@ -1,6 +1,7 @@
 """A classic group with members becomes a consumer group, because a consumer joins it."""
 
 from dataclasses import replace
+from typing import Final
 
 from reference_coordinator.core.consumer_records import (
     ClassicMemberMetadata,
@@ -36,6 +37,11 @@ from reference_coordinator.groups.group_metadata_manager import GroupMetadataMan
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.runtime.error_responses import join_error, sync_error
 
+_CUSTOM_ASSIGNOR: Final = (
+    "an unsupported custom assignor is in use. Please refer to the documentation or switch to a default "
+    "assignor before re-attempting the upgrade."
+)
+
 
 class _UnsupportedAssignmentError(Exception):
     """An assignment carries what only a custom assignor understands."""
@@ -61,8 +67,10 @@ def convert_to_consumer_group(
     records.extend(classic.create_group_tombstone_records())
     try:
         converted = from_classic_group(shard, classic)
-    except (SubscriptionSchemaError, _UnsupportedAssignmentError) as failure:
-        raise CoordinatorError(Errors.GROUP_ID_NOT_FOUND) from failure
+    except SubscriptionSchemaError as failure:
+        raise _cannot_upgrade(classic, "the embedded consumer protocol is malformed.") from failure
+    except _UnsupportedAssignmentError as failure:
+        raise _cannot_upgrade(classic, _CUSTOM_ASSIGNOR) from failure
     records.extend(create_consumer_group_records(converted))
     for each in converted.members.values():
         metadata = each.classic_member_metadata
@@ -81,10 +89,17 @@ def validate_online_upgrade(shard: GroupMetadataManager, group: ClassicGroup) ->
 
     Source: GroupMetadataManager#validateOnlineUpgrade (4.3.1).
     """
-    is_enabled = shard.config.group_consumer_migration_policy.is_upgrade_enabled
-    fits = len(group.members) <= shard.config.group_consumer_max_size
-    if not (is_enabled and group.uses_consumer_group_protocol and fits):
-        raise CoordinatorError(Errors.GROUP_ID_NOT_FOUND)
+    if not shard.config.group_consumer_migration_policy.is_upgrade_enabled:
+        raise _cannot_upgrade(group, "online upgrade is disabled.")
+    if not group.uses_consumer_group_protocol:
+        raise _cannot_upgrade(group, "the group does not use the consumer embedded protocol.")
+    if len(group.members) > shard.config.group_consumer_max_size:
+        raise _cannot_upgrade(group, "the group size exceeds the consumer group maximum size.")
+
+
+def _cannot_upgrade(group: ClassicGroup, why: str) -> CoordinatorError:
+    message = f"Cannot upgrade classic group {group.group_id} to consumer group because {why}"
+    return CoordinatorError(Errors.GROUP_ID_NOT_FOUND, message)
 
 
 def from_classic_group(shard: GroupMetadataManager, classic: ClassicGroup) -> ConsumerGroup:

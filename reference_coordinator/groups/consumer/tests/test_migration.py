@@ -55,14 +55,21 @@ class Classic:
     ) -> Call:
         """Send a JoinGroup."""
         metadata = subscription(*(topics or ("t",)), owned=owned)
+        protocols = tuple(JoinGroupRequestProtocol(name=each, metadata=metadata) for each in names)
+        return self.join_with(*protocols, version=version)
+
+    def join_with(
+        self, *protocols: JoinGroupRequestProtocol, protocol_type: str = "consumer", version: int = 3
+    ) -> Call:
+        """Send a JoinGroup with protocols as they are."""
         request = JoinGroupRequest(
             group_id=GROUP,
             session_timeout_ms=Millis(10_000),
             rebalance_timeout_ms=Millis(20_000),
             member_id=self.member_id,
             group_instance_id=self.instance,
-            protocol_type="consumer",
-            protocols=tuple(JoinGroupRequestProtocol(name=each, metadata=metadata) for each in names),
+            protocol_type=protocol_type,
+            protocols=protocols,
         )
         return self.consumers.broker.send(request, version=5 if self.instance else version)
 
