@@ -95,7 +95,7 @@ _BY_RELEASE: Final = (
     Row(
         behaviour=Behaviour.PENDING_SYNC_OF_REPLACED_MEMBER_THROWS,
         spans=(Span(since=(2, 8, 1), until=(3, 0, 0)),),
-        meaning="The deadline for syncing has no effect if a member that did not sync was replaced meanwhile.",
+        meaning="The deadline for syncing has no effect if a member that had not synced was replaced.",
         source="GroupCoordinator#onExpirePendingSync (2.8.2), which looks the member up; 3.0.0 does not",
     ),
     Row(
