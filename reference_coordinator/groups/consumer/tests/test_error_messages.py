@@ -7,7 +7,7 @@ import pytest
 
 from reference_coordinator.core.consumer_records import MemberState
 from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import GroupId
+from reference_coordinator.core.ids import GroupId, Millis
 from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.tests.consumer_kit import (
     EVERY_RELEASE,
