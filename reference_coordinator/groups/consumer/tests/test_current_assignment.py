@@ -12,7 +12,7 @@ from reference_coordinator.groups.consumer.current_assignment import (
     OwnedPartitions,
 )
 from reference_coordinator.groups.consumer.group import new_consumer_group
-from reference_coordinator.groups.consumer.member import ConsumerGroupMember
+from reference_coordinator.groups.consumer.member import AssignedPartitions, ConsumerGroupMember
 from reference_coordinator.groups.consumer.tests.consumer_kit import GROUP, image, topic_id
 from reference_coordinator.profile.profiles import profile_for
 
@@ -73,7 +73,7 @@ def test_a_member_that_subscribes_to_all_that_it_has_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("assigned", [MEMBER.assigned_partitions, {}])
-def test_a_member_that_subscribes_to_nothing_loses_all(assigned: dict[object, object]) -> None:
+def test_a_member_that_subscribes_to_nothing_loses_all(assigned: AssignedPartitions) -> None:
     nothing = replace(MEMBER, subscribed_topic_names=frozenset(), assigned_partitions=assigned)
 
     member = built(nothing, None)
@@ -84,18 +84,12 @@ def test_a_member_that_subscribes_to_nothing_loses_all(assigned: dict[object, ob
     assert member.previous_member_epoch == 5
 
 
-def revoking(**changes: object) -> ConsumerGroupMember:
-    """A member that still has to give up a topic."""
-    return replace(
-        MEMBER,
-        state=MemberState.UNREVOKED_PARTITIONS,
-        partitions_pending_revocation={V: {0: 5}},
-        **changes,
-    )
+REVOKING = replace(MEMBER, state=MemberState.UNREVOKED_PARTITIONS, partitions_pending_revocation={V: {0: 5}})
+"""It still has to give up a topic."""
 
 
 def test_a_topic_is_taken_away_from_a_member_that_gives_up_another() -> None:
-    member = built(revoking(), None)
+    member = built(REVOKING, None)
 
     assert member.state is MemberState.UNREVOKED_PARTITIONS
     assert member.assigned_partitions == {T: {0: 5}}
@@ -103,16 +97,16 @@ def test_a_topic_is_taken_away_from_a_member_that_gives_up_another() -> None:
 
 
 def test_partitions_of_one_topic_are_given_up_together() -> None:
-    member = replace(revoking(), partitions_pending_revocation={U: {0: 4}})
+    member = replace(REVOKING, partitions_pending_revocation={U: {0: 4}})
 
     assert built(member, None).partitions_pending_revocation == {U: {0: 4, 1: 5}}
 
 
 @pytest.mark.parametrize(("names", "assigned"), [({"t", "u"}, MEMBER.assigned_partitions), (set(), {})])
 def test_a_member_that_gives_up_all_that_it_must_is_left_alone(
-    names: set[str], assigned: dict[object, object]
+    names: set[str], assigned: AssignedPartitions
 ) -> None:
-    member = revoking(subscribed_topic_names=frozenset(names), assigned_partitions=assigned)
+    member = replace(REVOKING, subscribed_topic_names=frozenset(names), assigned_partitions=assigned)
 
     assert built(member, None) == member
 
@@ -121,10 +115,10 @@ def test_a_member_that_gives_up_all_that_it_must_is_left_alone(
 def test_who_has_given_up_partitions_and_has_to_again_is_in_the_next_epoch_until_4_1(
     release: str, epoch: int
 ) -> None:
-    group = new_consumer_group(GROUP, profile_for(release)).update_member(revoking())
+    group = new_consumer_group(GROUP, profile_for(release)).update_member(REVOKING)
     member = CurrentAssignmentBuilder(
         group=group,
-        member=revoking(),
+        member=REVOKING,
         image=image(1, t=2, u=2, v=2),
         target_assignment_epoch=7,
         target_assignment={T: (0,)},
@@ -148,3 +142,18 @@ def test_a_member_of_an_unknown_state_starts_anew_with_nothing(release: str) -> 
     recovered = built(member, (), release=release, target_epoch=6)
     assert (recovered.member_epoch, recovered.state) == (6, MemberState.STABLE)
     assert recovered.assigned_partitions == MEMBER.assigned_partitions
+
+
+@pytest.mark.parametrize("release", ["4.0.0", "4.0", "4.1.0", "4.1", "4.4"])
+def test_what_a_member_has_given_up_is_free_for_itself_but_in_the_first_releases(release: str) -> None:
+    member = replace(
+        MEMBER,
+        state=MemberState.UNREVOKED_PARTITIONS,
+        assigned_partitions={},
+        partitions_pending_revocation={T: {0: 5}},
+    )
+    is_free = release not in {"4.0.0", "4.1.0"}
+
+    stepped = built(member, (), release=release)
+
+    assert stepped.assigned_partitions.get(T) == ({0: 5} if is_free else None)

@@ -7,7 +7,7 @@ import pytest
 
 from reference_coordinator.core.consumer_records import MemberState
 from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import GroupId
+from reference_coordinator.core.ids import GroupId, Millis
 from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.tests.consumer_kit import (
     EVERY_RELEASE,
@@ -45,7 +45,7 @@ INVALID_REQUESTS = {
     "GroupId can't be empty.": heartbeat_of("ana", 0, names=("t",), group=""),
     "InstanceId can't be empty.": heartbeat_of("ana", 0, names=("t",), instance=""),
     "RackId can't be empty.": heartbeat_of("ana", 0, names=("t",), rack=" "),
-    "RebalanceTimeoutMs must be provided in first request.": replace(_JOINS, rebalance_timeout_ms=-1),
+    "RebalanceTimeoutMs must be provided in first request.": replace(_JOINS, rebalance_timeout_ms=Millis(-1)),
     "TopicPartitions must be empty when (re-)joining.": replace(_JOINS, topic_partitions=None),
     _NO_SUBSCRIPTION: heartbeat_of("ana", 0),
     "InstanceId can't be null.": heartbeat_of("ana", -2),
@@ -65,9 +65,9 @@ WRONG_TWICE = {
     "MemberId can't be empty.": heartbeat_of("", 0, group="", instance="", rack=""),
     "GroupId can't be empty.": heartbeat_of("ana", 0, group="", instance="", rack=""),
     "InstanceId can't be empty.": heartbeat_of("ana", 0, instance="", rack=""),
-    "RackId can't be empty.": replace(heartbeat_of("ana", 0, rack=""), rebalance_timeout_ms=-1),
+    "RackId can't be empty.": replace(heartbeat_of("ana", 0, rack=""), rebalance_timeout_ms=Millis(-1)),
     "RebalanceTimeoutMs must be provided in first request.": replace(
-        heartbeat_of("ana", 0, owned={"t": (0,)}), rebalance_timeout_ms=-1
+        heartbeat_of("ana", 0, owned={"t": (0,)}), rebalance_timeout_ms=Millis(-1)
     ),
     "TopicPartitions must be empty when (re-)joining.": heartbeat_of("ana", 0, owned={"t": (0,)}),
     _NO_SUBSCRIPTION: heartbeat_of("ana", 0, assignor="none"),
