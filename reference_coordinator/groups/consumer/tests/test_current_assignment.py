@@ -1,0 +1,159 @@
+"""The next step of one member, in states that no conversation of the suites brings about."""
+
+from dataclasses import replace
+
+import pytest
+
+from reference_coordinator.core.consumer_records import MemberState
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.ids import MemberId
+from reference_coordinator.groups.consumer.current_assignment import (
+    CurrentAssignmentBuilder,
+    OwnedPartitions,
+)
+from reference_coordinator.groups.consumer.group import new_consumer_group
+from reference_coordinator.groups.consumer.member import AssignedPartitions, ConsumerGroupMember
+from reference_coordinator.groups.consumer.tests.consumer_kit import GROUP, image, topic_id
+from reference_coordinator.profile.profiles import profile_for
+
+T, U, V = topic_id("t"), topic_id("u"), topic_id("v")
+MEMBER = ConsumerGroupMember(
+    member_id=MemberId("ana"),
+    member_epoch=5,
+    previous_member_epoch=4,
+    subscribed_topic_names=frozenset({"t"}),
+    assigned_partitions={T: {0: 5}, U: {1: 5}},
+)
+
+
+def built(
+    member: ConsumerGroupMember, owned: OwnedPartitions, *, release: str = "4.4", target_epoch: int = 5
+) -> ConsumerGroupMember:
+    """The member after a step at which its subscription has changed."""
+    group = new_consumer_group(GROUP, profile_for(release)).update_member(member)
+    return CurrentAssignmentBuilder(
+        group=group,
+        member=member,
+        image=image(1, t=2, u=2, v=2),
+        target_assignment_epoch=target_epoch,
+        target_assignment={T: (0,), U: (1,)},
+        has_subscription_changed=True,
+        owned_topic_partitions=owned,
+    ).build()
+
+
+@pytest.mark.parametrize("owned", [None, ((U, (1,)),)])
+@pytest.mark.parametrize(("release", "previous"), [("4.2", 4), ("4.3", 5), ("4.4", 5)])
+def test_a_topic_is_taken_away_at_once(release: str, previous: int, owned: OwnedPartitions) -> None:
+    member = built(MEMBER, owned, release=release)
+
+    assert member == replace(
+        MEMBER,
+        previous_member_epoch=previous,
+        state=MemberState.UNREVOKED_PARTITIONS,
+        assigned_partitions={T: {0: 5}},
+        partitions_pending_revocation={U: {1: 5}},
+    )
+
+
+def test_a_topic_is_not_taken_away_before_4_2() -> None:
+    assert built(MEMBER, None, release="4.1") == MEMBER
+
+
+def test_a_member_that_has_given_a_topic_up_already_stays_stable() -> None:
+    member = built(MEMBER, ((T, (0,)),))
+
+    assert member == replace(MEMBER, previous_member_epoch=5, assigned_partitions={T: {0: 5}})
+
+
+def test_a_member_that_subscribes_to_all_that_it_has_stays_as_it_is() -> None:
+    member = replace(MEMBER, subscribed_topic_names=frozenset({"t", "u"}))
+
+    assert built(member, None) == member
+
+
+@pytest.mark.parametrize("assigned", [MEMBER.assigned_partitions, {}])
+def test_a_member_that_subscribes_to_nothing_loses_all(assigned: AssignedPartitions) -> None:
+    nothing = replace(MEMBER, subscribed_topic_names=frozenset(), assigned_partitions=assigned)
+
+    member = built(nothing, None)
+
+    assert member.assigned_partitions == {}
+    assert member.partitions_pending_revocation == assigned
+    assert member.state is (MemberState.UNREVOKED_PARTITIONS if assigned else MemberState.STABLE)
+    assert member.previous_member_epoch == 5
+
+
+REVOKING = replace(MEMBER, state=MemberState.UNREVOKED_PARTITIONS, partitions_pending_revocation={V: {0: 5}})
+"""It still has to give up a topic."""
+
+
+def test_a_topic_is_taken_away_from_a_member_that_gives_up_another() -> None:
+    member = built(REVOKING, None)
+
+    assert member.state is MemberState.UNREVOKED_PARTITIONS
+    assert member.assigned_partitions == {T: {0: 5}}
+    assert member.partitions_pending_revocation == {V: {0: 5}, U: {1: 5}}
+
+
+def test_partitions_of_one_topic_are_given_up_together() -> None:
+    member = replace(REVOKING, partitions_pending_revocation={U: {0: 4}})
+
+    assert built(member, None).partitions_pending_revocation == {U: {0: 4, 1: 5}}
+
+
+@pytest.mark.parametrize(("names", "assigned"), [({"t", "u"}, MEMBER.assigned_partitions), (set(), {})])
+def test_a_member_that_gives_up_all_that_it_must_is_left_alone(
+    names: set[str], assigned: AssignedPartitions
+) -> None:
+    member = replace(REVOKING, subscribed_topic_names=frozenset(names), assigned_partitions=assigned)
+
+    assert built(member, None) == member
+
+
+@pytest.mark.parametrize(("release", "epoch"), [("4.0", 6), ("4.1", 6), ("4.2", 5), ("4.4", 5)])
+def test_who_has_given_up_partitions_and_has_to_again_is_in_the_next_epoch_until_4_1(
+    release: str, epoch: int
+) -> None:
+    group = new_consumer_group(GROUP, profile_for(release)).update_member(REVOKING)
+    member = CurrentAssignmentBuilder(
+        group=group,
+        member=REVOKING,
+        image=image(1, t=2, u=2, v=2),
+        target_assignment_epoch=7,
+        target_assignment={T: (0,)},
+        has_subscription_changed=False,
+        owned_topic_partitions=((T, (0,)), (U, (1,))),
+    ).build()
+
+    assert (member.member_epoch, member.previous_member_epoch) == (epoch, 5)
+    assert member.partitions_pending_revocation == {U: {1: 5}}
+
+
+@pytest.mark.parametrize("release", ["4.0", "4.4"])
+def test_a_member_of_an_unknown_state_starts_anew_with_nothing(release: str) -> None:
+    member = replace(MEMBER, state=MemberState.UNKNOWN, subscribed_topic_names=frozenset({"t", "u"}))
+
+    for owned in (None, ((T, (0,)),)):
+        with pytest.raises(CoordinatorError) as refused:
+            built(member, owned, release=release)
+        assert refused.value.error is Errors.FENCED_MEMBER_EPOCH
+
+    recovered = built(member, (), release=release, target_epoch=6)
+    assert (recovered.member_epoch, recovered.state) == (6, MemberState.STABLE)
+    assert recovered.assigned_partitions == MEMBER.assigned_partitions
+
+
+@pytest.mark.parametrize("release", ["4.0.0", "4.0", "4.1.0", "4.1", "4.4"])
+def test_what_a_member_has_given_up_is_free_for_itself_but_in_the_first_releases(release: str) -> None:
+    member = replace(
+        MEMBER,
+        state=MemberState.UNREVOKED_PARTITIONS,
+        assigned_partitions={},
+        partitions_pending_revocation={T: {0: 5}},
+    )
+    is_free = release not in {"4.0.0", "4.1.0"}
+
+    stepped = built(member, (), release=release)
+
+    assert stepped.assigned_partitions.get(T) == ({0: 5} if is_free else None)
