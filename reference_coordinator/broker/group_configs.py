@@ -37,7 +37,7 @@ class GroupConfigs:
             stays_listed: whether a group for which nothing is configured any more is named still.
         """
         if configs or stays_listed:
-            self._by_group[group_id] = MappingProxyType(dict(sorted(configs.items())))
+            self._by_group[group_id] = dict(sorted(configs.items()))
         else:
             self._by_group.pop(group_id, None)
         self._changed.append(group_id)

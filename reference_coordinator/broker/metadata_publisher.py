@@ -1,7 +1,6 @@
 """What a broker's group coordinator gets to know of the cluster: topics, and how groups are configured."""
 
 from collections.abc import Iterator
-from types import MappingProxyType
 
 from reference_coordinator.broker.cluster_state import ClusterState
 from reference_coordinator.broker.topics import Topic, Topics
@@ -69,7 +68,7 @@ def next_image(image: MetadataImage, topics: Topics) -> MetadataImage:
             known.pop(name, None)
         else:
             known[name] = _topic_image(topic)
-    return MetadataImage(version=topics.version, topics=MappingProxyType(known))
+    return MetadataImage(version=topics.version, topics=known)
 
 
 def changed_topics(former: MetadataImage, image: MetadataImage, topics: Topics) -> frozenset[str]:

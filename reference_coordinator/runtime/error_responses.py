@@ -109,12 +109,6 @@ def _error_response_of_many_groups(
     error: Errors,
 ) -> GroupResponse:
     match request:
-        case ConsumerGroupDescribeRequest():
-            described = (
-                ConsumerGroupDescribeResponseGroup(error_code=error, group_id=each)
-                for each in request.group_ids
-            )
-            return ConsumerGroupDescribeResponse(groups=tuple(described))
         case OffsetFetchRequest():
             return OffsetFetchResponse(groups=tuple(fetch_error(each, error) for each in request.groups))
         case DescribeGroupsRequest():
@@ -127,6 +121,12 @@ def _error_response_of_many_groups(
             group_ids = dict.fromkeys(request.groups_names)
             results = (DeletableGroupResult(group_id=each, error_code=error) for each in group_ids)
             return DeleteGroupsResponse(results=tuple(results))
+        case ConsumerGroupDescribeRequest():
+            described = (
+                ConsumerGroupDescribeResponseGroup(error_code=error, group_id=each)
+                for each in request.group_ids
+            )
+            return ConsumerGroupDescribeResponse(groups=tuple(described))
         case _:
             assert_never(request)
 

@@ -142,5 +142,5 @@ def test_a_name_that_only_begins_like_it_is_no_library(
     kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:
     assert kafka_conformance("clients", "--client", "javascript", "--out", tmp_path) == ExitCode.USAGE
-    assert "'javascript' is no client library" in kafka_conformance.err
+    assert "'javascript' is not a client library" in kafka_conformance.err
     assert "java, java:VERSION" in kafka_conformance.err

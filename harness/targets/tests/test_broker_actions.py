@@ -149,7 +149,7 @@ def test_who_listens_for_debuggers_but_is_none_is_reported_from_one(tmp_path: Pa
     async def attach() -> None:
         async with await asyncio.start_server(greets, "127.0.0.1", 0) as server:
             port = server.sockets[0].getsockname()[1]
-            with pytest.raises(TargetError, match="no debug agent"):
+            with pytest.raises(TargetError, match="does not answer as a debug agent"):
                 await Debugger.attach("127.0.0.1", port, timeout_s=1)
 
     asyncio.run(attach())
