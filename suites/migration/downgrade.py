@@ -179,8 +179,8 @@ def a_downgraded_group_survives_a_restart(conversation: Conversation) -> None:
     bob.leaves()
 
     conversation.restarts_coordinator()
+    ana.repeats(ask.heartbeat(), until=expect.heartbeat(error_code="NONE"))
     is_classic(ana, "Stable", protocol_type="consumer")
-    beats(ana)
 
 
 @scenario(

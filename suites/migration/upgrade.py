@@ -282,26 +282,6 @@ def a_parked_join_has_to_be_repeated(conversation: Conversation) -> None:
     is_consumer(bob, "Reconciling")
 
 
-@scenario("migration/upgrade/sync-in-flight", source=CONVERTS, clauses=("MG-29",))
-def a_parked_sync_is_refused(conversation: Conversation) -> None:
-    """A SyncGroup that is parked when a consumer upgrades the group is REBALANCE_IN_PROGRESS."""
-    ana, cat = conversation.actors("ana", "cat")
-    ana.asks(join(), error_code=REQUIRED)
-    ana.asks(join(), error_code="NONE")
-    cat.asks(join(), error_code=REQUIRED)
-    cat.sends(join())
-    ana.asks(join(), error_code="NONE")
-    cat.receives(expect.join_group(error_code="NONE"))
-    cat.sends(ask.sync_group())
-    cat.stays_parked(for_ms=300)
-
-    bob = conversation.member("bob")
-    bob.enters("payments", member_epoch=ana.generation_id + 1)
-    cat.receives(expect.sync_group(error_code=IN_PROGRESS))
-    ana.asks(ask.sync_group(), error_code=IN_PROGRESS)
-    is_consumer(bob, "Reconciling")
-
-
 @scenario("migration/upgrade/completing", source=MAKES_GROUP, clauses=("MG-29",))
 def a_leader_that_has_not_synced_owns_nothing(conversation: Conversation) -> None:
     """A classic member that has not synced has nothing after an upgrade: the consumer has its part."""
@@ -356,6 +336,9 @@ def an_upgraded_group_survives_a_restart(conversation: Conversation) -> None:
     """A restarted coordinator knows an upgraded group as one of consumers, and its classic members."""
     ana, bob = upgraded(conversation)
     conversation.restarts_coordinator()
+    bob.repeats(
+        ask.consumer_group_describe(), until=expect.consumer_group_describe(group_state="Reconciling")
+    )
 
     beats(ana, IN_PROGRESS)
     kept = expect.group_member(ana.member_id, epoch=ana.generation_id, owned=BOTH, member_type=0)
