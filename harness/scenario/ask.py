@@ -242,7 +242,7 @@ def consumer_group_heartbeat(
     rack_id: str | None = None,
     rebalance_timeout_ms: int = -1,
     subscribed_topic_names: Sequence[Group] | None = None,
-    subscribed_topic_regex: str | None | Unpinned = ANY,
+    subscribed_topic_regex: Group | None | Unpinned = ANY,
     server_assignor: str | None = None,
     topic_partitions: Owned = None,
 ) -> RequestFields:

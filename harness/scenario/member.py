@@ -49,8 +49,8 @@ class Heartbeat(TypedDict, total=False):
     epoch: Number | Own
     topics: Sequence[Group] | None
     """To which it subscribes by name."""
-    regex: str | None | Unpinned
-    """By which it subscribes, from v1 on."""
+    regex: Group | None | Unpinned
+    """By which it subscribes, from v1 on; a group's id matches the topic that bears it."""
     owned: Owned
     instance_id: str | None | Own
     member_id: Text | Own

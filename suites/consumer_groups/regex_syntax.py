@@ -1,0 +1,128 @@
+"""Which regular expressions the coordinator takes, and what these match."""
+
+from collections.abc import Mapping, Sequence
+
+from harness.scenario import Conversation, ask, expect, one_of, scenario
+from suites.consumer_groups.membership import SPREADS_MS
+from suites.consumer_groups.validation import ALL
+
+RESOLVES = "TopicRegexResolver#resolveRegularExpressions"
+REFUSES = "Utils#throwIfRegularExpressionIsInvalid"
+INVALID = "INVALID_REGULAR_EXPRESSION"
+ANA = ({"member_id": "member-ana"},)
+
+
+def _match(
+    conversation: Conversation, regexes: Sequence[str], assigned: Mapping[str, Sequence[int]] | None
+) -> None:
+    """Have ana join groups by regular expressions, and be assigned the same by each of them."""
+    ana = conversation.member("ana")
+    groups = tuple(conversation.group(f"by-{number}") for number in range(len(regexes)))
+    joined = tuple(
+        ana.enters(group_id=group, topics=None, regex=regex, assigned={})
+        for group, regex in zip(groups, regexes, strict=True)
+    )
+    conversation.elapses(SPREADS_MS)
+    for group, answer in zip(groups, joined, strict=True):
+        ana.heartbeats(group_id=group, epoch=answer["member_epoch"], assigned=assigned)
+
+
+@scenario("consumer_groups/regex/whole-name", source=RESOLVES, clauses=("KX-10",))
+def a_part_of_a_name_is_no_match(conversation: Conversation) -> None:
+    """A regular expression that matches a part of a topic's name does not match the topic."""
+    _match(conversation, ("order", "rders", "^ord", "s$", "ORDERS", "ord[^e]rs", "orders.+"), None)
+
+
+@scenario("consumer_groups/regex/syntax", source=RESOLVES, clauses=("KX-10", "KX-11"))
+def a_name_is_matched_in_many_ways(conversation: Conversation) -> None:
+    """A regular expression may have anchors, flags, classes, counts, quotes and groups that RE2/J knows."""
+    regexes = (
+        "^orders$",
+        "(?i)ORDERS",
+        r"\Qorders\E",
+        "or(?:der)s",
+        "o[[:alpha:]]{5}",
+        r"\Aor\pLers\z",
+        "(?P<name>ord)e.s",
+        "order|orders",
+        "o.{1,4}?s",
+    )
+    _match(conversation, regexes, ALL)
+
+
+def _refused(conversation: Conversation, *regexes: str) -> None:
+    """Have ana try to join by each, and be refused."""
+    ana = conversation.member("ana")
+    for regex in regexes:
+        ana.enters(topics=None, regex=regex, error_code=INVALID)
+
+
+@scenario("consumer_groups/regex/refused-groups", source=REFUSES, clauses=("KX-12",))
+def groups_that_look_around_are_refused(conversation: Conversation) -> None:
+    """Look-around, atomic groups, comments and references are INVALID_REGULAR_EXPRESSION."""
+    _refused(conversation, "(?=a)a", "(?!a)b", "(?<=a)b", "(?<!a)b", "(?>a)", "(?#a)b", r"(a)\1", "(?z)a")
+
+
+@scenario("consumer_groups/regex/refused-repetitions", source=REFUSES, clauses=("KX-12",))
+def repetitions_of_nothing_are_refused(conversation: Conversation) -> None:
+    """A repetition of nothing, or of a repetition, and a count too large are INVALID_REGULAR_EXPRESSION."""
+    _refused(conversation, "*a", "+", "?", "(*)", "a**", "a++", "a{2}{3}", "a{1001}", "a{2,1}", "a|*")
+
+
+@scenario("consumer_groups/regex/refused-classes", source=REFUSES, clauses=("KX-12",))
+def faulty_classes_are_refused(conversation: Conversation) -> None:
+    """An open, reversed or unknown class is INVALID_REGULAR_EXPRESSION."""
+    _refused(conversation, "[", "[]", "[a", "[z-a]", "[[:letters:]]", r"\p{Klingon}", r"[\d-z", "[^]")
+
+
+@scenario("consumer_groups/regex/refused-escapes", source=REFUSES, clauses=("KX-12",))
+def unknown_escapes_are_refused(conversation: Conversation) -> None:
+    """An escape that RE2/J does not know, or a sole backslash, is INVALID_REGULAR_EXPRESSION."""
+    _refused(conversation, "\\", r"\Z", r"\h", r"\8", r"\x{110000}", r"\xz", r"a\C", r"\k<a>")
+
+
+@scenario("consumer_groups/regex/refused-parentheses", source=REFUSES, clauses=("KX-12",))
+def parentheses_come_in_pairs(conversation: Conversation) -> None:
+    """An unpaired parenthesis, and a group's name that is taken or faulty, is INVALID_REGULAR_EXPRESSION."""
+    _refused(conversation, "(", ")", "a)", "(a", "(?P<n>a)(?P<n>b)", "(?P<>a)", "(?P<n", "(?P=n)", "(?i")
+
+
+@scenario("consumer_groups/regex/named-group", source=REFUSES, clauses=("KX-11",))
+def a_group_is_named_without_p(conversation: Conversation) -> None:
+    """A group that is named without a P is taken from 4.1 on, and INVALID_REGULAR_EXPRESSION before."""
+    ana = conversation.member("ana")
+
+    ana.enters(topics=None, regex="(?<name>orders)", error_code=one_of("NONE", INVALID))
+
+
+@scenario("consumer_groups/regex/refused-changes-nothing", source=REFUSES, clauses=("KX-13",))
+def a_refused_regular_expression_changes_nothing(conversation: Conversation) -> None:
+    """Whoever is refused makes no group, and a member that is refused keeps what it had."""
+    ana = conversation.member("ana")
+    ana.enters(topics=None, regex="[", error_code=INVALID)
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="GROUP_ID_NOT_FOUND"))
+
+    joined = ana.enters(assigned=ALL)
+    ana.heartbeats(topics=("payments",), regex="[", error_code=INVALID)
+    ana.heartbeats(member_epoch=joined["member_epoch"], assigned=None)
+    known = expect.group_member(ana.member_id, topics=("orders",), regex="")
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(members=(known,)))
+
+
+@scenario("consumer_groups/regex/checked-last", source=REFUSES, clauses=("KX-13",))
+def a_regular_expression_is_read_last(conversation: Conversation) -> None:
+    """A faulty regular expression is found after a wrong epoch, instance id or assignor."""
+    ana = conversation.member("ana", instance_id="one")
+    bob = conversation.member("bob", instance_id="one")
+    ana.enters(assigned=ALL)
+
+    ana.heartbeats(epoch=ana.epoch + 5, regex="[", error_code="FENCED_MEMBER_EPOCH")
+    ana.heartbeats(assignor="nobody", regex="[", error_code="UNSUPPORTED_ASSIGNOR")
+    bob.enters(topics=None, regex="[", error_code="UNRELEASED_INSTANCE_ID")
+    ana.heartbeats(epoch=ana.epoch, regex="[", error_code=INVALID)
+
+
+@scenario("consumer_groups/regex/internal-topic", source=RESOLVES, clauses=("KX-16",))
+def internal_topics_are_matched(conversation: Conversation) -> None:
+    """A regular expression matches internal topics too."""
+    _match(conversation, ("__consumer_offset.",), {"__consumer_offsets": (0,)})

@@ -1,0 +1,264 @@
+"""Members that subscribe by regular expressions: when these are resolved, and what they match."""
+
+from harness.scenario import (
+    LEAVES_FOR_A_WHILE,
+    Answer,
+    Conversation,
+    Member,
+    PinNumber,
+    ask,
+    expect,
+    one_of,
+    scenario,
+)
+from suites.consumer_groups.membership import BOTH, SPREADS_MS, group_is, topic_made
+from suites.consumer_groups.validation import ALL
+
+UPDATES = "GroupMetadataManager#maybeUpdateRegularExpressions"
+TAKES_IN = "GroupMetadataManager#handleRegularExpressionsResult"
+DELETES = "GroupMetadataManager#maybeDeleteResolvedRegularExpressions"
+SUBSCRIBES = "ConsumerGroup#computeSubscribedTopicNames"
+PAYMENTS = {"payments": (0, 1)}
+EITHER = "orders|payments"
+BATCH_IS_OVER_MS = 10_500
+"""Regular expressions are resolved again 10 s after the last time, and not before."""
+
+
+def resolved(actor: Member, epoch: PinNumber) -> None:
+    """Await that the coordinator has resolved a regular expression, which raises the group's epoch."""
+    actor.repeats(ask.consumer_group_describe(), until=expect.consumer_group_describe(group_epoch=epoch))
+
+
+def resolved_member(conversation: Conversation, regex: str = "orders") -> tuple[Member, Answer]:
+    """Bring in ana, who has what a regular expression matches; also return how she was let in.
+
+    She is one epoch further than then.
+    """
+    ana = conversation.member("ana")
+    joined = ana.enters(topics=None, regex=regex, assigned={})
+    resolved(ana, joined["member_epoch"] + 1)
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 1)
+    return ana, joined
+
+
+@scenario("consumer_groups/regex/joins", source=UPDATES, clauses=("KX-01", "KX-02"))
+def a_regular_expression_is_resolved_later(conversation: Conversation) -> None:
+    """A member that joins by a regular expression gets nothing; the next epoch brings what it matches."""
+    ana = conversation.member("ana")
+    joined = ana.enters(topics=None, regex=EITHER, assigned={})
+    resolved(ana, joined["member_epoch"] + 1)
+
+    group_is(ana, "Assigning", epoch=joined["member_epoch"] + 1, assignment_epoch=joined["member_epoch"])
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned=BOTH)
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 1, assignment_epoch=joined["member_epoch"] + 1)
+
+
+@scenario("consumer_groups/regex/described", source="ConsumerGroup#asDescribedGroup", clauses=("KX-02",))
+def a_regular_expression_is_described(conversation: Conversation) -> None:
+    """Describe shows a member's regular expression, and no names in place of it."""
+    ana, joined = resolved_member(conversation, EITHER)
+    ana.looks_up("orders", "payments")
+
+    known = expect.group_member(
+        ana.member_id, epoch=joined["member_epoch"] + 1, owned=BOTH, target=BOTH, topics=(), regex=EITHER
+    )
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(members=(known,)))
+
+
+@scenario("consumer_groups/regex/names-too", source=SUBSCRIBES, clauses=("KX-03",))
+def names_are_added_to_a_regular_expression(conversation: Conversation) -> None:
+    """A member that adds a name to its regular expression has both at once, in the next epoch."""
+    ana, joined = resolved_member(conversation)
+
+    ana.heartbeats(
+        topics=("payments",), regex="orders", member_epoch=joined["member_epoch"] + 2, assigned=BOTH
+    )
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 2)
+
+
+@scenario("consumer_groups/regex/joins-by-both", source=SUBSCRIBES, clauses=("KX-03",))
+def names_need_not_wait_for_a_regular_expression(conversation: Conversation) -> None:
+    """A member that joins by a name and a regular expression has the name's partitions at once."""
+    ana = conversation.member("ana")
+    joined = ana.enters("payments", regex="orders", assigned=PAYMENTS)
+    resolved(ana, joined["member_epoch"] + 1)
+
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned=BOTH)
+
+
+@scenario("consumer_groups/regex/named-too", source=SUBSCRIBES, clauses=("KX-03",))
+def a_name_and_its_match_are_one_topic(conversation: Conversation) -> None:
+    """A topic that a member both names and matches is assigned once."""
+    ana = conversation.member("ana")
+    joined = ana.enters("orders", regex="ord.*s", assigned=ALL)
+    resolved(ana, joined["member_epoch"] + 1)
+
+    ana.heartbeats(owned=ALL, member_epoch=joined["member_epoch"] + 1, assigned=None)
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 1)
+
+
+@scenario("consumer_groups/regex/of-another", source=UPDATES, clauses=("KX-04",))
+def a_known_regular_expression_is_resolved_already(conversation: Conversation) -> None:
+    """A member that joins by a regular expression of another member shares its topics at once."""
+    ana, joined = resolved_member(conversation)
+    bob = conversation.member("bob")
+
+    bob.enters(topics=None, regex="orders", member_epoch=joined["member_epoch"] + 2, assigned={})
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned={"orders": (0, 1)})
+    conversation.reconciles(ana, bob)
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 2)
+
+
+@scenario("consumer_groups/regex/beside-a-name", source=SUBSCRIBES, clauses=("KX-04",))
+def a_name_and_a_regular_expression_compete(conversation: Conversation) -> None:
+    """A member by name and one by a regular expression share the topic that both mean."""
+    ana, joined = resolved_member(conversation)
+    bob = conversation.member("bob")
+
+    bob.enters(member_epoch=joined["member_epoch"] + 2, assigned={})
+    conversation.reconciles(ana, bob)
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 2)
+
+
+@scenario("consumer_groups/regex/cleared", source=UPDATES, clauses=("KX-05",))
+def a_cleared_regular_expression_matches_nothing(conversation: Conversation) -> None:
+    """A member that clears its regular expression keeps its names; the epoch rises from 4.1.2 on."""
+    ana = conversation.member("ana")
+    joined = ana.enters("payments", regex="orders", assigned=PAYMENTS)
+    resolved(ana, joined["member_epoch"] + 1)
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned=BOTH)
+
+    ana.heartbeats(regex="")
+    ana.heartbeats(owned=PAYMENTS, assigned=None)
+    group_is(ana, one_of("Stable", "Assigning", "Reconciling"))
+
+
+@scenario("consumer_groups/regex/cleared-alone", source=UPDATES, clauses=("KX-05",))
+def whoever_clears_everything_has_nothing(conversation: Conversation) -> None:
+    """A member that clears all that it subscribes by is to give up everything, at once from 4.1.2 on."""
+    ana, _ = resolved_member(conversation)
+
+    ana.heartbeats(regex="")
+    ana.heartbeats(owned={})
+    known = expect.group_member(ana.member_id, topics=(), regex="")
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(members=(known,)))
+
+
+@scenario("consumer_groups/regex/replaced-by-name", source=UPDATES, clauses=("KX-05",))
+def a_name_may_replace_a_regular_expression(conversation: Conversation) -> None:
+    """A member that names the topic that its regular expression matched keeps its partitions."""
+    ana, joined = resolved_member(conversation)
+
+    ana.heartbeats(
+        topics=("orders",), regex="", member_epoch=joined["member_epoch"] + 2, owned=ALL, assigned=None
+    )
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 2)
+
+
+@scenario("consumer_groups/regex/unchanged", source=UPDATES, clauses=("KX-06",))
+def what_is_left_out_stays(conversation: Conversation) -> None:
+    """A heartbeat without a regular expression, in any version, or with the same one changes nothing."""
+    ana, joined = resolved_member(conversation)
+
+    ana.heartbeats(regex=None, member_epoch=joined["member_epoch"] + 1, assigned=None)
+    ana.heartbeats(regex="orders", member_epoch=joined["member_epoch"] + 1, assigned=None)
+    ana.heartbeats(version=0, member_epoch=joined["member_epoch"] + 1, assigned=None)
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 1)
+
+
+@scenario("consumer_groups/regex/empty-joins", source=UPDATES, clauses=("KX-06",))
+def an_empty_regular_expression_is_a_subscription(conversation: Conversation) -> None:
+    """A member may join by an empty regular expression: it subscribes to nothing."""
+    ana = conversation.member("ana")
+
+    joined = ana.enters(topics=None, regex="", assigned={})
+    conversation.elapses(SPREADS_MS)
+    ana.heartbeats(member_epoch=joined["member_epoch"], assigned=None)
+    group_is(ana, "Stable", epoch=joined["member_epoch"])
+
+
+@scenario("consumer_groups/regex/batched", source=UPDATES, clauses=("KX-07",))
+def another_regular_expression_waits(conversation: Conversation) -> None:
+    """A new regular expression is resolved 10 s after the last one of the group, and not before."""
+    _, joined = resolved_member(conversation)
+    bob = conversation.member("bob")
+
+    bob.enters(topics=None, regex="payments", assigned={})
+    conversation.elapses(SPREADS_MS)
+    bob.heartbeats(assigned=None)
+    conversation.elapses(BATCH_IS_OVER_MS)
+    bob.heartbeats(assigned=None)
+    resolved(bob, joined["member_epoch"] + 2)
+    bob.heartbeats(member_epoch=joined["member_epoch"] + 2, assigned=PAYMENTS)
+
+
+@scenario("consumer_groups/regex/changed", source=UPDATES, clauses=("KX-07",))
+def a_changed_regular_expression_is_resolved_at_once(conversation: Conversation) -> None:
+    """A sole member that changes its regular expression gives up what the former one matched."""
+    ana, _ = resolved_member(conversation)
+
+    ana.heartbeats(topics=(), regex="payments")
+    conversation.elapses(BATCH_IS_OVER_MS)
+    ana.heartbeats(owned={})
+    conversation.elapses(SPREADS_MS)
+    ana.heartbeats(owned={})
+    ana.heartbeats(owned=PAYMENTS, assigned=None)
+    group_is(ana, "Stable")
+
+
+@scenario("consumer_groups/regex/topic-created", source=UPDATES, clauses=("KX-08",))
+def a_created_topic_is_matched_later(conversation: Conversation) -> None:
+    """A topic that is created is matched by the first heartbeat 10 s after the last resolution."""
+    ana = conversation.member("ana")
+    joined = ana.enters(topics=None, regex=conversation.group("topic"), assigned={})
+    conversation.elapses(SPREADS_MS)
+    topic = topic_made(conversation, ana)
+
+    ana.heartbeats(member_epoch=joined["member_epoch"], assigned=None)
+    conversation.elapses(BATCH_IS_OVER_MS)
+    ana.heartbeats(member_epoch=joined["member_epoch"], assigned=None)
+    resolved(ana, joined["member_epoch"] + 1)
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned={topic: (0, 1, 2)})
+
+
+@scenario("consumer_groups/regex/last-leaves", source=DELETES, clauses=("KX-14",))
+def a_regular_expression_goes_with_its_last_member(conversation: Conversation) -> None:
+    """A regular expression whose last member left is resolved anew when somebody joins by it."""
+    ana, joined = resolved_member(conversation)
+    ana.leaves()
+    group_is(ana, "Empty", epoch=joined["member_epoch"] + 2)
+
+    again = ana.enters(topics=None, regex="orders", assigned={})
+    resolved(ana, again["member_epoch"] + 1)
+    ana.heartbeats(member_epoch=again["member_epoch"] + 1, assigned=ALL)
+
+
+@scenario("consumer_groups/regex/one-leaves", source=DELETES, clauses=("KX-14",))
+def a_regular_expression_stays_with_another(conversation: Conversation) -> None:
+    """A regular expression that another member has too stays resolved when one leaves."""
+    ana, joined = resolved_member(conversation)
+    bob = conversation.member("bob")
+    bob.enters(topics=None, regex="orders", assigned={})
+    conversation.reconciles(ana, bob)
+
+    ana.leaves()
+    bob.heartbeats(owned=bob.assigned, member_epoch=joined["member_epoch"] + 3, assigned=ALL)
+    group_is(bob, "Stable", epoch=joined["member_epoch"] + 3)
+
+
+@scenario(
+    "consumer_groups/regex/static-replaced",
+    source="GroupMetadataManager#replaceMember",
+    clauses=("KX-15",),
+)
+def a_successor_has_the_regular_expression(conversation: Conversation) -> None:
+    """Whoever replaces a static member with the same regular expression has its partitions at once."""
+    ana = conversation.member("ana", instance_id="one")
+    bob = conversation.member("bob", instance_id="one")
+    joined = ana.enters(topics=None, regex="orders", assigned={})
+    resolved(ana, joined["member_epoch"] + 1)
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned=ALL)
+
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
+    bob.enters(topics=None, regex="orders", member_epoch=joined["member_epoch"] + 1, assigned=ALL)
+    group_is(bob, "Stable", epoch=joined["member_epoch"] + 1)
