@@ -321,32 +321,6 @@ def tombstones_of_nobody_are_left_out(conversation: Conversation) -> None:
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=None)
 
 
-def _is_lost(ana: Member) -> None:
-    """Await that the group's partition is given up, and that all are told so."""
-    lost = "NOT_COORDINATOR"
-    ana.repeats(
-        ask.consumer_group_describe(),
-        until=expect.consumer_group_describe(error_code=lost),
-        within_ms=WITHIN_MS,
-    )
-    ana.heartbeats(error_code=lost)
-    ana.asks(ask.offset_fetch(), expect.offset_fetch({}, error_code=lost))
-
-
-@scenario(
-    "consumer_groups/loading/truncated-member",
-    source="CoordinatorLoaderImpl#doLoad",
-    clauses=("KL-08",),
-    needs=(*WRITES, Capability.SOLE_LEADER),
-)
-def a_truncated_member_costs_the_partition(conversation: Conversation) -> None:
-    """A member that is cut off costs the whole partition: its groups are NOT_COORDINATOR."""
-    truncated = record_of_type(MEMBER_TYPE, key=NAMED_X + NAMED_X, value=b"\x00\x00\x05on")
-    ana, _ = _appends(conversation, truncated, spoils=True)
-
-    _is_lost(ana)
-
-
 @scenario("consumer_groups/loading/epoch-of-another", source=REPLAYS, clauses=("KL-08",), needs=WRITES)
 def a_group_may_be_written_from_outside(conversation: Conversation) -> None:
     """A group's epoch that somebody else has written is loaded, in version 0 too."""

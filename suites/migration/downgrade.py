@@ -3,7 +3,6 @@
 from harness.scenario import (
     LEAVES_FOR_A_WHILE,
     Actor,
-    Capability,
     Conversation,
     Member,
     PinNumber,
@@ -165,22 +164,6 @@ def a_static_member_is_static_in_the_classic_group(conversation: Conversation) -
     ana.asks(ask.heartbeat(group_instance_id="two"), error_code=UNKNOWN)
     ana.asks(ask.heartbeat(member_id="nobody"), error_code="FENCED_INSTANCE_ID")
     is_classic(ana, "PreparingRebalance")
-
-
-@scenario(
-    "migration/downgrade/restart",
-    source="GroupMetadataManager#replay",
-    clauses=("MG-49",),
-    needs=(Capability.RESTART,),
-)
-def a_downgraded_group_survives_a_restart(conversation: Conversation) -> None:
-    """A restarted coordinator knows a downgraded group as a classic one, with the classic member."""
-    ana, bob = shared(conversation)
-    bob.leaves()
-
-    conversation.restarts_coordinator()
-    ana.repeats(ask.heartbeat(), until=expect.heartbeat(error_code="NONE"))
-    is_classic(ana, "Stable", protocol_type="consumer")
 
 
 @scenario(
