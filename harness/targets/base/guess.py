@@ -38,17 +38,22 @@ _JOIN_GROUP_MIN_OF_4_0_0: Final = 2
 """Only that release refused the two oldest versions; the next patch took them back. Rows VF-01 and V-03."""
 _JAVA_BY_CHOICE: Final = frozenset({"3.7", "3.8", "3.9"})
 _PROTOCOLS: Final = "group.coordinator.rebalance.protocols"
+_SINCE_4_3: Final = "group.consumer.assignment.interval.ms"
+"""A property that 4.2 lacks, though it serves what 4.3 serves. Source: GroupCoordinatorConfig (4.3.1)."""
 
 
 def guess_profile(api_ranges: Iterable[ApiRange], config: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return the release whose group coordinator the advertised ranges, and the configuration, speak for.
 
-    It is the oldest release with the newest mark: 4.1 shows as 4.0, 4.3 as 4.2, and 3.3 to 3.6 as 3.2,
-    for nothing that a group coordinator serves changed its versions in between. A broker that is no
+    It is the oldest release with the newest mark: 4.1 shows as 4.0, and 3.3 to 3.6 as 3.2, for nothing
+    that a group coordinator serves changed its versions in between. 4.3 shows as 4.2 unless the broker
+    tells its configuration, which has one property more. A broker that is no
     Kafka may advertise any mixture; then this is no more than where to begin. Where the coordinator is a
     choice, the rebalance protocols tell which it is: `consumer` needs the Java one.
     """
     release = _guess_release(api_ranges)
+    if release == "4.2" and _SINCE_4_3 in config:
+        return "4.3"
     protocols = config.get(_PROTOCOLS, "").split(",")
     return f"{release}-java" if release in _JAVA_BY_CHOICE and "consumer" in protocols else release
 

@@ -69,3 +69,9 @@ def test_the_one_release_that_refused_old_joins_is_known_by_that() -> None:
 
 def test_a_broker_that_advertises_nothing_of_groups_is_taken_for_the_oldest() -> None:
     assert guess_profile([]) == "2.4"
+
+
+def test_a_configuration_tells_4_3_from_4_2() -> None:
+    ranges = [ApiRange(api_key=8, min_version=2, max_version=10)]
+    assert guess_profile(ranges, {"group.consumer.assignment.interval.ms": "1000"}) == "4.3"
+    assert guess_profile(ranges, {"group.consumer.session.timeout.ms": "45000"}) == "4.2"
