@@ -239,6 +239,27 @@ async def _dissolve(dialogue: Dialogue, groups: Sequence[str]) -> None:
         members = row.rows("members")
         if members:
             await _leave(dialogue, row.text("group_id") or "", members)
+    await _dissolve_consumer_groups(dialogue, groups)
+
+
+async def _dissolve_consumer_groups(dialogue: Dialogue, groups: Sequence[str]) -> None:
+    """Have the members of consumer groups leave: DescribeGroups knows none of them, LeaveGroup does."""
+    try:
+        version = dialogue.version_of("ConsumerGroupDescribe", (0, 1))
+    except NotYet:
+        return
+    fields: Fields = {"group_ids": list(groups), "include_authorized_operations": False}
+    for row in (await dialogue.ask("ConsumerGroupDescribe", version, fields)).rows("groups"):
+        leaving: list[Fields] = [
+            {"member_id": "" if instance else each.text("member_id") or "", "group_instance_id": instance}
+            for each in row.rows("members")
+            for instance in [each.text("instance_id")]
+        ]
+        if leaving:
+            version = dialogue.version_of("LeaveGroup", (3, 4, 5))
+            await dialogue.ask(
+                "LeaveGroup", version, {"group_id": row.text("group_id") or "", "members": leaving}
+            )
 
 
 async def _leave(dialogue: Dialogue, group: str, members: Sequence[Answer]) -> None:
