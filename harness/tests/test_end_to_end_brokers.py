@@ -70,8 +70,8 @@ def test_the_whole_suite_with_a_real_broker_is_as_expected(tmp_path: Path, versi
     assert run.footer.ended == "complete"
     found = outcomes(run, f"kafka-{version}")
     assert found.keys() == outcomes(run, "reference").keys()
-    # A quarter of the scenarios is about consumer groups, which came with 4.0.
-    assert sum(outcome == Outcome.CONFORMS for outcome in found.values()) > len(found) * 0.7
+    # Three in ten scenarios are about consumer groups, which came with 4.0, or need what one broker lacks.
+    assert sum(outcome == Outcome.CONFORMS for outcome in found.values()) > len(found) * 0.65
     assert processes_of(tmp_path) == []
 
 
