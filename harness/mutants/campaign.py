@@ -27,7 +27,18 @@ from harness.mutants.trial import Court
 from harness.scenario.script import Script
 from harness.verdict import Outcome
 
-DEFAULT_PROFILES: Final = ("4.4", "3.9", "2.4", "3.2", "3.5.0", "2.5.0", "4.0.0", "3.7-java", "3.9-java")
+DEFAULT_PROFILES: Final = (
+    "4.4",
+    "3.9",
+    "2.4",
+    "2.8",
+    "3.2",
+    "3.5.0",
+    "2.5.0",
+    "4.0.0",
+    "3.7-java",
+    "3.9-java",
+)
 """Both coordinators in their last release, and releases with and without each named behaviour."""
 
 _CONVERSATION_S: Final = 3.0
