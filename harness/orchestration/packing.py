@@ -17,18 +17,20 @@ from harness.runner.sharing import (
     acts_on_broker,
     applies,
     asked_config,
+    minds_its_partition,
     takes_log_away,
 )
 from harness.scenario.script import PauseAt, Script
 from harness.targets.base.interface import CONFORMANCE_CONFIG, Breakpoint, Capability
 
-_ALWAYS_ASKED: Final[Mapping[str, str]] = {
-    "offsets.topic.num.partitions": CONFORMANCE_CONFIG["offsets.topic.num.partitions"],
-    "offsets.commit.timeout.ms": "5000",
+_COMMIT_TIMEOUT: Final[Mapping[str, str]] = {"offsets.commit.timeout.ms": "5000"}
+"""What every script is taken to ask for: on a busy machine a write takes long, and virtual time has none."""
+_ONE_PARTITION: Final[Mapping[str, str]] = {
+    "offsets.topic.num.partitions": CONFORMANCE_CONFIG["offsets.topic.num.partitions"]
 }
-"""What a script is taken to ask for where it says nothing, since no run in virtual time could tell.
+"""What a script that is not the same in any partition is taken to ask for.
 
-Where a group is hangs on its id, which is another in every run; and on a busy machine a write takes long.
+The id of a group is another in every run, and so is its partition: no run in virtual time could tell.
 """
 
 
@@ -125,8 +127,10 @@ async def _bins(scripts: Iterable[Script], runs: RunCache, *, merges: bool) -> l
 
 
 def _asked(scripts: Iterable[Script]) -> Mapping[str, str]:
-    asked = dict(_ALWAYS_ASKED)
+    asked = dict(_COMMIT_TIMEOUT)
     for script in scripts:
+        if minds_its_partition(script):
+            asked |= _ONE_PARTITION
         asked |= script.broker_config
     return asked
 

@@ -133,7 +133,7 @@ class LongestFirst:
     async def taken(self, broker_group: BrokerGroup) -> AsyncIterator[None]:
         """Wait until a slot is free and no longer party waits, and have it."""
         granted = asyncio.Event()
-        waiting = (-sum(each.duration_ms for each in broker_group.cohorts), next(self._numbers), granted)
+        waiting = (-broker_group.duration_ms, next(self._numbers), granted)
         heapq.heappush(self._waiting, waiting)
         # All that wait for the same event are there before the first of them goes on.
         asyncio.get_running_loop().call_soon(self._grant)
@@ -175,5 +175,5 @@ def divided(weighted: Sequence[tuple[T, int]], *, slots: int) -> Sequence[Sequen
 
 
 def _duration_ms(entry: _Entry) -> int:
-    scripts = entry.broker_group.scripts
-    return max((script.waiting_ms for script in scripts), default=0) + _SCENARIO_MS * len(scripts)
+    broker_group = entry.broker_group
+    return broker_group.duration_ms + _SCENARIO_MS * len(broker_group.scripts)

@@ -73,6 +73,11 @@ class BrokerGroup:
         return [script for each in self.cohorts for script in each.scripts]
 
     @property
+    def duration_ms(self) -> int:
+        """About how long its cohorts take, one after the other."""
+        return sum(each.duration_ms for each in self.cohorts)
+
+    @property
     def does_something(self) -> bool:
         """Whether some of them do something to the broker."""
         return any(each.acts for each in self.cohorts)
@@ -167,10 +172,19 @@ def takes_log_away(script: Script) -> bool:
     The first Java coordinators serve groups on as if nothing had happened, and then fail to write: a look at
     another group in time shows nothing, and the reference has no such failure (KAFKA-19274).
     """
-    return any(
-        isinstance(step, Send) and step.api == "DeleteTopics" and _OFFSETS_TOPIC in repr(step.fields)
-        for step in script.steps
-    )
+    return any(each.api == "DeleteTopics" for each in _about_offsets_topic(script))
+
+
+def minds_its_partition(script: Script) -> bool:
+    """Tell whether it may show in which partition of the offsets topic a script's groups are.
+
+    It does not while all partitions are loaded and nobody speaks of the topic, as on a broker of others.
+    """
+    return bool(script.placements) or acts_on_broker(script) or any(_about_offsets_topic(script))
+
+
+def _about_offsets_topic(script: Script) -> Iterator[Send]:
+    return (each for each in script.steps if isinstance(each, Send) and _OFFSETS_TOPIC in repr(each.fields))
 
 
 def _wanted(

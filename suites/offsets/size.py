@@ -7,8 +7,8 @@ from harness.scenario import Actor, Conversation, ask, expect, scenario
 GROUP: Final = "size"
 """Of a length that is the same in every run, since it is part of every record."""
 ROOM_FOR_ONE: Final = {
-    "message.max.bytes": "9000",
-    "offset.metadata.max.bytes": "9000",
+    "message.max.bytes": "1000",
+    "offset.metadata.max.bytes": "5000",
     "offsets.commit.timeout.ms": "2000",
 }
 """What is too large may hold up others, for as long as the timeout: it is short."""
@@ -41,15 +41,15 @@ def a_batch_may_be_as_large_as_the_log_allows(conversation: Conversation) -> Non
     A Java coordinator of 3.8 to 4.0.1 wants 61 bytes more room. Records are longer since 4.1.
     """
     ana = conversation.actor("ana")
-    _commits(ana, 8_800)
+    _commits(ana, 802)
     ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
-    # Until 4.0 these have 8939 and 8940 bytes, then 9000, and then 9001 in one record and in two.
-    for lengths in ((8_823,), (8_824,), (8_884,), (8_885,), (40, 8_792), (8_168, 664)):
+    # Until 4.0 these have 939 and 940 bytes, then 1000, and then 1001 in one record and in two.
+    for lengths in ((825,), (826,), (886,), (887,), (40, 794), (170, 666)):
         _commits(ana, *lengths)
         ana.receives(expect.response("OffsetCommit"))
-    # The time of expiry takes more room than a leader epoch: 9001 bytes.
-    _commits(ana, 8_881, retention_time_ms=3_600_000)
+    # The time of expiry takes more room than a leader epoch: 1001 bytes.
+    _commits(ana, 883, retention_time_ms=3_600_000)
     ana.receives(expect.response("OffsetCommit"))
     ana.sends(ask.offset_fetch(group_id=GROUP, topics={"orders": (0, 1)}))
     ana.receives(expect.response("OffsetFetch", error_code="NONE"))

@@ -127,6 +127,29 @@ def test_two_values_of_one_property_are_never_one_broker(tmp_path: Path) -> None
     assert len(broker_groups(scripts, CAN, packed(tmp_path, *scripts))) == 2
 
 
+PARTITIONS = "offsets.topic.num.partitions"
+
+
+def is_placed(conversation: Conversation) -> None:
+    conversation.group("main", partition=0)
+    is_nobody(conversation)
+
+
+@pytest.mark.parametrize(
+    ("does", "broker_count"),
+    [(is_nobody, 1), (restarts, 2), (deletes_the_log, 2), (is_placed, 2)],
+)
+def test_a_script_runs_with_more_partitions_if_nothing_shows_which_is_its_own(
+    does: Callable[[Conversation], None], broker_count: int, tmp_path: Path
+) -> None:
+    scripts = (
+        script("spread", restarts, {PARTITIONS: "5"}),
+        script("anywhere", does, {"group.max.size": "2"}),
+    )
+
+    assert len(broker_groups(scripts, CAN, packed(tmp_path, *scripts))) == broker_count
+
+
 def test_a_script_alone_runs_with_what_it_asked_for(tmp_path: Path) -> None:
     alone = script("alone", is_nobody, {"group.max.size": "2"})
     (broker_group,) = broker_groups([alone], CAN, packed(tmp_path, alone))

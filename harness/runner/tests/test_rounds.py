@@ -43,6 +43,18 @@ async def _journal_of(turns: Sequence[Turn], *, failing: int | None = None) -> l
     return journal
 
 
+def test_a_broker_of_many_short_cohorts_comes_with_those_that_take_as_long() -> None:
+    async def test() -> None:
+        capacity._BROKER_SLOTS[asyncio.get_running_loop()] = capacity.Slots(2)
+        short, long = _lasting(1), _lasting(3)
+        several = BrokerGroup(cohorts=[*short.cohorts] * 3)
+        turns = await Rounds(frozenset({"one"})).turns("one", [_lasting(2), several, long], processes=1)
+        assert turns[1].round is turns[2].round
+        assert turns[0].round is not turns[1].round
+
+    asyncio.run(test())
+
+
 async def _turns(slots: int) -> Sequence[Turn]:
     capacity._BROKER_SLOTS[asyncio.get_running_loop()] = capacity.Slots(slots)
     rounds = Rounds(frozenset({"one", "other"}))
