@@ -18,7 +18,7 @@ from harness.scenario import (
     scenario,
     with_value,
 )
-from harness.scenario.log_records import LogRecord
+from harness.scenario.log_records import YEAR_2100_MS, LogRecord
 from suites.transactions.producers import Producer, ends, initialised
 
 WRITES = (Capability.RESTART, Capability.WRITE_LOG, Capability.SOLE_LEADER)
@@ -177,8 +177,10 @@ def what_some_releases_read_costs_the_partition_in_others(conversation: Conversa
         record_of_type(-1),
         record_of_type(77, value=None),
     )
-    plain = b"\x00\x03" + (10).to_bytes(8, "big") + b"\xff\xff\xff\xff" + b"\x00\x03ten" + bytes(8)
-    tagged = b"\x00\x04" + (10).to_bytes(8, "big") + b"\xff\xff\xff\xff" + b"\x04ten" + bytes(8)
+    # An offset of long ago would expire in the first sweep.
+    begins, committed = (10).to_bytes(8, "big") + b"\xff\xff\xff\xff", YEAR_2100_MS.to_bytes(8, "big")
+    plain = b"\x00\x03" + begins + b"\x00\x03ten" + committed
+    tagged = b"\x00\x04" + begins + b"\x04ten" + committed
     names = ("types", "v4", "group-v4", "to-come", "group-to-come", "type-0", "tag", "longer")
     types_, v4, group_v4, to_come, group_to_come, type_0, tag, longer = (
         conversation.group(name, partition=partition) for partition, name in enumerate(names)
