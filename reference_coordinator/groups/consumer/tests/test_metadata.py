@@ -32,7 +32,7 @@ BAR = TopicImage(
     name="bar",
     topic_id=TopicId("ffffffff-ffff-ffff-8000-000000000000"),
     num_partitions=1,
-    racks=(frozenset({"rack2", "rack10"}),),
+    racks=(("rack2", "rack10"),),
 )
 IMAGE = MetadataImage(version=1, topics={"foo": FOO, "bar": BAR})
 
