@@ -10,7 +10,10 @@ from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalS
 from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GenerationId, MemberId
 from reference_coordinator.core.values import value
 from reference_coordinator.groups.classic.join import classic_group_join_to_classic_group
-from reference_coordinator.groups.classic.subscription import SubscriptionSchemaError
+from reference_coordinator.groups.classic.subscription import (
+    CONSUMER_PROTOCOL_TYPE,
+    SubscriptionSchemaError,
+)
 from reference_coordinator.groups.consumer.downgrade import (
     convert_to_classic_group,
     validate_online_downgrade_with_replaced_member,
@@ -20,7 +23,7 @@ from reference_coordinator.groups.consumer.embedded_protocol import (
     deserialize_consumer_protocol_subscription,
     to_topic_partitions,
 )
-from reference_coordinator.groups.consumer.group import CONSUMER_PROTOCOL_TYPE, ConsumerGroup
+from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.joining import Speaker, get_or_maybe_subscribe_member
 from reference_coordinator.groups.consumer.lookups import throw_if_consumer_group_is_full
 from reference_coordinator.groups.consumer.member import ConsumerGroupMember

@@ -4,9 +4,12 @@ from reference_coordinator.core.consumer_records import MemberState
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
 from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GenerationId, GroupInstanceId, MemberId
 from reference_coordinator.groups.classic.leave import leave_result, left
-from reference_coordinator.groups.classic.subscription import SubscriptionSchemaError
+from reference_coordinator.groups.classic.subscription import (
+    CONSUMER_PROTOCOL_TYPE,
+    SubscriptionSchemaError,
+)
 from reference_coordinator.groups.consumer.embedded_protocol import assignment_like
-from reference_coordinator.groups.consumer.group import CONSUMER_PROTOCOL_TYPE, ConsumerGroup
+from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.leave import consumer_group_fence_members
 from reference_coordinator.groups.consumer.lookups import static_member_or_throw
 from reference_coordinator.groups.consumer.member import ConsumerGroupMember

@@ -13,6 +13,7 @@ from typing_extensions import override
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId
 from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.groups.classic.subscription import CONSUMER_PROTOCOL_TYPE
 from reference_coordinator.groups.consumer.membership import ConsumerGroupMembership
 from reference_coordinator.groups.consumer.offset_validation import (
     validate_offset_commit_of_member,
@@ -28,8 +29,6 @@ from reference_coordinator.groups.group import (
 from reference_coordinator.messages import ListedGroup
 from reference_coordinator.profile.profiles import Behaviour, Profile
 
-CONSUMER_PROTOCOL_TYPE: Final = "consumer"
-"""Source: ConsumerProtocol.PROTOCOL_TYPE."""
 _UNKNOWN_EPOCH: Final = -1
 DELETED_ASSIGNMENT_EPOCH: Final = -1
 """Of a group whose target assignment is no more."""
