@@ -9,7 +9,8 @@ from reference_coordinator.core.consumer_records import (
     MemberState,
 )
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
-from reference_coordinator.core.ids import Millis, TopicId
+from reference_coordinator.core.ids import MemberId, Millis, TopicId
+from reference_coordinator.core.map_order import in_java_hash_map_order
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.groups.classic.answers import complete_join_future, complete_sync_future
 from reference_coordinator.groups.classic.group import ClassicGroup
@@ -117,8 +118,8 @@ def from_classic_group(shard: GroupMetadataManager, classic: ClassicGroup) -> Co
         group_epoch=generation,
         assignment_epoch=generation,
     )
-    for each in classic.members.values():
-        member = _converted_member(shard, classic, each)
+    for member_id in map(MemberId, in_java_hash_map_order(tuple(classic.members))):
+        member = _converted_member(shard, classic, classic.members[member_id])
         target = {topic_id: tuple(partitions) for topic_id, partitions in member.assigned_partitions.items()}
         converted = replace(
             converted.update_member(member),

@@ -139,3 +139,17 @@ def test_a_tied_vote_falls_to_uniform() -> None:
     consumers.beat(heartbeat_of("bob", 0, names=("t",), assignor="uniform"))
 
     assert consumers.describe().assignor_name == "uniform"
+
+
+@but_4_0_0
+def test_assignors_see_members_in_the_order_of_kafkas_map(release: str) -> None:
+    # These ids have the same hash. Of such, Kafka's map has the one that came last first.
+    consumers = Consumers.on(release)
+    first = consumers.beat(heartbeat_of("Aa", 0, names=("t",))).member_epoch
+    consumers.beat(heartbeat_of("BB", 0, names=("t",)))
+    consumers.topics(t=1)
+
+    consumers.beat(heartbeat_of("Aa", first))
+
+    targets = {each.member_id: described(each.target_assignment) for each in consumers.describe().members}
+    assert list(targets.items()) == [("BB", {}), ("Aa", {"t": (0,)})]
