@@ -74,10 +74,8 @@ def convert_to_consumer_group(
         raise _cannot_upgrade(classic, _CUSTOM_ASSIGNOR) from failure
     records.extend(create_consumer_group_records(converted))
     for each in converted.members.values():
-        metadata = each.classic_member_metadata
-        assert metadata is not None, "all its members are classic ones"
         schedule_consumer_group_session_timeout(
-            shard, converted.group_id, each.member_id, metadata.session_timeout_ms
+            shard, converted.group_id, each.member_id, each.classic_metadata.session_timeout_ms
         )
     return converted
 
