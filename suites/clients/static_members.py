@@ -43,7 +43,7 @@ def crashes_and_returns(play: Play) -> None:
 
 @client_script(
     "clients/static/closes-and-returns",
-    source="ConsumerCoordinator#maybeLeaveGroup (KIP-345)",
+    source="AbstractCoordinator#maybeLeaveGroup (KIP-345)",
     consumer_source="GroupMetadataManager#consumerGroupStaticMemberGroupLeave",
 )
 def closes_and_returns(play: Play) -> None:
