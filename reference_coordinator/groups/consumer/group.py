@@ -62,11 +62,6 @@ class ConsumerGroup(ConsumerGroupMembership):
         return not self.members
 
     @override
-    def state_as_string(self) -> str:
-        """Its state as Kafka prints it. Source: ConsumerGroup#stateAsString (4.3.1)."""
-        return self.state.value
-
-    @override
     def is_in_states(self, states: Collection[str]) -> bool:
         """Whether it is in one of the states of a filter. Source: ConsumerGroup#isInStates (4.3.1)."""
         return self.state.value.lower() in states
