@@ -2,13 +2,20 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.clients.judge import ClientJudgement, Mismatch
-from harness.clients.outcome import Observation, ScriptResult, result_to_json
 from harness.clients.steps import Fact
 from harness.invariants import AtFault, Invariant, Violation
+from harness.results.client_files import ClientsFiles
+from harness.results.client_results import (
+    ClientObservation,
+    ClientResult,
+    Remark,
+    ScriptOutcome,
+    write_results,
+)
+from harness.trace.events import RunKind
 from harness.verdict import Outcome
 
 EAGER, STATIC = "clients/rebalance/eager", "clients/static/crashes-and-returns"
@@ -21,21 +28,20 @@ TITLES = {EAGER: "Everything is revoked.", STATIC: "Nobody else is told."}
 
 def judgement(
     script_id: str, library: str, outcome: Outcome = Outcome.CONFORMS, **changes: object
-) -> ClientJudgement:
+) -> ClientResult:
     usual: dict[str, object] = {
         "target": KAFKA,
         "script_id": script_id,
         "library": library,
         "outcome": outcome,
-        "because": "",
         "compared": REFERENCE,
         "duration_s": 1.5,
     }
-    return ClientJudgement(**{**usual, **changes})  # type: ignore[arg-type] # checked by the constructor's names
+    return ClientResult.model_validate({**usual, **changes})
 
 
-def mismatch(says: str, step: int = 2) -> Mismatch:
-    return Mismatch(step=step, text=STEPS[step], says=says)
+def mismatch(says: str, step: int = 2) -> Remark:
+    return Remark(step=step, text=STEPS[step], says=says)
 
 
 def violation(detail: str, script_id: str, library: str, group_id: str = "group") -> Violation:
@@ -56,7 +62,7 @@ def violation(detail: str, script_id: str, library: str, group_id: str = "group"
 class MadeUpClients:
     """Two scripts with two libraries on Kafka and, to compare with, on the reference."""
 
-    judgements: list[ClientJudgement] = field(
+    judgements: list[ClientResult] = field(
         default_factory=lambda: [
             judgement(script_id, library) for script_id in (EAGER, STATIC) for library in (PYTHON, LIBRDKAFKA)
         ]
@@ -88,12 +94,13 @@ class MadeUpClients:
             "libraries": self.libraries,
             "scripts": scripts,
             "soak_s": self.soak_s,
+            "kind": (RunKind.SOAK if self.soak_s else RunKind.CLIENTS).value,
         }
         (folder / "run.json").write_text(json.dumps(run))
         (folder / "footer.json").write_text(json.dumps({"ended": self.ended}))
         for spec, name in ((KAFKA, KAFKA_NAME), (REFERENCE, REFERENCE_NAME)):
             self._write_target(folder / name, spec, name)
-        (folder / "judgement.json").write_text(json.dumps([asdict(each) for each in self.judgements]))
+        write_results(ClientsFiles(folder), self.judgements)
         return folder
 
     def _write_target(self, directory: Path, spec: str, name: str) -> None:
@@ -111,15 +118,15 @@ class MadeUpClients:
         if name == KAFKA_NAME:
             (directory / "replay.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in self.replay))
 
-    def _outcome(self, judged: ClientJudgement) -> dict[str, object]:
+    def _outcome(self, judged: ClientResult) -> dict[str, object]:
         seen = [
-            Observation(step=0, facts={}, at_ms=1000.0),
-            Observation(step=1, facts={}, at_ms=1100.0),
-            Observation(step=2, facts={"in time": True, "owns": self.seen}, at_ms=1200.0),
-            Observation(step=3, facts={"two owners": [], "errors": {}}, at_ms=2500.0),
+            ClientObservation(step=0, facts={}, at_ms=1000.0),
+            ClientObservation(step=1, facts={}, at_ms=1100.0),
+            ClientObservation(step=2, facts={"in time": True, "owns": self.seen}, at_ms=1200.0),
+            ClientObservation(step=3, facts={"two owners": [], "errors": {}}, at_ms=2500.0),
         ]
         ran = judged.outcome is not Outcome.NOT_APPLICABLE
-        result = ScriptResult(
+        result = ScriptOutcome(
             script_id=judged.script_id,
             library=judged.library,
             ended="complete" if ran else judged.because,
@@ -127,7 +134,7 @@ class MadeUpClients:
             duration_s=judged.duration_s,
             clock_offset_ms=1e12,
         )
-        return result_to_json(result)
+        return result.model_dump()
 
 
 def red() -> MadeUpClients:

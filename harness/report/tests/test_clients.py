@@ -19,9 +19,10 @@ from harness.report.site.clients_site import clients_site_alone
 from harness.report.site.run_site import render_site
 from harness.results.client_files import CONVERSATION_FILE, ClientsFiles
 from harness.results.client_judgements import first_remark
-from harness.results.client_results import clients_folder, is_clients_folder, load_clients
+from harness.results.client_results import clients_folder, load_clients
 from harness.results.errors import ReportError
 from harness.results.exit_code import ExitCode
+from harness.results.run_kinds import is_clients_folder
 from harness.results.status import NEEDS_ATTENTION
 from harness.tests.made_up_clients import (
     EAGER,
