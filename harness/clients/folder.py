@@ -9,14 +9,13 @@ from pathlib import Path
 
 from harness.clients.steps import ClientScript, step_to_json
 from harness.diff.expectations import SourcedEntry
-from harness.invariants import Violation
 from harness.results.client_files import ClientsFiles
 from harness.results.client_judgements import keep_expectations
 from harness.results.client_results import ClientResult, ResultPlace, ScriptOutcome, write_results
 from harness.results.exit_code import ENDED_COMPLETE
 from harness.targets.base.interface import TargetError
 from harness.trace.events import TARGET_LOST, RunKind
-from harness.trace.files import read_records, write_whole
+from harness.trace.files import write_whole
 from harness.trace.target_record import TargetRecord
 from harness.verdict import Expectation
 
@@ -76,15 +75,6 @@ class ClientsFolder(ClientsFiles):
         line = json.dumps(outcome.model_dump(), ensure_ascii=False)
         with self.outcomes(target).open("a", encoding="utf-8", errors="replace") as file:
             file.write(line + "\n")
-
-    def read_violations(self, target: str) -> tuple[Violation, ...]:
-        """Read which invariants were broken; none where nothing was tapped.
-
-        Raises:
-            TraceError: a line is damaged.
-        """
-        path = self.violations(target)
-        return read_records(Violation, path) if path.exists() else ()
 
     def keep(
         self, results: Sequence[ClientResult], entries: Sequence[SourcedEntry]

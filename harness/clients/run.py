@@ -30,6 +30,7 @@ from harness.results.client_results import (
     ClientResult,
     ScriptOutcome,
     read_outcomes,
+    read_violations,
 )
 from harness.results.replay_results import read_findings
 from harness.targets.base.interface import Broker, BrokerAction, Capability, Target, TargetError
@@ -183,7 +184,7 @@ def _judged(
 ) -> Sequence[ClientResult]:
     scripts = {script.id: script for script in plan.scripts}
     there = {} if reference.name is None else _by_run(folder, reference.name)
-    violations = folder.read_violations(target.name)
+    violations = read_violations(folder, target.name)
     replays = read_findings(folder.of_target(target.name))
     return [
         judge(

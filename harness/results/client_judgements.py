@@ -207,8 +207,11 @@ def first_remark(result: ClientResult) -> tuple[str, str]:
 
 def replay_place(finding: ReplayFinding) -> str:
     """Say where in a conversation the reference answers otherwise."""
-    api = None if finding.api is None else f"{finding.api} v{finding.api_version}"
-    position = None if finding.position is None else f"event {finding.position}"
-    group = None if finding.group is None else f"group {finding.group}"
-    parts = (position, api, finding.actor, group, finding.field)
+    parts = (
+        f"event {finding.position}",
+        f"{finding.api} v{finding.api_version}",
+        finding.actor,
+        f"group {finding.group}",
+        finding.field,
+    )
     return ", ".join(part for part in parts if part)

@@ -21,7 +21,7 @@ from harness.results.replay_results import ReplayFinding, read_counts, read_find
 from harness.results.status import ResultStatus, status_of
 from harness.results.stored_data import StoredData, read_lines, read_whole
 from harness.trace.events import TARGET_LOST
-from harness.trace.files import write_whole
+from harness.trace.files import read_records, write_whole
 from harness.trace.schema import TraceError
 from harness.trace.target_record import TargetRecord
 from harness.verdict import Confirmation, Delta, Expectation, Outcome
@@ -86,19 +86,19 @@ class ClientResult(StoredData):
     script_id: str
     library: str
     outcome: Outcome
-    because: str = ""
+    because: str
     """Why it was not run, or was cut short; empty otherwise."""
-    mismatches: tuple[Remark, ...] = ()
+    mismatches: tuple[Remark, ...]
     """Against what the script expects."""
-    differences: tuple[Remark, ...] = ()
+    differences: tuple[Remark, ...]
     """Against the reference."""
-    violations: tuple[Violation, ...] = ()
+    violations: tuple[Violation, ...]
     """Of invariants, by what was said on the wire."""
     replays: tuple[ReplayFinding, ...] = ()
     """What the reference answers otherwise when the same is said to it."""
-    compared: str = ""
+    compared: str
     """The reference that it was compared with, or `not compared: …`."""
-    duration_s: float = 0.0
+    duration_s: float
     confirmation: Confirmation = Confirmation.NOT_REPEATED
     attempts: tuple[ClientAttempt, ...] = ()
     """All of them, the first included; none where the first was as it should be."""
@@ -296,6 +296,16 @@ def read_outcomes(files: ClientsFiles, target: str) -> Iterator[ScriptOutcome]:
         TraceError: a line is damaged.
     """
     return read_lines(TypeAdapter(ScriptOutcome), files.outcomes(target))
+
+
+def read_violations(files: ClientsFiles, target: str) -> tuple[Violation, ...]:
+    """Read which invariants were broken on a target; none where nothing was tapped.
+
+    Raises:
+        TraceError: a line is damaged.
+    """
+    path = files.violations(target)
+    return read_records(Violation, path) if path.is_file() else ()
 
 
 def read_results(files: ClientsFiles) -> tuple[ClientResult, ...]:

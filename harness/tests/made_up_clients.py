@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from harness.clients.steps import Fact
 from harness.invariants import AtFault, Invariant, Violation
@@ -15,7 +16,9 @@ from harness.results.client_results import (
     ScriptOutcome,
     write_results,
 )
+from harness.results.replay_results import FINDINGS, ReplayFinding
 from harness.trace.events import RunKind
+from harness.trace.files import write_records
 from harness.verdict import Outcome
 
 EAGER, STATIC = "clients/rebalance/eager", "clients/static/crashes-and-returns"
@@ -34,6 +37,10 @@ def judgement(
         "script_id": script_id,
         "library": library,
         "outcome": outcome,
+        "because": "",
+        "mismatches": (),
+        "differences": (),
+        "violations": (),
         "compared": REFERENCE,
         "duration_s": 1.5,
     }
@@ -58,6 +65,23 @@ def violation(detail: str, script_id: str, library: str, group_id: str = "group"
     )
 
 
+def finding(script_id: str, library: str, **changes: str) -> ReplayFinding:
+    usual: dict[str, Any] = {
+        "position": 41,
+        "at_ms": 12.5,
+        "api": "SyncGroup",
+        "api_version": 5,
+        "actor": "ana",
+        "group": "main",
+        "field": "error_code",
+        "expected": "NONE",
+        "actual": "REBALANCE_IN_PROGRESS",
+        "state": "",
+        "says": "the broker is still rebalancing",
+    }
+    return ReplayFinding(conversation=f"{script_id}/{library}", **{**usual, **changes})
+
+
 @dataclass(kw_only=True)
 class MadeUpClients:
     """Two scripts with two libraries on Kafka and, to compare with, on the reference."""
@@ -68,7 +92,7 @@ class MadeUpClients:
         ]
     )
     seen: Fact = "ana: orders-0"
-    replay: Sequence[dict[str, object]] = ()
+    replay: Sequence[ReplayFinding] = ()
     command: str = f"kafka-conformance clients --target {KAFKA}"
     ended: str = "complete"
     soak_s: float = 0.0
@@ -116,7 +140,7 @@ class MadeUpClients:
         outcomes = [self._outcome(each) for each in self.judgements]
         (directory / "outcomes.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in outcomes))
         if name == KAFKA_NAME:
-            (directory / "replay.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in self.replay))
+            write_records(directory / FINDINGS, self.replay)
 
     def _outcome(self, judged: ClientResult) -> dict[str, object]:
         seen = [

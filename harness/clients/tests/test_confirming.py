@@ -20,6 +20,10 @@ def judgement(outcome: Outcome, *, script: str = "clients/one", because: str = "
         outcome=outcome,
         because=because,
         mismatches=remarks,
+        differences=(),
+        violations=(),
+        compared="",
+        duration_s=1.0,
     )
 
 

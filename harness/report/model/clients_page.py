@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from harness.report.model.field_rows import compact, readable
+from harness.report.model.field_rows import readable
 from harness.report.model.matrix import MatrixGroup, laid_out
 from harness.report.model.names import css_name, slug, target_anchor
 from harness.report.model.phrases import GLYPHS, PROGRAM, given_options
@@ -189,15 +189,8 @@ def replay_row(finding: ReplayFinding) -> ReplayRow:
     """Lay out an answer that the reference gives otherwise."""
     return ReplayRow(
         place=replay_place(finding),
-        expected=_value(finding.expected),
-        actual=_value(finding.actual),
+        expected=readable(finding.expected),
+        actual=readable(finding.actual),
         state=finding.state,
         says=finding.says,
     )
-
-
-def _value(value: object) -> str:
-    """Say a value, which may be JSON text."""
-    if value is None:
-        return ""
-    return readable(value) if isinstance(value, str) else compact(value)
