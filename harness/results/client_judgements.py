@@ -175,8 +175,8 @@ def _departure(result: ClientResult) -> tuple[object, ...] | None:
     if broken:
         return ("wire", broken[0])
     if result.replays:
-        first = result.replays[0]
-        return ("replay", first.api, first.api_version, first.field)
+        found = result.replays[0]
+        return ("replay", found.api, found.api_version, found.field)
     return None
 
 

@@ -60,8 +60,8 @@ def kind_of(content: object) -> object:
             return kind
         case {"round_count": _}:
             return RunKind.RACES.value
-        case {"libraries": _}:
-            return (RunKind.SOAK if content.get("soak_s") else RunKind.CLIENTS).value
+        case {"libraries": _, **others}:
+            return (RunKind.SOAK if others.get("soak_s") else RunKind.CLIENTS).value
         case {"scenario_digest": ""}:
             return RunKind.TAP.value
         case {"scenario_digest": _}:

@@ -1,14 +1,12 @@
 """What is made of what clients saw, without any client."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from harness.clients.admin import group_of_key
 from harness.clients.book import Book, ClientEvent, Overlap
 from harness.clients.collect import record
-from harness.clients.folder import ClientsFolder
 from harness.clients.judge import essence, judge
 from harness.clients.steps import (
     Account,
@@ -22,11 +20,10 @@ from harness.clients.steps import (
     Verb,
 )
 from harness.invariants import AtFault, Invariant, Violation
-from harness.results.client_results import ClientObservation, ClientResult, ScriptOutcome, read_outcomes
+from harness.results.client_results import ClientObservation, ClientResult, ScriptOutcome
 from harness.results.exit_code import ENDED_COMPLETE
 from harness.targets.base.java_hash import partition_of
 from harness.tests.client_suite import eager
-from harness.trace.schema import TraceError
 from harness.verdict import Outcome
 
 SCRIPT = record(eager)
@@ -388,16 +385,3 @@ def test_an_error_that_a_script_has_looked_at_is_reported_no_more() -> None:
     book.observed["ana"].add("X")
     assert book.has_heard_of("ana", ["X"]) is None
     assert book.errors() == {"ana": ["Y"]}
-
-
-def test_an_outcome_is_read_as_it_was_written_and_nothing_else_is(tmp_path: Path) -> None:
-    folder = ClientsFolder(tmp_path)
-    (tmp_path / "here").mkdir()
-    one = result(facts_of(SCRIPT))
-    folder.append("here", one)
-    assert tuple(read_outcomes(folder, "here")) == (one,)
-
-    for other in ('{"script_id": "x"}', '{"observations": [{"stop": 1}]}', "[]", "{"):
-        folder.outcomes("here").write_text(f"{other}\n")
-        with pytest.raises(TraceError, match=r"outcomes\.jsonl:1 is damaged"):
-            tuple(read_outcomes(folder, "here"))
