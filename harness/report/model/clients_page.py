@@ -18,7 +18,7 @@ from harness.results.client_judgements import (
 )
 from harness.results.client_results import ClientResult, ClientResultKey, ClientsRun
 from harness.results.replay_results import ReplayFinding
-from harness.results.status import NEEDS_ATTENTION, ResultStatus
+from harness.results.status import NEEDS_ATTENTION, ResultStatus, mark
 from harness.trace.target_record import TargetRecord
 from harness.verdict import Outcome
 
@@ -141,7 +141,7 @@ def _attention(run: ClientsRun, result: ClientResult) -> ClientAttention:
         column=column,
         glyph=GLYPHS[Outcome(result.outcome)],
         outcome=css_name(result.outcome),
-        expectation=css_name(result.expectation),
+        expectation=css_name(mark(result)),
         status=result.status,
         href=f"{script_page(result.script_id)}#{column.anchor}",
         place=place,
