@@ -17,8 +17,6 @@ from weakref import WeakKeyDictionary
 
 BROKER_BYTES: Final = 512 * 1024 * 1024
 """What a broker's process takes, with room to spare."""
-SPARK_BYTES: Final = 2 * 1024 * 1024 * 1024
-"""What Spark's driver takes at least."""
 _BROKERS_PER_CORE: Final = 3
 """Brokers mostly wait: what keeps a core busy is their start."""
 _CGROUPS: Final = Path("/sys/fs/cgroup")

@@ -11,8 +11,9 @@ from harness.cli.wide_console import wide_console
 from harness.orchestration.plan import PlanError
 from harness.orchestration.progress import ProgressDisplay
 from harness.results.exit_code import ExitCode
-from harness.results.run_kinds import RunKind, open_folder
+from harness.results.run_kinds import open_folder
 from harness.spark.master import LOCAL_MASTER
+from harness.trace.events import RunKind
 from harness.trace.files import LATEST
 
 _EVENTS = typer.Option(help="Numbers of events, from small to large: `1e6,1e7,1e8`.")

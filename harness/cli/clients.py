@@ -135,7 +135,7 @@ def _carry_out(plan: ClientsPlan, console: Console) -> ExitCode:
         else:
             write_report(path)
     run = load_clients(path)
-    print_results(console, run.results)
+    print_results(console, run)
     plainly(console)(f"Clients: {path}")
     return run.exit_code
 

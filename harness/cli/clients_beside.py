@@ -23,9 +23,10 @@ from harness.report.render import render_all
 from harness.report.site.clients_soak import soak_exit_code
 from harness.results.client_results import ClientsRun, clients_folder, load_clients
 from harness.results.exit_code import ExitCode
-from harness.results.run_kinds import RunKind, open_folder
+from harness.results.run_kinds import open_folder
 from harness.spark.archive_rows import ARCHIVE
 from harness.targets.base.interface import TargetError
+from harness.trace.events import RunKind
 from harness.trace.files import RunFolder
 
 _IN_PROCESS = "reference"

@@ -16,10 +16,11 @@ from harness.orchestration.coverage_page import coverage_markdown
 from harness.orchestration.plan import PlanError
 from harness.report.model.coverage import STATUS_GLYPHS, ClauseLine, Coverage
 from harness.results.exit_code import ExitCode
-from harness.results.run_kinds import RunKind, open_folder
+from harness.results.run_kinds import open_folder
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
 from harness.spark.rows import ClauseStatus
+from harness.trace.events import RunKind
 from harness.trace.files import LATEST, write_whole
 
 _RUN = typer.Argument(

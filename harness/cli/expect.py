@@ -17,7 +17,6 @@ from harness.gate.expectation_file import (
     LocatedEntry,
     located_entries,
     without_entries,
-    write_expectations,
 )
 from harness.gate.expectation_update import Proposal, proposals
 from harness.gate.judged import JudgedRun, judge_whole
@@ -25,7 +24,7 @@ from harness.gate.words import plain
 from harness.orchestration.expectation_files import expectation_files
 from harness.orchestration.plan import PlanError, parse_targets
 from harness.results.exit_code import ExitCode
-from harness.trace.files import LATEST
+from harness.trace.files import LATEST, write_whole
 
 expect = typer.Typer(
     help="Check, add and remove expectation entries (known differences).", no_args_is_help=True
@@ -172,7 +171,7 @@ def _written(path: Path, before: str, after: str, *, yes: bool) -> bool:
     if not yes and not (sys.stdin.isatty() and typer.confirm("write it?", default=False)):
         typer.echo("not written" if sys.stdin.isatty() else "not written: confirm with --yes")
         return False
-    write_expectations(path, after)
+    write_whole(path, after)
     return True
 
 

@@ -20,8 +20,9 @@ from harness.gate.words import can_be_foreseen, entry_to_paste, three_lines
 from harness.orchestration.expectation_files import expectation_files
 from harness.report.site.gate_page import add_gate_page
 from harness.report.site.regression_page import add_regression_page
-from harness.results.client_results import is_clients_folder, load_clients
+from harness.results.client_results import load_clients
 from harness.results.exit_code import ExitCode
+from harness.results.run_kinds import is_clients_folder
 from harness.trace.files import LATEST
 
 _RUN = typer.Argument(help="A run's folder; the newest if none is given.")

@@ -9,7 +9,8 @@ from harness.cli.errors import ends_with_exit_code
 from harness.orchestration.loading_table import LoadingTable
 from harness.orchestration.plan import PlanError
 from harness.results.exit_code import ExitCode
-from harness.results.run_kinds import RunKind, open_folder
+from harness.results.run_kinds import open_folder
+from harness.trace.events import RunKind
 from harness.trace.files import LATEST, write_whole
 
 _RUNS = typer.Argument(

@@ -22,7 +22,8 @@ from harness.races.report import print_verdicts, write_report
 from harness.races.run import RacesPlan, drive, judge_folder
 from harness.races.search import SearchOutcome
 from harness.results.exit_code import ExitCode, worst
-from harness.results.run_kinds import RunKind, open_folder
+from harness.results.run_kinds import open_folder
+from harness.trace.events import RunKind
 from harness.trace.target_record import TargetRecord
 
 _RACES = typer.Argument(help="Races by name or glob; all if none is given.", show_default=False)

@@ -13,7 +13,8 @@ from harness.cli.wide_console import wide_console
 from harness.replay import Replayed, total
 from harness.replay.stored import ReplayedTarget, replay_run
 from harness.results.exit_code import ExitCode
-from harness.results.run_kinds import RunKind, open_folder
+from harness.results.run_kinds import open_folder
+from harness.trace.events import RunKind
 
 _RUNS = typer.Argument(help="Folders of runs of `tap` or `clients`.")
 _WHOLE = typer.Option(

@@ -7,10 +7,11 @@ from rich.console import Console
 from harness.cli.clients_beside import print_clients_alone
 from harness.clients.report import write_report
 from harness.invariants.stored import check_run
-from harness.report.site.tap_page import is_tap_folder, tap_site
-from harness.results.client_results import is_clients_folder
+from harness.report.site.tap_page import tap_site
 from harness.results.exit_code import ExitCode
+from harness.results.run_kinds import is_clients_folder, run_kind
 from harness.trace.completeness import refuse_cut_short
+from harness.trace.events import RunKind
 from harness.trace.files import RunFolder
 
 
@@ -24,7 +25,7 @@ def report_of_other_kind(run_dir: Path, console: Console) -> ExitCode | None:
     if is_clients_folder(run_dir):
         index = write_report(run_dir)
         code = print_clients_alone(run_dir, console)
-    elif is_tap_folder(run_dir):
+    elif run_kind(run_dir) is RunKind.TAP:
         folder = RunFolder(run_dir)
         refuse_cut_short(folder)
         check_run(folder)  # What is on file may have lost some: nothing else tells how many there were.

@@ -36,14 +36,15 @@ from harness.report.model.without_tables import load_verdict
 from harness.report.terminal.rates import print_rates
 from harness.report.terminal.summary import print_summary, print_verdict
 from harness.results.client_judgements import keep_expectations
-from harness.results.client_results import clients_folder, is_clients_folder, load_clients
+from harness.results.client_results import clients_folder, load_clients
 from harness.results.errors import ReportError
 from harness.results.exit_code import ENDED_INTERRUPTED, ExitCode, worst
-from harness.results.run_kinds import RunKind, open_folder
+from harness.results.run_kinds import is_clients_folder, open_folder
 from harness.runner.drive import JOBS, Limits
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
 from harness.spark.master import LOCAL_MASTER, SparkError, why_no_spark
+from harness.trace.events import RunKind
 from harness.trace.files import LATEST, RunFolder
 
 if TYPE_CHECKING:

@@ -23,11 +23,11 @@ from harness.orchestration.external import outline, tap_announcement
 from harness.orchestration.plan import PlanError, new_run_id, parse_targets
 from harness.orchestration.progress import plainly
 from harness.results.exit_code import ExitCode, worst
-from harness.results.run_kinds import RunKind, open_folder, run_kind
+from harness.results.run_kinds import open_folder, run_kind
 from harness.tap.listeners import parse_address
 from harness.tap.run import TappedRun, TapPlan, finish_later, reported, tap_target
 from harness.trace.completeness import refuse_cut_short
-from harness.trace.events import TARGET_LOST
+from harness.trace.events import TARGET_LOST, RunKind
 from harness.trace.schema import TraceError
 
 _TARGET = typer.Option("--target", "-t", help="The target that clients are to reach.", show_default=False)

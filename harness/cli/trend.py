@@ -11,12 +11,13 @@ from harness.orchestration.progress import ProgressDisplay
 from harness.report.model.client_verdicts import client_verdicts
 from harness.report.site.trend_site import render_trend
 from harness.results.exit_code import ExitCode
-from harness.results.run_kinds import RunKind, open_folder
+from harness.results.run_kinds import open_folder
 from harness.spark.archive import Archive
 from harness.spark.archive_rows import ARCHIVE
 from harness.spark.master import LOCAL_MASTER
 from harness.spark.packing import pack
 from harness.spark.trend import build_trend
+from harness.trace.events import RunKind
 
 _RUNS = typer.Argument(metavar="[RUN]…", help="Folders of finished runs; all archived runs if none is given.")
 _OUT = typer.Option(help="Where to write the tables.", file_okay=False)

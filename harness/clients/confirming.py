@@ -6,11 +6,9 @@ what does not is flaky, and stays visible.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Container, Sequence
-from dataclasses import replace
 from typing import Final
 
-from harness.clients.judge import ClientAttempt, ClientJudgement
-from harness.trace.events import TARGET_LOST
+from harness.results.client_results import ClientAttempt, ClientResult, ResultPlace
 from harness.verdict import Confirmation, Outcome
 
 ATTEMPTS: Final = 3
@@ -18,16 +16,13 @@ ATTEMPTS: Final = 3
 THIRD_WITHIN_S: Final = 60.0
 """A third attempt begins if the second began no longer ago: one that waits in vain takes minutes."""
 
-Again = Callable[[int, Sequence[ClientJudgement]], Awaitable[Sequence[ClientJudgement]]]
+Again = Callable[[int, Sequence[ClientResult]], Awaitable[Sequence[ClientResult]]]
 """Carries out once more what was judged so, as that attempt, and judges it; gives nothing if it is lost."""
-
-ResultPlace = tuple[str, str, str]
-"""A target's spec, a script's id, a library."""
 
 
 async def confirmed(
-    judgements: Sequence[ClientJudgement], again: Again, foreseen: Container[ResultPlace] = ()
-) -> tuple[ClientJudgement, ...]:
+    judgements: Sequence[ClientResult], again: Again, foreseen: Container[ResultPlace] = ()
+) -> tuple[ClientResult, ...]:
     """Have unexpected results shown again; return all with how often each showed.
 
     Args:
@@ -35,8 +30,8 @@ async def confirmed(
         again: carries scripts out once more.
         foreseen: which results are as they were to be.
     """
-    attempts: dict[ResultPlace, list[ClientJudgement]] = {
-        _key(each): [each] for each in judgements if _is_unexpected(each) and _key(each) not in foreseen
+    attempts: dict[ResultPlace, list[ClientResult]] = {
+        each.place: [each] for each in judgements if _is_unexpected(each) and each.place not in foreseen
     }
     began_s = asyncio.get_running_loop().time()
     for number in range(2, ATTEMPTS + 1):
@@ -44,41 +39,34 @@ async def confirmed(
         if not due or (number > 2 and asyncio.get_running_loop().time() - began_s > THIRD_WITHIN_S):
             break
         for each in await again(number, due):
-            attempts[_key(each)].append(each)
-    return tuple(_weighed(each, attempts.get(_key(each), ())) for each in judgements)
+            attempts[each.place].append(each)
+    return tuple(_weighed(each, attempts.get(each.place, ())) for each in judgements)
 
 
-def _is_unexpected(judgement: ClientJudgement) -> bool:
-    is_lost = judgement.because.startswith(TARGET_LOST)
-    return judgement.outcome in (Outcome.DIVERGES, Outcome.INDETERMINATE) and not is_lost
+def _is_unexpected(judgement: ClientResult) -> bool:
+    return judgement.outcome in (Outcome.DIVERGES, Outcome.INDETERMINATE) and not judgement.is_lost
 
 
-def _key(judgement: ClientJudgement) -> ResultPlace:
-    return judgement.target, judgement.script_id, judgement.library
-
-
-def _weighed(judgement: ClientJudgement, attempts: Sequence[ClientJudgement]) -> ClientJudgement:
+def _weighed(judgement: ClientResult, attempts: Sequence[ClientResult]) -> ClientResult:
     """Judge by the worst of the attempts: nothing that differed is lost because another attempt broke off."""
     if not attempts:
         return judgement
     ruling = next((each for each in attempts if each.outcome is Outcome.DIVERGES), judgement)
-    return replace(
-        ruling,
-        confirmation=_confirmation(attempts, ruling.outcome),
-        attempts=tuple(
-            ClientAttempt(number=number, outcome=each.outcome, says=_says(each))
-            for number, each in enumerate(attempts, start=1)
-        ),
+    each_attempt = tuple(
+        ClientAttempt(number=number, outcome=each.outcome, says=_says(each))
+        for number, each in enumerate(attempts, start=1)
     )
+    confirmation = _confirmation(attempts, ruling.outcome)
+    return ruling.model_copy(update={"confirmation": confirmation, "attempts": each_attempt})
 
 
-def _confirmation(attempts: Sequence[ClientJudgement], outcome: Outcome) -> Confirmation:
+def _confirmation(attempts: Sequence[ClientResult], outcome: Outcome) -> Confirmation:
     if sum(each.outcome is outcome for each in attempts) > 1:
         return Confirmation.CONFIRMED
     conforms = any(each.outcome is Outcome.CONFORMS for each in attempts)
     return Confirmation.FLAKY if conforms else Confirmation.UNCONFIRMED
 
 
-def _says(judgement: ClientJudgement) -> str:
-    remarks = sorted((*judgement.mismatches, *judgement.differences), key=lambda each: each.step)
+def _says(judgement: ClientResult) -> str:
+    remarks = judgement.remarks
     return f"{remarks[0].text}: {remarks[0].says}" if remarks else judgement.because

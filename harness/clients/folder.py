@@ -1,25 +1,21 @@
 """What a run of client scripts writes into its folder, and reads again to judge it."""
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
-from harness.clients.confirming import ResultPlace
-from harness.clients.judge import ClientJudgement
-from harness.clients.outcome import ScriptResult, result_from_json, result_to_json
 from harness.clients.steps import ClientScript, step_to_json
 from harness.diff.expectations import SourcedEntry
-from harness.invariants import Violation
 from harness.results.client_files import ClientsFiles
 from harness.results.client_judgements import keep_expectations
+from harness.results.client_results import ClientResult, ResultPlace, ScriptOutcome, write_results
 from harness.results.exit_code import ENDED_COMPLETE
 from harness.targets.base.interface import TargetError
-from harness.trace.events import TARGET_LOST
-from harness.trace.files import read_records, write_whole
+from harness.trace.events import TARGET_LOST, RunKind
+from harness.trace.files import write_whole
 from harness.trace.target_record import TargetRecord
 from harness.verdict import Expectation
 
@@ -58,6 +54,7 @@ class ClientsFolder(ClientsFiles):
                 "libraries": dict(libraries),
                 "scripts": reported,
                 "soak_s": soak_s,
+                "kind": (RunKind.SOAK if soak_s else RunKind.CLIENTS).value,
             },
         )
 
@@ -73,48 +70,19 @@ class ClientsFolder(ClientsFiles):
         """Return where a script's clients are to keep what they say; it is made."""
         return _made(self.conversation_dir(target, script_id, library))
 
-    def append(self, target: str, result: ScriptResult) -> None:
+    def append(self, target: str, outcome: ScriptOutcome) -> None:
         """Write what came of a script and hand it to the operating system."""
-        line = json.dumps(result_to_json(result), ensure_ascii=False)
+        line = json.dumps(outcome.model_dump(), ensure_ascii=False)
         with self.outcomes(target).open("a", encoding="utf-8", errors="replace") as file:
             file.write(line + "\n")
 
-    def read_results(self, target: str) -> tuple[ScriptResult, ...]:
-        """Read what came of the scripts on a target.
-
-        Raises:
-            TraceError: a line is damaged.
-        """
-        path = self.outcomes(target)
-        if not path.exists():
-            return ()
-        lines = path.read_bytes().split(b"\n")
-        return tuple(result_from_json(line, where=str(path)) for line in lines if line)
-
-    def read_violations(self, target: str) -> Mapping[str, tuple[Violation, ...]]:
-        """Read which invariants were broken, by conversation; none where nothing was tapped.
-
-        Raises:
-            TraceError: a line is damaged.
-        """
-        path = self.violations(target)
-        found: dict[str, list[Violation]] = defaultdict(list)
-        for each in read_records(Violation, path) if path.exists() else ():
-            found[each.scenario_id].append(each)
-        return {name: tuple(members) for name, members in found.items()}
-
     def keep(
-        self, judgements: Sequence[ClientJudgement], entries: Sequence[SourcedEntry]
+        self, results: Sequence[ClientResult], entries: Sequence[SourcedEntry]
     ) -> frozenset[ResultPlace]:
-        """Write what is to be said of the run and was foreseen of it; return what is as it was to be."""
-        reported = [asdict(each) for each in judgements]
-        write_whole(self.judgement_json, json.dumps(reported, indent=2, ensure_ascii=False) + "\n")
+        """Write what the run came to and was foreseen of it; return what is as it was to be."""
+        write_results(self, results)
         run = keep_expectations(self.path, entries, datetime.now(UTC).date())
-        return frozenset(
-            (each.target, each.script_id, each.library)
-            for each in run.results
-            if each.expectation == Expectation.EXPECTED
-        )
+        return frozenset(each.place for each in run.results if each.expectation == Expectation.EXPECTED)
 
     @contextmanager
     def ending(self) -> Iterator[None]:

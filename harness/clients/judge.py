@@ -1,10 +1,8 @@
 """Checking a script's results against what it expects, and comparing them with the reference's. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
-from harness.clients.outcome import COMPLETE, FAILED, NOT_RUN, Observation, ScriptResult
 from harness.clients.steps import (
     Account,
     Callback,
@@ -12,80 +10,42 @@ from harness.clients.steps import (
     ClientStep,
     Command,
     Deliver,
-    Fact,
     FindCoordinator,
     Notice,
     Settle,
     step_text,
 )
 from harness.invariants import AtFault, Violation
-from harness.replay import ReplayFinding
 from harness.report.model.clients_facts import phrase
+from harness.results.client_results import (
+    FAILED,
+    NOT_RUN,
+    ClientObservation,
+    ClientResult,
+    Remark,
+    ScriptOutcome,
+)
+from harness.results.exit_code import ENDED_COMPLETE
+from harness.results.replay_results import ReplayFinding
 from harness.targets.base.java_hash import partition_of
 from harness.trace.events import TARGET_LOST
-from harness.verdict import Confirmation, Outcome
+from harness.verdict import Outcome
 
 _WHOLE: Final = "the whole"
 _UNCOMPARED: Final = frozenset({"says", "group", "partition count", "partitions"})
 """Facts that hang on the run, on a broker's settings or on a library's wording."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mismatch:
-    """One thing that is not as it should be."""
-
-    step: int
-    text: str
-    """The step in words."""
-    says: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientAttempt:
-    """What came of one attempt at a script whose result was unexpected."""
-
-    number: int
-    outcome: Outcome
-    says: str
-    """What first is not as it should be."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientJudgement:
-    """What is to be said of one script with one library on one target."""
-
-    target: str
-    script_id: str
-    library: str
-    outcome: Outcome
-    because: str
-    """Why it was not run, or was cut short; empty otherwise."""
-    mismatches: tuple[Mismatch, ...] = ()
-    """Against what the script expects."""
-    differences: tuple[Mismatch, ...] = field(default=())
-    """Against the reference."""
-    violations: tuple[Violation, ...] = ()
-    """Of invariants, by what was said on the wire."""
-    replays: tuple[ReplayFinding, ...] = ()
-    """What the reference answers otherwise when the same is said to it."""
-    compared: str = ""
-    """The reference that it was compared with, or `not compared: …`."""
-    duration_s: float = 0.0
-    confirmation: Confirmation = Confirmation.NOT_REPEATED
-    attempts: tuple[ClientAttempt, ...] = ()
-    """All of them, the first included; none where the first was as it should be."""
-
-
 def judge(
     script: ClientScript,
-    result: ScriptResult,
+    result: ScriptOutcome,
     *,
     target: str,
-    reference: ScriptResult | None,
+    reference: ScriptOutcome | None,
     compared: str,
     violations: Sequence[Violation] = (),
     replays: Sequence[ReplayFinding] = (),
-) -> ClientJudgement:
+) -> ClientResult:
     """Judge one result.
 
     Args:
@@ -98,18 +58,18 @@ def judge(
         replays: what the reference answers otherwise when the same is said to it.
     """
     mismatches = tuple(_mismatches(script, result))
-    differences: tuple[Mismatch, ...] = ()
+    differences: tuple[Remark, ...] = ()
     is_broken = any(each.party == AtFault.COORDINATOR for each in violations)
-    if reference is not None and reference.ended != COMPLETE:
+    if reference is not None and reference.ended != ENDED_COMPLETE:
         compared = f"not compared: on the reference, {reference.ended}"
     elif reference is not None:
         differences = tuple(_differences(script, result, reference))
-    return ClientJudgement(
+    return ClientResult(
         target=target,
         script_id=script.id,
         library=result.library,
         outcome=_outcome(result, differs=bool(mismatches or differences or is_broken or replays)),
-        because="" if result.ended == COMPLETE else result.ended,
+        because="" if result.ended == ENDED_COMPLETE else result.ended,
         mismatches=mismatches,
         differences=differences,
         violations=tuple(violations),
@@ -119,7 +79,7 @@ def judge(
     )
 
 
-def _outcome(result: ScriptResult, *, differs: bool) -> Outcome:
+def _outcome(result: ScriptOutcome, *, differs: bool) -> Outcome:
     if result.ended.startswith(NOT_RUN):
         return Outcome.NOT_APPLICABLE
     if result.ended.startswith(FAILED):
@@ -129,10 +89,10 @@ def _outcome(result: ScriptResult, *, differs: bool) -> Outcome:
         return Outcome.INDETERMINATE
     if differs:
         return Outcome.DIVERGES
-    return Outcome.CONFORMS if result.ended == COMPLETE else Outcome.INDETERMINATE
+    return Outcome.CONFORMS if result.ended == ENDED_COMPLETE else Outcome.INDETERMINATE
 
 
-def _mismatches(script: ClientScript, result: ScriptResult) -> Iterator[Mismatch]:
+def _mismatches(script: ClientScript, result: ScriptOutcome) -> Iterator[Remark]:
     for seen in result.observations:
         if seen.step == len(script.steps):
             found, text = _of_whole(script, seen.facts), _WHOLE
@@ -140,10 +100,10 @@ def _mismatches(script: ClientScript, result: ScriptResult) -> Iterator[Mismatch
             step = script.steps[seen.step]
             found, text = _of_step(step, seen.facts), step_text(step)
         for says in found:
-            yield Mismatch(step=seen.step, text=text, says=says)
+            yield Remark(step=seen.step, text=text, says=says)
 
 
-def _of_step(step: ClientStep, facts: Mapping[str, Fact]) -> Iterator[str]:
+def _of_step(step: ClientStep, facts: Mapping[str, object]) -> Iterator[str]:
     match step:
         case Command():
             yield from _of_tell(step, facts)
@@ -162,12 +122,12 @@ def _of_step(step: ClientStep, facts: Mapping[str, Fact]) -> Iterator[str]:
             return
 
 
-def _unlike(what: str, fact: Fact, expected: Fact) -> Iterator[str]:
+def _unlike(what: str, fact: object, expected: object) -> Iterator[str]:
     if fact != expected:
         yield f"{what} {_in_words(fact)} instead of {_in_words(expected)}"
 
 
-def _of_tell(step: Command, facts: Mapping[str, Fact]) -> Iterator[str]:
+def _of_tell(step: Command, facts: Mapping[str, object]) -> Iterator[str]:
     refused = facts.get("refused")
     if refused is not None and refused not in step.refused_as:
         yield f"refused as {refused} ({facts['says']})"
@@ -177,7 +137,7 @@ def _of_tell(step: Command, facts: Mapping[str, Fact]) -> Iterator[str]:
         yield from _unlike("answered", facts.get("answer"), step.answers)
 
 
-def _of_settle(step: Settle, facts: Mapping[str, Fact]) -> Iterator[str]:
+def _of_settle(step: Settle, facts: Mapping[str, object]) -> Iterator[str]:
     if not facts["in time"]:
         wanted = step.owns if step.owns is not None else f"{phrase(step.sizes)} of {phrase(step.partitions)}"
         yield f"never came to rest as {phrase(wanted)}, but as {phrase(facts['owns'])}"
@@ -197,7 +157,7 @@ CallbackSummary = list[tuple[str, list[str]]]
 """Callbacks, each with its partitions in order."""
 
 
-def essence(callbacks: Fact) -> CallbackSummary:
+def essence(callbacks: object) -> CallbackSummary:
     """Return callbacks without what is chance: in how many rounds a group comes to rest.
 
     Those of one kind in a row become one, and what was assigned and revoked again was never there.
@@ -214,7 +174,7 @@ def essence(callbacks: Fact) -> CallbackSummary:
     return reported
 
 
-def _changes(late: Fact) -> dict[str, CallbackSummary]:
+def _changes(late: object) -> dict[str, CallbackSummary]:
     """Return late callbacks by client, but for rounds in which each client got what it had given up."""
     assert isinstance(late, dict)
     reported = {client: essence(callbacks) for client, callbacks in late.items()}
@@ -230,7 +190,7 @@ def _sequence(reported: Sequence[tuple[str, int]]) -> str:
     return ", ".join(f"{kind} {count}" for kind, count in reported) or "nothing"
 
 
-def _of_find(facts: Mapping[str, Fact]) -> Iterator[str]:
+def _of_find(facts: Mapping[str, object]) -> Iterator[str]:
     count = facts["partition count"]
     assert isinstance(count, int)
     expected = partition_of(str(facts["group"]), count)
@@ -239,7 +199,7 @@ def _of_find(facts: Mapping[str, Fact]) -> Iterator[str]:
         yield f"commits of {facts['group']} lie in {there} of {count}, not in {expected}"
 
 
-def _of_whole(script: ClientScript, facts: Mapping[str, Fact]) -> Iterator[str]:
+def _of_whole(script: ClientScript, facts: Mapping[str, object]) -> Iterator[str]:
     if facts["two owners"] and not script.two_owners_allowed:
         yield f"two owners at once: {phrase(facts['two owners'])}"
     late = _changes(facts["late callbacks"])
@@ -249,7 +209,7 @@ def _of_whole(script: ClientScript, facts: Mapping[str, Fact]) -> Iterator[str]:
         yield f"errors: {phrase(facts['errors'])}"
 
 
-def _differences(script: ClientScript, result: ScriptResult, reference: ScriptResult) -> Iterator[Mismatch]:
+def _differences(script: ClientScript, result: ScriptOutcome, reference: ScriptOutcome) -> Iterator[Remark]:
     there = {seen.step: seen for seen in reference.observations}
     for seen in result.observations:
         is_whole = seen.step == len(script.steps)
@@ -260,10 +220,12 @@ def _differences(script: ClientScript, result: ScriptResult, reference: ScriptRe
             if here_facts.get(name) != there_facts.get(name):
                 here, reported_there = (_in_words(facts.get(name)) for facts in (here_facts, there_facts))
                 says = f"{name}: {here}, on the reference {reported_there}"
-                yield Mismatch(step=seen.step, text=text, says=says)
+                yield Remark(step=seen.step, text=text, says=says)
 
 
-def comparable(script: ClientScript, step: ClientStep | None, seen: Observation) -> Mapping[str, Fact]:
+def comparable(
+    script: ClientScript, step: ClientStep | None, seen: ClientObservation
+) -> Mapping[str, object]:
     """Return of the facts about a step, or about the whole, those that must be equal everywhere.
 
     Callbacks are compared where the script names them; how often a group rebalances is chance elsewhere.
@@ -288,12 +250,12 @@ def comparable(script: ClientScript, step: ClientStep | None, seen: Observation)
                 "two owners": script.two_owners_allowed,
                 "late callbacks": script.extra_callbacks_allowed,
             }
-            changed: list[Fact] = [*sorted(_changes(facts["late callbacks"]))]
-            compared: dict[str, Fact] = {**facts, "late callbacks": changed}
+            changed: list[object] = [*sorted(_changes(facts["late callbacks"]))]
+            compared: dict[str, object] = {**facts, "late callbacks": changed}
             return {name: fact for name, fact in compared.items() if not allowed.get(name)}
         case _:
             return facts
 
 
-def _in_words(fact: Fact) -> str:
+def _in_words(fact: object) -> str:
     return phrase(fact) or "nothing"

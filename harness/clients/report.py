@@ -1,7 +1,6 @@
 """What came of client scripts, for people: pages, Markdown, JUnit, and the terminal."""
 
-from collections import Counter
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -9,9 +8,10 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.clients.conversations import write_conversations
-from harness.report.exports.clients import clients_markdown, write_junit_of_clients
+from harness.report.exports.clients import account, clients_markdown, write_junit_of_clients
+from harness.report.model.clients_page import columns_of, tallies
 from harness.report.site.clients_site import clients_site_alone
-from harness.results.client_results import ClientResult, Remark, clients_folder, load_clients
+from harness.results.client_results import ClientResult, ClientsRun, clients_folder, load_clients
 from harness.trace.files import write_whole
 from harness.verdict import Outcome
 
@@ -50,62 +50,27 @@ def write_conversations_beside(run_dir: Path) -> None:
         write_conversations(load_clients(folder), run_dir)
 
 
-def print_results(console: Console, results: Sequence[ClientResult]) -> None:
+def print_results(console: Console, run: ClientsRun) -> None:
     """Print a table of scripts, what is to be said of those that do not conform, and the counts."""
-    columns, rows = _table(results)
-    table = Table("script", *["\n".join(column) for column in columns], box=None)
-    for script, cells in rows:
-        table.add_row(script, *[_cell(each) for each in cells])
+    say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
+    columns = columns_of(run)
+    table = Table("script", *[f"{each.record.spec}\n{each.library}" for each in columns], box=None)
+    by_place = {each.place: each for each in run.results}
+    for script_id in dict.fromkeys(each.script_id for each in run.results):
+        places = [(column.record.spec, script_id, column.library) for column in columns]
+        table.add_row(script_id, *[_cell(by_place.get(place)) for place in places])
     console.print(table)
-    for each in _reported(results):
-        for line in _lines(each):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
-    for (target, library), counts in sorted(_counts(results).items()):
-        reported = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items()))
-        console.print(f"{target}, {library}: {reported}", markup=False, highlight=False, soft_wrap=True)
+    for each in run.results:
+        if each.outcome is not Outcome.CONFORMS or each.violations:
+            _, *reported = account(run, each)
+            say("", f"{each.script_id}, {each.library}, {each.target}: {each.outcome}", *reported, sep="\n")
+    for tally in tallies(run):
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(tally.counts.items()))
+        say(f"{tally.column.record.spec}, {tally.column.library}: {counts}")
 
 
 def _cell(result: ClientResult | None) -> str:
     if result is None:
         return ""
-    style = _STYLES.get(Outcome(result.outcome))
-    return f"[{style}]{result.outcome}[/]" if style else str(result.outcome)
-
-
-def _table(
-    results: Sequence[ClientResult],
-) -> tuple[list[tuple[str, str]], list[tuple[str, list[ClientResult | None]]]]:
-    columns = list(dict.fromkeys((each.target, each.library) for each in results))
-    by_place = {(each.script_id, each.target, each.library): each for each in results}
-    scripts = sorted({each.script_id for each in results})
-    return columns, [(script, [by_place.get((script, *column)) for column in columns]) for script in scripts]
-
-
-def _reported(results: Sequence[ClientResult]) -> list[ClientResult]:
-    """Return those of which there is more to say than that they conform."""
-    return [each for each in results if each.outcome != Outcome.CONFORMS or each.violations]
-
-
-def _counts(results: Sequence[ClientResult]) -> dict[tuple[str, str], Counter[str]]:
-    counts: dict[tuple[str, str], Counter[str]] = {}
-    for each in results:
-        counts.setdefault((each.target, each.library), Counter())[each.outcome] += 1
-    return counts
-
-
-def _lines(result: ClientResult) -> list[str]:
-    title = f"{result.script_id}, {result.library}, {result.target}: {result.outcome}"
-    return [
-        "",
-        title,
-        *([result.foreseen] if result.foreseen else []),
-        *([result.because] if result.because else []),
-        *[_line(each) for each in result.mismatches],
-        *[f"against the reference: {_line(each)}" for each in result.differences],
-        *[f"on the wire, by the {each.party}: {each.invariant}: {each.detail}" for each in result.violations],
-        *[f"in the replay, event {each.position}: {each.says}" for each in result.replays],
-    ]
-
-
-def _line(remark: Remark) -> str:
-    return f"step {remark.step}, {remark.text}: {remark.says}"
+    style = _STYLES.get(result.outcome)
+    return f"[{style}]{result.outcome}[/]" if style else result.outcome.value

@@ -14,16 +14,25 @@ from typing import TYPE_CHECKING, Final
 from harness.clients.clock import clock_ms
 from harness.clients.confirming import Again, confirmed
 from harness.clients.folder import ClientsFolder
-from harness.clients.judge import ClientJudgement, judge
+from harness.clients.judge import judge
 from harness.clients.libraries import ClientLibrary
 from harness.clients.names import Names
-from harness.clients.outcome import FAILED, NOT_RUN, Observation, ScriptResult
 from harness.clients.script_runner import PATIENCE_S, ClientEnvironment, ClientScriptRunner
 from harness.clients.steps import ClientScript
 from harness.clients.suitability import config_for, why_not
-from harness.clients.tapped import Way, replay_findings, tapped
+from harness.clients.tapped import Way, tapped
 from harness.diff.expectations import SourcedEntry
 from harness.results.client_files import CLIENTS, conversation
+from harness.results.client_results import (
+    FAILED,
+    NOT_RUN,
+    ClientObservation,
+    ClientResult,
+    ScriptOutcome,
+    read_outcomes,
+    read_violations,
+)
+from harness.results.replay_results import read_findings
 from harness.targets.base.interface import Broker, BrokerAction, Capability, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
 from harness.targets.reference.tcp import ReferenceTcpTarget
@@ -85,7 +94,7 @@ class ClientsPlan:
         ]
 
 
-async def drive(plan: ClientsPlan, tell: Tell) -> tuple[ClientJudgement, ...]:
+async def drive(plan: ClientsPlan, tell: Tell) -> tuple[ClientResult, ...]:
     """Carry all scripts out on all targets, then on the references; return what is to be said of the targets.
 
     Raises:
@@ -108,7 +117,7 @@ async def drive(plan: ClientsPlan, tell: Tell) -> tuple[ClientJudgement, ...]:
 
 
 def _again(plan: ClientsPlan, folder: ClientsFolder, tell: Tell) -> Again:
-    async def again(number: int, due: Sequence[ClientJudgement]) -> Sequence[ClientJudgement]:
+    async def again(number: int, due: Sequence[ClientResult]) -> Sequence[ClientResult]:
         specs = {each.target for each in due}
         attempt = replace(
             plan,
@@ -117,18 +126,18 @@ def _again(plan: ClientsPlan, folder: ClientsFolder, tell: Tell) -> Again:
             targets=tuple(target for target in plan.targets if target.spec in specs),
             pairs=frozenset((each.script_id, each.library) for each in due),
         )
-        wanted = {(each.target, each.script_id, each.library) for each in due}
+        wanted = {each.place for each in due}
         try:
             judged = await _drive_all(attempt, ClientsFolder(folder.attempt(number)), tell)
         except TargetError as error:
             tell(", ".join(sorted(specs)), f"attempt {number} is left out: {error}")
             return ()
-        return [each for each in judged if (each.target, each.script_id, each.library) in wanted]
+        return [each for each in judged if each.place in wanted]
 
     return again
 
 
-async def _drive_all(plan: ClientsPlan, folder: ClientsFolder, tell: Tell) -> tuple[ClientJudgement, ...]:
+async def _drive_all(plan: ClientsPlan, folder: ClientsFolder, tell: Tell) -> tuple[ClientResult, ...]:
     profiles: dict[str, str] = {}
     for target in plan.targets:
         profiles[target.name] = await _drive_target(plan, target, folder, tell)
@@ -172,29 +181,27 @@ async def _drive_references(
 
 def _judged(
     plan: ClientsPlan, target: Target, reference: _Reference, folder: ClientsFolder
-) -> Sequence[ClientJudgement]:
+) -> Sequence[ClientResult]:
     scripts = {script.id: script for script in plan.scripts}
-    there = {} if reference.name is None else _by_run(folder.read_results(reference.name))
-    violations = folder.read_violations(target.name)
-    replays = replay_findings(folder.of_target(target.name))
+    there = {} if reference.name is None else _by_run(folder, reference.name)
+    violations = read_violations(folder, target.name)
+    replays = read_findings(folder.of_target(target.name))
     return [
         judge(
-            scripts[result.script_id],
-            result,
+            scripts[script_id],
+            outcome,
             target=target.spec,
-            reference=there.get((result.script_id, result.library)),
+            reference=there.get((script_id, library)),
             compared=reference.compared,
-            violations=violations.get(conversation(result.script_id, result.library), ()),
-            replays=replays.get(conversation(result.script_id, result.library), ()),
+            violations=[each for each in violations if each.scenario_id == conversation(script_id, library)],
+            replays=[each for each in replays if each.conversation == conversation(script_id, library)],
         )
-        for result in sorted(
-            folder.read_results(target.name), key=lambda each: (each.script_id, each.library)
-        )
+        for (script_id, library), outcome in sorted(_by_run(folder, target.name).items())
     ]
 
 
-def _by_run(results: Sequence[ScriptResult]) -> Mapping[tuple[str, str], ScriptResult]:
-    return {(each.script_id, each.library): each for each in results}
+def _by_run(folder: ClientsFolder, target: str) -> Mapping[tuple[str, str], ScriptOutcome]:
+    return {(each.script_id, each.library): each for each in read_outcomes(folder, target)}
 
 
 def target_record(target: Target, broker: Broker) -> TargetRecord:
@@ -305,7 +312,7 @@ class _Drive:
     async def _carry_out(self, script: ClientScript, library: ClientLibrary, admin: "Admin") -> None:
         began_s = time.monotonic()
         ended, observations = await self._outcome(script, library, admin)
-        result = ScriptResult(
+        result = ScriptOutcome(
             script_id=script.id,
             library=library.name,
             ended=ended,
@@ -318,13 +325,13 @@ class _Drive:
 
     async def _outcome(
         self, script: ClientScript, library: ClientLibrary, admin: "Admin"
-    ) -> tuple[str, tuple[Observation, ...]]:
+    ) -> tuple[str, tuple[ClientObservation, ...]]:
         """Return how a script ended, and what was seen of it."""
         if (lost := self.broker.failure()) is not None:
             return f"{TARGET_LOST}{lost}", ()
         if (lacking := why_not(script, library, self.target, self.broker.description.profile)) is not None:
             return f"{NOT_RUN}{lacking}", ()
-        observations: tuple[Observation, ...] = ()
+        observations: tuple[ClientObservation, ...] = ()
         directory = self.folder.make_conversation_dir(self.target.name, script.id, library.name)
         try:
             runner = ClientScriptRunner(

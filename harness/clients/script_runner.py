@@ -12,7 +12,6 @@ from harness.clients.book import Book, ClientEvent
 from harness.clients.clock import clock_ms
 from harness.clients.libraries import ClientLibrary
 from harness.clients.names import Names
-from harness.clients.outcome import COMPLETE, CUT_SHORT, NOT_RUN, Observation
 from harness.clients.process import ClientGone, ClientProcess, Message
 from harness.clients.steps import (
     Account,
@@ -35,6 +34,8 @@ from harness.clients.steps import (
     step_text,
 )
 from harness.results.client_files import CONVERSATION_FILE
+from harness.results.client_results import CUT_SHORT, NOT_RUN, ClientObservation
+from harness.results.exit_code import ENDED_COMPLETE
 from harness.targets.base.interface import BrokerAction, TargetError
 
 if TYPE_CHECKING:
@@ -78,16 +79,16 @@ class ClientScriptRunner:
     _rested: dict[str, str] = field(default_factory=dict)
     """Partitions to their owners when the group was last at rest."""
 
-    async def run(self) -> tuple[str, tuple[Observation, ...]]:
+    async def run(self) -> tuple[str, tuple[ClientObservation, ...]]:
         """Carry it out; return how it ended, and what was seen of each step that was come to."""
-        seen: list[Observation] = []
+        seen: list[ClientObservation] = []
         try:
             ended = await self._go_through(seen)
         finally:
             await asyncio.gather(*(client.kill() for client in self._clients.values()))
         return ended, tuple(seen)
 
-    async def _go_through(self, seen: list[Observation]) -> str:
+    async def _go_through(self, seen: list[ClientObservation]) -> str:
         """Carry the steps out one after the other, note what is seen of each, and return how that ended."""
         for number, step in enumerate(self.script.steps):
             at_ms = clock_ms()
@@ -97,9 +98,9 @@ class ClientScriptRunner:
                 return f"{NOT_RUN}{error}"
             except (ClientGone, TimeoutError, TargetError) as error:
                 return f"{CUT_SHORT}step {number}, {step_text(step)}: {str(error) or 'no answer in time'}"
-            seen.append(Observation(step=number, facts=facts, at_ms=at_ms))
-        seen.append(Observation(step=len(self.script.steps), facts=self._whole(), at_ms=clock_ms()))
-        return COMPLETE
+            seen.append(ClientObservation(step=number, facts=facts, at_ms=at_ms))
+        seen.append(ClientObservation(step=len(self.script.steps), facts=self._whole(), at_ms=clock_ms()))
+        return ENDED_COMPLETE
 
     async def _carry_out(self, step: ClientStep) -> Mapping[str, Fact]:  # noqa: C901, PLR0912 - one flat case a kind of step
         match step:

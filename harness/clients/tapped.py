@@ -2,36 +2,21 @@
 
 import asyncio
 import contextlib
-from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.invariants import check
 from harness.invariants.exchange import LOOKED_AT
 from harness.invariants.stored import VIOLATIONS
-from harness.replay import ReplayFinding, specification, total
+from harness.replay import specification, total
 from harness.replay.history import READ
 from harness.replay.stored import keep, replay_all
-from harness.results.replay_results import FINDINGS
 from harness.tap import Tap, TapError
 from harness.tap.journal import read_journal
 from harness.tap.reading import TraceReader
 from harness.targets.base.interface import Broker, BrokerDescription, TargetError
-from harness.trace.files import read_records, write_records
-
-
-def replay_findings(directory: Path) -> Mapping[str, tuple[ReplayFinding, ...]]:
-    """Read what replays found, by conversation; none where nothing was tapped.
-
-    Raises:
-        TraceError: a line is damaged.
-    """
-    path = directory / FINDINGS
-    found: dict[str, list[ReplayFinding]] = defaultdict(list)
-    for each in read_records(ReplayFinding, path) if path.exists() else ():
-        found[each.conversation].append(each)
-    return {name: tuple(members) for name, members in found.items()}
+from harness.trace.files import write_records
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

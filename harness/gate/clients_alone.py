@@ -12,9 +12,10 @@ from harness.gate.evaluate import Gated, Given
 from harness.gate.policy import Policy, PolicyError, refuse_idle_patterns
 from harness.orchestration.judging import read_expectations
 from harness.report.site.clients_soak import soak_exit_code
-from harness.results.client_results import ClientsRun, clients_folder, is_clients_folder, load_clients
+from harness.results.client_results import ClientsRun, clients_folder, load_clients
 from harness.results.errors import ReportError
 from harness.results.exit_code import ENDED_COMPLETE, ExitCode
+from harness.results.run_kinds import is_clients_folder
 from harness.trace.events import TARGET_LOST
 from harness.trace.schema import TraceError
 

@@ -18,7 +18,6 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT
 
 from harness.diff.expectations import Entry, ExpectationError, SourcedEntry, load_expectations
-from harness.trace.files import write_whole
 
 _ENTRY: Final = re.compile(r"\s*\[\[\s*expect\s*\]\]\s*(#.*)?")
 
@@ -118,11 +117,6 @@ def with_entry(text: str, entry: str) -> str:
     wanted = [*_entries(text), *_entries(entry)]
     head = text.rstrip("\n")
     return _verified(f"{head}\n\n{entry}" if head else entry, wanted)
-
-
-def write_expectations(path: Path, text: str) -> None:
-    """Write a file, once the entries in it were found right."""
-    write_whole(path, text)
 
 
 def _starts(lines: Sequence[str]) -> list[int]:

@@ -13,7 +13,8 @@ from harness.gate.clients_alone import clients_cut_short
 from harness.gate.stored import cut_short, open_run
 from harness.orchestration.judging import check_folder
 from harness.results.client_judgements import check_clients, client_infos
-from harness.results.client_results import clients_folder, is_clients_folder, load_clients
+from harness.results.client_results import clients_folder, load_clients
+from harness.results.run_kinds import is_clients_folder
 from harness.trace.schema import TraceError
 
 

@@ -8,8 +8,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.diff.judge import TargetInfo
 from harness.results.exit_code import ENDED_COMPLETE
-from harness.results.run_kinds import RunKind, open_folder
-from harness.trace.events import TARGET_LOST, RunFooter, RunHeader
+from harness.results.run_kinds import open_folder
+from harness.trace.events import TARGET_LOST, RunFooter, RunHeader, RunKind
 from harness.trace.files import RunFolder, count_events, ends_within_a_line
 from harness.trace.schema import TraceError
 

@@ -24,7 +24,7 @@ from harness.targets.base.interface import BrokerDescription, Capability, Target
 from harness.targets.base.nonsense import blaming_target
 from harness.targets.reference.oracle import Oracle, is_same_profile, oracle_for
 from harness.trace.canonical import Canonicaliser
-from harness.trace.events import TARGET_LOST, EventKind, TraceHeader
+from harness.trace.events import TARGET_LOST, EventKind
 from harness.trace.files import EventWriter, RunFolder
 
 _BACKGROUND_FROM: Final = 200
@@ -279,7 +279,7 @@ class RunDrive:
             name = await (self._oracle_of(target, record) if foreseen is None else foreseen)
         if name is not None and name != target.name:
             record.oracle = name
-            record.headers = [_with_oracle(header, name) for header in record.headers]
+            record.headers = [replace(header, oracle=name) for header in record.headers]
             self.folder.write_headers(target.name, record.headers)
 
     def _foresee_oracle(self, target: Target, record: TargetRecord) -> None:
@@ -358,7 +358,3 @@ def _waves(targets: Sequence[Target], at_once: int | None) -> Iterator[Sequence[
     """Split targets, in their order, into those that are driven together: if nobody says, one a core."""
     size = at_once or machine().cores
     return (targets[start : start + size] for start in range(0, len(targets), size))
-
-
-def _with_oracle(header: TraceHeader, oracle: str) -> TraceHeader:
-    return replace(header, oracle=oracle)

@@ -17,6 +17,7 @@ from typing import Final, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from harness.races.history import History, history_to_json, read_histories
+from harness.trace.events import RunKind
 from harness.trace.files import write_whole
 from harness.trace.schema import TraceError
 from harness.trace.target_record import TargetRecord
@@ -35,6 +36,7 @@ class RunRecord:
     round_count: int
     races: tuple[str, ...]
     command: str
+    kind: str = RunKind.RACES.value
 
 
 @dataclass(frozen=True, slots=True)

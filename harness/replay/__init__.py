@@ -7,8 +7,8 @@ coordinator answered to one of them can be compared with what the reference answ
     replayed = replay(events, spec, conversation_id="tap", is_whole=False)
 """
 
-from harness.replay.finding import Replayed, ReplayFinding, total
+from harness.replay.finding import Replayed, total
 from harness.replay.replay import replay
 from harness.targets.reference.profile import ReferenceProfile, specification
 
-__all__ = ["ReferenceProfile", "ReplayFinding", "Replayed", "replay", "specification", "total"]
+__all__ = ["ReferenceProfile", "Replayed", "replay", "specification", "total"]

@@ -4,30 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplayFinding:
-    """An answer that the reference would not have given. Grain: conversation, position, field."""
-
-    conversation: str
-    position: int
-    """The answer's sequence in its conversation; the request's where the difference is its time."""
-    at_ms: float
-    """When it came, on the tap's clock."""
-    api: str
-    api_version: int
-    actor: str | None
-    group: str
-    field: str
-    """Path of the field, e.g. `members[1].metadata`; empty where it is about the whole answer."""
-    expected: str
-    """The reference's value, JSON."""
-    actual: str
-    """The recorded one, JSON."""
-    state: str
-    """The group as the reference had it before."""
-    says: str
-    """For people."""
+from harness.results.replay_results import ReplayFinding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

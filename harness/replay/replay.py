@@ -10,7 +10,7 @@ from typing import Final
 from harness.apis.descriptor import Subject
 from harness.invariants.exchange import text
 from harness.replay.course import Course
-from harness.replay.finding import Replayed, ReplayFinding
+from harness.replay.finding import Replayed
 from harness.replay.history import (
     NO_ERROR,
     OF_TRANSACTIONS,
@@ -22,6 +22,7 @@ from harness.replay.history import (
 from harness.replay.machine import ReplayMachine
 from harness.replay.search import Unexplained, unexplained
 from harness.replay.seeds import Seed, carried, first_offsets, first_seed
+from harness.results.replay_results import ReplayFinding
 from harness.targets.reference.profile import ReferenceProfile
 from harness.trace.canonical import member_id_pattern
 from harness.trace.events import Event

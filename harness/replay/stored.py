@@ -15,11 +15,11 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
-from harness.replay.finding import Replayed, ReplayFinding
+from harness.replay.finding import Replayed
 from harness.replay.history import READ
 from harness.replay.replay import replay
 from harness.results.client_files import ClientsFiles
-from harness.results.replay_results import COUNTS, FINDINGS
+from harness.results.replay_results import COUNTS, FINDINGS, ReplayFinding
 from harness.results.stored_data import read_whole
 from harness.tap.completeness import refuse_cut_short
 from harness.tap.journal import JOURNAL, read_journal, refuse_torn

@@ -1,7 +1,7 @@
 """A run of client scripts on the disk.
 
 ```
-RUN/run.json                     how it was asked for, and each script as data
+RUN/run.json                     what was run, how it was asked for, and each script as data
 RUN/TARGET/target.json           what the broker was
 RUN/TARGET/outcomes.jsonl        what came of each script with each library, a line each
 RUN/TARGET/soak-LIBRARY.json     or what came of a soak with it

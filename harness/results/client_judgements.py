@@ -15,12 +15,16 @@ from harness.diff.expectations import SourcedEntry, apply_expectations
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.invariants import AtFault
-from harness.results.client_results import ClientResult, ClientsRun, load_clients
+from harness.results.client_results import (
+    ClientResult,
+    ClientsRun,
+    load_clients,
+    read_results,
+    write_results,
+)
 from harness.results.replay_results import ReplayFinding
 from harness.results.status import ResultStatus
-from harness.trace.files import write_whole
-from harness.trace.schema import parsed_json
-from harness.verdict import Delta, Outcome
+from harness.verdict import Expectation, Outcome
 
 _DIGITS: Final = 12
 _DEPARTED: Final = (Outcome.DIVERGES, Outcome.INDETERMINATE)
@@ -66,7 +70,6 @@ def client_judgements(run: ClientsRun, names: Mapping[str, str] = _AS_HERE) -> t
 def _judgement(run: ClientsRun, result: ClientResult, names: Mapping[str, str]) -> Judgement:
     name = run.name_of(result)
     script = run.scripts[result.script_id]
-    remarks = (*result.mismatches, *result.differences)
     return Judgement(
         run_id=run.run_id,
         target=column_name(names.get(name, name), result.library),
@@ -77,17 +80,17 @@ def _judgement(run: ClientsRun, result: ClientResult, names: Mapping[str, str]) 
         apis=(),
         clauses=(),
         source=script.source,
-        outcome=result.outcome,
-        expectation=result.expectation,
-        delta=Delta.NO_BASELINE.value,
+        outcome=result.outcome.value,
+        expectation=result.expectation.value,
+        delta=result.delta.value,
         reason=result.foreseen or reason_of(result),
         link=result.link,
         signature=client_signature(result),
-        first_step=min((each.step for each in remarks), default=None),
-        difference_count=len(remarks) + violation_count(result) + len(result.replays),
+        first_step=result.remarks[0].step if result.remarks else None,
+        difference_count=len(result.remarks) + violation_count(result) + len(result.replays),
         event_count=0,
         duration_ms=1000 * result.duration_s,
-        confirmation=result.confirmation,
+        confirmation=result.confirmation.value,
         shown_count=result.shown_count,
         attempt_count=result.attempt_count,
     )
@@ -132,20 +135,22 @@ def keep_expectations(folder: Path, entries: Sequence[SourcedEntry], today: date
         TraceError: likewise.
     """
     run = load_clients(folder)
-    path = run.files.judgement_json
-    if not path.is_file():
+    if not run.files.judgement_json.is_file():
         return run
     checked = check_clients(run, entries=entries, baseline=None, today=today)
     judged = {(each.target, each.scenario_id): each for each in checked.judgements}
     reasons = {(each.target, each.scenario_id): each.reason for each in client_judgements(_unforeseen(run))}
-    stored = parsed_json(path.read_bytes(), where=str(path))
-    assert isinstance(stored, list), "it was read as one"
-    for each in stored:
-        place = column_name(run.references[each["target"]].name, each["library"]), each["script_id"]
+    kept = []
+    for each in read_results(run.files):
+        place = column_name(run.name_of(each), each.library), each.script_id
         now = judged[place]
-        each["expectation"], each["link"] = now.expectation, now.link
-        each["foreseen"] = "" if now.reason == reasons[place] else now.reason
-    write_whole(path, json.dumps(stored, indent=2, ensure_ascii=False) + "\n")
+        changes = {
+            "expectation": Expectation(now.expectation),
+            "foreseen": "" if now.reason == reasons[place] else now.reason,
+            "link": now.link,
+        }
+        kept.append(each.model_copy(update=changes))
+    write_results(run.files, kept)
     return load_clients(folder)
 
 
@@ -162,16 +167,16 @@ def client_signature(result: ClientResult) -> str | None:
 
 
 def _departure(result: ClientResult) -> tuple[object, ...] | None:
-    remarks = sorted((*result.mismatches, *result.differences), key=lambda each: each.step)
-    if remarks:
-        against = "script" if remarks[0] in result.mismatches else "reference"
-        return (against, remarks[0].step, remarks[0].says)
+    if result.remarks:
+        first = result.remarks[0]
+        against = "script" if first in result.mismatches else "reference"
+        return (against, first.step, first.says)
     broken = sorted(each.invariant for each in result.violations if each.party == AtFault.COORDINATOR)
     if broken:
         return ("wire", broken[0])
     if result.replays:
-        first = result.replays[0]
-        return ("replay", first.api, first.api_version, first.field)
+        found = result.replays[0]
+        return ("replay", found.api, found.api_version, found.field)
     return None
 
 
@@ -188,9 +193,8 @@ def reason_of(result: ClientResult) -> str:
 
 def first_remark(result: ClientResult) -> tuple[str, str]:
     """Return where a result first is not as it should be, and how; nothing where all is well."""
-    remarks = sorted((*result.mismatches, *result.differences), key=lambda each: each.step)
-    if remarks:
-        first = remarks[0]
+    if result.remarks:
+        first = result.remarks[0]
         against = "" if first in result.mismatches else "against the reference: "
         return f"step {first.step}, {first.text}", f"{against}{first.says}"
     if result.violations and result.status is not ResultStatus.PASSED:
@@ -203,8 +207,11 @@ def first_remark(result: ClientResult) -> tuple[str, str]:
 
 def replay_place(finding: ReplayFinding) -> str:
     """Say where in a conversation the reference answers otherwise."""
-    api = None if finding.api is None else f"{finding.api} v{finding.api_version}"
-    position = None if finding.position is None else f"event {finding.position}"
-    group = None if finding.group is None else f"group {finding.group}"
-    parts = (position, api, finding.actor, group, finding.field)
+    parts = (
+        f"event {finding.position}",
+        f"{finding.api} v{finding.api_version}",
+        finding.actor,
+        f"group {finding.group}",
+        finding.field,
+    )
     return ", ".join(part for part in parts if part)

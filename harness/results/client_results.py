@@ -4,13 +4,14 @@ The folder is `clients` within the run of the wire suites that it stands beside,
 Whoever carries scripts out writes it; here are its files as data.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pydantic import TypeAdapter, model_validator
+from pydantic import Field, TypeAdapter
 
 from harness.invariants import Violation
 from harness.results.client_files import CLIENTS, ClientsFiles
@@ -20,12 +21,26 @@ from harness.results.replay_results import ReplayFinding, read_counts, read_find
 from harness.results.status import ResultStatus, status_of
 from harness.results.stored_data import StoredData, read_lines, read_whole
 from harness.trace.events import TARGET_LOST
-from harness.trace.schema import TraceError, parsed_json
+from harness.trace.files import read_records, write_whole
+from harness.trace.schema import TraceError
 from harness.trace.target_record import TargetRecord
 from harness.verdict import Confirmation, Delta, Expectation, Outcome
 
+NOT_RUN: Final = "not run: "
+CUT_SHORT: Final = "cut short: "
+FAILED: Final = "harness failed: "
+"""How `ScriptOutcome.ended` begins, each, where it is not `complete`; why follows."""
 _QUIET: Final = (Outcome.CONFORMS, Outcome.NOT_APPLICABLE)
 """Outcomes that need no entry."""
+
+
+def _without_entry(data: Mapping[str, object]) -> Expectation:
+    """Return what a result counts as while nobody has asked the expectation files."""
+    return Expectation.EXPECTED if data.get("outcome") in _QUIET else Expectation.UNEXPECTED
+
+
+ResultPlace = tuple[str, str, str]
+"""A target's spec, a script's id, a library."""
 
 
 class ClientStep(StoredData):
@@ -46,10 +61,11 @@ class ClientScriptData(StoredData):
 
 
 class Remark(StoredData):
-    """One thing that is not as it should be, at a step of the script."""
+    """One thing that is not as it should be."""
 
     step: int
     text: str
+    """The step in words."""
     says: str
 
 
@@ -57,50 +73,42 @@ class ClientAttempt(StoredData):
     """What came of one attempt at a script whose result was unexpected."""
 
     number: int
-    outcome: str
+    outcome: Outcome
     says: str
+    """What first is not as it should be."""
 
 
 class ClientResult(StoredData):
-    """What is to be said of one script with one library on one target."""
+    """What one script came to with one library on one target."""
 
     target: str
     """The target's spec."""
     script_id: str
     library: str
-    outcome: str
+    outcome: Outcome
     because: str
     """Why it was not run, or was cut short; empty otherwise."""
     mismatches: tuple[Remark, ...]
-    """Against the script."""
+    """Against what the script expects."""
     differences: tuple[Remark, ...]
     """Against the reference."""
     violations: tuple[Violation, ...]
-    compared: str
-    duration_s: float
+    """Of invariants, by what was said on the wire."""
     replays: tuple[ReplayFinding, ...] = ()
     """What the reference answers otherwise when the same is said to it."""
-    confirmation: str = Confirmation.NOT_REPEATED.value
-    """A `harness.verdict.Confirmation`."""
+    compared: str
+    """The reference that it was compared with, or `not compared: …`."""
+    duration_s: float
+    confirmation: Confirmation = Confirmation.NOT_REPEATED
     attempts: tuple[ClientAttempt, ...] = ()
-    """All of them, where the first was not as it should be."""
-    expectation: str
-    """A `harness.verdict.Expectation`."""
+    """All of them, the first included; none where the first was as it should be."""
+    expectation: Expectation = Field(default_factory=_without_entry)
     foreseen: str = ""
     """What expectation entries make of it, in words; empty where none speaks of it."""
     link: str | None = None
     """Of the expectation entry that matched."""
-    delta: str = Delta.NO_BASELINE.value
-    """A `harness.verdict.Delta`: a folder of client scripts keeps no baseline."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_entry(cls, data: object) -> object:
-        """Read a result for which nobody has asked the expectation files."""
-        if isinstance(data, dict) and "expectation" not in data:
-            is_quiet = data.get("outcome") in _QUIET
-            return {**data, "expectation": Expectation.EXPECTED if is_quiet else Expectation.UNEXPECTED}
-        return data
+    delta: Delta = Delta.NO_BASELINE
+    """A folder of client scripts keeps no baseline."""
 
     @property
     def shown_count(self) -> int:
@@ -122,14 +130,25 @@ class ClientResult(StoredData):
         """Whether its target was lost under it."""
         return self.because.startswith(TARGET_LOST)
 
+    @property
+    def place(self) -> ResultPlace:
+        """Where it belongs, whatever its run calls the target."""
+        return self.target, self.script_id, self.library
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What is against script and reference, in the order of steps."""
+        return tuple(sorted((*self.mismatches, *self.differences), key=lambda each: each.step))
+
 
 class ClientObservation(StoredData):
-    """What was seen of one step."""
+    """What was seen of one step; the one after the last step is about the whole. Nobody has judged it yet."""
 
     step: int
     facts: Mapping[str, object]
+    """In the script's own names."""
     at_ms: float = 0.0
-    """When the step began, on the clock of clients; 0 in runs of old."""
+    """When the step began, on the clock of the clients' events; 0 where nobody noted it."""
 
 
 class ScriptOutcome(StoredData):
@@ -138,9 +157,11 @@ class ScriptOutcome(StoredData):
     script_id: str
     library: str
     ended: str
+    """`complete`, or `NOT_RUN`, `CUT_SHORT`, `FAILED` or `TARGET_LOST` with why."""
     observations: tuple[ClientObservation, ...]
+    duration_s: float = 0.0
     clock_offset_ms: float = 0.0
-    """What makes a time of the clients' clock one since 1970."""
+    """What makes a time of the clients' clock one since 1970, by which a tap's journal is dated."""
 
 
 class _RunFile(StoredData):
@@ -208,15 +229,6 @@ def clients_folder(run_dir: Path) -> Path | None:
     return beside if ClientsFiles(beside).run_json.is_file() else None
 
 
-def is_clients_folder(run_dir: Path) -> bool:
-    """Tell whether a run's folder is one of client scripts alone."""
-    try:
-        content = parsed_json(ClientsFiles(run_dir).run_json.read_bytes(), where="run.json")
-    except (OSError, TraceError):
-        return False
-    return isinstance(content, dict) and "libraries" in content
-
-
 def load_clients(folder: Path) -> ClientsRun:
     """Read the folder of client scripts.
 
@@ -228,7 +240,7 @@ def load_clients(folder: Path) -> ClientsRun:
     run = read_whole(TypeAdapter(_RunFile), files.run_json)
     records = _records(files)
     judged = files.judgement_json
-    results = read_whole(TypeAdapter(tuple[ClientResult, ...]), judged) if judged.is_file() else ()
+    results = read_results(files) if judged.is_file() else ()
     ended = _ended(files, is_judged=judged.is_file())
     if ended == ENDED_COMPLETE and not (run.soak_s or judged.is_file()):
         raise TraceError(f"{judged} is missing, and the run came to its end")
@@ -273,8 +285,43 @@ def _outcomes(
     files: ClientsFiles, records: Mapping[str, TargetRecord]
 ) -> Iterator[tuple[ClientResultKey, ScriptOutcome]]:
     for record in records.values():
-        for each in read_lines(TypeAdapter(ScriptOutcome), files.outcomes(record.name)):
+        for each in read_outcomes(files, record.name):
             yield (record.name, each.script_id, each.library), each
+
+
+def read_outcomes(files: ClientsFiles, target: str) -> Iterator[ScriptOutcome]:
+    """Read what came of the scripts on a target; nothing where none was carried out.
+
+    Raises:
+        TraceError: a line is damaged.
+    """
+    return read_lines(TypeAdapter(ScriptOutcome), files.outcomes(target))
+
+
+def read_violations(files: ClientsFiles, target: str) -> tuple[Violation, ...]:
+    """Read which invariants were broken on a target; none where nothing was tapped.
+
+    Raises:
+        TraceError: a line is damaged.
+    """
+    path = files.violations(target)
+    return read_records(Violation, path) if path.is_file() else ()
+
+
+def read_results(files: ClientsFiles) -> tuple[ClientResult, ...]:
+    """Read what was judged, in the order in which it was.
+
+    Raises:
+        ReportError: the file is missing.
+        TraceError: it is damaged.
+    """
+    return read_whole(TypeAdapter(tuple[ClientResult, ...]), files.judgement_json)
+
+
+def write_results(files: ClientsFiles, results: Sequence[ClientResult]) -> None:
+    """Write what was judged."""
+    reported = [each.model_dump() for each in results]
+    write_whole(files.judgement_json, json.dumps(reported, indent=2, ensure_ascii=False) + "\n")
 
 
 def _replays(

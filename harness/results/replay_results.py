@@ -1,6 +1,7 @@
 """What came of replays, read from the files beside the journal that was replayed."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,20 +15,29 @@ COUNTS: Final = "replay.json"
 """How much was compared of each conversation, and what was not, with the reasons."""
 
 
-class ReplayFinding(StoredData):
-    """An answer that the reference gives otherwise when the conversation is replayed to it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayFinding:
+    """An answer that the reference would not have given. Grain: conversation, position, field."""
 
     conversation: str
-    position: int | None = None
-    api: str | None = None
-    api_version: int | None = None
-    actor: str | None = None
-    group: str | None = None
-    field: str | None = None
-    expected: object = None
-    actual: object = None
-    state: str = ""
-    says: str = ""
+    position: int
+    """The answer's sequence in its conversation; the request's where the difference is its time."""
+    at_ms: float
+    """When it came, on the tap's clock."""
+    api: str
+    api_version: int
+    actor: str | None
+    group: str
+    field: str
+    """Path of the field, e.g. `members[1].metadata`; empty where it is about the whole answer."""
+    expected: str
+    """The reference's value, JSON."""
+    actual: str
+    """The recorded one, JSON."""
+    state: str
+    """The group as the reference had it before."""
+    says: str
+    """For people."""
 
 
 class ReplayCounts(StoredData):

@@ -1,26 +1,13 @@
-"""Which command made a run's folder, so that another that is given it says whose it is.
+"""Which command made a run's folder, so that another that is given it says whose it is."""
 
-All of them have a `run.json`, and each says in it what no other does.
-"""
-
-from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from harness.results.errors import ReportError
+from harness.trace.events import RunKind
 from harness.trace.files import LATEST, RunFolder
+from harness.trace.formats import kind_of
 from harness.trace.schema import TraceError, parsed_json
-
-
-class RunKind(StrEnum):
-    """What was run, in words."""
-
-    SUITES = "run of wire suites"
-    CLIENTS = "run of client scripts"
-    SOAK = "soak"
-    TAP = "tap"
-    RACES = "run of races"
-
 
 _MAKERS: Final = {
     RunKind.SUITES: "run",
@@ -45,17 +32,13 @@ def run_kind(run_dir: Path) -> RunKind | None:
         content = parsed_json(RunFolder(run_dir).run_json.read_bytes(), where="run.json")
     except (OSError, TraceError):
         return None
-    match content:
-        case {"round_count": _}:
-            return RunKind.RACES
-        case {"libraries": _}:
-            return RunKind.SOAK if content.get("soak_s") else RunKind.CLIENTS
-        case {"scenario_digest": ""}:
-            return RunKind.TAP
-        case {"scenario_digest": _}:
-            return RunKind.SUITES
-        case _:
-            return None
+    kind = kind_of(content)
+    return next((each for each in RunKind if each == kind), None)
+
+
+def is_clients_folder(run_dir: Path) -> bool:
+    """Tell whether a run's folder is one of client scripts alone, or of a soak."""
+    return run_kind(run_dir) in (RunKind.CLIENTS, RunKind.SOAK)
 
 
 def open_folder(path: Path, *kinds: RunKind, made_by: str | None = None) -> RunFolder:

@@ -14,8 +14,8 @@ from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from harness.targets.base.interface import Broker
-from harness.targets.base.measured import Gauge, MeasuredProcess, Waits
-from harness.trace.starvation import Starvation
+from harness.targets.base.measured import Gauge, MeasuredProcess
+from harness.trace.starvation import Starvation, Waits
 
 TICK_S: Final = 0.05
 _READ_EVERY_S: Final = 0.5

@@ -136,7 +136,8 @@ class Archived:
 
     def _run_headers(self, schema: StructType) -> pa.Table:
         files = self._archive.files("runs", self._run_ids)
-        table = pa.concat_tables([pq.ParquetFile(file).read(columns=schema.names) for file in files])
+        tables = [pq.ParquetFile(file).read(columns=schema.names) for file in files]
+        table = pa.concat_tables(tables, promote_options="default")  # An older file lacks columns.
         if self._run_ids is None:
             return table
         return table.filter(pc.is_in(table["run_id"], value_set=pa.array(self._run_ids, pa.string())))

@@ -23,7 +23,7 @@ from harness.tap.reading import events_of_journal
 from harness.tap.tap import Tap, TapError
 from harness.targets.base.interface import Broker, BrokerDescription, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
-from harness.trace.events import TARGET_LOST, EventKind, RunFooter, RunHeader, TraceHeader
+from harness.trace.events import TARGET_LOST, EventKind, RunFooter, RunHeader, RunKind, TraceHeader
 from harness.trace.files import EventWriter, RunFolder
 from harness.trace.formats import FORMAT_VERSION, config_digest
 from harness.trace.schema import TraceError
@@ -207,6 +207,7 @@ def _run_header(plan: TapPlan) -> RunHeader:
         targets=(plan.target.name,),
         machine=f"{system}, {machine().cores} cores, Python {platform.python_version()}",
         command=plan.command,
+        kind=RunKind.TAP.value,
     )
 
 

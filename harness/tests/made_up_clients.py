@@ -2,13 +2,23 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from harness.clients.judge import ClientJudgement, Mismatch
-from harness.clients.outcome import Observation, ScriptResult, result_to_json
 from harness.clients.steps import Fact
 from harness.invariants import AtFault, Invariant, Violation
+from harness.results.client_files import ClientsFiles
+from harness.results.client_results import (
+    ClientObservation,
+    ClientResult,
+    Remark,
+    ScriptOutcome,
+    write_results,
+)
+from harness.results.replay_results import FINDINGS, ReplayFinding
+from harness.trace.events import RunKind
+from harness.trace.files import write_records
 from harness.verdict import Outcome
 
 EAGER, STATIC = "clients/rebalance/eager", "clients/static/crashes-and-returns"
@@ -21,21 +31,24 @@ TITLES = {EAGER: "Everything is revoked.", STATIC: "Nobody else is told."}
 
 def judgement(
     script_id: str, library: str, outcome: Outcome = Outcome.CONFORMS, **changes: object
-) -> ClientJudgement:
+) -> ClientResult:
     usual: dict[str, object] = {
         "target": KAFKA,
         "script_id": script_id,
         "library": library,
         "outcome": outcome,
         "because": "",
+        "mismatches": (),
+        "differences": (),
+        "violations": (),
         "compared": REFERENCE,
         "duration_s": 1.5,
     }
-    return ClientJudgement(**{**usual, **changes})  # type: ignore[arg-type] # checked by the constructor's names
+    return ClientResult.model_validate({**usual, **changes})
 
 
-def mismatch(says: str, step: int = 2) -> Mismatch:
-    return Mismatch(step=step, text=STEPS[step], says=says)
+def mismatch(says: str, step: int = 2) -> Remark:
+    return Remark(step=step, text=STEPS[step], says=says)
 
 
 def violation(detail: str, script_id: str, library: str, group_id: str = "group") -> Violation:
@@ -52,17 +65,34 @@ def violation(detail: str, script_id: str, library: str, group_id: str = "group"
     )
 
 
+def finding(script_id: str, library: str, **changes: str) -> ReplayFinding:
+    usual: dict[str, Any] = {
+        "position": 41,
+        "at_ms": 12.5,
+        "api": "SyncGroup",
+        "api_version": 5,
+        "actor": "ana",
+        "group": "main",
+        "field": "error_code",
+        "expected": "NONE",
+        "actual": "REBALANCE_IN_PROGRESS",
+        "state": "",
+        "says": "the broker is still rebalancing",
+    }
+    return ReplayFinding(conversation=f"{script_id}/{library}", **{**usual, **changes})
+
+
 @dataclass(kw_only=True)
 class MadeUpClients:
     """Two scripts with two libraries on Kafka and, to compare with, on the reference."""
 
-    judgements: list[ClientJudgement] = field(
+    judgements: list[ClientResult] = field(
         default_factory=lambda: [
             judgement(script_id, library) for script_id in (EAGER, STATIC) for library in (PYTHON, LIBRDKAFKA)
         ]
     )
     seen: Fact = "ana: orders-0"
-    replay: Sequence[dict[str, object]] = ()
+    replay: Sequence[ReplayFinding] = ()
     command: str = f"kafka-conformance clients --target {KAFKA}"
     ended: str = "complete"
     soak_s: float = 0.0
@@ -88,12 +118,13 @@ class MadeUpClients:
             "libraries": self.libraries,
             "scripts": scripts,
             "soak_s": self.soak_s,
+            "kind": (RunKind.SOAK if self.soak_s else RunKind.CLIENTS).value,
         }
         (folder / "run.json").write_text(json.dumps(run))
         (folder / "footer.json").write_text(json.dumps({"ended": self.ended}))
         for spec, name in ((KAFKA, KAFKA_NAME), (REFERENCE, REFERENCE_NAME)):
             self._write_target(folder / name, spec, name)
-        (folder / "judgement.json").write_text(json.dumps([asdict(each) for each in self.judgements]))
+        write_results(ClientsFiles(folder), self.judgements)
         return folder
 
     def _write_target(self, directory: Path, spec: str, name: str) -> None:
@@ -109,17 +140,17 @@ class MadeUpClients:
         outcomes = [self._outcome(each) for each in self.judgements]
         (directory / "outcomes.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in outcomes))
         if name == KAFKA_NAME:
-            (directory / "replay.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in self.replay))
+            write_records(directory / FINDINGS, self.replay)
 
-    def _outcome(self, judged: ClientJudgement) -> dict[str, object]:
+    def _outcome(self, judged: ClientResult) -> dict[str, object]:
         seen = [
-            Observation(step=0, facts={}, at_ms=1000.0),
-            Observation(step=1, facts={}, at_ms=1100.0),
-            Observation(step=2, facts={"in time": True, "owns": self.seen}, at_ms=1200.0),
-            Observation(step=3, facts={"two owners": [], "errors": {}}, at_ms=2500.0),
+            ClientObservation(step=0, facts={}, at_ms=1000.0),
+            ClientObservation(step=1, facts={}, at_ms=1100.0),
+            ClientObservation(step=2, facts={"in time": True, "owns": self.seen}, at_ms=1200.0),
+            ClientObservation(step=3, facts={"two owners": [], "errors": {}}, at_ms=2500.0),
         ]
         ran = judged.outcome is not Outcome.NOT_APPLICABLE
-        result = ScriptResult(
+        result = ScriptOutcome(
             script_id=judged.script_id,
             library=judged.library,
             ended="complete" if ran else judged.because,
@@ -127,7 +158,7 @@ class MadeUpClients:
             duration_s=judged.duration_s,
             clock_offset_ms=1e12,
         )
-        return result_to_json(result)
+        return result.model_dump()
 
 
 def red() -> MadeUpClients:

@@ -1,15 +1,14 @@
 """The reference in the place of a broker that does as its release does, but not at every start."""
 
 import json
-from collections.abc import Collection, Mapping
-from pathlib import Path
-from typing import Final
+from collections.abc import Collection
+from typing import Any, Final
 
 from typing_extensions import override
 
 from harness.diff.model import Judgement
 from harness.orchestration.tests.test_driving import Disguised
-from harness.targets.base.interface import Breakpoint, Broker, BrokerAction, Progress, TargetError
+from harness.targets.base.interface import Broker, TargetError
 from harness.targets.reference.target import ReferenceTarget
 
 CLAIMED: Final = "3.9"
@@ -30,22 +29,14 @@ class Moody(Disguised):
         self.start_count = 0
 
     @override
-    async def start(
-        self,
-        *,
-        broker_config: Mapping[str, str],
-        directory: Path,
-        progress: Progress,
-        breakpoints: Collection[Breakpoint] = (),
-        broker_actions: Collection[BrokerAction] = (),
-    ) -> Broker:
+    async def start(self, **asked: Any) -> Broker:
         self.start_count += 1
         if self.start_count in self._gone:
             raise TargetError("it is gone\nand its log")
-        claimed = await super().start(broker_config=broker_config, directory=directory, progress=progress)
+        claimed = await super().start(**asked)
         if self.start_count not in self._wrong:
             return claimed
-        broker = await self._other.start(broker_config=broker_config, directory=directory, progress=progress)
+        broker = await self._other.start(**asked)
         broker._description = claimed.description  # type: ignore[attr-defined] # of the reference's broker
         return broker
 

@@ -13,6 +13,16 @@ TARGET_LOST: Final = "target lost: "
 """How a footer, a note or a reason begins that tells of a target that is gone; why follows."""
 
 
+class RunKind(StrEnum):
+    """What was run, in words; each folder says it in its `run.json`."""
+
+    SUITES = "run of wire suites"
+    CLIENTS = "run of client scripts"
+    SOAK = "soak"
+    TAP = "tap"
+    RACES = "run of races"
+
+
 class EventKind(StrEnum):
     """What happened."""
 
@@ -150,6 +160,8 @@ class RunHeader:
     machine: str
     command: str
     """A command line that repeats the run."""
+    kind: str = RunKind.SUITES.value
+    """A `RunKind`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@
     3   a trace may have `starved` events; a scenario may have several attempts, and a judgement says how
         often it showed
     4   alignments are kept, and a difference names its event; `report` adds both to an older run
+    5   every `run.json` says what was run
 
 A baseline may well be older than the harness that reads it, so what is new is filled in, and what was
 dropped is passed over. Of events nothing but that has changed since 1.
@@ -14,9 +15,10 @@ dropped is passed over. Of events nothing but that has changed since 1.
 from hashlib import sha256
 from typing import Final
 
+from harness.trace.events import RunKind
 from harness.trace.schema import TraceError
 
-FORMAT_VERSION: Final = 4
+FORMAT_VERSION: Final = 5
 """What this harness writes."""
 _VERSION_KEY: Final = "format_version"
 _DIGEST_LENGTH: Final = 12
@@ -35,6 +37,7 @@ def run_header_of_today(content: object, *, where: str) -> object:
     """
     if not isinstance(content, dict):
         return content
+    content = {"kind": kind_of(content), **content}
     version = content.get(_VERSION_KEY)
     if isinstance(version, int) and version > FORMAT_VERSION:
         raise TraceError(
@@ -45,6 +48,26 @@ def run_header_of_today(content: object, *, where: str) -> object:
         return content
     kept = {name: value for name, value in content.items() if name != "seed"}
     return {_VERSION_KEY: 1, "shard": None, "merged_from": [], **kept}
+
+
+def kind_of(content: object) -> object:
+    """Return what a `run.json` says was run; None where it says nothing.
+
+    Before format 5 none said it, but each kind had keys that no other has.
+    """
+    match content:
+        case {"kind": kind}:
+            return kind
+        case {"round_count": _}:
+            return RunKind.RACES.value
+        case {"libraries": _, **others}:
+            return (RunKind.SOAK if others.get("soak_s") else RunKind.CLIENTS).value
+        case {"scenario_digest": ""}:
+            return RunKind.TAP.value
+        case {"scenario_digest": _}:
+            return RunKind.SUITES.value
+        case _:
+            return None
 
 
 def run_footer_of_today(content: object) -> object:

@@ -4,32 +4,43 @@ from dataclasses import dataclass, fields, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Starvation:
+class Waits:
+    """How long a process waited in a stretch of time, in milliseconds; None where nobody tells."""
+
+    run_queue_ms: float | None = None
+    """How long the worst of its threads was ready to run and had no core."""
+    pause_ms: float | None = None
+    """How long its JVM paused all threads at safepoints."""
+    throttled_ms: float | None = None
+    """How long the quota of its container's cgroup kept it from running."""
+    pressure_ms: float | None = None
+    """How long some task of that cgroup waited for a core."""
+
+    @property
+    def longest_ms(self) -> float:
+        """The longest of them; they go on at the same time."""
+        waits = (self.run_queue_ms, self.pause_ms, self.throttled_ms, self.pressure_ms)
+        return max(each or 0.0 for each in waits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Starvation(Waits):
     """What was measured in one stretch of a conversation, in milliseconds. The fields of a `starved` event.
 
-    A figure is null where this machine, or this target, does not give it.
+    The waits are the broker's. A figure is null where this machine, or this target, does not give it.
     """
 
     starved_ms: float
     """How late the machine can have made things in the stretch: all figures together, at most its length."""
     harness_ms: float
     """How late the harness's own event loop was."""
-    run_queue_ms: float | None
-    """How long the worst of the broker's threads was ready to run and had no core."""
     stopped_ms: float | None
     """How long the broker was stopped (state T) by somebody other than the script."""
-    pause_ms: float | None
-    """How long its JVM paused all threads at safepoints."""
-    throttled_ms: float | None
-    """How long the quota of its container's cgroup kept it from running."""
-    pressure_ms: float | None
-    """How long some task of that cgroup waited for a core."""
 
     @property
     def broker_ms(self) -> float:
         """How long the broker was kept from running; who is stopped waits for nothing else."""
-        waits = (self.run_queue_ms, self.pause_ms, self.throttled_ms, self.pressure_ms)
-        return (self.stopped_ms or 0.0) + max(each or 0.0 for each in waits)
+        return (self.stopped_ms or 0.0) + self.longest_ms
 
     def words(self) -> str:
         """Say the figures in one line."""

@@ -13,7 +13,6 @@ from reference_coordinator.broker.topics import (
     is_legal_topic_name,
 )
 from reference_coordinator.broker_messages import (
-    AUTHORIZED_OPERATIONS_OMITTED,
     ApiVersion,
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -34,7 +33,7 @@ from reference_coordinator.core.ids import OFFSETS_TOPIC
 from reference_coordinator.core.java import as_int, trim
 from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.values import value
-from reference_coordinator.messages import RequestContext
+from reference_coordinator.messages import AUTHORIZED_OPERATIONS_OMITTED, RequestContext
 from reference_coordinator.profile.api_versions import Api, ApiRanges
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.config import GroupCoordinatorConfig

@@ -12,7 +12,12 @@ from types import MappingProxyType
 from typing import Final
 
 from reference_coordinator.broker.broker_apis import Broker
-from reference_coordinator.broker.config_refusals import RefusedError
+from reference_coordinator.broker.config_results import (
+    ConfigSource,
+    RefusedError,
+    broker_synonyms,
+    config_result,
+)
 from reference_coordinator.broker.group_config_apis import (
     configs_of_group_to_alter,
     configure_group,
@@ -50,9 +55,6 @@ from reference_coordinator.profile.topic_configs import (
     topic_configs,
 )
 
-_OF_TOPIC: Final = 1
-_OF_BROKER: Final = 4
-_BY_DEFAULT: Final = 5
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 _INVALID_REQUEST: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was "
@@ -140,7 +142,7 @@ def _described(
         wanted = resource.configuration_keys
         configs = tuple(each for each in found if not wanted or each.name in wanted)
         if not with_synonyms:
-            configs = tuple(_without_synonyms(each) for each in configs)
+            configs = tuple(replace(each, synonyms=()) for each in configs)
     return DescribeConfigsResult(
         error_code=error,
         error_message=message,
@@ -175,22 +177,11 @@ def topic_results(
 def _topic_result(broker: Broker, config: TopicConfig, override: str | None) -> DescribeConfigsResourceResult:
     synonyms: list[DescribeConfigsSynonym] = []
     if override is not None:
-        synonyms.append(DescribeConfigsSynonym(name=config.name, value=override, source=_OF_TOPIC))
-    of_broker = None if config.synonym is None else broker.config.reported().get(config.synonym)
+        source = ConfigSource.TOPIC_CONFIG
+        synonyms.append(DescribeConfigsSynonym(name=config.name, value=override, source=source))
     if config.synonym is not None:
-        if of_broker is not None and _is_given(broker, config.synonym, of_broker, config.default):
-            synonyms.append(DescribeConfigsSynonym(name=config.synonym, value=of_broker, source=_OF_BROKER))
-        synonyms.append(DescribeConfigsSynonym(name=config.synonym, value=config.default, source=_BY_DEFAULT))
-    source = synonyms[0].source if synonyms else _BY_DEFAULT
-    return DescribeConfigsResourceResult(
-        name=config.name,
-        value=synonyms[0].value if synonyms else config.default,
-        read_only=False,
-        config_source=source,
-        is_default=source == _BY_DEFAULT,
-        config_type=config.type,
-        synonyms=tuple(synonyms),
-    )
+        synonyms += broker_synonyms(broker, config.synonym, config.default)
+    return config_result(config.name, config.type, synonyms, default=config.default)
 
 
 def _broker_results(broker: Broker, name: str) -> tuple[DescribeConfigsResourceResult, ...]:
@@ -202,10 +193,14 @@ def _broker_results(broker: Broker, name: str) -> tuple[DescribeConfigsResourceR
     if int(name) != broker.node.node_id:
         expected = f"expected {broker.node.node_id} or empty string, but received {name}"
         raise RefusedError(Errors.INVALID_REQUEST, f"Unexpected broker id, {expected}")
-    defaults = GroupCoordinatorConfig().reported()
     return tuple(
-        _broker_result(name, text, defaults[name], is_given=_is_given(broker, name, text, defaults[name]))
-        for name, text in broker.config.reported().items()
+        config_result(
+            name,
+            _TYPES.get(name, ConfigType.INT),
+            broker_synonyms(broker, name, default),
+            read_only=True,
+        )
+        for name, default in GroupCoordinatorConfig().reported().items()
         if broker.profile.version >= _first_release_with(name)
         and (name not in _INTERNAL or name in broker.config.named)
     )
@@ -214,31 +209,6 @@ def _broker_results(broker: Broker, name: str) -> tuple[DescribeConfigsResourceR
 def _first_release_with(name: str) -> Version:
     is_of_consumers = name.startswith(_OF_CONSUMER_GROUPS)
     return _SINCE.get(name, _FIRST_WITH_CONSUMER_GROUPS if is_of_consumers else OLDEST)
-
-
-def _is_given(broker: Broker, name: str, text: str, default: str) -> bool:
-    """Tell whether a broker was started with a property, rather than left to its default."""
-    return name in broker.config.named or text != default
-
-
-def _broker_result(name: str, text: str, default: str, *, is_given: bool) -> DescribeConfigsResourceResult:
-    synonyms = [DescribeConfigsSynonym(name=name, value=default, source=_BY_DEFAULT)]
-    if is_given:
-        synonyms.insert(0, DescribeConfigsSynonym(name=name, value=text, source=_OF_BROKER))
-    source = synonyms[0].source
-    return DescribeConfigsResourceResult(
-        name=name,
-        value=text,
-        read_only=True,
-        config_source=source,
-        is_default=source == _BY_DEFAULT,
-        config_type=_TYPES.get(name, ConfigType.INT),
-        synonyms=tuple(synonyms),
-    )
-
-
-def _without_synonyms(result: DescribeConfigsResourceResult) -> DescribeConfigsResourceResult:
-    return replace(result, synonyms=())
 
 
 def handle_incremental_alter_configs(

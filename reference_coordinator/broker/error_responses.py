@@ -8,7 +8,6 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from reference_coordinator.broker.consumer_group_apis import get_error_described_group_list
 from reference_coordinator.broker.tool_error_responses import (
     TOOL_ERROR_RESPONSES,
     TOOL_REQUESTS_ABOUT_TOPICS,
@@ -20,7 +19,6 @@ from reference_coordinator.broker.topic_error_responses import (
 )
 from reference_coordinator.broker.transaction_partitions import marker_result, result_of
 from reference_coordinator.broker_messages import (
-    AUTHORIZED_OPERATIONS_OMITTED,
     ApiVersionsRequest,
     ApiVersionsResponse,
     BrokerRequest,
@@ -46,6 +44,7 @@ from reference_coordinator.core.ids import (
     TopicPartition,
 )
 from reference_coordinator.messages import (
+    AUTHORIZED_OPERATIONS_OMITTED,
     ConsumerGroupDescribeRequest,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -79,7 +78,7 @@ from reference_coordinator.messages import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
-from reference_coordinator.runtime.error_responses import join_error, sync_error
+from reference_coordinator.runtime.error_responses import consumer_describe_error, join_error, sync_error
 from reference_coordinator.topic_logs.messages import FetchRequest
 from reference_coordinator.transactions.messages import (
     AddOffsetsToTxnRequest,
@@ -284,7 +283,7 @@ _RESPONSES: Final[Mapping[type, _Refusal]] = MappingProxyType(
             topics=_committed(asked.topics, error)
         ),
         ConsumerGroupHeartbeatRequest: lambda _, error: ConsumerGroupHeartbeatResponse(error_code=error),
-        ConsumerGroupDescribeRequest: get_error_described_group_list,
+        ConsumerGroupDescribeRequest: consumer_describe_error,
         InitProducerIdRequest: lambda _, error: InitProducerIdResponse(
             error_code=error, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH
         ),

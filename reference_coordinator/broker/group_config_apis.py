@@ -1,19 +1,19 @@
 """How groups are configured, as administrators see and change it."""
 
 from collections.abc import Mapping
-from typing import Final
 
 from reference_coordinator.broker.broker_apis import Broker
-from reference_coordinator.broker.config_refusals import RefusedError
+from reference_coordinator.broker.config_results import (
+    ConfigSource,
+    RefusedError,
+    broker_synonyms,
+    config_result,
+)
 from reference_coordinator.broker_messages.tools import DescribeConfigsResourceResult, DescribeConfigsSynonym
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.group_configs import GroupConfigEntry, group_configs
-
-_OF_BROKER: Final = 4
-_BY_DEFAULT: Final = 5
-_OF_GROUP: Final = 8
 
 
 def has_group_configs(broker: Broker) -> bool:
@@ -46,35 +46,14 @@ def create_group_config_entry(
     broker: Broker, entry: GroupConfigEntry, override: str | None
 ) -> DescribeConfigsResourceResult:
     """Tell one configuration. Source: ConfigHelper#createGroupConfigEntry (4.3.1)."""
-    synonyms = _inherited(broker, entry)
-    effective = synonyms[0].value
-    if override is not None:
-        synonyms.insert(0, DescribeConfigsSynonym(name=entry.name, value=override, source=_OF_GROUP))
-    source = synonyms[0].source
-    return DescribeConfigsResourceResult(
-        name=entry.name,
-        value=effective if override is None else override,
-        read_only=False,
-        config_source=source,
-        is_default=source == _BY_DEFAULT,
-        config_type=entry.config.type,
-        synonyms=tuple(synonyms),
-    )
-
-
-def _inherited(broker: Broker, entry: GroupConfigEntry) -> list[DescribeConfigsSynonym]:
-    """Return where a value comes from that the group itself does not have."""
-    default, synonym = entry.config.default, entry.config.synonym
-    of_broker = None if synonym is None else broker.config.reported().get(synonym)
+    synonyms = list(broker_synonyms(broker, entry.config.synonym or entry.name, entry.config.default))
     if not broker.profile.has(Behaviour.GROUP_CONFIGS_HAVE_SYNONYMS):
-        known = default if of_broker is None else of_broker
-        return [DescribeConfigsSynonym(name=entry.name, value=known, source=_BY_DEFAULT)]
-    if synonym is None:
-        return [DescribeConfigsSynonym(name=entry.name, value=default, source=_BY_DEFAULT)]
-    found = [DescribeConfigsSynonym(name=synonym, value=default, source=_BY_DEFAULT)]
-    if of_broker is not None and (synonym in broker.config.named or of_broker != default):
-        found.insert(0, DescribeConfigsSynonym(name=synonym, value=of_broker, source=_OF_BROKER))
-    return found
+        source = ConfigSource.DEFAULT_CONFIG
+        synonyms = [DescribeConfigsSynonym(name=entry.name, value=synonyms[0].value, source=source)]
+    if override is not None:
+        source = ConfigSource.GROUP_CONFIG
+        synonyms.insert(0, DescribeConfigsSynonym(name=entry.name, value=override, source=source))
+    return config_result(entry.name, entry.config.type, synonyms)
 
 
 def configs_of_group_to_alter(broker: Broker, name: str) -> Mapping[str, str]:

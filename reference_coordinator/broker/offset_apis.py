@@ -54,7 +54,7 @@ class Forward:
     """What the coordinator is asked, and what becomes of its answer."""
 
     request: GroupRequest
-    finish: Finish
+    finish: Finish = lambda response: response
 
 
 _KeyT = TypeVar("_KeyT")

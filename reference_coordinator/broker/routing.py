@@ -29,9 +29,9 @@ from reference_coordinator.messages import (
     OffsetFetchRequest,
     RequestContext,
     SyncGroupRequest,
-    SyncGroupResponse,
     TxnOffsetCommitRequest,
 )
+from reference_coordinator.runtime.error_responses import sync_error
 
 _FIRST_MANDATORY_SYNC_PROTOCOL: Final = 5
 
@@ -45,12 +45,7 @@ def route(  # noqa: C901, PLR0911 - one flat case a request
         return handle_offsets_of_version_0(broker, request, context)
     match request:
         case SyncGroupRequest() if _lacks_mandatory_protocol(request, context):
-            return SyncGroupResponse(
-                error_code=Errors.INCONSISTENT_GROUP_PROTOCOL,
-                protocol_type=None,
-                protocol_name=None,
-                assignment=b"",
-            )
+            return sync_error(Errors.INCONSISTENT_GROUP_PROTOCOL)
         case OffsetCommitRequest():
             return handle_offset_commit(request, context, topics, profile)
         case TxnOffsetCommitRequest():
@@ -64,9 +59,9 @@ def route(  # noqa: C901, PLR0911 - one flat case a request
         case ConsumerGroupDescribeRequest():
             return handle_consumer_group_describe(broker, request)
         case DeleteGroupsRequest():
-            return _unchanged(_with_distinct_groups(request))
+            return Forward(request=_with_distinct_groups(request))
         case _:
-            return _unchanged(request)
+            return Forward(request=request)
 
 
 def _route_txn_offset_commit(
@@ -78,10 +73,6 @@ def _route_txn_offset_commit(
     assert isinstance(routed.request, TxnOffsetCommitRequest)
     verification = transactions.verify(request, context)
     return replace(routed, request=replace(routed.request, verification=verification))
-
-
-def _unchanged(request: GroupRequest) -> Forward:
-    return Forward(request=request, finish=lambda response: response)
 
 
 def _lacks_mandatory_protocol(request: SyncGroupRequest, context: RequestContext) -> bool:

@@ -80,7 +80,7 @@ def handle_describe_topic_partitions(
     """Describe topics in alphabetical order, as many partitions as fit.
 
     Source: DescribeTopicPartitionsRequestHandler#handleDescribeTopicPartitionsRequest (3.9.2),
-    KRaftMetadataCache#describeTopicResponse (3.9.2).
+    KRaftMetadataCache#getTopicMetadataForDescribeTopicResponse (3.9.2).
     """
     cursor = request.cursor
     if cursor is not None and cursor.partition_index < 0:

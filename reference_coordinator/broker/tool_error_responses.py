@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from reference_coordinator.broker_messages import AUTHORIZED_OPERATIONS_OMITTED
 from reference_coordinator.broker_messages.inspection import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
@@ -34,6 +33,7 @@ from reference_coordinator.broker_messages.tools import (
     ToolResponse,
 )
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.messages import AUTHORIZED_OPERATIONS_OMITTED
 
 
 def _describe_configs(request: DescribeConfigsRequest, error: Errors) -> DescribeConfigsResponse:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from reference_coordinator.broker_messages import AUTHORIZED_OPERATIONS_OMITTED
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.messages import AUTHORIZED_OPERATIONS_OMITTED
 from reference_coordinator.topic_logs.messages import (
     ClientResponse,
     CreatePartitionsRequest,

@@ -11,9 +11,6 @@ from reference_coordinator.messages import GroupRequest, GroupResponse
 from reference_coordinator.topic_logs.messages import ClientRequest, ClientResponse
 from reference_coordinator.transactions.messages import TransactionRequest, TransactionResponse
 
-AUTHORIZED_OPERATIONS_OMITTED = -(2**31)
-"""Stands where nobody asked. Source: MetadataResponse.AUTHORIZED_OPERATIONS_OMITTED (4.3.1)."""
-
 
 @value
 class ApiVersionsRequest:

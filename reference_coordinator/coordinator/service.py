@@ -33,12 +33,14 @@ from reference_coordinator.messages import (
     JoinGroupRequest,
     LeaveGroupRequest,
     ListGroupsRequest,
+    ManyGroupsRequest,
     OffsetCommitRequest,
     OffsetDeleteRequest,
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
+    OffsetsRequest,
     RequestContext,
     SyncGroupRequest,
     TxnOffsetCommitRequest,
@@ -68,14 +70,6 @@ from reference_coordinator.runtime.write_event import complete_operation
 
 _LATE_JOIN_VERSION: Final = 6
 _LATE_SYNC_VERSION: Final = 4
-_OfOffsets = OffsetCommitRequest | TxnOffsetCommitRequest | OffsetDeleteRequest
-_OfManyGroups = (
-    OffsetFetchRequest
-    | DescribeGroupsRequest
-    | ListGroupsRequest
-    | DeleteGroupsRequest
-    | ConsumerGroupDescribeRequest
-)
 
 
 def handle(
@@ -115,7 +109,7 @@ def _dispatch(
 
 def _dispatch_offsets(
     shard: CoordinatorShard,
-    request: _OfOffsets | _OfManyGroups,
+    request: OffsetsRequest | ManyGroupsRequest,
     context: RequestContext,
     token: ResponseToken,
 ) -> CoordinatorResult[GroupResponse]:
@@ -134,7 +128,7 @@ def _dispatch_offsets(
 
 def _dispatch_to_many_groups(
     shard: CoordinatorShard,
-    request: _OfManyGroups,
+    request: ManyGroupsRequest,
     context: RequestContext,
     token: ResponseToken,
 ) -> CoordinatorResult[GroupResponse]:

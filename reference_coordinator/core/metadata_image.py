@@ -14,8 +14,11 @@ class TopicImage:
     name: str
     topic_id: TopicId
     num_partitions: int
-    racks: tuple[frozenset[str], ...] = ()
-    """Of each partition's replicas; empty where brokers name no rack."""
+    racks: tuple[tuple[str, ...], ...] = ()
+    """For each partition, the racks of its replicas, one as often as replicas are in it; or nothing at all.
+
+    Source: KRaftCoordinatorMetadataImage.KraftTopicMetadata#partitionRacks (4.3.1).
+    """
 
 
 @value

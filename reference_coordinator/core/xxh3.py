@@ -27,7 +27,6 @@ _SECRET: Final = bytes.fromhex(
 )
 _STRIPE: Final = 64
 _STRIPES_PER_BLOCK: Final = 16
-_BLOCK: Final = _STRIPE * _STRIPES_PER_BLOCK
 _LAST_SECRET: Final = 192 - _STRIPE
 
 

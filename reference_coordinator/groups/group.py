@@ -58,10 +58,6 @@ class Group(ABC):
         """Whether it has no members and is not Dead. Source: Group#isEmpty (4.3.1)."""
 
     @abstractmethod
-    def state_as_string(self) -> str:
-        """Its state as Kafka prints it. Source: Group#stateAsString (4.3.1)."""
-
-    @abstractmethod
     def is_in_states(self, states: Collection[str]) -> bool:
         """Whether it is in one of the states of a filter. Source: Group#isInStates (4.3.1)."""
 

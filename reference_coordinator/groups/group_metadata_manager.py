@@ -145,7 +145,8 @@ class GroupMetadataManager(CoordinatorRuntime):
             kept = tuple(
                 each
                 for each in versions
-                if each.is_committed or not _is_undone(each, append.record_offset, reverts_later)
+                if each.is_committed
+                or not _is_undone(each, append.record_offset, reverts_later=reverts_later)
             )
             self._groups[group_id] = kept
             if not kept:
@@ -166,7 +167,7 @@ def _is_of_same_write(version: _Registered, other: _Registered) -> bool:
     return version.is_written and other.is_written and version.offset == other.offset
 
 
-def _is_undone(version: _Registered, record_offset: int, reverts_later: bool) -> bool:  # noqa: FBT001 - a detail of one caller
+def _is_undone(version: _Registered, record_offset: int, *, reverts_later: bool) -> bool:
     if version.is_written:
         return version.offset == record_offset or (reverts_later and version.offset > record_offset)
     return version.offset <= record_offset

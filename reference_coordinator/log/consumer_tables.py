@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from rich.table import Table
 
-from reference_coordinator.log.consumer_groups import LoadedPartitions
+from reference_coordinator.core.consumer_records import TopicPartitions
 from reference_coordinator.log.inspection import LoadedConsumerGroup
 
 
@@ -15,9 +15,9 @@ def consumer_group_table(groups: Iterable[LoadedConsumerGroup]) -> Table:
     for each in groups:
         group = each.group
         table.add_row(
-            *(str(each.offsets_partition), group.group_id, str(group.group_epoch)),
-            *("-" if group.assignment_epoch is None else str(group.assignment_epoch),),
-            *(str(group.metadata_hash), str(len(group.members)), str(len(each.offsets))),
+            *(str(each.offsets_partition), group.group_id),
+            *(str(group.group_epoch), str(group.assignment_epoch), str(group.metadata_hash)),
+            *(str(len(group.members)), str(len(each.offsets))),
         )
     return table
 
@@ -34,12 +34,12 @@ def consumer_member_table(groups: Iterable[LoadedConsumerGroup]) -> Table:
             table.add_row(
                 *(each.group_id, member.member_id, member.instance_id or "-"),
                 *(member.client_id, member.client_host),
-                *("-" if member.member_epoch is None else str(member.member_epoch), member.state or "-"),
+                *(str(member.member_epoch), member.state),
                 ", ".join(filter(None, subscription)) or "-",
                 *(_shown(member.assigned), _shown(member.pending_revocation), _shown(member.target)),
             )
     return table
 
 
-def _shown(topics: Iterable[LoadedPartitions]) -> str:
+def _shown(topics: Iterable[TopicPartitions]) -> str:
     return ", ".join(f"{each.topic_id}: {' '.join(map(str, each.partitions))}" for each in topics) or "-"

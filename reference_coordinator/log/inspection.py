@@ -9,9 +9,9 @@ from reference_coordinator.core.errors import IllegalStateError
 from reference_coordinator.core.ids import GroupId, Millis, ProducerId, TopicPartition
 from reference_coordinator.core.values import value
 from reference_coordinator.groups.classic.group import ClassicGroup
-from reference_coordinator.groups.classic.lookups import as_classic_group
+from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.log.batches import StoredPartition
-from reference_coordinator.log.consumer_groups import StoredConsumerGroup, consumer_groups
+from reference_coordinator.log.consumer_groups import StoredConsumerGroup, stored_consumer_group
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.offsets.values import OffsetAndMetadata
 from reference_coordinator.profile.config import GroupCoordinatorConfig
@@ -115,27 +115,27 @@ def _load_partition(
     config = GroupCoordinatorConfig(offsets_topic_num_partitions=num_partitions)
     shard = CoordinatorShard(config=config, profile=profile, choices=DeterministicChoices())
     loader = Loader(shard=shard, partition=partition)
-    records = [record for batch in found.batches for record in batch.records]
-    loader.replay(records)
+    loader.replay(record for batch in found.batches for record in batch.records)
     loader.finish()
     pending: dict[GroupId, list[LoadedOffset]] = {}
     for producer_id, group_id, place, offset in shard.offsets.transactions.by_producer():
         pending.setdefault(group_id, []).append(_offset(place, offset, producer_id))
-    stored = consumer_groups(records)
-    classic = (
-        _group(shard, group, tuple(pending.get(group.group_id, ())))
-        for group in map(as_classic_group, (each for each in shard.groups() if each.group_id not in stored))
-    )
+    groups = sorted(shard.groups(), key=lambda group: group.group_id)
     return LoadedLog(
-        groups=tuple(sorted(classic, key=lambda group: group.group_id)),
+        groups=tuple(
+            _group(shard, group, tuple(pending.get(group.group_id, ())))
+            for group in groups
+            if isinstance(group, ClassicGroup)
+        ),
         consumer_groups=tuple(
             LoadedConsumerGroup(
                 offsets_partition=partition,
-                group=group,
-                offsets=_offsets(shard, group_id),
-                pending_offsets=tuple(pending.get(group_id, ())),
+                group=stored_consumer_group(group),
+                offsets=_offsets(shard, group.group_id),
+                pending_offsets=tuple(pending.get(group.group_id, ())),
             )
-            for group_id, group in stored.items()
+            for group in groups
+            if isinstance(group, ConsumerGroup)
         ),
         failures=(),
     )

@@ -5,6 +5,7 @@ of each API version (`wire`); what a version lacks has Kafka's default here.
 """
 
 from reference_coordinator.messages.admin import (
+    AUTHORIZED_OPERATIONS_OMITTED,
     DeletableGroupResult,
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -61,6 +62,7 @@ from reference_coordinator.messages.offsets import (
 from reference_coordinator.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 __all__ = [
+    "AUTHORIZED_OPERATIONS_OMITTED",
     "ConsumerGroupDescribeRequest",
     "ConsumerGroupDescribeResponse",
     "ConsumerGroupHeartbeatRequest",
@@ -85,6 +87,7 @@ __all__ = [
     "ListGroupsRequest",
     "ListGroupsResponse",
     "ListedGroup",
+    "ManyGroupsRequest",
     "MemberIdentity",
     "MemberResponse",
     "OffsetCommitRequest",
@@ -105,6 +108,7 @@ __all__ = [
     "OffsetFetchResponseGroup",
     "OffsetFetchResponsePartition",
     "OffsetFetchResponseTopic",
+    "OffsetsRequest",
     "RequestContext",
     "SyncGroupRequest",
     "SyncGroupRequestAssignment",
@@ -113,20 +117,26 @@ __all__ = [
     "TxnOffsetCommitResponse",
 ]
 
+OffsetsRequest = OffsetCommitRequest | TxnOffsetCommitRequest | OffsetDeleteRequest
+"""What is asked about the offsets of one group."""
+
+ManyGroupsRequest = (
+    OffsetFetchRequest
+    | DescribeGroupsRequest
+    | ListGroupsRequest
+    | DeleteGroupsRequest
+    | ConsumerGroupDescribeRequest
+)
+"""What may be asked about several groups at once."""
+
 GroupRequest = (
     JoinGroupRequest
     | SyncGroupRequest
     | HeartbeatRequest
     | LeaveGroupRequest
-    | DescribeGroupsRequest
-    | ListGroupsRequest
-    | DeleteGroupsRequest
-    | OffsetCommitRequest
-    | OffsetFetchRequest
-    | OffsetDeleteRequest
-    | TxnOffsetCommitRequest
     | ConsumerGroupHeartbeatRequest
-    | ConsumerGroupDescribeRequest
+    | OffsetsRequest
+    | ManyGroupsRequest
 )
 """What the group coordinator itself answers."""
 

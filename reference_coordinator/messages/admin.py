@@ -1,5 +1,7 @@
 """DescribeGroups, ListGroups and DeleteGroups."""
 
+from typing import Final
+
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import (
     GroupId,
@@ -7,6 +9,9 @@ from reference_coordinator.core.ids import (
     MemberId,
 )
 from reference_coordinator.core.values import value
+
+AUTHORIZED_OPERATIONS_OMITTED: Final = -(2**31)
+"""Stands where nobody asked. Source: MetadataResponse.AUTHORIZED_OPERATIONS_OMITTED (4.3.1)."""
 
 
 @value
@@ -42,7 +47,7 @@ class DescribedGroup:
     protocol_type: str
     protocol_data: str
     members: tuple[DescribedGroupMember, ...]
-    authorized_operations: int = -(2**31)
+    authorized_operations: int = AUTHORIZED_OPERATIONS_OMITTED
 
 
 @value

@@ -5,6 +5,7 @@ from typing import Final
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId, Millis, TopicId
 from reference_coordinator.core.values import value
+from reference_coordinator.messages.admin import AUTHORIZED_OPERATIONS_OMITTED
 
 LEAVE_GROUP_MEMBER_EPOCH: Final = -1
 """What a member sends that leaves. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
@@ -12,8 +13,6 @@ LEAVE_GROUP_STATIC_MEMBER_EPOCH: Final = -2
 """What a static member sends that will be back. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
 JOIN_GROUP_MEMBER_EPOCH: Final = 0
 """What a member sends that joins. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
-OPERATIONS_OMITTED: Final = -(2**31)
-"""The authorized operations of a description that was not asked for them."""
 
 
 @value
@@ -122,7 +121,7 @@ class ConsumerGroupDescribeResponseGroup:
     assignment_epoch: int = 0
     assignor_name: str = ""
     members: tuple[ConsumerGroupDescribeResponseMember, ...] = ()
-    authorized_operations: int = OPERATIONS_OMITTED
+    authorized_operations: int = AUTHORIZED_OPERATIONS_OMITTED
 
 
 @value

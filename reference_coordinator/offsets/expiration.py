@@ -41,7 +41,7 @@ def schedule_group_metadata_expiration(shard: CoordinatorShard, partition: int |
 def cancel_group_metadata_expiration(shard: CoordinatorShard, partition: int) -> None:
     """Look no more for what has expired in a partition, nor at all once none is owned.
 
-    Source: GroupCoordinatorShard#cancelGroupMetadataExpiration (4.3.1).
+    Decided in: GroupCoordinatorShard#onUnloaded (4.3.1).
     """
     shard.timers.cancel(OffsetExpirationKey(partition=partition))
     if not shard.partitions.are_any_owned:

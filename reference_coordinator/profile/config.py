@@ -2,10 +2,12 @@
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field, fields
 from enum import Enum, unique
-from typing import Any, Final, Self, assert_never
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Final, Self, TypeVar
 
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.core.java import trim
@@ -43,52 +45,65 @@ class ConsumerGroupMigrationPolicy(Enum):
         return self in {ConsumerGroupMigrationPolicy.BIDIRECTIONAL, ConsumerGroupMigrationPolicy.DOWNGRADE}
 
 
-@value
-class _Property:
-    name: str
-    at_least: int
-    at_most: int
+def _parse_names(
+    name: str, text: str, *, allowed: tuple[str, ...], short: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Source: ConfigDef#parseType (4.3.1), ConfigDef.ValidList#ensureValid (4.3.1)."""
+    names = tuple(short.get(each, each) for each in re.split(r"\s*,\s*", trim(text)))
+    if len(set(names)) < len(names) or not set(names) <= set(allowed):
+        raise ConfigError(f"{name} is {text!r}; give one or more of {', '.join(allowed)}, each once.")
+    return names
 
 
-@value
-class _NamesProperty:
-    """A list of names."""
-
-    name: str
-    allowed: tuple[str, ...]
-    short: tuple[tuple[str, str], ...] = ()
-    """Classes, and the names that stand for them."""
+def _parse_policy(name: str, text: str) -> ConsumerGroupMigrationPolicy:
+    by_name = {each.value: each for each in ConsumerGroupMigrationPolicy}
+    policy = by_name.get(trim(text).lower())
+    if policy is None:
+        raise ConfigError(f"{name} is {text!r}; give one of {', '.join(by_name)}.")
+    return policy
 
 
-@value
-class _PolicyProperty:
-    name: str
+def _parse_integer(name: str, text: str, *, at_least: int, at_most: int) -> int:
+    trimmed = trim(text)
+    if not _JAVA_INTEGER.fullmatch(trimmed):
+        raise ConfigError(
+            f"{name} is {text!r}, which is not an integer; give a whole number from {at_least} to {at_most}."
+        )
+    value = int(trimmed)
+    if not at_least <= value <= at_most:
+        raise ConfigError(
+            f"{name} is {value}, which Kafka refuses; give a value from {at_least} to {at_most}."
+        )
+    return value
 
 
-_AnyProperty = _Property | _NamesProperty | _PolicyProperty
+_ValueT = TypeVar("_ValueT")
 _Value = int | tuple[str, ...] | ConsumerGroupMigrationPolicy
+_Parse = Callable[[str, str], _Value]
+"""Reads the value of a property, by its name and its text."""
 
 
-def _property(name: str, default: int, *, at_least: int, at_most: int = INT_MAX) -> int:
-    declared = _Property(name=name, at_least=at_least, at_most=at_most)
+def _property(default: int, *, at_least: int, at_most: int = INT_MAX) -> int:
     # dataclasses.field is typed as the value that it stands for.
-    return field(default=default, metadata={"property": declared})
+    return _parsed_by(partial(_parse_integer, at_least=at_least, at_most=at_most), default)
 
 
 def _names(
-    name: str,
-    default: tuple[str, ...],
-    *,
-    allowed: tuple[str, ...],
-    short: tuple[tuple[str, str], ...] = (),
+    default: tuple[str, ...], *, allowed: tuple[str, ...], short: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[str, ...]:
-    declared = _NamesProperty(name=name, allowed=allowed, short=short)
-    return field(default=default, metadata={"property": declared})
+    """Declare a list of names; `short` has the names that stand for classes."""
+    return _parsed_by(partial(_parse_names, allowed=allowed, short=short), default)
 
 
-_ASSIGNOR_CLASSES: Final = (
-    ("org.apache.kafka.coordinator.group.assignor.UniformAssignor", "uniform"),
-    ("org.apache.kafka.coordinator.group.assignor.RangeAssignor", "range"),
+def _parsed_by(parse: _Parse, default: _ValueT) -> _ValueT:
+    return field(default=default, metadata={"parse": parse})
+
+
+_ASSIGNOR_CLASSES: Final = MappingProxyType(
+    {
+        "org.apache.kafka.coordinator.group.assignor.UniformAssignor": "uniform",
+        "org.apache.kafka.coordinator.group.assignor.RangeAssignor": "range",
+    }
 )
 """How a broker before 4.0 reports its assignors, and how any may name them."""
 
@@ -100,117 +115,85 @@ class GroupCoordinatorConfig:
     Source: GroupCoordinatorConfig (4.3.1), whose bounds these are.
     """
 
-    group_coordinator_append_linger_ms: int = _property("group.coordinator.append.linger.ms", 0, at_least=-1)
+    group_coordinator_append_linger_ms: int = _property(0, at_least=-1)
     """`group.coordinator.append.linger.ms`: how long the Java coordinator gathers writes; -1 is as 0 here.
 
     Not Kafka's default, which is 10 before 4.0, then 5, and by now -1: it writes once no other request waits.
     """
-    group_initial_rebalance_delay_ms: int = _property(
-        "group.initial.rebalance.delay.ms", 3_000, at_least=INT_MIN
-    )
+    group_initial_rebalance_delay_ms: int = _property(3_000, at_least=INT_MIN)
     """`group.initial.rebalance.delay.ms`: how long an empty group waits for more members."""
-    group_min_session_timeout_ms: int = _property("group.min.session.timeout.ms", 6_000, at_least=INT_MIN)
+    group_min_session_timeout_ms: int = _property(6_000, at_least=INT_MIN)
     """`group.min.session.timeout.ms`: the shortest session timeout that a member may ask for."""
-    group_max_session_timeout_ms: int = _property("group.max.session.timeout.ms", 1_800_000, at_least=INT_MIN)
+    group_max_session_timeout_ms: int = _property(1_800_000, at_least=INT_MIN)
     """`group.max.session.timeout.ms`: the longest session timeout that a member may ask for."""
-    group_max_size: int = _property("group.max.size", INT_MAX, at_least=1)
+    group_max_size: int = _property(INT_MAX, at_least=1)
     """`group.max.size`: the members that a group takes."""
-    offset_metadata_max_bytes: int = _property("offset.metadata.max.bytes", 4_096, at_least=INT_MIN)
+    offset_metadata_max_bytes: int = _property(4_096, at_least=INT_MIN)
     """`offset.metadata.max.bytes`: the UTF-16 units (not bytes) of metadata that a commit may carry."""
-    offsets_commit_timeout_ms: int = _property("offsets.commit.timeout.ms", 5_000, at_least=1)
+    offsets_commit_timeout_ms: int = _property(5_000, at_least=1)
     """`offsets.commit.timeout.ms`: how long a write may take until who asked for it is told so."""
-    offsets_retention_minutes: int = _property("offsets.retention.minutes", 10_080, at_least=1)
+    offsets_retention_minutes: int = _property(10_080, at_least=1)
     """`offsets.retention.minutes`: how long offsets outlive their last use."""
-    offsets_retention_check_interval_ms: int = _property(
-        "offsets.retention.check.interval.ms", 600_000, at_least=1, at_most=LONG_MAX
-    )
+    offsets_retention_check_interval_ms: int = _property(600_000, at_least=1, at_most=LONG_MAX)
     """`offsets.retention.check.interval.ms`: how often offsets are looked through for expired ones."""
-    offsets_topic_num_partitions: int = _property("offsets.topic.num.partitions", 50, at_least=1)
+    offsets_topic_num_partitions: int = _property(50, at_least=1)
     """`offsets.topic.num.partitions`: the partitions of `__consumer_offsets`."""
 
-    group_consumer_assignment_interval_ms: int = _property(
-        "group.consumer.assignment.interval.ms", 1_000, at_least=0
-    )
+    group_consumer_assignment_interval_ms: int = _property(1_000, at_least=0)
     """`group.consumer.assignment.interval.ms`: how long a target assignment stands at least, from 4.3 on."""
     group_consumer_assignors: tuple[str, ...] = _names(
-        "group.consumer.assignors",
-        ("uniform", "range"),
-        allowed=("uniform", "range"),
-        short=_ASSIGNOR_CLASSES,
+        ("uniform", "range"), allowed=("uniform", "range"), short=_ASSIGNOR_CLASSES
     )
     """`group.consumer.assignors`: what assigns partitions to consumers; the first where nobody votes."""
-    group_consumer_heartbeat_interval_ms: int = _property(
-        "group.consumer.heartbeat.interval.ms", 5_000, at_least=1
-    )
+    group_consumer_heartbeat_interval_ms: int = _property(5_000, at_least=1)
     """`group.consumer.heartbeat.interval.ms`: how often consumers are told to heartbeat."""
-    group_consumer_max_assignment_interval_ms: int = _property(
-        "group.consumer.max.assignment.interval.ms", 15_000, at_least=0
-    )
+    group_consumer_max_assignment_interval_ms: int = _property(15_000, at_least=0)
     """`group.consumer.max.assignment.interval.ms`: the longest that a group may be configured to."""
-    group_consumer_max_heartbeat_interval_ms: int = _property(
-        "group.consumer.max.heartbeat.interval.ms", 15_000, at_least=1
-    )
+    group_consumer_max_heartbeat_interval_ms: int = _property(15_000, at_least=1)
     """`group.consumer.max.heartbeat.interval.ms`: the longest that a group may be configured to."""
-    group_consumer_max_session_timeout_ms: int = _property(
-        "group.consumer.max.session.timeout.ms", 60_000, at_least=1
-    )
+    group_consumer_max_session_timeout_ms: int = _property(60_000, at_least=1)
     """`group.consumer.max.session.timeout.ms`: the longest that a group may be configured to."""
-    group_consumer_max_size: int = _property("group.consumer.max.size", INT_MAX, at_least=1)
+    group_consumer_max_size: int = _property(INT_MAX, at_least=1)
     """`group.consumer.max.size`: the members that a consumer group takes."""
-    group_consumer_migration_policy: ConsumerGroupMigrationPolicy = field(
-        default=ConsumerGroupMigrationPolicy.BIDIRECTIONAL,
-        metadata={"property": _PolicyProperty(name="group.consumer.migration.policy")},
+    group_consumer_migration_policy: ConsumerGroupMigrationPolicy = _parsed_by(
+        _parse_policy, ConsumerGroupMigrationPolicy.BIDIRECTIONAL
     )
     """`group.consumer.migration.policy`: which way groups with members may be converted."""
-    group_consumer_min_assignment_interval_ms: int = _property(
-        "group.consumer.min.assignment.interval.ms", 0, at_least=0
-    )
+    group_consumer_min_assignment_interval_ms: int = _property(0, at_least=0)
     """`group.consumer.min.assignment.interval.ms`: the shortest that a group may be configured to."""
-    group_consumer_min_heartbeat_interval_ms: int = _property(
-        "group.consumer.min.heartbeat.interval.ms", 5_000, at_least=1
-    )
+    group_consumer_min_heartbeat_interval_ms: int = _property(5_000, at_least=1)
     """`group.consumer.min.heartbeat.interval.ms`: the shortest that a group may be configured to."""
-    group_consumer_min_session_timeout_ms: int = _property(
-        "group.consumer.min.session.timeout.ms", 45_000, at_least=1
-    )
+    group_consumer_min_session_timeout_ms: int = _property(45_000, at_least=1)
     """`group.consumer.min.session.timeout.ms`: the shortest that a group may be configured to."""
-    group_consumer_regex_refresh_interval_ms: int = _property(
-        "group.consumer.regex.refresh.interval.ms", 600_000, at_least=10_000
-    )
+    group_consumer_regex_refresh_interval_ms: int = _property(600_000, at_least=10_000)
     """`group.consumer.regex.refresh.interval.ms`: how often regular expressions are resolved anew."""
-    group_consumer_session_timeout_ms: int = _property(
-        "group.consumer.session.timeout.ms", 45_000, at_least=1
-    )
+    group_consumer_session_timeout_ms: int = _property(45_000, at_least=1)
     """`group.consumer.session.timeout.ms`: how long a consumer may be silent."""
     group_coordinator_rebalance_protocols: tuple[str, ...] = _names(
-        "group.coordinator.rebalance.protocols",
-        ("classic", "consumer"),
-        allowed=("classic", "consumer", "share", "streams"),
+        ("classic", "consumer"), allowed=("classic", "consumer", "share", "streams")
     )
     """`group.coordinator.rebalance.protocols`: which protocols groups may use.
 
     Not quite Kafka's default, which has `streams` too from 4.1 on.
     """
 
-    log_cleaner_backoff_ms: int = _property("log.cleaner.backoff.ms", 15_000, at_least=0, at_most=LONG_MAX)
+    log_cleaner_backoff_ms: int = _property(15_000, at_least=0, at_most=LONG_MAX)
     """`log.cleaner.backoff.ms`: how long the cleaner sleeps when no log is to be compacted."""
-    log_retention_bytes: int = _property("log.retention.bytes", -1, at_least=-LONG_MAX - 1, at_most=LONG_MAX)
+    log_retention_bytes: int = _property(-1, at_least=-LONG_MAX - 1, at_most=LONG_MAX)
     """`log.retention.bytes`: how large a log may grow whose topic says nothing of it; negative: any size."""
-    log_retention_check_interval_ms: int = _property(
-        "log.retention.check.interval.ms", 300_000, at_least=1, at_most=LONG_MAX
-    )
+    log_retention_check_interval_ms: int = _property(300_000, at_least=1, at_most=LONG_MAX)
     """`log.retention.check.interval.ms`: how often topics' logs are looked through for old segments."""
-    log_segment_bytes: int = _property("log.segment.bytes", 1 << 30, at_least=14)
+    log_segment_bytes: int = _property(1 << 30, at_least=14)
     """`log.segment.bytes`: how large a segment may grow whose topic says nothing of it."""
-    message_max_bytes: int = _property("message.max.bytes", 1_048_588, at_least=0)
+    message_max_bytes: int = _property(1_048_588, at_least=0)
     """`message.max.bytes`: the largest batch that the log takes."""
-    min_insync_replicas: int = _property("min.insync.replicas", 1, at_least=1)
+    min_insync_replicas: int = _property(1, at_least=1)
     """`min.insync.replicas`: the replicas that a write needs; there is one."""
-    num_partitions: int = _property("num.partitions", 1, at_least=1)
+    num_partitions: int = _property(1, at_least=1)
     """`num.partitions`: the partitions of a topic whose creator names no number."""
-    offsets_topic_compression_codec: int = _property("offsets.topic.compression.codec", 0, at_least=0)
+    offsets_topic_compression_codec: int = _property(0, at_least=0)
     """`offsets.topic.compression.codec`: how the log is compressed, by Kafka's number; nobody sees it."""
-    socket_request_max_bytes: int = _property("socket.request.max.bytes", 104_857_600, at_least=1)
+    socket_request_max_bytes: int = _property(104_857_600, at_least=1)
     """`socket.request.max.bytes`: the largest request that a connection may bring."""
 
     @property
@@ -223,12 +206,12 @@ class GroupCoordinatorConfig:
 
     def reported(self) -> dict[str, str]:
         """Every property and its value, as Kafka tells them."""
-        return {name: _text(getattr(self, each)) for name, (each, _) in _properties().items()}
+        return {_name_of(each): _text(getattr(self, each)) for each in _properties()}
 
     @classmethod
     def property_names(cls) -> tuple[str, ...]:
         """Every property that `from_properties` takes."""
-        return tuple(_properties())
+        return tuple(map(_name_of, _properties()))
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> Self:
@@ -240,13 +223,13 @@ class GroupCoordinatorConfig:
 
         Source: ConfigDef#parseType (4.3.1).
         """
-        declared = _properties()
+        declared = {_name_of(each): (each, parse) for each, parse in _properties().items()}
         values: dict[str, Any] = {}
         for name, text in properties.items():
             if name not in declared:
                 raise ConfigError(_unknown(name, tuple(declared)))
-            field_name, bounds = declared[name]
-            values[field_name] = _parse(bounds, text)
+            field_name, parse = declared[name]
+            values[field_name] = parse(name, text)
         read = cls(**values, named=frozenset(properties))
         _throw_if_out_of_order(read)
         return read
@@ -275,13 +258,10 @@ def _name_of(field_name: str) -> str:
     return field_name.replace("_", ".")
 
 
-def _properties() -> dict[str, tuple[str, _AnyProperty]]:
-    found: dict[str, tuple[str, _AnyProperty]] = {}
-    for each in fields(GroupCoordinatorConfig):
-        declared: _AnyProperty | None = each.metadata.get("property")
-        if declared is not None:
-            found[declared.name] = (each.name, declared)
-    return found
+def _properties() -> dict[str, _Parse]:
+    """Return what reads each property, by the name of its field."""
+    declared = {each.name: each.metadata.get("parse") for each in fields(GroupCoordinatorConfig)}
+    return {name: parse for name, parse in declared.items() if parse is not None}
 
 
 def _unknown(name: str, known: tuple[str, ...]) -> str:
@@ -298,50 +278,3 @@ def _text(given: _Value) -> str:
             return ",".join(given)
         case _:
             return str(given)
-
-
-def _parse(declared: _AnyProperty, text: str) -> _Value:
-    match declared:
-        case _Property():
-            return _parse_integer(declared, text)
-        case _NamesProperty():
-            return _parse_names(declared, text)
-        case _PolicyProperty():
-            return _parse_policy(declared, text)
-        case _:
-            assert_never(declared)
-
-
-def _parse_names(declared: _NamesProperty, text: str) -> tuple[str, ...]:
-    """Source: ConfigDef#parseType (4.3.1), ConfigDef.ValidList#ensureValid (4.3.1)."""
-    short = dict(declared.short)
-    names = tuple(short.get(each, each) for each in re.split(r"\s*,\s*", trim(text)))
-    if not names or len(set(names)) < len(names) or not set(names) <= set(declared.allowed):
-        raise ConfigError(
-            f"{declared.name} is {text!r}; give one or more of {', '.join(declared.allowed)}, each once."
-        )
-    return names
-
-
-def _parse_policy(declared: _PolicyProperty, text: str) -> ConsumerGroupMigrationPolicy:
-    by_name = {each.value: each for each in ConsumerGroupMigrationPolicy}
-    policy = by_name.get(trim(text).lower())
-    if policy is None:
-        raise ConfigError(f"{declared.name} is {text!r}; give one of {', '.join(by_name)}.")
-    return policy
-
-
-def _parse_integer(declared: _Property, text: str) -> int:
-    trimmed = trim(text)
-    if not _JAVA_INTEGER.fullmatch(trimmed):
-        raise ConfigError(
-            f"{declared.name} is {text!r}, which is not an integer; "
-            f"give a whole number from {declared.at_least} to {declared.at_most}."
-        )
-    value = int(trimmed)
-    if not declared.at_least <= value <= declared.at_most:
-        raise ConfigError(
-            f"{declared.name} is {value}, which Kafka refuses; "
-            f"give a value from {declared.at_least} to {declared.at_most}."
-        )
-    return value

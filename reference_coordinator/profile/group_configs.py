@@ -27,10 +27,6 @@ _DEAD_LETTER_TOPIC: Final = "errors.deadletterqueue.topic.name"
 _KINDS: Final = ("consumer", "share", "streams")
 
 
-class InvalidGroupConfigError(InvalidConfigError):
-    """A name or a value that no group may have; the message is Kafka's."""
-
-
 @value
 class Bound:
     """A broker property that limits what groups may be configured with."""
@@ -192,7 +188,7 @@ def throw_if_invalid(profile: Profile, configs: Mapping[str, str], config: Group
     known = group_configs(profile)
     for name in configs:
         if name not in known:
-            raise InvalidGroupConfigError(f"Unknown group config name: {name}")
+            raise InvalidConfigError(f"Unknown group config name: {name}")
     for name, entry in known.items():
         text = configs.get(name)
         if text is not None and not (name == _OFFSET_RESET and text.startswith(_BY_DURATION)):
@@ -202,7 +198,7 @@ def throw_if_invalid(profile: Profile, configs: Mapping[str, str], config: Group
     else:
         _throw_if_out_of_bounds(known, configs, config)
     if configs.get(_DEAD_LETTER_TOPIC, "").startswith("__"):
-        raise InvalidGroupConfigError(f"{_DEAD_LETTER_TOPIC}: DLQ topic name must not start with '__'")
+        raise InvalidConfigError(f"{_DEAD_LETTER_TOPIC}: DLQ topic name must not start with '__'")
 
 
 def _throw_if_out_of_bounds(
@@ -218,11 +214,9 @@ def _throw_if_out_of_bounds(
             continue
         number = int(values[entry.name])
         if entry.lowest is not None and number < entry.lowest.of(config):
-            raise InvalidGroupConfigError(
-                f"{entry.name} must be greater than or equal to {entry.lowest.name}"
-            )
+            raise InvalidConfigError(f"{entry.name} must be greater than or equal to {entry.lowest.name}")
         if entry.highest is not None and number > entry.highest.of(config):
-            raise InvalidGroupConfigError(f"{entry.name} must be less than or equal to {entry.highest.name}")
+            raise InvalidConfigError(f"{entry.name} must be less than or equal to {entry.highest.name}")
     _throw_if_session_too_short(known, values)
 
 
@@ -239,10 +233,10 @@ def _throw_if_out_of_range(
         number, highest = int(configs[entry.name]), entry.highest
         most = INT_MAX if highest is None else highest.of(config)
         if entry.lowest is None and number > most:
-            raise InvalidGroupConfigError(f"{entry.name} must be less than or equal to {most}")
+            raise InvalidConfigError(f"{entry.name} must be less than or equal to {most}")
         if entry.lowest is not None and not entry.lowest.of(config) <= number <= most:
             least = entry.lowest.of(config)
-            raise InvalidGroupConfigError(f"{entry.name} must be in the range {least} to {most} inclusive.")
+            raise InvalidConfigError(f"{entry.name} must be in the range {least} to {most} inclusive.")
     reported = config.reported()
     of_broker = {
         name: reported.get(entry.config.synonym or "", entry.config.default) for name, entry in known.items()
@@ -263,7 +257,7 @@ def _throw_if_session_too_short(
     for kind in kinds:
         session, heartbeat = _session_and_heartbeat(kind)
         if session in known and int(values[session]) <= int(values[heartbeat]):
-            raise InvalidGroupConfigError(f"{session} must be greater than {heartbeat}")
+            raise InvalidConfigError(f"{session} must be greater than {heartbeat}")
 
 
 def _session_and_heartbeat(kind: str) -> tuple[str, str]:

@@ -36,10 +36,6 @@ class InvalidConfigError(ValueError):
     """A name or a value that cannot be configured; the message is Kafka's."""
 
 
-class InvalidTopicConfigError(InvalidConfigError):
-    """A name or a value that no topic may have; the message is Kafka's."""
-
-
 @value
 class TopicConfig:
     """One configuration of topics."""
@@ -226,8 +222,8 @@ def throw_if_invalid(profile: Profile, configs: Mapping[str, str | None]) -> Non
     known = topic_configs(profile)
     nulls = sorted(name for name, text in configs.items() if text is None)
     if nulls:
-        raise InvalidTopicConfigError(f"Null value not supported for topic configs: {','.join(nulls)}")
+        raise InvalidConfigError(f"Null value not supported for topic configs: {','.join(nulls)}")
     for name, text in configs.items():
         if name not in known:
-            raise InvalidTopicConfigError(f"Unknown topic config name: {name}")
+            raise InvalidConfigError(f"Unknown topic config name: {name}")
         known[name].throw_if_invalid(text or "")

@@ -1,11 +1,12 @@
 """How each API says that a request was refused as a whole."""
 
-from typing import Final, assert_never
+from typing import assert_never
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import UNKNOWN_GENERATION_ID, UNKNOWN_MEMBER_ID, GroupId, MemberId
 from reference_coordinator.core.map_order import partitions_in_java_hash_map_order
 from reference_coordinator.messages import (
+    AUTHORIZED_OPERATIONS_OMITTED,
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
     ConsumerGroupHeartbeatRequest,
@@ -26,6 +27,7 @@ from reference_coordinator.messages import (
     LeaveGroupResponse,
     ListGroupsRequest,
     ListGroupsResponse,
+    ManyGroupsRequest,
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetDeleteRequest,
@@ -34,6 +36,7 @@ from reference_coordinator.messages import (
     OffsetFetchRequestGroup,
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
+    OffsetsRequest,
     SyncGroupRequest,
     SyncGroupResponse,
     TxnOffsetCommitRequest,
@@ -43,16 +46,6 @@ from reference_coordinator.messages.consumer_groups import ConsumerGroupDescribe
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.runtime.coordinator_runtime import CoordinatorRuntime
 from reference_coordinator.runtime.partition_answers import refused_topics
-
-_OPERATIONS_OMITTED: Final = -(2**31)
-_OfOffsets = OffsetCommitRequest | TxnOffsetCommitRequest | OffsetDeleteRequest
-_OfManyGroups = (
-    OffsetFetchRequest
-    | DescribeGroupsRequest
-    | ListGroupsRequest
-    | DeleteGroupsRequest
-    | ConsumerGroupDescribeRequest
-)
 
 
 def refusal_response(
@@ -90,7 +83,7 @@ def error_response(shard: CoordinatorRuntime, request: GroupRequest, error: Erro
 
 
 def _error_response_of_offsets(
-    shard: CoordinatorRuntime, request: _OfOffsets | _OfManyGroups, error: Errors
+    shard: CoordinatorRuntime, request: OffsetsRequest | ManyGroupsRequest, error: Errors
 ) -> GroupResponse:
     match request:
         case OffsetCommitRequest():
@@ -104,9 +97,7 @@ def _error_response_of_offsets(
 
 
 def _error_response_of_many_groups(
-    shard: CoordinatorRuntime,
-    request: _OfManyGroups,
-    error: Errors,
+    shard: CoordinatorRuntime, request: ManyGroupsRequest, error: Errors
 ) -> GroupResponse:
     match request:
         case OffsetFetchRequest():
@@ -122,11 +113,7 @@ def _error_response_of_many_groups(
             results = (DeletableGroupResult(group_id=each, error_code=error) for each in group_ids)
             return DeleteGroupsResponse(results=tuple(results))
         case ConsumerGroupDescribeRequest():
-            described = (
-                ConsumerGroupDescribeResponseGroup(error_code=error, group_id=each)
-                for each in request.group_ids
-            )
-            return ConsumerGroupDescribeResponse(groups=tuple(described))
+            return consumer_describe_error(request, error)
         case _:
             assert_never(request)
 
@@ -203,6 +190,19 @@ def get_error_described_group_list(
     return tuple(described_error(shard, each, error) for each in group_ids)
 
 
+def consumer_describe_error(
+    request: ConsumerGroupDescribeRequest, error: Errors
+) -> ConsumerGroupDescribeResponse:
+    """Every group of a description refused.
+
+    Decided in: ConsumerGroupDescribeRequest#getErrorDescribedGroupList (4.3.1).
+    """
+    described = (
+        ConsumerGroupDescribeResponseGroup(error_code=error, group_id=each) for each in request.group_ids
+    )
+    return ConsumerGroupDescribeResponse(groups=tuple(described))
+
+
 def described_error(
     shard: CoordinatorRuntime,
     group_id: GroupId,
@@ -235,7 +235,7 @@ def operations_not_asked_for(shard: CoordinatorRuntime) -> int:
 
     Decided in: DescribeGroupsResponse#AUTHORIZED_OPERATIONS_OMITTED (4.3.1).
     """
-    return _OPERATIONS_OMITTED if shard.profile.has(Behaviour.AUTHORIZED_OPERATIONS_OMITTED) else 0
+    return AUTHORIZED_OPERATIONS_OMITTED if shard.profile.has(Behaviour.AUTHORIZED_OPERATIONS_OMITTED) else 0
 
 
 def in_answer_order(shard: CoordinatorRuntime, group_ids: tuple[GroupId, ...]) -> tuple[GroupId, ...]:

@@ -61,6 +61,13 @@ class WireBroker:
         self.sent.extend(self.listener.resume_from_loading(now_ms=self.now_ms))
 
 
+def elected(profile: str = "3.9", **properties: str) -> WireBroker:
+    """Return a broker that coordinates groups."""
+    broker = WireBroker(profile, **properties)
+    broker.elect()
+    return broker
+
+
 class WireClient:
     """A client with one connection."""
 

@@ -33,6 +33,14 @@ def settles_shared(
         play.settles_evenly([*subscriptions], *topics, because=_IDS_ARE_RANDOM, callbacks=callbacks)
 
 
+def both_at_rest(play: Play, orders: Topic, ana: TestClient, bob: TestClient) -> None:
+    """Have two members subscribe, one after the other, and come to rest."""
+    ana.subscribes(orders)
+    play.settles({ana: orders.partitions})
+    bob.subscribes(orders)
+    settles_shared(play, {ana: [orders], bob: [orders]})
+
+
 def _is_sorted(member: TestClient) -> bool:
     return "group_instance_id" in member.settings and member.settings.get("group_remote_assignor") == RANGE
 

@@ -1,7 +1,7 @@
 """What only consumer groups have (KIP-848): brokers assign, compare patterns, and keep places free."""
 
 from harness.clients.language import RANGE, UNIFORM, Play, TestClient, Topic, assigned, client_script, revoked
-from suites.clients.assignments import UNSEEN_ASSIGNMENT, by_range, settles_shared
+from suites.clients.assignments import UNSEEN_ASSIGNMENT, both_at_rest, by_range, settles_shared
 
 _UNIFORM_IS_FREE = "whose partitions move hangs on ids of members, which are random; how many does not"
 
@@ -66,13 +66,6 @@ def _static_member(play: Play, name: str, instance: str) -> TestClient:
     return play.client(name, group_remote_assignor=RANGE, group_instance_id=instance, session_timeout_ms=6000)
 
 
-def _both_at_rest(play: Play, orders: Topic, ana: TestClient, bob: TestClient) -> None:
-    ana.subscribes(orders)
-    play.settles({ana: orders.partitions})
-    bob.subscribes(orders)
-    settles_shared(play, {ana: [orders], bob: [orders]})
-
-
 @client_script(
     "clients/static/newer-is-refused", consumer_source="GroupMetadataManager#throwIfInstanceIdIsUnreleased"
 )
@@ -82,7 +75,7 @@ def newer_is_refused(play: Play) -> None:
     ana, bob = _static_member(play, "ana", "one"), _static_member(play, "bob", "two")
     twin = _static_member(play, "bob-twin", "two")
 
-    _both_at_rest(play, orders, ana, bob)
+    both_at_rest(play, orders, ana, bob)
     twin.subscribes(orders)
     twin.notices("UNRELEASED_INSTANCE_ID", "_FATAL")
 
@@ -99,7 +92,7 @@ def crashed_is_not_replaced(play: Play) -> None:
     ana, bob = _static_member(play, "ana", "one"), _static_member(play, "bob", "two")
     back = _static_member(play, "bob-is-back", "two")
 
-    _both_at_rest(play, orders, ana, bob)
+    both_at_rest(play, orders, ana, bob)
     bob.crashes()
     back.subscribes(orders)
     back.notices("UNRELEASED_INSTANCE_ID", "_FATAL")

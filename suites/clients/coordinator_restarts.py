@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from harness.clients.language import RANGE, Feature, Play, TestClient, Topic, assigned, client_script
-from suites.clients.assignments import settles_shared
+from suites.clients.assignments import both_at_rest, settles_shared
 
 _SESSION_MS = 30_000
 _LONG_SESSION_MS = 60_000
@@ -38,20 +38,13 @@ def _member(play: Play, name: str, instance: str = "", session_timeout_ms: int =
     )
 
 
-def _two_at_rest(play: Play, orders: Topic, ana: TestClient, bob: TestClient) -> None:
-    ana.subscribes(orders)
-    play.settles({ana: orders.partitions})
-    bob.subscribes(orders)
-    settles_shared(play, {ana: [orders], bob: [orders]})
-
-
 def _around(play: Play, *happenings: Callable[[], None]) -> None:
     """Have two members consume and commit before each thing that happens, and after the last."""
     orders = play.topic("orders", partitions=4)
     writer = play.client("writer", group=None)
     ana, bob = _member(play, "ana"), _member(play, "bob")
 
-    _two_at_rest(play, orders, ana, bob)
+    both_at_rest(play, orders, ana, bob)
     writer.produces(orders, each=5)
     play.delivers([ana, bob], orders.values())
     ana.commits()
@@ -114,7 +107,7 @@ def killed_in_rebalance(play: Play) -> None:
     writer = play.client("writer", group=None)
     ana, bob, cid = _member(play, "ana"), _member(play, "bob"), _member(play, "cid")
 
-    _two_at_rest(play, orders, ana, bob)
+    both_at_rest(play, orders, ana, bob)
     writer.produces(orders, each=2)
     play.delivers([ana, bob], orders.values())
     ana.commits()
@@ -163,7 +156,7 @@ def _static_around(play: Play, happens: Callable[[], None]) -> None:
         _member(play, name, instance, _LONG_SESSION_MS) for name, instance in (("ana", "one"), ("bob", "two"))
     )
 
-    _two_at_rest(play, orders, ana, bob)
+    both_at_rest(play, orders, ana, bob)
     writer.produces(orders, each=3)
     play.delivers([ana, bob], orders.values())
     ana.commits()
@@ -212,7 +205,7 @@ def static_member_away(play: Play) -> None:
     bob = _member(play, "bob", "two", _LONG_SESSION_MS)
     back = _member(play, "bob-is-back", "two", _LONG_SESSION_MS)
 
-    _two_at_rest(play, orders, ana, bob)
+    both_at_rest(play, orders, ana, bob)
     # Who crashed is not replaced in a consumer group before its session ends.
     play.by_protocol(classic=bob.crashes, consumer=bob.closes)()
     play.restarts_broker()

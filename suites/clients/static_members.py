@@ -1,7 +1,7 @@
 """Members with an instance id of their own (KIP-345)."""
 
-from harness.clients.language import RANGE, Play, TestClient, Topic, assigned, client_script, revoked
-from suites.clients.assignments import settles_shared
+from harness.clients.language import RANGE, Play, TestClient, assigned, client_script, revoked
+from suites.clients.assignments import both_at_rest, settles_shared
 
 _LONG_SESSION_MS = 60_000
 _SHORT_SESSION_MS = 6000
@@ -20,13 +20,6 @@ def _member(play: Play, name: str, instance: str, session_timeout_ms: int = _LON
     )
 
 
-def _both_at_rest(play: Play, orders: Topic, ana: TestClient, bob: TestClient) -> None:
-    ana.subscribes(orders)
-    play.settles({ana: orders.partitions})
-    bob.subscribes(orders)
-    settles_shared(play, {ana: [orders], bob: [orders]})
-
-
 @client_script("clients/static/crashes-and-returns", source="GroupCoordinator#updateStaticMemberAndRebalance")
 def crashes_and_returns(play: Play) -> None:
     """A static member that is back from a crash in its session has its partitions; nobody else is told."""
@@ -34,7 +27,7 @@ def crashes_and_returns(play: Play) -> None:
     ana, bob = _member(play, "ana", "one"), _member(play, "bob", "two")
     back = _member(play, "bob-is-back", "two")
 
-    _both_at_rest(play, orders, ana, bob)
+    both_at_rest(play, orders, ana, bob)
     bob.crashes()
     back.subscribes(orders)
 
@@ -43,7 +36,7 @@ def crashes_and_returns(play: Play) -> None:
 
 @client_script(
     "clients/static/closes-and-returns",
-    source="ConsumerCoordinator#maybeLeaveGroup (KIP-345)",
+    source="AbstractCoordinator#maybeLeaveGroup (KIP-345)",
     consumer_source="GroupMetadataManager#consumerGroupStaticMemberGroupLeave",
 )
 def closes_and_returns(play: Play) -> None:
@@ -52,7 +45,7 @@ def closes_and_returns(play: Play) -> None:
     ana, bob = _member(play, "ana", "one"), _member(play, "bob", "two")
     back = _member(play, "bob-is-back", "two")
 
-    _both_at_rest(play, orders, ana, bob)
+    both_at_rest(play, orders, ana, bob)
     bob.closes()
     back.subscribes(orders)
 
@@ -67,7 +60,7 @@ def older_is_fenced(play: Play) -> None:
     ana, bob = _member(play, "ana", "one"), _member(play, "bob", "two")
     twin = _member(play, "bob-twin", "two")
 
-    _both_at_rest(play, orders, ana, bob)
+    both_at_rest(play, orders, ana, bob)
     writer.produces(orders, each=1)
     play.delivers([ana, bob], orders.values())
     twin.subscribes(orders)
@@ -90,7 +83,7 @@ def session_ends(play: Play) -> None:
     ana = _member(play, "ana", "one")
     bob = _member(play, "bob", "two", _SHORT_SESSION_MS)
 
-    _both_at_rest(play, orders, ana, bob)
+    both_at_rest(play, orders, ana, bob)
     bob.crashes()
 
     taken_over = play.by_protocol(classic=[revoked(2), assigned(4)], consumer=[assigned(2)])
@@ -104,7 +97,7 @@ def leader_returns(play: Play) -> None:
     ana, bob = _member(play, "ana", "one"), _member(play, "bob", "two")
     back = _member(play, "ana-is-back", "one")
 
-    _both_at_rest(play, orders, ana, bob)
+    both_at_rest(play, orders, ana, bob)
     ana.crashes()
     back.subscribes(orders)
 

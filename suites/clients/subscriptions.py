@@ -132,7 +132,7 @@ def change(play: Play) -> None:
 
 @client_script(
     "clients/subscription/given-up",
-    source="ConsumerCoordinator#maybeLeaveGroup",
+    source="AbstractCoordinator#maybeLeaveGroup",
     consumer_source="GroupMetadataManager#consumerGroupLeave",
 )
 def given_up(play: Play) -> None:

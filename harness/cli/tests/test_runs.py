@@ -11,16 +11,12 @@ import pytest
 from harness.results.exit_code import ENDED_COMPLETE, ExitCode
 from harness.tests.in_process import CommandLine
 from harness.tests.small_suite import RIGHT
-from harness.trace.events import RunFooter
+from harness.trace.events import RunFooter, RunKind
 from harness.trace.files import RunFolder
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
-_WIRE: Final = {"run_id": "r", "scenario_digest": "abc"}
-_TAP: Final = {"run_id": "r", "scenario_digest": ""}
-_SCRIPTS: Final = {"run_id": "r", "libraries": {}, "scripts": []}
-_SOAK: Final = {**_SCRIPTS, "soak_s": 3.0}
-_RACES: Final = {"run_id": "r", "seed": 0, "round_count": 1, "races": [], "command": ""}
+_WIRE, _SCRIPTS, _SOAK, _TAP, _RACES = ({"run_id": "r", "kind": kind} for kind in RunKind)
 _WHY: Final = ("expect", "why", RIGHT, "--suites", "small_suites", "--target", "reference", "--run")
 
 

@@ -4,22 +4,26 @@ from collections.abc import Sequence
 import pytest
 
 from harness.clients.confirming import confirmed
-from harness.clients.judge import ClientJudgement, Mismatch
+from harness.results.client_results import ClientResult, Remark
 from harness.trace.events import TARGET_LOST
 from harness.verdict import Confirmation, Outcome
 
 GOOD, BAD, CUT = Outcome.CONFORMS, Outcome.DIVERGES, Outcome.INDETERMINATE
 
 
-def judgement(outcome: Outcome, *, script: str = "clients/one", because: str = "") -> ClientJudgement:
-    remarks = (Mismatch(step=3, text="ana commits", says="refused"),) if outcome is BAD else ()
-    return ClientJudgement(
+def judgement(outcome: Outcome, *, script: str = "clients/one", because: str = "") -> ClientResult:
+    remarks = (Remark(step=3, text="ana commits", says="refused"),) if outcome is BAD else ()
+    return ClientResult(
         target="kafka:3.9.2",
         script_id=script,
         library="kafka-python",
         outcome=outcome,
         because=because,
         mismatches=remarks,
+        differences=(),
+        violations=(),
+        compared="",
+        duration_s=1.0,
     )
 
 
@@ -30,7 +34,7 @@ class Attempts:
         self.later = list(later)
         self.asked: list[tuple[int, list[str]]] = []
 
-    async def again(self, number: int, due: Sequence[ClientJudgement]) -> Sequence[ClientJudgement]:
+    async def again(self, number: int, due: Sequence[ClientResult]) -> Sequence[ClientResult]:
         self.asked.append((number, [each.script_id for each in due]))
         outcome = self.later.pop(0)
         return () if outcome is None else [judgement(outcome, script=each.script_id) for each in due]
@@ -83,7 +87,6 @@ def test_what_is_as_it_should_be_or_was_lost_is_not_carried_out_again() -> None:
 def test_what_was_foreseen_is_not_carried_out_again() -> None:
     attempts = Attempts(GOOD)
     known, unknown = judgement(BAD, script="clients/known"), judgement(BAD, script="clients/unknown")
-    foreseen = {(known.target, known.script_id, known.library)}
-    asyncio.run(confirmed([known, unknown], attempts.again, foreseen))
+    asyncio.run(confirmed([known, unknown], attempts.again, {known.place}))
 
     assert attempts.asked == [(2, ["clients/unknown"])]

@@ -1,6 +1,5 @@
 """What is made of what clients saw, without any client."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -8,8 +7,7 @@ import pytest
 from harness.clients.admin import group_of_key
 from harness.clients.book import Book, ClientEvent, Overlap
 from harness.clients.collect import record
-from harness.clients.judge import ClientJudgement, essence, judge
-from harness.clients.outcome import COMPLETE, Observation, ScriptResult, result_from_json, result_to_json
+from harness.clients.judge import essence, judge
 from harness.clients.steps import (
     Account,
     ClientScript,
@@ -22,9 +20,10 @@ from harness.clients.steps import (
     Verb,
 )
 from harness.invariants import AtFault, Invariant, Violation
+from harness.results.client_results import ClientObservation, ClientResult, ScriptOutcome
+from harness.results.exit_code import ENDED_COMPLETE
 from harness.targets.base.java_hash import partition_of
 from harness.tests.client_suite import eager
-from harness.trace.schema import TraceError
 from harness.verdict import Outcome
 
 SCRIPT = record(eager)
@@ -55,13 +54,13 @@ def facts_of(script: ClientScript) -> list[dict[str, Fact]]:
 
 
 def result(
-    facts: list[dict[str, Fact]], ended: str = COMPLETE, script: ClientScript = SCRIPT
-) -> ScriptResult:
-    return ScriptResult(
+    facts: list[dict[str, Fact]], ended: str = ENDED_COMPLETE, script: ClientScript = SCRIPT
+) -> ScriptOutcome:
+    return ScriptOutcome(
         script_id=script.id,
         library="kafka-python",
         ended=ended,
-        observations=tuple(Observation(step=number, facts=each) for number, each in enumerate(facts)),
+        observations=tuple(ClientObservation(step=number, facts=each) for number, each in enumerate(facts)),
         duration_s=1.0,
     )
 
@@ -69,11 +68,11 @@ def result(
 def judged(
     facts: list[dict[str, Fact]],
     *,
-    ended: str = COMPLETE,
+    ended: str = ENDED_COMPLETE,
     script: ClientScript = SCRIPT,
-    reference: ScriptResult | None = None,
+    reference: ScriptOutcome | None = None,
     violations: tuple[Violation, ...] = (),
-) -> ClientJudgement:
+) -> ClientResult:
     return judge(
         script,
         result(facts, ended, script),
@@ -386,12 +385,3 @@ def test_an_error_that_a_script_has_looked_at_is_reported_no_more() -> None:
     book.observed["ana"].add("X")
     assert book.has_heard_of("ana", ["X"]) is None
     assert book.errors() == {"ana": ["Y"]}
-
-
-def test_a_result_is_read_as_it_was_written_and_nothing_else_is() -> None:
-    one = result(facts_of(SCRIPT))
-
-    assert result_from_json(json.dumps(result_to_json(one)), where="here") == one
-    for other in ('{"script_id": "x"}', '{"observations": [{"stop": 1}]}', "[]", "{"):
-        with pytest.raises(TraceError, match=r"here: no (result|JSON)"):
-            result_from_json(other, where="here")

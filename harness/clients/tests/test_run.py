@@ -11,12 +11,12 @@ import pytest
 
 from harness.clients.collect import collect_client_scripts
 from harness.clients.folder import ClientsFolder
-from harness.clients.judge import ClientJudgement
 from harness.clients.libraries import LIBRARIES, ClientLibrary
 from harness.clients.process import ClientGone, ClientProcess, Message
 from harness.clients.report import write_report
 from harness.clients.run import ClientsPlan, drive
 from harness.clients.steps import Verb
+from harness.results.client_results import ClientResult, read_outcomes
 from harness.targets.reference.tcp import REFERENCE_ROOT, ReferenceTcpTarget
 from harness.targets.spec import parse_target
 from harness.verdict import Confirmation, Outcome
@@ -40,14 +40,14 @@ def plan(out: Path, *names: str) -> ClientsPlan:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[ClientJudgement, ...]]:
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[ClientResult, ...]]:
     out = tmp_path_factory.mktemp("clients")
     judgements = asyncio.run(drive(plan(out, "eager", "lacking"), lambda *_: None))
     return out / "run", judgements
 
 
 def test_a_script_that_is_right_conforms_with_every_library(
-    run: tuple[Path, tuple[ClientJudgement, ...]],
+    run: tuple[Path, tuple[ClientResult, ...]],
 ) -> None:
     found = {(each.library, each.script_id): each for each in run[1]}
 
@@ -56,7 +56,7 @@ def test_a_script_that_is_right_conforms_with_every_library(
         assert (each.outcome, each.mismatches, each.violations) == (Outcome.CONFORMS, (), ())
 
 
-def test_what_a_library_lacks_is_not_run_and_says_why(run: tuple[Path, tuple[ClientJudgement, ...]]) -> None:
+def test_what_a_library_lacks_is_not_run_and_says_why(run: tuple[Path, tuple[ClientResult, ...]]) -> None:
     found = {each.library: each for each in run[1] if each.script_id == "clients/small/lacking"}
 
     assert found["kafka-python"].outcome is Outcome.CONFORMS
@@ -65,7 +65,7 @@ def test_what_a_library_lacks_is_not_run_and_says_why(run: tuple[Path, tuple[Cli
 
 
 def test_what_clients_said_and_what_went_over_the_wire_is_kept(
-    run: tuple[Path, tuple[ClientJudgement, ...]],
+    run: tuple[Path, tuple[ClientResult, ...]],
 ) -> None:
     target = run[0] / "reference-tcp"
     conversation = target / "talks" / "clients-small-eager-kafka-python" / "talk.jsonl"
@@ -73,11 +73,11 @@ def test_what_clients_said_and_what_went_over_the_wire_is_kept(
 
     assert {"assigned", "revoked", "delivered"} <= set(events)
     assert (target / "journal.bin").stat().st_size > 0
-    assert len(ClientsFolder(run[0]).read_results("reference-tcp")) == 4
+    assert len(tuple(read_outcomes(ClientsFolder(run[0]), "reference-tcp"))) == 4
 
 
 def test_the_report_tells_every_script_and_what_was_not_run(
-    run: tuple[Path, tuple[ClientJudgement, ...]], tmp_path: Path
+    run: tuple[Path, tuple[ClientResult, ...]], tmp_path: Path
 ) -> None:
     folder = shutil.copytree(run[0], tmp_path / "run")
     index = write_report(folder)
@@ -91,7 +91,7 @@ def test_the_report_tells_every_script_and_what_was_not_run(
 
 
 def test_what_went_over_the_wire_stands_at_the_step_in_whose_time_it_falls(
-    run: tuple[Path, tuple[ClientJudgement, ...]], tmp_path: Path
+    run: tuple[Path, tuple[ClientResult, ...]], tmp_path: Path
 ) -> None:
     folder = shutil.copytree(run[0], tmp_path / "run")
     write_report(folder)

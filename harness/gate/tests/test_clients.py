@@ -9,7 +9,6 @@ from types import MappingProxyType
 
 import pytest
 
-from harness.clients.judge import ClientJudgement
 from harness.diff.expectations import Entry, SourcedEntry
 from harness.gate.clients import NOTHING_CHECKED, client_evidence
 from harness.gate.complaint import Kind
@@ -17,7 +16,7 @@ from harness.gate.decision import Decision, Evidence, decide
 from harness.gate.policy import Handling, Policy
 from harness.gate.words import entry_to_paste
 from harness.results.client_judgements import client_infos
-from harness.results.client_results import ClientsRun, load_clients
+from harness.results.client_results import ClientResult, ClientsRun, load_clients
 from harness.results.exit_code import ExitCode
 from harness.results.status import ResultStatus
 from harness.tests.in_process import CommandLine
@@ -139,7 +138,7 @@ def test_clients_that_did_not_come_to_their_end_are_never_green(tmp_path: Path) 
     [(Outcome.INDETERMINATE, Kind.INDETERMINATE), (Outcome.HARNESS_ERROR, Kind.HARNESS_ERROR)],
 )
 def test_each_status_has_its_kind_of_complaint(outcome: Outcome, kind: Kind, tmp_path: Path) -> None:
-    one: list[ClientJudgement] = [judgement(EAGER, PYTHON, outcome, because="cut short: it hung")]
+    one: list[ClientResult] = [judgement(EAGER, PYTHON, outcome, because="cut short: it hung")]
     run = load_clients(MadeUpClients(judgements=one).write(tmp_path / "one"))
 
     assert [found for found, _, _ in weighed(run)] == [kind]

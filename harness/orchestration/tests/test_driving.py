@@ -1,25 +1,16 @@
 """Several targets driven in one run, with what each is compared with."""
 
 import asyncio
-from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typing_extensions import override
 
 from harness.orchestration.driving import DriveReport, RunDrive
 from harness.runner.drive import Limits
-from harness.targets.base.interface import (
-    Breakpoint,
-    Broker,
-    BrokerAction,
-    Connection,
-    Progress,
-    Role,
-    Target,
-    TargetError,
-)
+from harness.targets.base.interface import Broker, Connection, Role, Target, TargetError
 from harness.targets.reference.target import ReferenceSession, ReferenceTarget
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.trace.events import Event, EventKind
@@ -47,16 +38,8 @@ class Disguised(ReferenceTarget):
         return self._disguise
 
     @override
-    async def start(
-        self,
-        *,
-        broker_config: Mapping[str, str],
-        directory: Path,
-        progress: Progress,
-        breakpoints: Collection[Breakpoint] = (),
-        broker_actions: Collection[BrokerAction] = (),
-    ) -> Broker:
-        broker = await super().start(broker_config=broker_config, directory=directory, progress=progress)
+    async def start(self, **asked: Any) -> Broker:
+        broker = await super().start(**asked)
         broker._description = replace(broker.description, profile=self._reported)  # type: ignore[attr-defined] # of the reference's broker
         return broker
 
@@ -65,15 +48,7 @@ class Missing(Disguised):
     """A target that cannot be had."""
 
     @override
-    async def start(
-        self,
-        *,
-        broker_config: Mapping[str, str],
-        directory: Path,
-        progress: Progress,
-        breakpoints: Collection[Breakpoint] = (),
-        broker_actions: Collection[BrokerAction] = (),
-    ) -> Broker:
+    async def start(self, **_: object) -> Broker:
         raise TargetError("no jar was found\nthe whole log")
 
 

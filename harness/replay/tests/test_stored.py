@@ -6,11 +6,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from harness.clients.judge import judge
-from harness.clients.outcome import COMPLETE, ScriptResult
 from harness.clients.steps import ClientScript
-from harness.clients.tapped import replay_findings
 from harness.replay.stored import replay_run
-from harness.results.exit_code import ExitCode
+from harness.results.client_results import ScriptOutcome
+from harness.results.exit_code import ENDED_COMPLETE, ExitCode
+from harness.results.replay_results import read_findings
 from harness.tap.journal import JOURNAL, MAGIC, Kind, Opening, header
 from harness.tests.in_process import CommandLine
 from harness.tests.replayed import Recording, two_members
@@ -121,7 +121,7 @@ def test_a_run_of_clients_agrees_and_tells_how_much_was_compared(
         "not_compared": {},
         "findings": 0,
     }
-    assert replay_findings(run / TARGET) == {}
+    assert read_findings(run / TARGET) == ()
 
 
 def test_forged_bytes_are_found_reported_and_kept(tmp_path: Path, kafka_conformance: CommandLine) -> None:
@@ -131,22 +131,20 @@ def test_forged_bytes_are_found_reported_and_kept(tmp_path: Path, kafka_conforma
     assert kafka_conformance("replay", run) == ExitCode.UNEXPECTED
 
     assert 'where the reference says "NONE"' in kafka_conformance.out
-    ((name, (found,)),) = replay_findings(run / TARGET).items()
-    assert (name, found.api, found.field) == (CONVERSATION, "Heartbeat", "error_code")
+    (found,) = read_findings(run / TARGET)
+    assert (found.conversation, found.api, found.field) == (CONVERSATION, "Heartbeat", "error_code")
     assert found.says.startswith("Heartbeat v3 to ana")
 
 
 def test_a_finding_lets_a_client_script_diverge_that_saw_nothing_amiss(tmp_path: Path) -> None:
     run = clients_folder(tmp_path / "run", two_members(), with_forged_bytes(two_members()))
-    (replayed,) = replay_run(run)
+    replay_run(run)
     script = ClientScript(id="clients/small", title="t", notes="", source="s", steps=(), uses=())
-    seen = ScriptResult(
-        script_id=script.id, library="kafka-python", ended=COMPLETE, observations=(), duration_s=1.0
-    )
+    seen = ScriptOutcome(script_id=script.id, library="kafka-python", ended=ENDED_COMPLETE, observations=())
 
     judged = [
         judge(script, seen, target=TARGET, reference=None, compared="", replays=each)
-        for each in ((), replayed.findings)
+        for each in ((), read_findings(run / TARGET))
     ]
 
     assert [each.outcome for each in judged] == [Outcome.CONFORMS, Outcome.DIVERGES]

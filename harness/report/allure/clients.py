@@ -2,22 +2,13 @@
 
 from collections.abc import Callable, Iterator
 
-from allure_commons.model2 import (
-    Attachment,
-    Label,
-    Parameter,
-    Status,
-    StatusDetails,
-    TestResult,
-    TestStepResult,
-)
-from allure_commons.types import LabelType
+from allure_commons.model2 import Attachment, Parameter, Status, TestResult, TestStepResult
 
-from harness.report.allure.terms import STATUS, case_id, history_id, message, severity, stable
+from harness.report.allure.one_result import Described, result_of
 from harness.report.exports.clients import account
 from harness.report.model.clients_page import client_reproduction
 from harness.report.model.clients_script import client_sections
-from harness.results.client_judgements import first_remark
+from harness.results.client_judgements import client_judgements, first_remark
 from harness.results.client_results import ClientResult, ClientsRun
 from harness.results.status import ResultStatus
 
@@ -33,68 +24,28 @@ def client_results(run: ClientsRun, *, start: int, attach: Attach) -> Iterator[T
         start: of the run, in milliseconds since 1970.
         attach: keeps what is too long for a step.
     """
-    for result in run.results:
-        yield _result(run, result, start=start, attach=attach)
-
-
-def _result(run: ClientsRun, result: ClientResult, *, start: int, attach: Attach) -> TestResult:
-    script = run.scripts[result.script_id]
-    where = f"{run.name_of(result)}, {result.library}"
-    place, says = first_remark(result)
-    how = result.status
-    made = TestResult(
-        uuid=stable(run.run_id, where, result.script_id),
-        name=script.title,
-        fullName=f"{where}: {result.script_id}",
-        historyId=history_id(where, result.script_id),
-        testCaseId=case_id(result.script_id),
-        titlePath=[where, *result.script_id.split("/")[:-1]],
-        description="\n\n".join(
-            (
-                script.title,
-                f"Source: `{script.source}`",
-                f"Repeat it: `{client_reproduction(run, result)}`",
-            )
-        ),
-        status=STATUS[how],
-        statusDetails=StatusDetails(
-            known=how is ResultStatus.KNOWN,
-            flaky=how is ResultStatus.FLAKY,
-            message=message(how, None, result.foreseen or says),
+    for result, judgement in zip(run.results, client_judgements(run), strict=True):
+        name = run.name_of(result)
+        place, says = first_remark(result)
+        described = Described(
+            target=name,
+            features=(f"clients, {result.library}",),
+            suite=f"{judgement.suite}, {result.library}",
+            parameters=(
+                Parameter(name="target", value=name),
+                Parameter(name="library", value=result.library),
+            ),
+            start_ms=start,
+            reproduction=client_reproduction(run, result),
+            reason=result.foreseen or says,
             trace=f"{place}: {says}" if place else "",
-        ),
-        stage="finished",
-        start=start,
-        stop=start + round(result.duration_s * 1000),
-        labels=list(_labels(run, result)),
-        parameters=[
-            Parameter(name="target", value=run.name_of(result)),
-            Parameter(name="library", value=result.library),
-        ],
-        links=[],
-    )
-    made.steps = list(_steps(run, result, start))
-    if how is not ResultStatus.PASSED:
-        made.attachments.append(attach("What was found", "\n".join(account(run, result)), "text/plain"))
-    return made
-
-
-def _labels(run: ClientsRun, result: ClientResult) -> Iterator[Label]:
-    suite, _, rest = result.script_id.partition("/")
-    values = (
-        (LabelType.EPIC, run.name_of(result)),
-        (LabelType.FEATURE, f"clients, {result.library}"),
-        (LabelType.STORY, result.script_id.rpartition("/")[0]),
-        (LabelType.PARENT_SUITE, run.name_of(result)),
-        (LabelType.SUITE, f"{suite}, {result.library}"),
-        (LabelType.SUB_SUITE, rest.rpartition("/")[0]),
-        (LabelType.SEVERITY, severity(result.status, None).value),
-        (LabelType.FRAMEWORK, "kafka-conformance"),
-        (LabelType.LANGUAGE, "python"),
-        ("conformance_outcome", result.outcome),
-        ("conformance_expectation", result.expectation),
-    )
-    yield from (Label(name=name, value=value) for name, value in values if value)
+            is_flaky=result.status is ResultStatus.FLAKY,
+        )
+        made = result_of(judgement, described)
+        made.steps = list(_steps(run, result, start))
+        if result.status is not ResultStatus.PASSED:
+            made.attachments.append(attach("What was found", "\n".join(account(run, result)), "text/plain"))
+        yield made
 
 
 def _steps(run: ClientsRun, result: ClientResult, start: int) -> Iterator[TestStepResult]:

@@ -16,15 +16,11 @@ from pathlib import Path
 from allure_commons.logger import AllureFileLogger
 from allure_commons.model2 import (
     Attachment,
-    Label,
-    Link,
     Parameter,
     Status,
-    StatusDetails,
     TestResult,
     TestStepResult,
 )
-from allure_commons.types import LabelType
 
 from harness.diff.model import Difference, Judgement
 from harness.report.allure.clients import client_results
@@ -36,21 +32,15 @@ from harness.report.allure.history import (
     this_run,
     write_history,
 )
+from harness.report.allure.one_result import Described, result_of
 from harness.report.allure.terms import (
-    STATUS,
     allure_categories,
-    case_id,
-    grade,
-    history_id,
-    message,
-    severity,
-    stable,
 )
 from harness.report.model.hexdump import hexdump
-from harness.report.model.phrases import contrast, link_address, links_in, place, shortened
+from harness.report.model.phrases import contrast, place, shortened
 from harness.report.model.run_data import Run
 from harness.report.model.tables import AlignedAnswer, oracle_side, target_side
-from harness.results.status import ResultStatus, shown, status_of
+from harness.results.status import ResultStatus, status_of
 from harness.spark.rows import AlignedStep
 from harness.trace.schema import TraceError, parsed_json
 
@@ -103,30 +93,22 @@ def _executor(run: Run, order: int) -> dict[str, object]:
 
 
 def _result(run: Run, judgement: Judgement, steps: Sequence[AlignedStep], results: _Results) -> TestResult:
-    how = status_of(judgement)
-    start = epoch_ms(run.header.started_at)
-    full_name = f"{judgement.target}: {judgement.scenario_id}"
     differences = run.differences.get((judgement.target, judgement.scenario_id), ())
-    result = TestResult(
-        uuid=stable(judgement.run_id, full_name),
-        name=judgement.title,
-        fullName=full_name,
-        historyId=history_id(judgement.target, judgement.scenario_id),
-        testCaseId=case_id(judgement.scenario_id),
-        titlePath=[judgement.target, *judgement.scenario_id.split("/")[:-1]],
-        description=_description(run, judgement),
-        status=STATUS[how],
-        statusDetails=_details(judgement, differences),
-        stage="finished",
-        start=start,
-        stop=start + round(judgement.duration_ms),
-        labels=list(_labels(judgement, how, differences)),
-        parameters=[
+    described = Described(
+        target=judgement.target,
+        features=judgement.apis or ("no API",),
+        suite=judgement.suite,
+        parameters=(
             Parameter(name="target", value=judgement.target),
             Parameter(name="profile", value=run.target(judgement.target).profile, excluded=True),
-        ],
-        links=[_link(name) for name in dict.fromkeys(_link_names(judgement)) if link_address(name)],
+        ),
+        start_ms=epoch_ms(run.header.started_at),
+        reproduction=run.repetition(judgement),
+        reason=judgement.reason,
+        trace=_difference_text(differences[0]) if differences else "",
+        finding=differences[0] if differences else None,
     )
+    result = result_of(judgement, described)
     result.steps = list(_steps(run, judgement, steps, results))
     if steps and not differences:
         result.attachments.append(results.attach("Conversation", _transcript(steps), "text/plain"))
@@ -136,63 +118,12 @@ def _result(run: Run, judgement: Judgement, steps: Sequence[AlignedStep], result
     return result
 
 
-def _labels(judgement: Judgement, how: ResultStatus, differences: Sequence[Difference]) -> Iterator[Label]:
-    suite, _, rest = judgement.scenario_id.partition("/")
-    apis = judgement.apis or ("no API",)
-    finding = differences[0] if differences else None
-    values = (
-        (LabelType.EPIC, judgement.target),
-        *((LabelType.FEATURE, api) for api in apis),
-        (LabelType.STORY, judgement.scenario_id.rpartition("/")[0]),
-        (LabelType.PARENT_SUITE, judgement.target),
-        (LabelType.SUITE, suite),
-        (LabelType.SUB_SUITE, rest.rpartition("/")[0]),
-        ("package", ".".join((judgement.target.replace(".", "_"), *judgement.scenario_id.split("/")[:-1]))),
-        (LabelType.SEVERITY, severity(how, finding).value),
-        (LabelType.FRAMEWORK, "kafka-conformance"),
-        (LabelType.LANGUAGE, "python"),
-        ("conformance_outcome", judgement.outcome),
-        ("conformance_expectation", judgement.expectation),
-        ("conformance_shown", shown(judgement)),
-        ("conformance_grade", grade(finding) if finding else ""),
-        ("signature", judgement.signature or ""),
-        *((LabelType.TAG, "known-difference") for _ in range(how is ResultStatus.KNOWN)),
-    )
-    yield from (Label(name=name, value=value) for name, value in values if value)
-
-
-def _description(run: Run, judgement: Judgement) -> str:
-    """Describe a result in Markdown; what a target may have sent stays out of it."""
-    command = run.repetition(judgement)
-    lines = (judgement.title, f"Source: `{judgement.source}`", f"Repeat it: `{command}`")
-    return "\n\n".join(lines)
-
-
-def _details(judgement: Judgement, differences: Sequence[Difference]) -> StatusDetails:
-    how = status_of(judgement)
-    return StatusDetails(
-        known=how is ResultStatus.KNOWN,
-        flaky=False,
-        message=message(how, differences[0].difference_class if differences else None, judgement.reason),
-        trace=_difference_text(differences[0]) if differences else "",
-    )
-
-
 def _difference_text(difference: Difference) -> str:
     manner = "follows from it" if difference.is_consequence else "first difference"
     return (
         f"{manner} ({difference.difference_class}, against the {difference.against})\n"
         f"{place(difference)}\n{contrast(difference)}"
     )
-
-
-def _link_names(judgement: Judgement) -> tuple[str, ...]:
-    return (*links_in(judgement.source), *((judgement.link,) if judgement.link else ()))
-
-
-def _link(name: str) -> Link:
-    kind = "issue" if name.startswith("KAFKA-") else "link"
-    return Link(type=kind, url=link_address(name), name=name)
 
 
 def _steps(

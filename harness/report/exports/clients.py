@@ -147,9 +147,9 @@ def brief_text(run: ClientsRun) -> Iterator[str]:
 
 def _rows(run: ClientsRun) -> Iterator[str]:
     columns = columns_of(run)
-    outcomes = {(each.script_id, each.target, each.library): each.outcome for each in run.results}
+    outcomes = {each.place: each.outcome for each in run.results}
     for script_id in dict.fromkeys(each.script_id for each in run.results):
-        cells = [outcomes.get((script_id, each.record.spec, each.library), "") for each in columns]
+        cells = [outcomes.get((each.record.spec, script_id, each.library), "") for each in columns]
         yield f"| {in_markdown(script_id)} | {' | '.join(cells)} |"
 
 

@@ -3,20 +3,22 @@
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Final
 
-from harness.report.model.codes import ABSENT, code
-from harness.report.model.field_rows import compact, readable
-from harness.report.model.matrix import Cell, MatrixGroup, MatrixRow
+from harness.report.model.field_rows import readable
+from harness.report.model.matrix import MatrixGroup, laid_out
 from harness.report.model.names import css_name, slug, target_anchor
 from harness.report.model.phrases import GLYPHS, PROGRAM, given_options
-from harness.results.client_judgements import first_remark, replay_place
+from harness.results.client_judgements import (
+    client_judgements,
+    column_name,
+    first_remark,
+    replay_place,
+)
 from harness.results.client_results import ClientResult, ClientResultKey, ClientsRun
 from harness.results.replay_results import ReplayFinding
-from harness.results.status import NEEDS_ATTENTION, ResultStatus
+from harness.results.status import NEEDS_ATTENTION, ResultStatus, mark
 from harness.trace.target_record import TargetRecord
 from harness.verdict import Outcome
 
@@ -115,65 +117,13 @@ def columns_of(run: ClientsRun) -> tuple[Column, ...]:
 
 def client_matrix(run: ClientsRun) -> tuple[MatrixGroup, ...]:
     """Lay out all results, a row a script, a column a target with a library."""
-    columns = columns_of(run)
-    by_script = groupby(run.results, key=lambda each: each.script_id)
-    rows = [(script_id, tuple(results)) for script_id, results in by_script]
-    return tuple(
-        _group(run, name, [results for _, results in members], columns)
-        for name, members in groupby(rows, key=lambda each: each[0].rpartition("/")[0])
-    )
-
-
-def _group(
-    run: ClientsRun, name: str, scripts: Sequence[Sequence[ClientResult]], columns: Sequence[Column]
-) -> MatrixGroup:
-    every = [each for results in scripts for each in results]
-    return MatrixGroup(
-        name=name,
-        rows=tuple(_row(run, results, columns) for results in scripts),
-        tallies=tuple(_tally([each for each in every if is_of(each, column)]) for column in columns),
-    )
+    columns = {column_name(each.record.name, each.library): each.anchor for each in columns_of(run)}
+    return laid_out(client_judgements(run), columns, page=script_page)
 
 
 def is_of(result: ClientResult, column: Column) -> bool:
     """Tell whether a result stands in a column."""
     return (result.target, result.library) == (column.record.spec, column.library)
-
-
-def _tally(results: Iterable[ClientResult]) -> str:
-    outcomes = Counter(each.outcome for each in results)
-    applicable = outcomes.total() - outcomes[Outcome.NOT_APPLICABLE] - outcomes[Outcome.HARNESS_ERROR]
-    return f"{outcomes[Outcome.CONFORMS]}/{applicable}"
-
-
-def _row(run: ClientsRun, results: Sequence[ClientResult], columns: Sequence[Column]) -> MatrixRow:
-    script_id = results[0].script_id
-    page = script_page(script_id)
-    in_order = [next((each for each in results if is_of(each, column)), None) for column in columns]
-    return MatrixRow(
-        scenario_id=script_id,
-        name=script_id.rpartition("/")[2],
-        title=run.scripts[script_id].title,
-        href=page,
-        codes="".join(ABSENT if each is None else code(each.outcome, each.expectation) for each in in_order),
-        cells=tuple(
-            None if each is None else _cell(each, column, page)
-            for each, column in zip(in_order, columns, strict=True)
-        ),
-    )
-
-
-def _cell(result: ClientResult, column: Column, page: str) -> Cell:
-    _, says = first_remark(result)
-    reported = f"{column.record.name}, {column.library}: {result.outcome}"
-    return Cell(
-        glyph=GLYPHS[Outcome(result.outcome)],
-        outcome=css_name(result.outcome),
-        expectation=css_name(result.expectation),
-        has_news=False,
-        href=f"{page}#{column.anchor}",
-        title=f"{reported} — {says}" if says else reported,
-    )
 
 
 def client_attention(run: ClientsRun) -> tuple[ClientAttention, ...]:
@@ -191,7 +141,7 @@ def _attention(run: ClientsRun, result: ClientResult) -> ClientAttention:
         column=column,
         glyph=GLYPHS[Outcome(result.outcome)],
         outcome=css_name(result.outcome),
-        expectation=css_name(result.expectation),
+        expectation=css_name(mark(result)),
         status=result.status,
         href=f"{script_page(result.script_id)}#{column.anchor}",
         place=place,
@@ -239,15 +189,8 @@ def replay_row(finding: ReplayFinding) -> ReplayRow:
     """Lay out an answer that the reference gives otherwise."""
     return ReplayRow(
         place=replay_place(finding),
-        expected=_value(finding.expected),
-        actual=_value(finding.actual),
+        expected=readable(finding.expected),
+        actual=readable(finding.actual),
         state=finding.state,
         says=finding.says,
     )
-
-
-def _value(value: object) -> str:
-    """Say a value, which may be JSON text."""
-    if value is None:
-        return ""
-    return readable(value) if isinstance(value, str) else compact(value)

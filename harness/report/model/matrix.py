@@ -1,7 +1,7 @@
 """What the index page shows, as values that a template can write down."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -111,26 +111,48 @@ def titles(run: Run) -> dict[str, list[str]]:
 
 def matrix_groups(run: Run) -> tuple[MatrixGroup, ...]:
     """Lay out all results, a row a scenario, a column a target."""
-    targets = [summary.target for summary in run.targets]
-    rows = groupby(run.judgements, key=lambda each: each.scenario_id)
-    by_scenario = [(scenario_id, tuple(judgements)) for scenario_id, judgements in rows]
+    columns = {summary.target: target_anchor(summary.target) for summary in run.targets}
+    return laid_out(run.judgements, columns, page=scenario_page, is_lazy=is_large(run))
+
+
+def laid_out(
+    judgements: Iterable[Judgement],
+    columns: Mapping[str, str],
+    *,
+    page: Callable[[str], str],
+    is_lazy: bool = False,
+) -> tuple[MatrixGroup, ...]:
+    """Lay out results of scenarios or of client scripts.
+
+    Args:
+        judgements: those of a scenario one after the other.
+        columns: targets to their anchors, in their order.
+        page: returns the page of a scenario.
+        is_lazy: whether a script lays out the cells.
+    """
+    rows = groupby(judgements, key=lambda each: each.scenario_id)
+    by_scenario = [(scenario_id, {each.target: each for each in members}) for scenario_id, members in rows]
     return tuple(
-        _group(name, [judgements for _, judgements in members], targets, is_lazy=is_large(run))
+        _group(name, [by_target for _, by_target in members], columns, page, is_lazy=is_lazy)
         for name, members in groupby(by_scenario, key=lambda each: each[0].rpartition("/")[0])
     )
 
 
 def _group(
-    name: str, scenarios: Sequence[Sequence[Judgement]], targets: Sequence[str], *, is_lazy: bool
+    name: str,
+    scenarios: Sequence[Mapping[str, Judgement]],
+    columns: Mapping[str, str],
+    page: Callable[[str], str],
+    *,
+    is_lazy: bool,
 ) -> MatrixGroup:
-    by_target: dict[str, list[Judgement]] = {target: [] for target in targets}
-    for judgements in scenarios:
-        for judgement in judgements:
-            by_target[judgement.target].append(judgement)
     return MatrixGroup(
         name=name,
-        rows=tuple(_row(judgements, targets, is_lazy=is_lazy) for judgements in scenarios),
-        tallies=tuple(_tally(judgements) for judgements in by_target.values()),
+        rows=tuple(_row(by_target, columns, page, is_lazy=is_lazy) for by_target in scenarios),
+        tallies=tuple(
+            _tally([by_target[target] for by_target in scenarios if target in by_target])
+            for target in columns
+        ),
     )
 
 
@@ -140,18 +162,25 @@ def _tally(judgements: Sequence[Judgement]) -> str:
     return f"{outcomes[Outcome.CONFORMS]}/{applicable}" if applicable else "—"
 
 
-def _row(judgements: Sequence[Judgement], targets: Sequence[str], *, is_lazy: bool) -> MatrixRow:
-    by_target = {judgement.target: judgement for judgement in judgements}
-    any_one = judgements[0]
-    page = scenario_page(any_one.scenario_id)
-    in_order = [by_target.get(name) for name in targets]
+def _row(
+    by_target: Mapping[str, Judgement],
+    columns: Mapping[str, str],
+    page: Callable[[str], str],
+    *,
+    is_lazy: bool,
+) -> MatrixRow:
+    any_one = next(iter(by_target.values()))
+    in_order = [(by_target.get(target), anchor) for target, anchor in columns.items()]
+    href = page(any_one.scenario_id)
     return MatrixRow(
         scenario_id=any_one.scenario_id,
         name=any_one.scenario_id.rpartition("/")[2],
         title=any_one.title,
-        href=page,
-        codes="".join(ABSENT if each is None else _code(each) for each in in_order),
-        cells=() if is_lazy else tuple(None if each is None else _cell(each, page) for each in in_order),
+        href=href,
+        codes="".join(ABSENT if each is None else _code(each) for each, _ in in_order),
+        cells=()
+        if is_lazy
+        else tuple(None if each is None else _cell(each, f"{href}#{anchor}") for each, anchor in in_order),
     )
 
 
@@ -163,13 +192,13 @@ def _has_news(judgement: Judgement) -> bool:
     return judgement.delta not in {Delta.NO_BASELINE, Delta.SAME}
 
 
-def _cell(judgement: Judgement, page: str) -> Cell:
+def _cell(judgement: Judgement, href: str) -> Cell:
     return Cell(
         glyph=GLYPHS[Outcome(judgement.outcome)],
         outcome=css_name(judgement.outcome),
         expectation=css_name(mark(judgement)),
         has_news=_has_news(judgement),
-        href=f"{page}#{target_anchor(judgement.target)}",
+        href=href,
         title=_title(judgement),
     )
 

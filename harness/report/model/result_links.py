@@ -8,7 +8,7 @@ from typing import Final
 
 from harness.report.model.clients_page import column_key, script_page
 from harness.report.model.names import scenario_page, target_anchor
-from harness.results.client_judgements import first_remark
+from harness.results.client_judgements import column_name, first_remark
 from harness.results.client_results import ClientsRun
 
 _OF_CLIENTS: Final = "clients/"
@@ -31,7 +31,7 @@ def result_href(scenario_id: str, target: str) -> str:
 def links_of_clients(run: ClientsRun) -> Mapping[tuple[str, str], str]:
     """Say what first is not as it should be with each result of client scripts, by the trend's names."""
     return {
-        (f"{run.name_of(each)}, {each.library}", each.script_id): ": ".join(
+        (column_name(run.name_of(each), each.library), each.script_id): ": ".join(
             part for part in first_remark(each) if part
         )
         for each in run.results

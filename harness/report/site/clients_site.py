@@ -20,6 +20,7 @@ from harness.report.site.clients_soak import soak_site
 from harness.report.site.pages import NavItem, Pages
 from harness.results.client_results import ClientsRun
 from harness.results.exit_code import ENDED_COMPLETE
+from harness.results.status import mark
 
 CLIENTS_PAGE: Final = "clients.html"
 ALONE: Final = (NavItem(file="index.html", name="Clients"),)
@@ -74,6 +75,7 @@ def _matrix(run: ClientsRun) -> dict[str, object]:
         "groups": client_matrix(run),
         "tallies": counted,
         "outcome_counts": Counter(each.outcome for each in run.results),
+        "expectation_counts": Counter(mark(each) for each in run.results),
         "compared_count": sum(each.compared for each in counted),
         "not_compared": not_compared(run),
         "replayed": sum(each.replayed for each in counted),

@@ -8,11 +8,10 @@ from pydantic import TypeAdapter
 
 from harness.invariants import AtFault, Violation
 from harness.report.site.pages import NavItem, Pages
-from harness.results.client_results import ClientsRun
+from harness.results.client_results import ClientsRun, read_violations
 from harness.results.exit_code import ENDED_COMPLETE, ExitCode
 from harness.results.stored_data import StoredData, read_whole
 from harness.trace.events import TARGET_LOST
-from harness.trace.files import read_records
 from harness.trace.target_record import TargetRecord
 
 _NAVIGATION: Final = (NavItem(file="index.html", name="Soak"),)
@@ -129,8 +128,7 @@ def read_soaks(run: ClientsRun) -> tuple[Soaked, ...]:
     """
     found: list[Soaked] = []
     for record in run.references.values():
-        path = run.files.violations(record.name)
-        violations = read_records(Violation, path) if path.is_file() else ()
+        violations = read_violations(run.files, record.name)
         for account in run.files.all_soak_json(record.name):
             soak = read_whole(TypeAdapter(SoakData), account)
             of_library = tuple(each for each in violations if each.scenario_id == soak.library)

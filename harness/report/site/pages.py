@@ -28,8 +28,9 @@ from harness.report.model.phrases import GLYPHS, counted, instant, link_address,
 from harness.report.model.result_links import is_of_clients, result_href
 from harness.report.model.tables import applicable_count
 from harness.report.model.trend import COUNTED
-from harness.results.client_results import clients_folder, is_clients_folder
+from harness.results.client_results import clients_folder
 from harness.results.exit_code import ENDED_COMPLETE
+from harness.results.run_kinds import is_clients_folder
 from harness.results.status import MARKS
 from harness.trace.events import RunFooter
 from harness.verdict import Outcome

@@ -71,11 +71,6 @@ class TappedTarget:
     """What the reference answers otherwise, where somebody replayed what was said to it."""
 
 
-def is_tap_folder(run_dir: Path) -> bool:
-    """Tell whether a run's folder is one of a tap: traces, and no scripts."""
-    return not (run_dir / "scripts.json").exists() and any(run_dir.glob("traces/*/journal.bin"))
-
-
 def tap_site(folder: RunFolder) -> Path:
     """Write the pages of a tap into its folder, and return their index.
 

@@ -14,14 +14,15 @@ from harness.report.allure.results import write_allure_results
 from harness.report.exports.junit import write_junit
 from harness.report.exports.markdown import write_summary
 from harness.report.model.clients_facts import phrase
-from harness.report.model.clients_page import client_attention, client_reproduction
+from harness.report.model.clients_page import client_attention, client_matrix, client_reproduction
 from harness.report.site.clients_site import clients_site_alone
 from harness.report.site.run_site import render_site
 from harness.results.client_files import CONVERSATION_FILE, ClientsFiles
 from harness.results.client_judgements import first_remark
-from harness.results.client_results import clients_folder, is_clients_folder, load_clients
+from harness.results.client_results import clients_folder, load_clients
 from harness.results.errors import ReportError
 from harness.results.exit_code import ExitCode
+from harness.results.run_kinds import is_clients_folder
 from harness.results.status import NEEDS_ATTENTION
 from harness.tests.made_up_clients import (
     EAGER,
@@ -32,6 +33,7 @@ from harness.tests.made_up_clients import (
     STATIC,
     STEPS,
     MadeUpClients,
+    finding,
     judgement,
     mismatch,
     red,
@@ -40,7 +42,7 @@ from harness.tests.made_up_clients import (
 from harness.tests.report_hostile import HOSTILE
 from harness.tests.report_run import small_run
 from harness.trace.schema import TraceError
-from harness.verdict import Outcome
+from harness.verdict import Confirmation, Outcome
 
 STATIC_PAGE = "scripts/clients.static.crashes-and-returns.html"
 ANCHOR = f"target-{KAFKA_NAME}_{PYTHON}"
@@ -115,22 +117,7 @@ def test_a_scripts_page_tells_steps_mismatches_differences_violations_and_how_to
 def test_what_the_reference_answers_otherwise_in_a_replay_is_reported_where_it_is_on_file(
     tmp_path: Path,
 ) -> None:
-    made = MadeUpClients(
-        replay=[
-            {
-                "conversation": f"{EAGER}/{LIBRDKAFKA}",
-                "position": 41,
-                "api": "SyncGroup",
-                "api_version": 5,
-                "actor": "ana",
-                "group": "main",
-                "field": "error_code",
-                "expected": "NONE",
-                "actual": "REBALANCE_IN_PROGRESS",
-                "says": "the broker is still rebalancing",
-            }
-        ]
-    )
+    made = MadeUpClients(replay=[finding(EAGER, LIBRDKAFKA)])
     folder = made.write(tmp_path / "run")
     clients_site_alone(load_clients(folder))
     text = Page(folder / "scripts" / "clients.rebalance.eager.html").text
@@ -151,7 +138,7 @@ def test_whatever_was_sent_is_text_on_the_pages(tmp_path: Path) -> None:
         violations=(violation(HOSTILE, STATIC, PYTHON, group_id=HOSTILE),),
     )
     made.seen = {HOSTILE: [HOSTILE]}
-    made.replay = [{"conversation": f"{STATIC}/{PYTHON}", "group": HOSTILE, "says": HOSTILE}]
+    made.replay = [finding(STATIC, PYTHON, group=HOSTILE, says=HOSTILE)]
     folder = made.write(tmp_path / "run")
     conversation = ClientsFiles(folder).conversation_dir(KAFKA_NAME, STATIC, PYTHON) / CONVERSATION_FILE
     conversation.parent.mkdir(parents=True)
@@ -253,6 +240,20 @@ def test_allure_has_a_result_for_each_script_library_and_target(both: Path) -> N
     assert by_name[f"{KAFKA_NAME}, {LIBRDKAFKA}: {STATIC}"]["status"] == "skipped"
     assert by_name[f"{KAFKA_NAME}, {PYTHON}: {EAGER}"]["status"] == "passed"
     assert len({each["historyId"] for each in found}) == len(found)
+    failed = by_name[f"{KAFKA_NAME}, {PYTHON}: {STATIC}"]
+    labels = {each["name"]: each["value"] for each in failed["labels"]}
+    assert (labels["epic"], labels["feature"]) == (KAFKA_NAME, f"clients, {PYTHON}")
+    assert [each["status"] for each in failed["steps"]] == ["passed", "passed", "failed", "passed"]
+
+
+def test_a_flaky_result_is_marked_as_one_in_the_matrix(tmp_path: Path) -> None:
+    flaky = judgement(EAGER, PYTHON, Outcome.DIVERGES, confirmation=Confirmation.FLAKY)
+    (group,) = client_matrix(load_clients(MadeUpClients(judgements=[flaky]).write(tmp_path / "run")))
+    (cell,) = group.rows[0].cells
+
+    assert cell is not None
+    assert (cell.outcome, cell.expectation) == ("diverges", "flaky")
+    assert cell.href == f"scripts/clients.rebalance.eager.html#{ANCHOR}"
 
 
 def test_a_line_that_repeats_a_script_is_of_that_run(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ import pytest
 
 from harness.invariants import AtFault, Invariant, Violation
 from harness.report.model.tapped_conversation_data import error_codes, heard
-from harness.report.site.tap_page import is_tap_folder, tap_site
+from harness.report.site.tap_page import tap_site
 from harness.results.exit_code import ExitCode
 from harness.tests.in_process import CommandLine
 from harness.tests.made_events import BARE
 from harness.tests.report_hostile import HOSTILE
-from harness.trace.events import Event, EventKind, RunFooter, RunHeader, TraceHeader
+from harness.trace.events import Event, EventKind, RunFooter, RunHeader, RunKind, TraceHeader
 from harness.trace.files import EventWriter, RunFolder, write_records
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
@@ -61,7 +61,7 @@ def _folder(tmp_path: Path) -> RunFolder:
         RunHeader(
             run_id="tapped", format_version=2, started_at="2026-11-21T14:05:09Z", harness_version="0.1.0",
             harness_commit=None, scenario_digest="", shard=None, merged_from=(), targets=(TARGET,),
-            machine="one", command=f"kafka-conformance tap {HOSTILE}",
+            machine="one", command=f"kafka-conformance tap {HOSTILE}", kind=RunKind.TAP.value,
         )
     )  # fmt: skip
     folder.write_headers(
@@ -101,7 +101,6 @@ def test_what_was_answered_without_an_error_is_left_out_and_counted() -> None:
 
 
 def test_a_stored_tap_is_rendered_with_what_was_said_and_broken(folder: RunFolder) -> None:
-    assert is_tap_folder(folder.path)
     page = tap_site(folder).read_text()
 
     for reported in (

@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
@@ -12,12 +12,9 @@ from harness.scenario import Capability, Conversation, Script, ask, expect, reco
 from harness.scenario.script import DoToBroker
 from harness.targets.base.interface import (
     ApiRange,
-    Breakpoint,
     Broker,
-    BrokerAction,
     BrokerDescription,
     BrokerSession,
-    Progress,
     Role,
     Target,
     TargetError,
@@ -79,15 +76,7 @@ class MemoryTarget(Target):
     def capabilities(self) -> frozenset[Capability]:
         return self.can
 
-    async def start(
-        self,
-        *,
-        broker_config: Mapping[str, str],
-        directory: Path,
-        progress: Progress,
-        breakpoints: Collection[Breakpoint] = (),
-        broker_actions: Collection[BrokerAction] = (),
-    ) -> Broker:
+    async def start(self, *, broker_config: Mapping[str, str], **_: object) -> Broker:
         if self.refuses is not None:
             raise TargetError(self.refuses)
         self.brokers.append(MemoryBroker(broker_config, self.responder, lost=self.lost))
@@ -230,15 +219,7 @@ def test_what_goes_on_with_other_brokers_when_one_cannot_be_had_was_not_interrup
             await super().connect(role)
 
     class OneOnly(MemoryTarget):
-        async def start(
-            self,
-            *,
-            broker_config: Mapping[str, str],
-            directory: Path,
-            progress: Progress,
-            breakpoints: Collection[Breakpoint] = (),
-            broker_actions: Collection[BrokerAction] = (),
-        ) -> Broker:
+        async def start(self, *, broker_config: Mapping[str, str], **_: object) -> Broker:
             if broker_config:
                 await begun.wait()
                 raise TargetError("no port is free\nthe end of its log")

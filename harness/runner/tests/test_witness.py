@@ -10,12 +10,12 @@ from harness.runner import witness
 from harness.runner.recorder import EventPosition, recorder_of
 from harness.runner.tests.test_drive import MemoryBroker, answers_none
 from harness.runner.witness import Stretch, Watch, Witness, WitnessedStretch, sampler
-from harness.targets.base.measured import MeasuredProcess, Waits
+from harness.targets.base.measured import MeasuredProcess
 from harness.targets.reference.target import ReferenceTarget
 from harness.tests.diff_traces import script
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import from_json
-from harness.trace.starvation import Starvation
+from harness.trace.starvation import Starvation, Waits
 
 BROKER = MeasuredProcess(pid=1)
 

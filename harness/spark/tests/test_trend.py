@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no annotations
 import pytest
 from pyspark.sql import Observation, SparkSession
 from pyspark.sql import functions as sf
@@ -93,6 +94,16 @@ def test_whatever_a_run_says_of_itself_is_read_as_it_stands(spark: SparkSession,
 
     (row,) = rows(Archived(spark, packed(tmp_path, folder)).runs)
     assert (row["command"], row["targets"]) == (said.command, list(said.targets))
+
+
+def test_a_run_that_an_older_harness_archived_is_read_beside_a_newer_one(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    archive = packed(tmp_path, *[finished(tmp_path / "reports", number) for number in (1, 2)])
+    older = archive.files("runs")[0]
+    pq.write_table(pq.read_table(older, partitioning=None).drop_columns(["kind"]), older)
+
+    assert len(rows(Archived(spark, archive).runs)) == 2
 
 
 def test_a_table_s_folder_has_nothing_but_its_rows(

@@ -272,7 +272,7 @@ class Broker(Protocol):
 
     @property
     def shares_coordinator(self) -> bool:
-        """Whether its sessions have one coordinator, so that a lever pulled on one of them is felt on all."""
+        """Whether its sessions have one coordinator, so that what is done to one is felt on all."""
         return True
 
     def open_session(self, scenario_id: str) -> BrokerSession:

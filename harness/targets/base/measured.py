@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from harness.trace.starvation import Waits
+
 _PROC: Final = Path("/proc")
 _CGROUPS: Final = Path("/sys/fs/cgroup")
 _MS_PER_NS: Final = 1e-6
@@ -36,22 +38,6 @@ class MeasuredProcess:
     """Where its JVM logs safepoints."""
     in_container: bool = False
     """Whether its cgroup is its container's."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waits:
-    """How long a process waited between two readings, in milliseconds; None where nobody tells."""
-
-    run_queue_ms: float | None = None
-    pause_ms: float | None = None
-    throttled_ms: float | None = None
-    pressure_ms: float | None = None
-
-    @property
-    def longest_ms(self) -> float:
-        """The longest of them; they go on at the same time."""
-        waits = (self.run_queue_ms, self.pause_ms, self.throttled_ms, self.pressure_ms)
-        return max(each or 0.0 for each in waits)
 
 
 class Gauge:

@@ -5,16 +5,6 @@ from types import MappingProxyType
 from typing import Final
 
 from harness.targets.base.interface import CONFORMANCE_CONFIG, QUICK_CONSUMER_GROUPS
-from reference_coordinator.profile.config import GroupCoordinatorConfig
 
-USUAL_CONFIG: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        **CONFORMANCE_CONFIG,
-        **{
-            name: value
-            for name, value in QUICK_CONSUMER_GROUPS.items()
-            if name in GroupCoordinatorConfig.property_names()
-        },
-    }
-)
+USUAL_CONFIG: Final[Mapping[str, str]] = MappingProxyType({**CONFORMANCE_CONFIG, **QUICK_CONSUMER_GROUPS})
 """What brokers that we start are told, so that each and its oracle are told the same."""

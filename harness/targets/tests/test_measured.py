@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.targets.base.measured import Gauge, MeasuredProcess, Waits, is_of_cgroup, with_children
+from harness.targets.base.measured import Gauge, MeasuredProcess, is_of_cgroup, with_children
 from harness.tests.patience import wait_until
+from harness.trace.starvation import Waits
 
 PID = 7
 MS = 1_000_000

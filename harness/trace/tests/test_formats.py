@@ -8,8 +8,9 @@ import pytest
 
 from harness.orchestration.run import orchestrate
 from harness.tests.completed_runs import CHECKOUT, Quiet, plan_of
+from harness.trace.events import RunKind
 from harness.trace.files import RunFolder, count_events
-from harness.trace.formats import FORMAT_VERSION
+from harness.trace.formats import FORMAT_VERSION, kind_of
 from harness.trace.schema import TraceError
 
 
@@ -21,7 +22,7 @@ def _folder(tmp_path: Path) -> RunFolder:
 def test_a_run_says_what_it_was(folder: RunFolder) -> None:
     header = folder.read_run()
     assert header.format_version == FORMAT_VERSION
-    assert header.shard is None
+    assert (header.kind, header.shard) == (RunKind.SUITES, None)
     assert "cores" in header.machine
     (target,) = folder.read_headers("reference-3.9")
     assert (target.spec, target.profile, target.image) == ("reference:3.9", "3.9", None)
@@ -49,7 +50,7 @@ def test_a_run_names_the_commit_of_the_harness(folder: RunFolder) -> None:
 
 def test_a_run_of_the_first_format_is_still_read(folder: RunFolder) -> None:
     header = json.loads(folder.run_json.read_text())
-    for name in ("format_version", "shard", "merged_from"):
+    for name in ("format_version", "shard", "merged_from", "kind"):
         del header[name]
     folder.run_json.write_text(json.dumps({**header, "seed": 0}))
     footer = json.loads(folder.footer_json.read_text())
@@ -62,11 +63,29 @@ def test_a_run_of_the_first_format_is_still_read(folder: RunFolder) -> None:
         del target[name]
     path.write_text(json.dumps([target]))
 
-    assert folder.read_run().format_version == 1
+    older = folder.read_run()
+    assert (older.format_version, older.kind) == (1, RunKind.SUITES)
     read = folder.read_footer()
     assert read is not None
     assert read.event_counts == "{}"
     assert folder.read_headers("reference-3.9")[0].config_digest == digest
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        ({"scenario_digest": "abc"}, RunKind.SUITES),
+        ({"scenario_digest": ""}, RunKind.TAP),
+        ({"libraries": {}, "soak_s": 0.0}, RunKind.CLIENTS),
+        ({"libraries": {}, "soak_s": 3.0}, RunKind.SOAK),
+        ({"round_count": 1}, RunKind.RACES),
+        ({"round_count": 1, "kind": "another"}, "another"),
+        ({}, None),
+        ([], None),
+    ],
+)
+def test_what_was_run_is_read_from_older_files_too(content: object, kind: str | None) -> None:
+    assert kind_of(content) == kind
 
 
 def test_a_run_of_a_later_format_is_refused_as_such(folder: RunFolder) -> None:

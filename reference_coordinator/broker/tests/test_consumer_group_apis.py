@@ -15,8 +15,8 @@ from reference_coordinator.broker.consumer_group_apis import (
 from reference_coordinator.broker.offset_apis import Forward
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId, Millis, TopicId
+from reference_coordinator.messages import AUTHORIZED_OPERATIONS_OMITTED
 from reference_coordinator.messages.consumer_groups import (
-    OPERATIONS_OMITTED,
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
     ConsumerGroupDescribeResponseAssignment,
@@ -156,7 +156,7 @@ def test_a_description_is_written_whole() -> None:
         4,
         3,
     )
-    assert (group.assignor_name, group.authorized_operations) == ("uniform", OPERATIONS_OMITTED)
+    assert (group.assignor_name, group.authorized_operations) == ("uniform", AUTHORIZED_OPERATIONS_OMITTED)
     (member,) = group.members
     assert (member.member_id, member.instance_id, member.rack_id, member.member_epoch) == ("m", None, "r", 3)
     assert (member.client_id, member.client_host, member.member_type) == ("client", "/127.0.0.1", 1)
@@ -186,29 +186,3 @@ def test_the_coordinator_is_asked_where_the_protocol_is_enabled() -> None:
         assert isinstance(routed, Forward)
         assert routed.request == HEARTBEAT
         assert isinstance(handle_consumer_group_describe(broker(profile), described), Forward)
-
-
-@pytest.mark.parametrize(
-    ("is_asked_for", "error", "operations"),
-    [
-        (False, Errors.NONE, OPERATIONS_OMITTED),
-        (True, Errors.NONE, 3_400),
-        (True, Errors.GROUP_ID_NOT_FOUND, OPERATIONS_OMITTED),
-    ],
-)
-def test_operations_are_those_of_groups_that_are_there(
-    is_asked_for: bool,  # noqa: FBT001 - a parameter of a test
-    error: Errors,
-    operations: int,
-) -> None:
-    request = ConsumerGroupDescribeRequest(
-        group_ids=(GroupId("g"),), include_authorized_operations=is_asked_for
-    )
-    routed = handle_consumer_group_describe(broker("4.4"), request)
-    assert isinstance(routed, Forward)
-
-    found = routed.finish(ConsumerGroupDescribeResponse(groups=(replace(DESCRIBED, error_code=error),)))
-
-    assert found == ConsumerGroupDescribeResponse(
-        groups=(replace(DESCRIBED, error_code=error, authorized_operations=operations),)
-    )

@@ -5,16 +5,14 @@ from typing import Any
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.wire_broker import WireBroker, WireClient
+from reference_coordinator.tests.wire_broker import WireClient, elected
 
 UNKNOWN = Errors.UNKNOWN_TOPIC_OR_PARTITION
 REFUSED = Errors.UNSUPPORTED_VERSION
 
 
-def elected(profile: str, **properties: str) -> WireClient:
-    broker = WireBroker(profile, **properties)
-    broker.elect()
-    return broker.connect()
+def connected(profile: str, **properties: str) -> WireClient:
+    return elected(profile, **properties).connect()
 
 
 def commit(
@@ -44,7 +42,7 @@ def fetch(client: WireClient, version: int, *indexes: int, group_id: str = "g") 
 
 
 def test_zookeeper_keeps_offsets_of_version_0_apart_from_the_group() -> None:
-    client = elected("2.8.2")
+    client = connected("2.8.2")
 
     assert commit(client, 0, {0: 7, 99: 1}) == {0: Errors.NONE, 99: UNKNOWN}
     assert commit(client, 1, {1: 8}) == {1: Errors.NONE}
@@ -54,7 +52,7 @@ def test_zookeeper_keeps_offsets_of_version_0_apart_from_the_group() -> None:
 
 
 def test_zookeeper_keeps_offsets_over_a_restart_and_by_group() -> None:
-    client = elected("3.2")
+    client = connected("3.2")
     commit(client, 0, {0: 7})
 
     client.broker.restart()
@@ -66,7 +64,7 @@ def test_zookeeper_keeps_offsets_over_a_restart_and_by_group() -> None:
 
 @pytest.mark.parametrize("profile", ["3.3", "3.9.2", "3.9-java"])
 def test_without_zookeeper_version_0_is_refused_for_all_partitions(profile: str) -> None:
-    client = elected(profile)
+    client = connected(profile)
 
     assert commit(client, 0, {0: 7, 99: 1}) == {0: REFUSED, 99: REFUSED}
     assert commit(client, 0, {99: 1}) == {99: UNKNOWN}
@@ -75,7 +73,7 @@ def test_without_zookeeper_version_0_is_refused_for_all_partitions(profile: str)
 
 @pytest.mark.parametrize("group_id", ["", "a//b", "/a", "..", "a\x01"])
 def test_an_id_that_is_no_path_fails(group_id: str) -> None:
-    client = elected("2.4")
+    client = connected("2.4")
 
     assert commit(client, 0, {0: 7}, group_id=group_id) == {0: Errors.UNKNOWN_SERVER_ERROR}
     assert fetch(client, 0, 0, 99, group_id=group_id) == {
@@ -85,7 +83,7 @@ def test_an_id_that_is_no_path_fails(group_id: str) -> None:
 
 
 def test_version_0_is_judged_by_its_metadata_alone() -> None:
-    client = elected("2.8.2", offset_metadata_max_bytes="3")
+    client = connected("2.8.2", offset_metadata_max_bytes="3")
     client.broker.connect().join()
 
     reported = commit(
@@ -104,7 +102,7 @@ def test_version_0_is_judged_by_its_metadata_alone() -> None:
 @pytest.mark.parametrize("profile", ["2.8.2", "3.9.2", "3.9-java"])
 def test_an_offset_ages_from_the_time_that_version_1_names(profile: str) -> None:
     interval_ms = 1_000
-    client = elected(profile, offsets_retention_check_interval_ms=str(interval_ms))
+    client = connected(profile, offsets_retention_check_interval_ms=str(interval_ms))
     long_past = {"committed_offset": 7, "commit_timestamp": -(10**12)}
     untold = {"committed_offset": 8, "commit_timestamp": -1}
 
@@ -116,7 +114,7 @@ def test_an_offset_ages_from_the_time_that_version_1_names(profile: str) -> None
 
 
 def test_first_versions_of_other_apis_are_served_until_4_0() -> None:
-    client = elected("3.9.2")
+    client = connected("3.9.2")
 
     (deleted,) = client.ask("delete_topics", 0, topic_names=("no-such-topic",)).responses
     assert deleted.error_code == UNKNOWN

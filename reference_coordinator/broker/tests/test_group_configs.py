@@ -13,7 +13,7 @@ from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.profile.topic_configs import ConfigType
 from reference_coordinator.tests.crashing_disk import CrashingDisk
 from reference_coordinator.tests.kept_broker import KeptBroker
-from reference_coordinator.tests.wire_broker import WireBroker, WireClient
+from reference_coordinator.tests.wire_broker import WireClient, elected
 from reference_coordinator.tests.wire_tools import APPEND, BROKER, DELETE, GROUP, SET, alter_group, described
 
 OF_BROKER, BY_DEFAULT, OF_GROUP = 4, 5, 8
@@ -38,9 +38,7 @@ def what_coordinators_hear(monkeypatch: pytest.MonkeyPatch) -> Heard:
 
 
 def connected(profile: str = "4.4.0", **properties: str) -> WireClient:
-    broker = WireBroker(profile, **properties)
-    broker.elect()
-    return broker.connect()
+    return elected(profile, **properties).connect()
 
 
 def values(client: WireClient, *keys: str, name: str = "g") -> dict[str, tuple[str, int]]:

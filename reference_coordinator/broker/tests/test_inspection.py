@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.wire_broker import WireBroker, WireClient
+from reference_coordinator.tests.wire_broker import WireBroker, WireClient, elected
 from reference_coordinator.tests.wire_topic_client import TopicClient, batch
 
 
@@ -45,8 +45,7 @@ def test_only_partitions_that_are_asked_for_and_there_are_reported() -> None:
 
 
 def test_commits_make_the_offsets_log_larger() -> None:
-    broker = WireBroker(offsets_topic_num_partitions="1")
-    broker.elect()
+    broker = elected(offsets_topic_num_partitions="1")
     client = broker.connect()
     row = {"partition_index": 0, "committed_offset": 1, "committed_metadata": ""}
     topics = ({"name": "orders", "partitions": (row,)},)

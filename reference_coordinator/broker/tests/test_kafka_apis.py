@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.wire_broker import PORT, WireBroker, WireClient
+from reference_coordinator.tests.wire_broker import PORT, WireBroker, WireClient, elected
 
 INVALID_REQUEST_TEXT = "This most likely occurs because of a request being malformed"
 
@@ -14,12 +14,6 @@ INVALID_REQUEST_TEXT = "This most likely occurs because of a request being malfo
 @pytest.fixture(name="broker")
 def elected_broker() -> WireBroker:
     return elected()
-
-
-def elected(profile: str = "3.9") -> WireBroker:
-    broker = WireBroker(profile)
-    broker.elect()
-    return broker
 
 
 def topic_id_of(client: WireClient, name: str) -> UUID:

@@ -7,15 +7,13 @@ import pytest
 from reference_coordinator.core.effects import AppendRecords
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.profile.api_versions import Api
-from reference_coordinator.tests.wire_broker import INITIAL_DELAY_MS, WireBroker, WireClient
+from reference_coordinator.tests.wire_broker import INITIAL_DELAY_MS, WireBroker, WireClient, elected
 from reference_coordinator.tests.wire_client import request_frame
 
 
 @pytest.fixture(name="broker")
 def elected_broker() -> WireBroker:
-    broker = WireBroker(offsets_topic_num_partitions="1")
-    broker.elect()
-    return broker
+    return elected(offsets_topic_num_partitions="1")
 
 
 def stable_member(broker: WireBroker) -> tuple[WireClient, str]:

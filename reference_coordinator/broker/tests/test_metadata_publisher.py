@@ -18,7 +18,7 @@ from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.crashing_disk import CrashingDisk
 from reference_coordinator.tests.kept_broker import KeptBroker
-from reference_coordinator.tests.wire_broker import WireBroker, WireClient
+from reference_coordinator.tests.wire_broker import WireBroker, WireClient, elected
 from reference_coordinator.tests.wire_client import request_frame
 from reference_coordinator.tests.wire_tools import SET, alter, create
 
@@ -47,9 +47,7 @@ def what_coordinators_hear(monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
 
 @pytest.fixture(name="client")
 def client_of_a_broker() -> WireClient:
-    broker = WireBroker("4.4.0")
-    broker.elect()
-    return broker.connect()
+    return elected("4.4.0").connect()
 
 
 def partitions(image: MetadataImage) -> dict[str, int]:
@@ -82,8 +80,7 @@ def test_a_new_topic_is_known_before_the_next_request(heard: Heard, client: Wire
 
 
 def test_who_creates_a_topic_is_answered_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    broker = WireBroker("4.4.0")
-    broker.elect()
+    broker = elected("4.4.0")
     token = ResponseToken(77)
 
     def on_metadata_update(*_: object, **__: object) -> tuple[Effect, ...]:
@@ -159,8 +156,7 @@ def test_every_broker_hears_of_a_topic(heard: Heard) -> None:
 
 
 def test_a_broker_that_starts_anew_hears_of_all_topics(heard: Heard) -> None:
-    broker = WireBroker("4.4.0")
-    broker.elect()
+    broker = elected("4.4.0")
     create(broker.connect(), "new")
     heard.clear()
 

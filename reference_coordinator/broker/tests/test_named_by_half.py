@@ -4,15 +4,9 @@ import pytest
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.tests.kit import INITIAL_DELAY_MS, Broker, heartbeat, join, sync
-from reference_coordinator.tests.wire_broker import WireBroker
+from reference_coordinator.tests.wire_broker import elected
 
 NAMELESS = {"group_id": "g", "member_id": "", "generation_id_or_member_epoch": -1}
-
-
-def elected(profile: str) -> WireBroker:
-    broker = WireBroker(profile)
-    broker.elect()
-    return broker
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.log.record_batch import decode_batch
-from reference_coordinator.tests.wire_broker import WireBroker
+from reference_coordinator.tests.wire_broker import WireBroker, elected
 from reference_coordinator.tests.wire_producer import Producer
 from reference_coordinator.tests.wire_topic_client import TopicClient, batch
 
@@ -16,9 +16,7 @@ COMMITTED = 1
 
 @pytest.fixture
 def client() -> TopicClient:
-    broker = WireBroker(offsets_topic_num_partitions="1")
-    broker.elect()
-    return TopicClient(broker)
+    return TopicClient(elected(offsets_topic_num_partitions="1"))
 
 
 def commit(client: TopicClient, offset: int) -> None:

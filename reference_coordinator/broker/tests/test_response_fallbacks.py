@@ -3,13 +3,7 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.wire_broker import INITIAL_DELAY_MS, WireBroker, WireClient
-
-
-def elected(profile: str) -> WireBroker:
-    broker = WireBroker(profile)
-    broker.elect()
-    return broker
+from reference_coordinator.tests.wire_broker import INITIAL_DELAY_MS, WireBroker, WireClient, elected
 
 
 def with_static_member(broker: WireBroker) -> WireClient:

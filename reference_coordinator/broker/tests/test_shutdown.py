@@ -3,7 +3,7 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.wire_broker import INITIAL_DELAY_MS, WireBroker, WireClient
+from reference_coordinator.tests.wire_broker import INITIAL_DELAY_MS, WireBroker, WireClient, elected
 
 
 def _stable(broker: WireBroker) -> WireClient:
@@ -16,15 +16,9 @@ def _stable(broker: WireBroker) -> WireClient:
     return client
 
 
-def _broker(profile: str) -> WireBroker:
-    broker = WireBroker(profile)
-    broker.elect()
-    return broker
-
-
 @pytest.mark.parametrize("profile", ["3.3.2", "3.9", "3.9-java", "4.4"])
 def test_a_parked_join_is_answered_before_its_connection_closes(profile: str) -> None:
-    broker = _broker(profile)
+    broker = elected(profile)
     _stable(broker)
     newcomer = broker.connect()
     newcomer.join()
@@ -37,7 +31,7 @@ def test_a_parked_join_is_answered_before_its_connection_closes(profile: str) ->
 
 @pytest.mark.parametrize("profile", ["3.3.2", "3.9", "3.9-java", "4.4"])
 def test_a_parked_sync_is_answered_before_its_connection_closes(profile: str) -> None:
-    broker = _broker(profile)
+    broker = elected(profile)
     first, second = broker.connect(), broker.connect()
     first.join()
     second.join()
@@ -53,7 +47,7 @@ def test_a_parked_sync_is_answered_before_its_connection_closes(profile: str) ->
 
 @pytest.mark.parametrize("profile", ["2.4.1", "2.8.2"])
 def test_a_broker_beside_zookeeper_closes_without_a_word(profile: str) -> None:
-    broker = _broker(profile)
+    broker = elected(profile)
     client = broker.connect()
     client.join()
 
@@ -63,7 +57,7 @@ def test_a_broker_beside_zookeeper_closes_without_a_word(profile: str) -> None:
 
 
 def test_what_waits_behind_a_parked_request_is_not_taken_in() -> None:
-    broker = _broker("3.9")
+    broker = elected("3.9")
     client = broker.connect()
     client.join()
     client.send("heartbeat", 0, group_id="g")
@@ -75,7 +69,7 @@ def test_what_waits_behind_a_parked_request_is_not_taken_in() -> None:
 
 
 def test_a_fetch_that_waits_is_reported_that_nobody_leads() -> None:
-    broker = _broker("3.9")
+    broker = elected("3.9")
     client = broker.connect()
     partition = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1_000}
     topics = ({"topic": "orders", "partitions": (partition,)},)
@@ -89,7 +83,7 @@ def test_a_fetch_that_waits_is_reported_that_nobody_leads() -> None:
 
 
 def test_a_broker_that_was_stopped_already_tells_nobody() -> None:
-    broker = _broker("3.9")
+    broker = elected("3.9")
     client = broker.connect()
     client.join()
     broker.sent.extend(broker.listener.stop())

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.wire_broker import WireBroker, WireClient
+from reference_coordinator.tests.wire_broker import WireBroker, WireClient, elected
 from reference_coordinator.tests.wire_tools import (
     APPEND,
     BROKER,
@@ -23,9 +23,7 @@ from reference_coordinator.tests.wire_tools import (
 
 @pytest.fixture(name="client")
 def client_of_a_broker() -> WireClient:
-    broker = WireBroker("4.4.0")
-    broker.elect()
-    return broker.connect()
+    return elected("4.4.0").connect()
 
 
 CLASSIC_ONLY = {"group.coordinator.rebalance.protocols": "classic"}

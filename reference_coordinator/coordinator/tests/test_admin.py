@@ -5,7 +5,14 @@ import pytest
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId
 from reference_coordinator.core.records import GroupMetadataTombstone, OffsetCommitTombstone
-from reference_coordinator.messages import DescribeGroupsRequest, DescribeGroupsResponse
+from reference_coordinator.groups.consumer.tests.consumer_kit import Consumers, heartbeat_of
+from reference_coordinator.messages import (
+    AUTHORIZED_OPERATIONS_OMITTED,
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
 from reference_coordinator.tests.kit import (
     JAVA,
     SCALA,
@@ -112,6 +119,20 @@ def test_operations_are_named_when_asked_for(profile: str, omitted: int, all_of_
 
     assert broker.describe().authorized_operations == omitted
     assert described.authorized_operations == all_of_them
+
+
+def test_operations_on_consumer_groups_are_those_of_groups_that_are_there() -> None:
+    consumers = Consumers.on("4.4", t=1)
+    consumers.beat(heartbeat_of("m", 0, names=("t",)))
+    asking = ConsumerGroupDescribeRequest(
+        group_ids=(GroupId("g"), GroupId("none")), include_authorized_operations=True
+    )
+
+    described = consumers.broker.send(asking, version=1).as_(ConsumerGroupDescribeResponse).groups
+
+    operations = {each.group_id: each.authorized_operations for each in described}
+    assert operations == {"g": 3400, "none": AUTHORIZED_OPERATIONS_OMITTED}
+    assert consumers.describe().authorized_operations == AUTHORIZED_OPERATIONS_OMITTED
 
 
 @pytest.mark.parametrize(("profile", "state"), [(SCALA, "Empty"), (JAVA, "Dead")])

@@ -53,11 +53,6 @@ class ClassicGroup(ClassicGroupMembership):
         return self.protocol_type is None and self.is_empty and not self.pending_join_members
 
     @override
-    def state_as_string(self) -> str:
-        """Its state as Kafka prints it. Source: ClassicGroup#stateAsString (4.3.1)."""
-        return self.state.value
-
-    @override
     def is_in_states(self, states: Collection[str]) -> bool:
         """Whether it is in one of the states of a filter.
 

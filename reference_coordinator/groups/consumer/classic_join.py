@@ -1,5 +1,6 @@
 """JoinGroup of classic members to a consumer group."""
 
+from collections import Counter
 from dataclasses import replace
 from typing import Final
 
@@ -10,7 +11,10 @@ from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalS
 from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GenerationId, MemberId
 from reference_coordinator.core.values import value
 from reference_coordinator.groups.classic.join import classic_group_join_to_classic_group
-from reference_coordinator.groups.classic.subscription import SubscriptionSchemaError
+from reference_coordinator.groups.classic.subscription import (
+    CONSUMER_PROTOCOL_TYPE,
+    SubscriptionSchemaError,
+)
 from reference_coordinator.groups.consumer.downgrade import (
     convert_to_classic_group,
     validate_online_downgrade_with_replaced_member,
@@ -20,7 +24,7 @@ from reference_coordinator.groups.consumer.embedded_protocol import (
     deserialize_consumer_protocol_subscription,
     to_topic_partitions,
 )
-from reference_coordinator.groups.consumer.group import CONSUMER_PROTOCOL_TYPE, ConsumerGroup
+from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.joining import Speaker, get_or_maybe_subscribe_member
 from reference_coordinator.groups.consumer.lookups import throw_if_consumer_group_is_full
 from reference_coordinator.groups.consumer.member import ConsumerGroupMember
@@ -161,13 +165,11 @@ def _downgrade(update: MemberUpdate, subscription: ConsumerProtocolSubscription,
 
 def _result(update: MemberUpdate, join: Join, *, is_downgrade: bool) -> VoidResult:
     member = update.updated_member
-    metadata = member.classic_member_metadata
-    assert metadata is not None, "it speaks the classic protocol"
     response = JoinGroupResponse(
         error_code=Errors.NONE,
         generation_id=GenerationId(member.member_epoch),
         protocol_type=CONSUMER_PROTOCOL_TYPE,
-        protocol_name=metadata.supported_protocols[0].name,
+        protocol_name=member.classic_metadata.supported_protocols[0].name,
         leader="",
         skip_assignment=False,
         member_id=member.member_id,
@@ -205,16 +207,9 @@ def throw_if_classic_protocol_is_not_supported(group: ConsumerGroup, request: Jo
     Source: GroupMetadataManager#throwIfClassicProtocolIsNotSupported,
     ConsumerGroup#supportsClassicProtocols (4.3.1).
     """
-    classic = [
-        each.classic_member_metadata
-        for each in group.members.values()
-        if each.classic_member_metadata is not None
-    ]
-    counts: dict[str, int] = {}
-    for metadata in classic:
-        for protocol in metadata.supported_protocols:
-            counts[protocol.name] = counts.get(protocol.name, 0) + 1
-    is_known = any(counts.get(each.name, 0) == len(classic) for each in request.protocols)
+    classic = [each.classic_metadata for each in group.members.values() if each.use_classic_protocol]
+    counts = Counter(protocol.name for each in classic for protocol in each.supported_protocols)
+    is_known = any(counts[each.name] == len(classic) for each in request.protocols)
     if request.protocol_type != CONSUMER_PROTOCOL_TYPE or not is_known:
         raise CoordinatorError(Errors.INCONSISTENT_GROUP_PROTOCOL)
 

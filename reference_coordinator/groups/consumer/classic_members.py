@@ -4,9 +4,12 @@ from reference_coordinator.core.consumer_records import MemberState
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
 from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GenerationId, GroupInstanceId, MemberId
 from reference_coordinator.groups.classic.leave import leave_result, left
-from reference_coordinator.groups.classic.subscription import SubscriptionSchemaError
+from reference_coordinator.groups.classic.subscription import (
+    CONSUMER_PROTOCOL_TYPE,
+    SubscriptionSchemaError,
+)
 from reference_coordinator.groups.consumer.embedded_protocol import assignment_like
-from reference_coordinator.groups.consumer.group import CONSUMER_PROTOCOL_TYPE, ConsumerGroup
+from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.leave import consumer_group_fence_members
 from reference_coordinator.groups.consumer.lookups import static_member_or_throw
 from reference_coordinator.groups.consumer.member import ConsumerGroupMember
@@ -153,11 +156,9 @@ def throw_if_classic_protocol_unmatched(member: ConsumerGroupMember, request: Sy
 
     Source: GroupMetadataManager#throwIfClassicProtocolUnmatched (4.3.1).
     """
-    metadata = member.classic_member_metadata
-    assert metadata is not None, "it speaks the classic protocol"
     if request.protocol_type not in {None, CONSUMER_PROTOCOL_TYPE}:
         raise CoordinatorError(Errors.INCONSISTENT_GROUP_PROTOCOL)
-    if request.protocol_name not in {None, metadata.supported_protocols[0].name}:
+    if request.protocol_name not in {None, member.classic_metadata.supported_protocols[0].name}:
         raise CoordinatorError(Errors.INCONSISTENT_GROUP_PROTOCOL)
 
 
@@ -185,21 +186,16 @@ def prepare_assignment(shard: GroupMetadataManager, member: ConsumerGroupMember)
 
     Source: GroupMetadataManager#prepareAssignment (4.3.1).
     """
-    metadata = member.classic_member_metadata
-    assert metadata is not None, "it speaks the classic protocol"
+    subscription = member.classic_metadata.supported_protocols[0].metadata
     try:
-        return assignment_like(
-            metadata.supported_protocols[0].metadata, member.assigned_partitions, shard.metadata_image
-        )
+        return assignment_like(subscription, member.assigned_partitions, shard.metadata_image)
     except SubscriptionSchemaError as failure:
         raise IllegalStateError("Malformed embedded consumer protocol") from failure
 
 
 def _keep_session(shard: GroupMetadataManager, group: ConsumerGroup, member: ConsumerGroupMember) -> None:
-    metadata = member.classic_member_metadata
-    assert metadata is not None, "it speaks the classic protocol"
     schedule_consumer_group_session_timeout(
-        shard, group.group_id, member.member_id, metadata.session_timeout_ms
+        shard, group.group_id, member.member_id, member.classic_metadata.session_timeout_ms
     )
 
 

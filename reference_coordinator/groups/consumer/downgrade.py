@@ -145,8 +145,7 @@ def from_consumer_group(
 
 
 def _classic_member(member: ConsumerGroupMember) -> ClassicGroupMember:
-    metadata = member.classic_member_metadata
-    assert metadata is not None, "only classic members are left"
+    metadata = member.classic_metadata
     return ClassicGroupMember(
         member_id=member.member_id,
         group_instance_id=member.instance_id,

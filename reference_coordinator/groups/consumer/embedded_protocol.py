@@ -82,7 +82,7 @@ def deserialize_version(reader: ProtocolReader) -> int:
     Raises:
         SubscriptionSchemaError: too few bytes, or a negative version.
 
-    Source: ConsumerProtocol#deserializeVersion, ConsumerProtocol#checkVersion (4.3.1).
+    Source: ConsumerProtocol#deserializeVersion, ConsumerProtocol#checkAssignmentVersion (4.3.1).
     """
     try:
         version = reader.int16()

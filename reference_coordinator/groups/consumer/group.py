@@ -10,14 +10,12 @@ from typing import Final
 
 from typing_extensions import override
 
-from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId
+from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
+from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId, TopicId
 from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.groups.classic.subscription import CONSUMER_PROTOCOL_TYPE
+from reference_coordinator.groups.consumer.member import ConsumerGroupMember
 from reference_coordinator.groups.consumer.membership import ConsumerGroupMembership
-from reference_coordinator.groups.consumer.offset_validation import (
-    validate_offset_commit_of_member,
-    validate_offset_fetch_of_member,
-)
 from reference_coordinator.groups.consumer.record_helpers import group_tombstone_records
 from reference_coordinator.groups.consumer.state import ConsumerGroupState
 from reference_coordinator.groups.group import (
@@ -28,9 +26,8 @@ from reference_coordinator.groups.group import (
 from reference_coordinator.messages import ListedGroup
 from reference_coordinator.profile.profiles import Behaviour, Profile
 
-CONSUMER_PROTOCOL_TYPE: Final = "consumer"
-"""Source: ConsumerProtocol.PROTOCOL_TYPE."""
 _UNKNOWN_EPOCH: Final = -1
+_CONSUMER_PROTOCOL_COMMITS_SINCE: Final = 9
 DELETED_ASSIGNMENT_EPOCH: Final = -1
 """Of a group whose target assignment is no more."""
 
@@ -61,11 +58,6 @@ class ConsumerGroup(ConsumerGroupMembership):
     def is_empty(self) -> bool:
         """Whether it has no members. Source: ConsumerGroup#isEmpty (4.3.1)."""
         return not self.members
-
-    @override
-    def state_as_string(self) -> str:
-        """Its state as Kafka prints it. Source: ConsumerGroup#stateAsString (4.3.1)."""
-        return self.state.value
 
     @override
     def is_in_states(self, states: Collection[str]) -> bool:
@@ -111,9 +103,14 @@ class ConsumerGroup(ConsumerGroupMembership):
         if is_transactional and epoch == _UNKNOWN_EPOCH and not member_id and group_instance_id is None:
             return None
         member = self.get_or_maybe_create_member(member_id, create_if_not_exists=False)
-        return validate_offset_commit_of_member(
-            member, epoch, is_transactional=is_transactional, api_version=api_version, profile=self.profile
-        )
+        is_old = api_version < _CONSUMER_PROTOCOL_COMMITS_SINCE
+        if not is_transactional and not member.use_classic_protocol and is_old:
+            raise CoordinatorError(Errors.UNSUPPORTED_VERSION)
+        if epoch == member.member_epoch:
+            return None
+        if epoch > member.member_epoch or not self.profile.has(Behaviour.PARTITIONS_HAVE_ASSIGNMENT_EPOCHS):
+            raise CoordinatorError(_stale(member))
+        return _create_assignment_epoch_validator(member, epoch)
 
     @override
     def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:
@@ -127,7 +124,13 @@ class ConsumerGroup(ConsumerGroupMembership):
         """
         if member_id is None and member_epoch < 0:
             return
-        validate_offset_fetch_of_member(self.members, member_id, member_epoch)
+        if member_id is None:
+            raise IllegalStateError("a map of members has no null key")
+        member = self.members.get(MemberId(member_id))
+        if member is None:
+            raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID)
+        if member.member_epoch != member_epoch:
+            raise CoordinatorError(_stale(member))
 
     @override
     def validate_offset_delete(self) -> None:
@@ -179,3 +182,18 @@ def new_consumer_group(group_id: GroupId, profile: Profile) -> ConsumerGroup:
     """A group that nobody has joined yet; its first epoch depends on the release."""
     first = 1 if profile.has(Behaviour.GROUP_EPOCH_STARTS_AT_ONE) else 0
     return ConsumerGroup(group_id=group_id, profile=profile, group_epoch=first, assignment_epoch=first)
+
+
+def _create_assignment_epoch_validator(member: ConsumerGroupMember, epoch: int) -> CommitPartitionValidator:
+    """Source: ConsumerGroup#createAssignmentEpochValidator (4.3.1)."""
+
+    def validate(topic_id: TopicId | None, partition: int) -> None:
+        since = None if topic_id is None else member.assignment_epoch(topic_id, partition)
+        if since is None or epoch < since:
+            raise CoordinatorError(_stale(member))
+
+    return validate
+
+
+def _stale(member: ConsumerGroupMember) -> Errors:
+    return Errors.ILLEGAL_GENERATION if member.use_classic_protocol else Errors.STALE_MEMBER_EPOCH

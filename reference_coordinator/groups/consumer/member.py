@@ -45,6 +45,12 @@ class ConsumerGroupMember:
         """Whether it speaks the classic protocol. Source: ConsumerGroupMember#useClassicProtocol (4.3.1)."""
         return self.classic_member_metadata is not None
 
+    @property
+    def classic_metadata(self) -> ClassicMemberMetadata:
+        """What it brought with its JoinGroup; only a member that speaks the classic protocol is asked."""
+        assert self.classic_member_metadata is not None, "it speaks the consumer protocol"
+        return self.classic_member_metadata
+
     def is_reconciled_to(self, target_assignment_epoch: int) -> bool:
         """Whether it has all that an assignment has for it.
 

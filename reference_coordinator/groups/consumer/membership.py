@@ -8,7 +8,8 @@ from typing import Final, Self
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId, Millis, TopicId
-from reference_coordinator.core.map_order import in_java_hash_map_order
+from reference_coordinator.core.map_order import in_java_hash_map_order, string_hash_code
+from reference_coordinator.core.timeline_hash_map import TimelineHashMap
 from reference_coordinator.groups.consumer.assignors.group_spec import Assignment, SubscriptionType
 from reference_coordinator.groups.consumer.member import ConsumerGroupMember
 from reference_coordinator.groups.consumer.metadata import SubscriptionMetadata
@@ -32,6 +33,10 @@ NO_ASSIGNMENT: Final[Assignment] = MappingProxyType({})
 _NEVER_MS: Final = Millis(0)
 
 
+def _no_members() -> TimelineHashMap[MemberId, ConsumerGroupMember]:
+    return TimelineHashMap(string_hash_code)
+
+
 @dataclass(slots=True, kw_only=True)
 class MetadataRefreshDeadline:
     """When a group looks at its topics anew, at the latest; it outlives writes that fail.
@@ -53,8 +58,8 @@ class ConsumerGroupMembership(Group):
     group_epoch: int
     assignment_epoch: int
     assignment_timestamp_ms: Millis = _NEVER_MS
-    members: Mapping[MemberId, ConsumerGroupMember] = field(default_factory=dict)
-    """In the order in which they came."""
+    members: TimelineHashMap[MemberId, ConsumerGroupMember] = field(default_factory=_no_members)
+    """Never changed in place. In the order of Kafka's map, by which assignors break ties."""
     static_members: Mapping[GroupInstanceId, MemberId] = field(default_factory=dict)
     target_assignment: Mapping[MemberId, Assignment] = field(default_factory=dict)
     subscription_metadata: SubscriptionMetadata = field(default_factory=SubscriptionMetadata)
@@ -178,20 +183,22 @@ class ConsumerGroupMembership(Group):
         epochs = self._epochs_without(self.members.get(member.member_id))
         for partitions in (member.assigned_partitions, member.partitions_pending_revocation):
             epochs = add_partition_epochs(epochs, partitions, member.member_epoch, is_tolerant=is_tolerant)
+        members = self.members.copy()
+        members[member.member_id] = member
         return self._with_members(
-            {**self.members, member.member_id: member},
+            members,
             static_members=self._static_members_with(member),
             current_partition_epochs=epochs,
         )
 
     def remove_member(self, member_id: MemberId) -> Self:
         """The group without a member. Source: ConsumerGroup#removeMember (4.3.1)."""
-        removed = self.members.get(member_id)
-        static_members = dict(self.static_members)
+        members, static_members = self.members.copy(), dict(self.static_members)
+        removed = members.pop(member_id, None)
         if removed is not None and removed.instance_id is not None:
             static_members.pop(removed.instance_id, None)
         return self._with_members(
-            {key: each for key, each in self.members.items() if key != member_id},
+            members,
             static_members=static_members,
             current_partition_epochs=self._epochs_without(removed),
         )
@@ -236,7 +243,7 @@ class ConsumerGroupMembership(Group):
 
     def _with_members(
         self,
-        members: Mapping[MemberId, ConsumerGroupMember],
+        members: TimelineHashMap[MemberId, ConsumerGroupMember],
         *,
         static_members: Mapping[GroupInstanceId, MemberId],
         current_partition_epochs: PartitionEpochs,

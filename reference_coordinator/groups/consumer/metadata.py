@@ -6,13 +6,14 @@ from functools import lru_cache
 from typing import Final
 
 from reference_coordinator.core.consumer_records import TopicMetadata
+from reference_coordinator.core.java import as_long
+from reference_coordinator.core.map_order import utf16_length, utf16_order, uuid_order
 from reference_coordinator.core.metadata_image import MetadataImage, TopicImage
 from reference_coordinator.core.values import value
 from reference_coordinator.core.xxh3 import xxh3_64
 from reference_coordinator.profile.profiles import Behaviour, Profile
 
 _TOPIC_HASH_MAGIC_BYTE: Final = b"\0"
-_LONG_SIGN: Final = 1 << 63
 _REMEMBERED_TOPICS: Final = 4096
 
 
@@ -48,7 +49,7 @@ def compute_group_hash(topics: Iterable[TopicImage]) -> int:
     hashes = [compute_topic_hash(each) for each in sorted(topics, key=lambda topic: topic.name)]
     if not hashes:
         return 0
-    return _signed(xxh3_64(b"".join(struct.pack("<q", each) for each in hashes)))
+    return as_long(xxh3_64(b"".join(struct.pack("<q", each) for each in hashes)))
 
 
 @lru_cache(maxsize=_REMEMBERED_TOPICS)
@@ -57,25 +58,15 @@ def compute_topic_hash(topic: TopicImage) -> int:
 
     Source: Utils#computeTopicHash (4.3.1), HashStream64#putString (hash4j 0.22.0).
     """
-    topic_id = bytes.fromhex(topic.topic_id.replace("-", ""))
-    most, least = struct.unpack(">qq", topic_id)
+    most, least = uuid_order(topic.topic_id)
     parts = [_TOPIC_HASH_MAGIC_BYTE, struct.pack("<qq", most, least), _string(topic.name)]
     parts.append(struct.pack("<i", topic.num_partitions))
     for partition in range(topic.num_partitions):
         parts.append(struct.pack("<i", partition))
-        racks = topic.racks[partition] if partition < len(topic.racks) else frozenset[str]()
-        for rack in sorted(racks):
-            parts += [struct.pack("<i", _utf16_length(rack)), _string(rack)]
-    return _signed(xxh3_64(b"".join(parts)))
+        for rack in sorted(topic.racks[partition] if topic.racks else (), key=utf16_order):
+            parts += [struct.pack("<i", utf16_length(rack)), _string(rack)]
+    return as_long(xxh3_64(b"".join(parts)))
 
 
 def _string(text: str) -> bytes:
-    return text.encode("utf-16-le", "surrogatepass") + struct.pack("<i", _utf16_length(text))
-
-
-def _utf16_length(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def _signed(number: int) -> int:
-    return number - 2 * _LONG_SIGN if number >= _LONG_SIGN else number
+    return text.encode("utf-16-le", "surrogatepass") + struct.pack("<i", utf16_length(text))

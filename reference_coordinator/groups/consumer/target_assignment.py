@@ -70,7 +70,7 @@ def maybe_update_target_assignment(
             assignor,
             GroupSpec(members=specs, subscription_type=subscription_type),
             {
-                each.topic_id: SubscribedTopic(num_partitions=each.num_partitions, racks=each.racks)
+                each.topic_id: SubscribedTopic(num_partitions=each.num_partitions)
                 for each in shard.metadata_image.topics.values()
             },
             shard.profile,

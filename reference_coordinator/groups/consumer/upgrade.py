@@ -9,7 +9,8 @@ from reference_coordinator.core.consumer_records import (
     MemberState,
 )
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
-from reference_coordinator.core.ids import Millis, TopicId
+from reference_coordinator.core.ids import MemberId, Millis, TopicId
+from reference_coordinator.core.map_order import in_java_hash_map_order
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.groups.classic.answers import complete_join_future, complete_sync_future
 from reference_coordinator.groups.classic.group import ClassicGroup
@@ -73,10 +74,8 @@ def convert_to_consumer_group(
         raise _cannot_upgrade(classic, _CUSTOM_ASSIGNOR) from failure
     records.extend(create_consumer_group_records(converted))
     for each in converted.members.values():
-        metadata = each.classic_member_metadata
-        assert metadata is not None, "all its members are classic ones"
         schedule_consumer_group_session_timeout(
-            shard, converted.group_id, each.member_id, metadata.session_timeout_ms
+            shard, converted.group_id, each.member_id, each.classic_metadata.session_timeout_ms
         )
     return converted
 
@@ -117,8 +116,8 @@ def from_classic_group(shard: GroupMetadataManager, classic: ClassicGroup) -> Co
         group_epoch=generation,
         assignment_epoch=generation,
     )
-    for each in classic.members.values():
-        member = _converted_member(shard, classic, each)
+    for member_id in map(MemberId, in_java_hash_map_order(tuple(classic.members))):
+        member = _converted_member(shard, classic, classic.members[member_id])
         target = {topic_id: tuple(partitions) for topic_id, partitions in member.assigned_partitions.items()}
         converted = replace(
             converted.update_member(member),

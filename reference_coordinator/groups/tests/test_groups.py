@@ -56,10 +56,6 @@ class OtherGroup(Group):
         return True
 
     @override
-    def state_as_string(self) -> str:
-        return "Reconciling"
-
-    @override
     def is_in_states(self, states: Collection[str]) -> bool:
         return "reconciling" in states
 

@@ -4,27 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from reference_coordinator.core.effects import AppendRecords, Producer
+from reference_coordinator.core.effects import AppendRecords
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import (
-    AppendId,
-    GenerationId,
-    GroupId,
-    GroupInstanceId,
-    MemberId,
-    Millis,
-    ProducerEpoch,
-    ProducerId,
-)
-from reference_coordinator.core.records import (
-    CoordinatorRecord,
-    EndTransactionMarker,
-    GroupMetadataRecord,
-    GroupMetadataRecordMember,
-    GroupMetadataTombstone,
-    OffsetCommitRecord,
-    OffsetCommitTombstone,
-)
+from reference_coordinator.core.ids import AppendId, GroupId, GroupInstanceId, Millis
+from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.log.batches import LogBatch
 from reference_coordinator.log.conversion import to_record_batch
 from reference_coordinator.log.record_batch import encode_batch
@@ -32,18 +15,19 @@ from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.runtime.limits import log_limits, size_in_bytes
 from reference_coordinator.tests.kit import JAVA, Broker, join, parked_members
+from reference_coordinator.tests.log_kit import (
+    EMPTY,
+    FORGOTTEN,
+    GONE,
+    MEMBER,
+    PRODUCER,
+    STABLE,
+    committed,
+    marker,
+)
 
 GROUP = GroupId("g" * 100)
-OFFSET = OffsetCommitRecord(
-    group_id=GROUP,
-    topic="orders",
-    partition=0,
-    offset=7,
-    leader_epoch=-1,
-    metadata="m" * 50,
-    commit_timestamp_ms=Millis(0),
-    expire_timestamp_ms=None,
-)
+OFFSET = replace(committed(7, group=GROUP), metadata="m" * 50)
 
 
 def outcome(profile: str, *records: CoordinatorRecord, **properties: str) -> Errors:
@@ -65,26 +49,10 @@ def test_a_coordinator_that_sees_to_it_by_itself_wants_room_for_two_heads(
     assert outcome(profile, OFFSET, message_max_bytes=str(limit)) is error
 
 
-MEMBER = GroupMetadataRecordMember(
-    member_id=MemberId("ana-1"),
-    group_instance_id=None,
-    client_id="ana",
-    client_host="/127.0.0.1",
-    rebalance_timeout_ms=Millis(1),
-    session_timeout_ms=Millis(1),
-    subscription=b"s" * 1000,
-    assignment=b"a" * 20_000,
+LARGE = replace(MEMBER, group_instance_id=None, subscription=b"s" * 1000, assignment=b"a" * 20_000)
+GROUP_RECORD = replace(
+    STABLE, group_id=GROUP, members=(LARGE, replace(LARGE, group_instance_id=GroupInstanceId("é")))
 )
-GROUP_RECORD = GroupMetadataRecord(
-    group_id=GROUP,
-    protocol_type="consumer",
-    generation_id=GenerationId(1),
-    protocol="range",
-    leader=MEMBER.member_id,
-    current_state_timestamp_ms=Millis(0),
-    members=(MEMBER, replace(MEMBER, group_instance_id=GroupInstanceId("é"))),
-)
-TOMBSTONE = OffsetCommitTombstone(group_id=GROUP, topic="orders", partition=0)
 
 
 @pytest.mark.parametrize("profile", ["2.4", "4.0", "4.1", "4.4"])
@@ -96,8 +64,8 @@ TOMBSTONE = OffsetCommitTombstone(group_id=GROUP, topic="orders", partition=0)
         (replace(OFFSET, metadata="é" * 70),),
         (OFFSET,) * 200,
         (GROUP_RECORD,),
-        (replace(GROUP_RECORD, members=(), protocol=None, leader=None),),
-        (GroupMetadataTombstone(group_id=GROUP), TOMBSTONE),
+        (replace(EMPTY, group_id=GROUP),),
+        (replace(GONE, group_id=GROUP), replace(FORGOTTEN, group_id=GROUP)),
     ],
 )
 def test_sizes_are_those_of_the_bytes(profile: str, records: tuple[CoordinatorRecord, ...]) -> None:
@@ -108,16 +76,13 @@ def test_sizes_are_those_of_the_bytes(profile: str, records: tuple[CoordinatorRe
 
 
 def test_a_marker_is_as_large_as_its_bytes() -> None:
-    producer = Producer(producer_id=ProducerId(1), producer_epoch=ProducerEpoch(0))
-    marker = EndTransactionMarker(
-        partition=0, producer_id=ProducerId(1), producer_epoch=ProducerEpoch(0), is_commit=True
-    )
+    ended = marker(is_commit=True)
     batch = LogBatch(
-        base_offset=0, timestamp_ms=Millis(0), records=(marker,), producer=producer, coordinator_epoch=0
+        base_offset=0, timestamp_ms=Millis(0), records=(ended,), producer=PRODUCER, coordinator_epoch=0
     )
     profile = profile_for("4.4")
 
-    assert size_in_bytes([marker], profile) == len(encode_batch(to_record_batch(batch, profile)))
+    assert size_in_bytes([ended], profile) == len(encode_batch(to_record_batch(batch, profile)))
 
 
 @pytest.mark.parametrize(

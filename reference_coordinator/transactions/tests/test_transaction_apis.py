@@ -3,7 +3,7 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.tests.wire_broker import WireBroker
+from reference_coordinator.tests.wire_broker import WireBroker, elected
 from reference_coordinator.tests.wire_producer import Producer
 
 
@@ -131,8 +131,7 @@ def test_half_a_producer_is_no_request() -> None:
 
 
 def test_before_somebody_looked_for_it_there_is_no_transaction_coordinator() -> None:
-    broker = WireBroker("4.4")
-    broker.elect()
+    broker = elected("4.4")
     client = broker.connect()
 
     reported = client.ask("init_producer_id", 1, transactional_id="x", transaction_timeout=60_000)

@@ -51,11 +51,12 @@ class GroupSpec:
 
 @value
 class SubscribedTopic:
-    """A topic as the metadata image describes it. Source: SubscribedTopicDescriberImpl (4.3.1)."""
+    """A topic as the metadata image describes it, without racks, which no assignor reads.
+
+    Source: SubscribedTopicDescriberImpl (4.3.1).
+    """
 
     num_partitions: int
-    racks: tuple[frozenset[str], ...] = ()
-    """Of each partition's replicas; no assignor reads them."""
 
 
 class PartitionAssignorError(Exception):

@@ -281,8 +281,7 @@ def test_a_member_of_an_unknown_state_has_to_rejoin(release: str) -> None:
     shard = consumers.broker.coordinator.shard
     group = shard.find_group(GROUP)
     assert isinstance(group, ConsumerGroup)
-    unknown = replace(group.members[_JOINS.member_id], state=MemberState.UNKNOWN)
-    group.members = {_JOINS.member_id: unknown}
+    group.members[_JOINS.member_id] = replace(group.members[_JOINS.member_id], state=MemberState.UNKNOWN)
 
     assert refusal(consumers, heartbeat_of("ana", epoch)) == (
         Errors.FENCED_MEMBER_EPOCH,

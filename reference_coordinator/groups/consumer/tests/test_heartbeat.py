@@ -52,30 +52,6 @@ def test_a_heartbeat_that_says_two_of_three_things_is_not_full(release: str) -> 
     assert consumers.epoch_and_owned(heartbeat_of("ana", epoch, names=("t",), owned={})) == (epoch, None)
 
 
-REFUSED = {
-    "no group": (heartbeat_of("ana", 0, names=("t",), group=" "), Errors.INVALID_REQUEST),
-    "no member": (heartbeat_of("", 0, names=("t",)), Errors.INVALID_REQUEST),
-    "no subscription": (heartbeat_of("ana", 0), Errors.INVALID_REQUEST),
-    "partitions": (heartbeat_of("ana", 0, names=("t",), owned={"t": (0,)}), Errors.INVALID_REQUEST),
-    "empty instance": (heartbeat_of("ana", 0, names=("t",), instance=""), Errors.INVALID_REQUEST),
-    "empty rack": (heartbeat_of("ana", 0, names=("t",), rack=""), Errors.INVALID_REQUEST),
-    "no instance": (heartbeat_of("ana", -2), Errors.INVALID_REQUEST),
-    "epoch": (heartbeat_of("ana", -3), Errors.INVALID_REQUEST),
-    "assignor": (heartbeat_of("ana", 1, assignor="none"), Errors.UNSUPPORTED_ASSIGNOR),
-    "unknown group": (heartbeat_of("ana", 1), Errors.GROUP_ID_NOT_FOUND),
-    "leaves unknown group": (heartbeat_of("ana", -1), Errors.GROUP_ID_NOT_FOUND),
-    "no expression": (heartbeat_of("ana", 0, regex="["), Errors.INVALID_REGULAR_EXPRESSION),
-}
-
-
-@every_release
-@pytest.mark.parametrize("why", REFUSED)
-def test_requests_are_refused(release: str, why: str) -> None:
-    request, error = REFUSED[why]
-
-    assert Consumers.on(release, t=1).error(request) is error
-
-
 @every_release
 def test_whose_group_it_is_is_asked_behind_the_fields_from_4_1_on(release: str) -> None:
     broker = Broker(profile=release, owned=False)
@@ -91,15 +67,6 @@ def test_version_0_gives_a_member_its_id(release: str) -> None:
 
     assert response.member_id is not None
     assert len(response.member_id) == 22
-
-
-@every_release
-def test_an_unknown_member_is_refused(release: str) -> None:
-    consumers = Consumers.on(release, t=1)
-    consumers.beat(heartbeat_of("ana", 0, names=("t",)))
-
-    assert consumers.error(heartbeat_of("bob", 1)) is Errors.UNKNOWN_MEMBER_ID
-    assert consumers.error(heartbeat_of("bob", -1)) is Errors.UNKNOWN_MEMBER_ID
 
 
 @every_release

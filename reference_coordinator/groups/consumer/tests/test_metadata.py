@@ -1,11 +1,16 @@
 """What a group remembers of its topics, against hash4j's XXH3 and Kafka's own Utils."""
 
+from dataclasses import replace
+
 import pytest
 
 from reference_coordinator.core.ids import TopicId
 from reference_coordinator.core.metadata_image import MetadataImage, TopicImage
 from reference_coordinator.core.xxh3 import xxh3_64
-from reference_coordinator.groups.consumer.metadata import compute_subscription_metadata
+from reference_coordinator.groups.consumer.metadata import (
+    compute_subscription_metadata,
+    compute_topic_hash,
+)
 from reference_coordinator.profile.profiles import profile_for
 
 HASHES = {
@@ -32,7 +37,7 @@ BAR = TopicImage(
     name="bar",
     topic_id=TopicId("ffffffff-ffff-ffff-8000-000000000000"),
     num_partitions=1,
-    racks=(frozenset({"rack2", "rack10"}),),
+    racks=(("rack2", "rack10"),),
 )
 IMAGE = MetadataImage(version=1, topics={"foo": FOO, "bar": BAR})
 
@@ -46,6 +51,18 @@ def test_topics_are_hashed_as_kafka_hashes_them(names: tuple[str, ...], expected
 
     assert metadata.metadata_hash == expected
     assert metadata.topics == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("racks", "expected"),
+    [
+        (("rack2", "rack10", "rack2"), 5292915779190801627),
+        (("rack10", "rack2"), 6127491270080431975),
+        (("\uff5e", "\U0001f600"), 3571805808296824409),
+    ],
+)
+def test_racks_are_hashed_as_often_as_replicas_are_in_them(racks: tuple[str, ...], expected: int) -> None:
+    assert compute_topic_hash(replace(BAR, racks=(racks,))) == expected
 
 
 def test_4_0_names_the_topics_instead() -> None:

@@ -24,7 +24,9 @@ def test_a_partition_changes_hands_when_its_owner_has_given_it_up(release: str) 
     assert consumers.epochs() == ("Reconciling", first + 1, first + 1)
     assert consumers.epoch_and_owned(heartbeat_of("ana", first)) == (first, {"t": (0, 1)})
     assert consumers.epoch_and_owned(heartbeat_of("bob", first + 1)) == (first + 1, None)
-    shown = described(consumers.describe().members[0].assignment)
+    (shown,) = (
+        described(each.assignment) for each in consumers.describe().members if each.member_id == "ana"
+    )
     assert shown == {"t": (0, 1, 2) if release >= "4.3" else (0, 1)}
 
     confirmed = heartbeat_of("ana", first, owned={"t": (0, 1)})
@@ -139,3 +141,17 @@ def test_a_tied_vote_falls_to_uniform() -> None:
     consumers.beat(heartbeat_of("bob", 0, names=("t",), assignor="uniform"))
 
     assert consumers.describe().assignor_name == "uniform"
+
+
+@but_4_0_0
+def test_assignors_see_members_in_the_order_of_kafkas_map(release: str) -> None:
+    # These ids have the same hash. Of such, Kafka's map has the one that came last first.
+    consumers = Consumers.on(release)
+    first = consumers.beat(heartbeat_of("Aa", 0, names=("t",))).member_epoch
+    consumers.beat(heartbeat_of("BB", 0, names=("t",)))
+    consumers.topics(t=1)
+
+    consumers.beat(heartbeat_of("Aa", first))
+
+    targets = {each.member_id: described(each.target_assignment) for each in consumers.describe().members}
+    assert list(targets.items()) == [("BB", {}), ("Aa", {"t": (0,)})]

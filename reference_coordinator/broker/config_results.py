@@ -1,0 +1,58 @@
+"""What a client is told of one configuration, or why a resource is not described or changed."""
+
+from collections.abc import Sequence
+from enum import IntEnum, unique
+
+from reference_coordinator.broker.broker_apis import Broker
+from reference_coordinator.broker_messages.tools import DescribeConfigsResourceResult, DescribeConfigsSynonym
+from reference_coordinator.core.errors import Errors
+
+
+@unique
+class ConfigSource(IntEnum):
+    """Where a value comes from. Source: DescribeConfigsResponse.ConfigSource (4.3.1)."""
+
+    TOPIC_CONFIG = 1
+    STATIC_BROKER_CONFIG = 4
+    DEFAULT_CONFIG = 5
+    GROUP_CONFIG = 8
+
+
+class RefusedError(Exception):
+    """A refusal, with what the client is told."""
+
+    def __init__(self, error: Errors, message: str | None) -> None:
+        super().__init__(message)
+        self.error = error
+        self.message = message
+
+
+def broker_synonyms(broker: Broker, name: str, default: str) -> tuple[DescribeConfigsSynonym, ...]:
+    """Return a broker property's value, if the broker was started with one, and its default."""
+    by_default = DescribeConfigsSynonym(name=name, value=default, source=ConfigSource.DEFAULT_CONFIG)
+    given = broker.config.reported().get(name, default)
+    if name not in broker.config.named and given == default:
+        return (by_default,)
+    of_broker = DescribeConfigsSynonym(name=name, value=given, source=ConfigSource.STATIC_BROKER_CONFIG)
+    return of_broker, by_default
+
+
+def config_result(
+    name: str,
+    config_type: int,
+    synonyms: Sequence[DescribeConfigsSynonym],
+    *,
+    default: str | None = None,
+    read_only: bool = False,
+) -> DescribeConfigsResourceResult:
+    """Tell one configuration: its value is that of its first synonym, or else the default."""
+    source = synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG
+    return DescribeConfigsResourceResult(
+        name=name,
+        value=synonyms[0].value if synonyms else default,
+        read_only=read_only,
+        config_source=source,
+        is_default=source == ConfigSource.DEFAULT_CONFIG,
+        config_type=config_type,
+        synonyms=tuple(synonyms),
+    )
