@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from harness.scenario import Conversation, GroupRef, Member, ask, expect, scenario
 from suites.consumer_groups.membership import deletes, group_is, grows, topic_made
-from suites.consumer_groups.validation import ALL, sole_member
+from suites.consumer_groups.validation import ALL, BOTH, sole_member
 
 CHOOSES = "ConsumerGroup#preferredServerAssignor"
 BY_RANGE = "RangeAssignor#assign"
@@ -53,7 +53,7 @@ def another_vote_is_taken(conversation: Conversation) -> None:
     ana.heartbeats(assignor="range", assigned=None)
     ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="NONE"))
     ana.heartbeats(assigned=None)
-    ana.heartbeats(topics=("orders", "payments"), assigned={**ALL, "payments": (0, 1)})
+    ana.heartbeats(topics=("orders", "payments"), assigned=BOTH)
     assignor_is(ana, "range")
     ana.heartbeats(epoch=joined["member_epoch"] + 7, error_code="FENCED_MEMBER_EPOCH")
 

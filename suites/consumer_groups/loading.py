@@ -16,10 +16,10 @@ from harness.scenario import (
     scenario,
 )
 from harness.scenario.log_records import LogRecord
-from suites.consumer_groups.membership import BOTH, group_is
+from suites.consumer_groups.membership import group_is
 from suites.consumer_groups.reconciliation import FREED, KEPT, SHORT_SESSION, two_members
 from suites.consumer_groups.regular_expressions import resolved, resolved_member
-from suites.consumer_groups.validation import ALL, sole_member
+from suites.consumer_groups.validation import ALL, BOTH, sole_member
 
 RESTARTS = (Capability.RESTART,)
 KILLS = (Capability.KILL,)
@@ -31,8 +31,8 @@ RUNS = "CoordinatorRuntime#withActiveContextOrThrow"
 READS = "CoordinatorRecordSerde#deserialize"
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 WITHIN_MS = 20_000
-EPOCH_TYPE, MEMBER_TYPE, REGEX_TYPE = 3, 5, 16
-"""Types of records of consumer groups. Source: CoordinatorRecordType (4.3.1)."""
+EPOCH_TYPE = 3
+"""Of the record of a group's epoch. Source: CoordinatorRecordType (4.3.1)."""
 NAMED_X = b"\x00\x01x"
 """A key for a group `x`: a string with its length ahead."""
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from harness.scenario import (
     ANY,
+    LEAVES_FOR_A_WHILE,
     Actor,
     Conversation,
     GroupRef,
@@ -16,14 +17,13 @@ from harness.scenario import (
     one_of,
     scenario,
 )
-from suites.consumer_groups.validation import ALL, CHECKS_EPOCH, HEARTBEATS, sole_member
+from suites.consumer_groups.validation import ALL, BOTH, CHECKS_EPOCH, HEARTBEATS, sole_member
 
 SUBSCRIBES = "GroupMetadataManager#hasMemberSubscriptionChanged"
 RECONCILES = "CurrentAssignmentBuilder#build"
 NOTICES_TOPICS = "GroupMetadataManager#onMetadataUpdate"
 FENCES = "GroupMetadataManager#consumerGroupFenceMembers"
 LIMITS = "GroupMetadataManager#throwIfConsumerGroupIsFull"
-BOTH = {"orders": (0, 1, 2), "payments": (0, 1)}
 
 
 def group_is(
@@ -298,7 +298,7 @@ def a_full_group_takes_successors_later(conversation: Conversation) -> None:
     bob = conversation.member("bob", instance_id="one")
     ana.enters(assigned=ALL)
     conversation.member("carol").enters(assigned={})
-    ana.leaves(epoch=-2)
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
 
     bob.enters(error_code=one_of("NONE", "GROUP_MAX_SIZE_REACHED"))
 

@@ -2,7 +2,7 @@
 
 from harness.scenario import Answer, Capability, Conversation, Member, ask, expect, one_of, scenario
 from suites.consumer_groups.membership import group_is
-from suites.consumer_groups.validation import ALL, sole_member
+from suites.consumer_groups.validation import ALL, BOTH, sole_member
 
 BUILDS = "CurrentAssignmentBuilder#build"
 COMPUTES = "CurrentAssignmentBuilder#computeNextAssignment"
@@ -173,7 +173,7 @@ def a_dropped_topic_need_not_wait(conversation: Conversation) -> None:
     """A member that drops a topic within the assignment interval is to give it up at once."""
     ana = conversation.member("ana")
     ana.configures(LONG_INTERVAL, error_code=one_of("NONE", "INVALID_CONFIG"))
-    joined = ana.enters("orders", "payments", assigned={**ALL, "payments": (0, 1)})
+    joined = ana.enters("orders", "payments", assigned=BOTH)
 
     ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"], assigned=ALL)
     ana.heartbeats(owned=ALL, assigned=None)

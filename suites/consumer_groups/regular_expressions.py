@@ -11,8 +11,8 @@ from harness.scenario import (
     one_of,
     scenario,
 )
-from suites.consumer_groups.membership import BOTH, deletes, group_is, grows, topic_made
-from suites.consumer_groups.validation import ALL
+from suites.consumer_groups.membership import deletes, group_is, grows, topic_made
+from suites.consumer_groups.validation import ALL, BOTH
 
 UPDATES = "GroupMetadataManager#maybeUpdateRegularExpressions"
 TAKES_IN = "GroupMetadataManager#handleRegularExpressionsResult"

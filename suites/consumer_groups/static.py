@@ -11,12 +11,12 @@ from harness.scenario import (
     scenario,
 )
 from suites.consumer_groups.membership import group_is
+from suites.consumer_groups.reconciliation import FREED, KEPT
 from suites.consumer_groups.validation import ALL
 
 SUBSCRIBES = "GroupMetadataManager#getOrMaybeSubscribeStaticConsumerGroupMember"
 LEAVES = "GroupMetadataManager#consumerGroupLeave"
 LEAVES_A_WHILE = "GroupMetadataManager#consumerGroupStaticMemberGroupLeave"
-KEPT, FREED = {"orders": (0, 1)}, {"orders": (2,)}
 
 
 def static_member(conversation: Conversation) -> tuple[Member, Answer]:

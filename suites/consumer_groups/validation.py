@@ -17,6 +17,7 @@ HEARTBEATS = "GroupMetadataManager#consumerGroupHeartbeat"
 CHECKS_EPOCH = "GroupMetadataManager#throwIfConsumerGroupMemberEpochIsInvalid"
 BLANK = " \t"
 ALL = {"orders": (0, 1, 2)}
+BOTH = {"orders": (0, 1, 2), "payments": (0, 1)}
 
 
 def sole_member(conversation: Conversation) -> tuple[Member, Answer]:
@@ -209,10 +210,9 @@ def an_epoch_of_the_future_is_fenced(conversation: Conversation) -> None:
 def the_previous_epoch_is_taken_of_whoever_owns_no_more(conversation: Conversation) -> None:
     """The epoch before a member's own is taken with no partitions but its own, and fenced otherwise."""
     ana, joined = sole_member(conversation)
-    both = {"orders": (0, 1, 2), "payments": (0, 1)}
-    ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1, assigned=both)
+    ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1, assigned=BOTH)
 
-    for owned in ({}, {"orders": (1,)}, both):
+    for owned in ({}, {"orders": (1,)}, BOTH):
         ana.heartbeats(epoch=joined["member_epoch"], owned=owned, member_epoch=joined["member_epoch"] + 1)
     for unfit in (None, {"orders": (0, 3)}):
         ana.heartbeats(epoch=joined["member_epoch"], owned=unfit, error_code="FENCED_MEMBER_EPOCH")

@@ -1,7 +1,7 @@
 """The table: what each call to a group of each type is answered, and a scenario for each of its cells."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from harness.scenario import (
     Conversation,
@@ -25,6 +25,11 @@ INCONSISTENT, REQUIRED, NOT_EMPTY = (
 GENERATION, SUBSCRIBED, WAITS = "ILLEGAL_GENERATION", "GROUP_SUBSCRIBED_TO_TOPIC", "waits"
 OR = " or "
 """Between errors of which releases answer the one or the other; the reference knows which."""
+DEAD = "Dead"
+CLASSIC_STATES = (DEAD, "Empty", "Stable", "Stable", "Empty", DEAD, DEAD)
+"""How DescribeGroups finds the groups, in the order of `GROUPS`."""
+COMMITTED = ("-1", "5", "-1", "-1", "-1", "-1", "-1")
+"""What each of the groups has committed."""
 STRANGER = "stranger"
 WAITS_MS = 300
 Answers = Callable[[str], Response]
@@ -44,7 +49,7 @@ class Call:
     answers: Answers
     cells: tuple[str, ...]
     """What is answered, by the type of the group, in the order of `GROUPS`."""
-    by_member: bool = field(default=False)
+    by_member: bool = False
     """Whether the one who made the group calls, and not a stranger."""
 
 
@@ -98,14 +103,12 @@ def _deleted(cell: str) -> Response:
     return expect.offset_delete(error_code=cell)
 
 
-def _described(cell: str) -> Response:
-    error, _, state = cell.partition(":")
-    return expect.describe_groups(error_code=error, group_state=state)
+def _described(expected: Callable[..., Response]) -> Answers:
+    def answers(cell: str) -> Response:
+        error, _, state = cell.partition(":")
+        return expected(error_code=error, group_state=state)
 
-
-def _described_by_heartbeats(cell: str) -> Response:
-    error, _, state = cell.partition(":")
-    return expect.consumer_group_describe(error_code=error, group_state=state)
+    return answers
 
 
 def _listed(cell: str) -> Response:
@@ -243,7 +246,7 @@ CALLS = (
         clause="TY-13",
         asks=_fetches(9),
         answers=_fetched,
-        cells=("-1", "5", "-1", "-1", "-1", "-1", "-1"),
+        cells=COMMITTED,
     ),
     Call(
         id="fetch-v9",
@@ -252,7 +255,7 @@ CALLS = (
         clause="TY-14",
         asks=_fetches(9, STRANGER),
         answers=_fetched,
-        cells=("-1", "5", "-1", "-1", "-1", UNKNOWN, UNKNOWN),
+        cells=(*COMMITTED[:5], UNKNOWN, UNKNOWN),
     ),
     Call(
         id="fetch-v8",
@@ -261,7 +264,7 @@ CALLS = (
         clause="TY-15",
         asks=_fetches(8),
         answers=_fetched,
-        cells=("-1", "5", "-1", "-1", "-1", "-1", "-1"),
+        cells=COMMITTED,
     ),
     Call(
         id="delete-offsets",
@@ -278,16 +281,8 @@ CALLS = (
         source="GroupMetadataManager#describeGroups",
         clause="TY-17",
         asks=ask.describe_groups(version=6),
-        answers=_described,
-        cells=(
-            f"{NOT_FOUND}:Dead",
-            "NONE:Empty",
-            "NONE:Stable",
-            "NONE:Stable",
-            "NONE:Empty",
-            f"{NOT_FOUND}:Dead",
-            f"{NOT_FOUND}:Dead",
-        ),
+        answers=_described(expect.describe_groups),
+        cells=tuple(f"{NOT_FOUND if each == DEAD else NONE}:{each}" for each in CLASSIC_STATES),
     ),
     Call(
         id="describe-v5",
@@ -295,16 +290,8 @@ CALLS = (
         source="GroupMetadataManager#describeGroups",
         clause="TY-18",
         asks=ask.describe_groups(version=5),
-        answers=_described,
-        cells=(
-            "NONE:Dead",
-            "NONE:Empty",
-            "NONE:Stable",
-            "NONE:Stable",
-            "NONE:Empty",
-            "NONE:Dead",
-            "NONE:Dead",
-        ),
+        answers=_described(expect.describe_groups),
+        cells=tuple(f"{NONE}:{each}" for each in CLASSIC_STATES),
     ),
     Call(
         id="consumer-describe",
@@ -312,7 +299,7 @@ CALLS = (
         source="GroupMetadataManager#consumerGroupDescribe",
         clause="TY-19",
         asks=ask.consumer_group_describe(),
-        answers=_described_by_heartbeats,
+        answers=_described(expect.consumer_group_describe),
         cells=(*(f"{NOT_FOUND}:",) * 5, "NONE:Stable", "NONE:Empty"),
     ),
     Call(
