@@ -12,14 +12,15 @@ MEMBER_TYPE = 5
 """Of the record of a member. Source: CoordinatorRecordType (4.3.1)."""
 
 
-def _costs_the_partition(conversation: Conversation, record: LogRecord) -> None:
+def _costs_the_partition(conversation: Conversation, record: LogRecord, *, partition: int) -> None:
     """Append a record behind a group with a member, and find after a restart that the group is lost.
 
-    A transaction with a group of another partition tells that every load has begun.
+    A transaction with a group of another partition tells that every load has begun. Each scenario has a
+    partition of its own to lose, since one may come after another on the same broker.
     """
     zoe = conversation.actor("zoe")
     producer = initialised(zoe)
-    main = conversation.group("main", partition=3)
+    main = conversation.group("main", partition=partition)
     good = conversation.group("good", partition=15)
     ana, _ = sole_member(conversation)
     conversation.appends(offset_record("payments", 0, 15, group=good), to=good, spoils=True)
@@ -42,7 +43,7 @@ def a_truncated_member_costs_the_partition(conversation: Conversation) -> None:
     """A member that is cut off costs the whole partition: its groups are NOT_COORDINATOR."""
     truncated = record_of_type(MEMBER_TYPE, key=NAMED_X + NAMED_X, value=b"\x00\x00\x05on")
 
-    _costs_the_partition(conversation, truncated)
+    _costs_the_partition(conversation, truncated, partition=9)
 
 
 @scenario(
@@ -54,7 +55,9 @@ def a_truncated_member_costs_the_partition(conversation: Conversation) -> None:
 )
 def a_truncated_epoch_costs_the_partition(conversation: Conversation) -> None:
     """A group's epoch that is cut off costs the whole partition: its groups are NOT_COORDINATOR."""
-    _costs_the_partition(conversation, record_of_type(EPOCH_TYPE, key=NAMED_X, value=b"\x00\x00\x00\x00"))
+    truncated = record_of_type(EPOCH_TYPE, key=NAMED_X, value=b"\x00\x00\x00\x00")
+
+    _costs_the_partition(conversation, truncated, partition=10)
 
 
 @scenario(
@@ -66,4 +69,6 @@ def a_truncated_epoch_costs_the_partition(conversation: Conversation) -> None:
 )
 def an_epoch_of_a_later_version_costs_the_partition(conversation: Conversation) -> None:
     """A group's epoch of an unknown version costs the whole partition: its groups are NOT_COORDINATOR."""
-    _costs_the_partition(conversation, record_of_type(EPOCH_TYPE, key=NAMED_X, value=UNKNOWN + bytes(5)))
+    later = record_of_type(EPOCH_TYPE, key=NAMED_X, value=UNKNOWN + bytes(5))
+
+    _costs_the_partition(conversation, later, partition=11)
