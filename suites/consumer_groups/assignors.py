@@ -1,6 +1,7 @@
 """Which assignor a group has, and what the assignors make of topics of the scenario's own."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from harness.scenario import Conversation, GroupRef, Member, ask, expect, scenario
 from suites.consumer_groups.membership import deletes, group_is, grows, topic_made
@@ -11,11 +12,13 @@ BY_RANGE = "RangeAssignor#assign"
 BY_UNIFORM = "UniformHomogeneousAssignmentBuilder#build"
 BY_UNIFORM_APART = "UniformHeterogeneousAssignmentBuilder#build"
 NOTICES_TOPICS = "GroupMetadataManager#onMetadataUpdate"
+Parts: TypeAlias = Mapping[str | GroupRef, Sequence[int]]
+"""Partitions of topics, the scenario's own among them."""
 ROUNDS = 6
 """How often each of three members heartbeats until nobody is told anything new."""
 
 
-def shares(actor: Member, *parts: tuple[Member, Mapping[str | GroupRef, Sequence[int]]]) -> None:
+def shares(actor: Member, *parts: tuple[Member, Parts]) -> None:
     """Have somebody find which member has which partitions, in a Stable group."""
     members = tuple(expect.group_member(member.member_id, owned=part, target=part) for member, part in parts)
     described = expect.consumer_group_describe(error_code="NONE", group_state="Stable", members=members)
@@ -156,7 +159,8 @@ def uniform_balances_different_subscriptions(conversation: Conversation) -> None
     ana, bob = conversation.members("ana", "bob")
     topic = topic_made(conversation, ana, partitions=5)
     ana.looks_up("orders")
-    joined = ana.enters(topic, "orders", assigned={topic: (0, 1, 2, 3, 4), "orders": (0, 1, 2)})
+    everything: Parts = {topic: (0, 1, 2, 3, 4), "orders": (0, 1, 2)}
+    joined = ana.enters(topic, "orders", assigned=everything)
     bob.enters(topic, assigned={})
 
     conversation.reconciles(ana, bob)
@@ -211,7 +215,8 @@ def a_topic_that_is_deleted_is_given_up_by_all(conversation: Conversation) -> No
     ana, bob = conversation.members("ana", "bob")
     topic = topic_made(conversation, ana, partitions=2)
     ana.looks_up("orders")
-    joined = ana.enters(topic, "orders", assigned={topic: (0, 1), "orders": (0, 1, 2)})
+    everything: Parts = {topic: (0, 1), "orders": (0, 1, 2)}
+    joined = ana.enters(topic, "orders", assigned=everything)
     bob.enters(topic, assigned={})
     conversation.reconciles(ana, bob)
 
