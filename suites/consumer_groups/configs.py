@@ -62,7 +62,7 @@ def a_configuration_is_one_groups(conversation: Conversation) -> None:
 
 
 @scenario("consumer_groups/configs/changed-under-way", source=TELLS_INTERVAL, clauses=("CF-01",))
-def a_member_is_told_another_interval(conversation: Conversation) -> None:
+def a_member_gets_another_interval(conversation: Conversation) -> None:
     """A member is told its group's new heartbeat interval with its next heartbeat, in the same epoch."""
     ana = conversation.member("ana")
     joined = ana.enters(assigned=ALL, interval_ms=USUAL_MS)
