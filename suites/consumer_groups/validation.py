@@ -227,25 +227,3 @@ def an_epoch_before_the_previous_one_is_fenced(conversation: Conversation) -> No
 
     ana.heartbeats(epoch=joined["member_epoch"], owned={}, error_code="FENCED_MEMBER_EPOCH")
     ana.heartbeats(epoch=joined["member_epoch"], error_code="FENCED_MEMBER_EPOCH")
-
-
-@scenario(
-    "consumer_groups/validation/switched-off",
-    source="KafkaApis#isConsumerGroupProtocolEnabled",
-    clauses=("CH-03",),
-    broker_config={"group.coordinator.rebalance.protocols": "classic"},
-)
-def consumer_groups_may_be_switched_off(conversation: Conversation) -> None:
-    """A broker without consumer groups answers all about them UNSUPPORTED_VERSION; classic groups go on."""
-    ana = conversation.member("ana")
-
-    ana.enters(error_code="UNSUPPORTED_VERSION")
-    ana.enters(group_id="", error_code="UNSUPPORTED_VERSION")
-    for version in (0, 1):
-        ana.heartbeats(version=version, epoch=-1, error_code="UNSUPPORTED_VERSION")
-        ana.asks(
-            ask.consumer_group_describe(version=version),
-            expect.consumer_group_describe(error_code="UNSUPPORTED_VERSION"),
-        )
-    conversation.stable_group("bob")
-    ana.enters(error_code="UNSUPPORTED_VERSION")
