@@ -5,6 +5,7 @@ from typing import Final
 
 from harness.runner.harmless import why_not_harmless
 from harness.runner.placing import why_not_placeable
+from harness.scenario.metadata_wait import AwaitMetadata
 from harness.scenario.script import Script
 from harness.targets.base.interface import BrokerDescription, Capability
 from harness.targets.external.run_namespace import RunNamespace
@@ -48,8 +49,10 @@ def why_not_applicable(
 def _missing_version(script: Script, description: BrokerDescription) -> str | None:
     ranges = {item.api_key: item for item in description.api_ranges}
     heartbeat = ranges.get(_CONSUMER_HEARTBEAT)
-    is_early = heartbeat is not None and heartbeat.max_version < _CONSUMER_GROUPS_SINCE
-    if is_early and _OF_CONSUMER_GROUPS.intersection(script.apis):
+    is_before = heartbeat is None or heartbeat.max_version < _CONSUMER_GROUPS_SINCE
+    if is_before and any(isinstance(step, AwaitMetadata) for step in script.steps):
+        return f"{description.spec} is of before Kafka 4.0: it has no configurations of groups to wait by"
+    if is_before and heartbeat is not None and _OF_CONSUMER_GROUPS.intersection(script.apis):
         return f"{description.spec} serves an early form of consumer groups, of before Kafka 4.0"
     for api, version in script.api_versions:
         served = ranges.get(api_key(api))

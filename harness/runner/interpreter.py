@@ -11,13 +11,17 @@ from functools import partial
 from typing import Final
 
 from harness.runner.line import Answered, Line, OpenRequest, role_of
+from harness.runner.metadata_probe import UNCONFIGURED_MS, MetadataUnseenError, probes
 from harness.runner.recorder import EventPosition, Recorder
 from harness.runner.rendezvous import Action, Rendezvous
+from harness.runner.settling import settle
 from harness.runner.witness import Witness
 from harness.scenario.bindings import Bindings
 from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.matching import mismatches
+from harness.scenario.metadata_wait import AwaitMetadata
 from harness.scenario.script import (
+    ActorStep,
     Append,
     Control,
     Disconnect,
@@ -43,10 +47,6 @@ from harness.trace.events import TARGET_LOST, EventKind
 from harness.wire.codec import FieldValue, encode_request
 from harness.wire.log_records import encode_record
 
-_SETTLED_MS_MAX: Final = 2_000.0
-"""How long a broker that the machine keeps from running is given to take in a request, at most."""
-_SETTLED_NEARLY_MS: Final = 10.0
-"""Being kept from running for less makes no difference."""
 _LAST_ANSWER_MS: Final = 1_000.0
 """How long at least a repeated request is waited for when its time is over: an answer may be on its way."""
 
@@ -89,7 +89,7 @@ class Interpreter:
                     await self.before_step(index)
                 await self._take(index, step)
                 self._tell_starvation(index)
-        except UnboundReferenceError as error:
+        except (UnboundReferenceError, MetadataUnseenError) as error:
             self.recorder.note(EventKind.ABANDONED, EventPosition(step=index), str(error))
         except TargetLost as lost:
             self.recorder.note(EventKind.ABANDONED, EventPosition(step=index), f"{TARGET_LOST}{lost}")
@@ -121,6 +121,8 @@ class Interpreter:
             case Elapse():
                 await self.session.elapse(step.duration_ms)
                 self.recorder.note(EventKind.ELAPSED, EventPosition(step=index), elapsed_ms=step.duration_ms)
+            case AwaitMetadata():
+                await self._await_metadata(index, step)
             case DoToBroker() | Append() | PauseAt() | ResumeFrom():
                 await self._control(index, step)
 
@@ -178,7 +180,7 @@ class Interpreter:
     async def _send(self, index: int, step: Send) -> None:
         sent = await self._write(self._place(index, step), step, step.fields)
         if sent and self._is_left_waiting(index):
-            await self._settle()
+            await settle(self.session, self.witness)
 
     async def _send_bytes(self, index: int, step: SendBytes) -> None:
         place = self._place(index, step)
@@ -241,25 +243,48 @@ class Interpreter:
             self.recorder.note(EventKind.CLOSED, place, how)
 
     async def _repeat(self, index: int, step: Repeat) -> None:
+        answered = await self._poll(index, step)
+        if answered is not None:
+            self._learn(index, self._place(index, step), answered)
+
+    async def _await_metadata(self, index: int, step: AwaitMetadata) -> None:
+        started_ms = self.session.now_ms()
+        if self.topics is not None:
+            await self.session.elapse(UNCONFIGURED_MS)
+        else:
+            for probe in probes(step):
+                await self._probe(index, probe)
+        passed_ms = self.session.now_ms() - started_ms
+        self.recorder.note(EventKind.ELAPSED, EventPosition(step=index), elapsed_ms=passed_ms)
+
+    async def _probe(self, index: int, probe: Repeat) -> None:
+        """Poll until the answer is as wanted; what came is recorded as polls, which nothing compares."""
+        answered = await self._poll(index, probe)
+        if answered is not None:
+            self._record_answer(EventKind.POLL, self._place(index, probe), answered)
+        if answered is None or answered.decoded is None or not self._satisfies(index, probe, answered):
+            raise MetadataUnseenError(probe)
+
+    async def _poll(self, index: int, step: Repeat) -> Answered | None:
+        """Repeat a request until its answer is as wanted or time is over; return the last that came."""
         place = self._place(index, step)
         deadline_ms = self.session.now_ms() + step.within_ms
         while True:
             if not await self._write(place, step, step.fields):
-                return
+                return None
             line = self._lines[step.actor, step.connection]
             try:
                 left_ms = max(_LAST_ANSWER_MS, step.every_ms, deadline_ms - self.session.now_ms())
                 answered = await line.answer_to(index, place, timeout_ms=left_ms)
             except NoAnswer:
                 self.recorder.note(EventKind.NO_ANSWER, place, elapsed_ms=step.within_ms)
-                return
+                return None
             except ConnectionLost as lost:
                 await self._lost(place, lost)
-                return
+                return None
             is_last = self.session.now_ms() + step.every_ms > deadline_ms
             if answered.decoded is None or is_last or self._satisfies(index, step, answered):
-                self._learn(index, place, answered)
-                return
+                return answered
             self._record_answer(EventKind.POLL, place, answered)
             await self.session.elapse(step.every_ms)
 
@@ -345,25 +370,10 @@ class Interpreter:
         failure = self.broker_failure()
         if failure is None:
             # A process that is killed closes its connections a moment before it has ended.
-            await self._settle()
+            await settle(self.session, self.witness)
             failure = self.broker_failure()
         if failure is not None:
             raise TargetLost(failure)
-
-    async def _settle(self) -> None:
-        """Give the broker time to take in what was sent: a while in which the machine lets it run."""
-        left_ms = self.session.settle_ms
-        if not left_ms:
-            return
-        until_ms = self.session.now_ms() + _SETTLED_MS_MAX
-        kept_ms = self._broker_kept_ms()
-        while left_ms > _SETTLED_NEARLY_MS and self.session.now_ms() < until_ms:
-            await self.session.elapse(left_ms)
-            before_ms, kept_ms = kept_ms, self._broker_kept_ms()
-            left_ms = min(left_ms, kept_ms - before_ms)
-
-    def _broker_kept_ms(self) -> float:
-        return 0.0 if self.witness is None else self.witness.watch.broker_kept_ms()
 
     def _is_left_waiting(self, index: int) -> bool:
         """Tell whether somebody else acts before this request is answered, so that their order matters."""
@@ -374,12 +384,7 @@ class Interpreter:
         return next(sheet.client_id for sheet in self.script.actors if sheet.name == actor)
 
     def _place(
-        self,
-        index: int,
-        step: Send | SendBytes | Receive | StayParked | SeeClosed | Repeat | Disconnect,
-        *,
-        api: str | None = None,
-        api_version: int | None = None,
+        self, index: int, step: ActorStep, *, api: str | None = None, api_version: int | None = None
     ) -> EventPosition:
         spoken = step if isinstance(step, Send | Receive | Repeat) else None
         return EventPosition(

@@ -14,6 +14,7 @@ from harness.scenario.bindings import LEARNT_NAMES
 from harness.scenario.broker_verbs import BrokerVerbs
 from harness.scenario.errors import ScenarioError
 from harness.scenario.messages import ANY, Own, PinText, Request, Response, Text, pinned
+from harness.scenario.metadata_wait import AwaitMetadata
 from harness.scenario.script import (
     ASIDE,
     ELSEWHERE,
@@ -35,6 +36,8 @@ from harness.wire.schema import request_shape
 WITHIN_MS: Final = 5_000
 """How long an answer is awaited where a scenario does not say otherwise."""
 EVERY_MS: Final = 50
+_PROBED: Final = GroupRef("metadata-probe")
+"""The group whose configuration `awaits_metadata` changes."""
 _NAME_GROUPS: Final = fields_of(lambda api: api.groups)
 _NAME_MEMBERS: Final = fields_of(lambda api: api.members)
 _NAME_GENERATIONS: Final = fields_of(lambda api: api.generation)
@@ -202,6 +205,16 @@ class Actor:
         """Learn the ids of topics, by which later requests and expectations of anybody may name them."""
         self._conversation.known_topics.update(topics)
         return self.repeats(ask.metadata(topics), until=expect.metadata(topics))
+
+    def awaits_metadata(self) -> None:
+        """Wait until the coordinator has seen every change of topics and configurations so far.
+
+        Without it a request may come before the change: a coordinator learns of one some milliseconds after
+        who made it was answered. On this connection nothing else may await an answer.
+        """
+        self._conversation.steps.append(
+            AwaitMetadata(actor=self.name, connection=self._connection, group=_PROBED)
+        )
 
     def finds_connection_closed(self, *, within_ms: int = WITHIN_MS) -> None:
         """Expect that the other side closes this connection."""

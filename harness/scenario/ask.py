@@ -66,7 +66,9 @@ TRANSACTION_TIMEOUT_MS: Final = 600_000
 """Long enough that no broker ends a scenario's transactions of itself."""
 TRANSACTION: Final = GroupRef("txn")
 """The transactional id of a scenario's only producer; one of another is a `conversation.group` too."""
-Assigned: TypeAlias = "Mapping[str, Sequence[int]] | Mapping[GroupRef, Sequence[int]]"
+Assigned: TypeAlias = (
+    "Mapping[str, Sequence[int]] | Mapping[GroupRef, Sequence[int]] | Mapping[str | GroupRef, Sequence[int]]"
+)
 """Topic to partitions, by name."""
 Owned: TypeAlias = "Assigned | Ref | AnswerRef | None"
 """Partitions; or what an answer brought; None where nothing is said of them."""

@@ -28,15 +28,13 @@ from harness.scenario.messages import (
     Text,
     Unpinned,
 )
-from harness.scenario.script import MAIN, ActorSheet, Elapse
+from harness.scenario.script import MAIN, ActorSheet
 from harness.scenario.values import Ref
 
 JOINS: Final = 0
 LEAVES: Final = -1
 LEAVES_FOR_A_WHILE: Final = -2
 """What member epochs say. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
-SPREADS_MS: Final = 500
-"""How long a change of the cluster's metadata is given to come to the coordinator."""
 
 
 class Heartbeat(TypedDict, total=False):
@@ -140,9 +138,9 @@ class Member(Actor):
         return self.heartbeats(epoch=epoch, member_epoch=epoch, interval_ms=0, assigned=None)
 
     def configures(self, configs: Mapping[str, str | int | None], *, error_code: PinText = "NONE") -> None:
-        """Configure the group, and give the coordinator time to learn of it."""
+        """Configure the group, and wait until the coordinator knows."""
         self.asks(ask.group_configs(configs), expect.group_configs(error_code=error_code))
-        self._conversation.steps.append(Elapse(duration_ms=SPREADS_MS))
+        self.awaits_metadata()
 
     @override
     def _own_member_id(self) -> Text:

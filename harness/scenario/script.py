@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Final, TypeAlias
 
+from harness.scenario.broker_texts import ACTION_TEXTS, POINT_TEXTS
 from harness.scenario.errors import ScenarioError
 from harness.scenario.log_records import LogRecord, reported
+from harness.scenario.metadata_wait import AwaitMetadata
 from harness.scenario.typed import made
 from harness.scenario.values import GroupRef, Json, Pattern, Value, from_json, phrase, to_json
 from harness.targets.base.interface import Breakpoint, BrokerAction
@@ -166,11 +168,16 @@ Step: TypeAlias = (
     | Repeat
     | Disconnect
     | Elapse
+    | AwaitMetadata
     | DoToBroker
     | Append
     | PauseAt
     | ResumeFrom
 )
+ActorStep: TypeAlias = (
+    Send | SendBytes | Receive | StayParked | SeeClosed | Repeat | Disconnect | AwaitMetadata
+)
+"""A step on a connection of an actor's."""
 Control: TypeAlias = DoToBroker | Append | PauseAt | ResumeFrom
 """A step that concerns the broker, and with it everybody who talks to it."""
 _OWN_GROUP: Final = GroupRef("main")
@@ -186,6 +193,7 @@ STEP_TYPES: Final[Mapping[str, type[Step]]] = {
     "Repeat": Repeat,
     "Disconnect": Disconnect,
     "Elapse": Elapse,
+    "AwaitMetadata": AwaitMetadata,
     "PullLever": DoToBroker,
     "Append": Append,
     "Hold": PauseAt,
@@ -353,34 +361,20 @@ def step_text(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat cas
             return f"{_who(step)} disconnects"
         case Elapse():
             return f"{step.duration_ms} ms pass"
+        case AwaitMetadata():
+            return f"{_who(step)} waits until the coordinator has seen all changes of metadata"
         case DoToBroker():
-            return _ACTION_TEXTS[BrokerAction(step.lever)] + _named(step.broker_config)
+            return ACTION_TEXTS[BrokerAction(step.lever)] + _named(step.broker_config)
         case Append():
             return f"written into the log of {phrase(step.group)}: {reported(step.records)}"
         case PauseAt():
             part = f", in the partition of {' and '.join(map(phrase, step.of))}" if step.of else ""
-            return f"the coordinator will be paused: {_POINT_TEXTS[Breakpoint(step.point)]}{part}"
+            return f"the coordinator will be paused: {POINT_TEXTS[Breakpoint(step.point)]}{part}"
         case ResumeFrom():
-            return f"the paused coordinator goes on: {_POINT_TEXTS[Breakpoint(step.point)]}"
+            return f"the paused coordinator goes on: {POINT_TEXTS[Breakpoint(step.point)]}"
 
 
-_ACTION_TEXTS: Final[Mapping[BrokerAction, str]] = {
-    BrokerAction.RESTART: "the coordinator's broker restarts",
-    BrokerAction.KILL: "the coordinator's broker is killed",
-    BrokerAction.MOVE: "another broker becomes the coordinator",
-    BrokerAction.PAUSE: "the coordinator's broker stands still",
-    BrokerAction.RESUME: "the coordinator's broker goes on",
-    BrokerAction.DISCONNECT: "the coordinator's broker loses its network",
-    BrokerAction.RECONNECT: "the broker that lost its network has it back",
-    BrokerAction.LENGTHEN: "the coordinator's log grows long",
-}
-_POINT_TEXTS: Final[Mapping[Breakpoint, str]] = {
-    Breakpoint.LOADING: "while it loads its log",
-    Breakpoint.DEAD: "between a group's death and its removal",
-}
-
-
-def _who(step: Send | SendBytes | Receive | StayParked | SeeClosed | Repeat | Disconnect) -> str:
+def _who(step: ActorStep) -> str:
     return step.actor if step.connection == MAIN else f"{step.actor} ({step.connection})"
 
 

@@ -49,7 +49,10 @@ class EventKind(StrEnum):
     STARVED = "starved"
     """The machine kept the harness or the broker from running: a `Starvation`; never compared."""
     POLL = "poll"
-    """An answer that did not yet satisfy a bounded poll; never compared, for their number is chance."""
+    """An answer that did not yet satisfy a bounded poll, or any answer to a probe of the harness.
+
+    It is never compared, since the number of polls is chance.
+    """
     ABANDONED = "abandoned"
     """The conversation could not go on; the note tells why."""
     NOT_APPLICABLE = "not applicable"

@@ -12,9 +12,10 @@ from harness.scenario import (
     expect,
     in_any_order,
     scenario,
+    sweep,
 )
 from suites.consumer_groups.membership import group_is
-from suites.consumer_groups.reconciliation import KEPT, SHORT_SESSION, two_members
+from suites.consumer_groups.reconciliation import KEPT, two_members
 from suites.consumer_groups.validation import ALL, sole_member
 
 DESCRIBES = "ConsumerGroup#asDescribedGroup"
@@ -23,7 +24,6 @@ STATES = "ConsumerGroup#maybeUpdateGroupState"
 LISTS = "GroupMetadataManager#listGroups"
 CLASSIC = "GroupMetadataManager#describeGroups"
 DELETES = "GroupMetadataManager#validateDeleteGroup"
-CONFIGURES = "GroupConfig#validate"
 MAIN = GroupRef("main")
 
 
@@ -195,29 +195,18 @@ def a_group_that_reconciles_is_not_deleted(conversation: Conversation) -> None:
     group_is(ana, "Reconciling", epoch=joined["member_epoch"] + 1)
 
 
-@scenario("consumer_groups/configs/heartbeat-interval", source=CONFIGURES, clauses=("CF-01",))
-def a_group_has_its_own_heartbeat_interval(conversation: Conversation) -> None:
-    """A group that is configured to another heartbeat interval tells its members that one."""
-    ana = conversation.member("ana")
-    ana.configures({"consumer.heartbeat.interval.ms": 900})
+@scenario(
+    "consumer_groups/delete/with-message",
+    source=DELETES,
+    clauses=("CL-21", "CL-22"),
+    sweep=sweep("DeleteGroups", 3, 3),
+)
+def no_consumer_group_has_a_message(conversation: Conversation, version: int) -> None:
+    """DeleteGroups v{version} tells of a consumer group what earlier versions do, without a message."""
+    ana, _ = sole_member(conversation)
 
-    ana.enters(interval_ms=900)
-    ana.configures({"consumer.heartbeat.interval.ms": None})
-    ana.heartbeats(interval_ms=5_000)
-
-
-@scenario("consumer_groups/configs/refused", source=CONFIGURES, clauses=("CF-02", "CF-03"))
-def a_group_cannot_be_configured_at_will(conversation: Conversation) -> None:
-    """A configuration that does not exist, or is out of the broker's bounds, is INVALID_CONFIG."""
-    ana = conversation.member("ana")
-
-    for configs in (
-        {"consumer.session.timeout.ms": 99},
-        {"consumer.session.timeout.ms": 60_001},
-        {"consumer.heartbeat.interval.ms": 99},
-        {"consumer.heartbeat.interval.ms": 15_001},
-        {"consumer.bogus": 1},
-    ):
-        ana.asks(ask.group_configs(configs), expect.group_configs(error_code="INVALID_CONFIG"))
-    ana.asks(ask.group_configs(SHORT_SESSION), expect.group_configs(error_code="NONE"))
-    ana.enters(interval_ms=500)
+    for error_code in ("NON_EMPTY_GROUP", "NONE", "GROUP_ID_NOT_FOUND"):
+        answer = expect.response("DeleteGroups", results=({"error_code": error_code, "error_message": None},))
+        ana.asks(ask.delete_groups(version=version), answer)
+        if error_code == "NON_EMPTY_GROUP":
+            ana.leaves()

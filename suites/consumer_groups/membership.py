@@ -24,8 +24,6 @@ RECONCILES = "CurrentAssignmentBuilder#build"
 NOTICES_TOPICS = "GroupMetadataManager#onMetadataUpdate"
 FENCES = "GroupMetadataManager#consumerGroupFenceMembers"
 LIMITS = "GroupMetadataManager#throwIfConsumerGroupIsFull"
-SPREADS_MS = 500
-"""How long a broker is given to tell its coordinator of another topic."""
 
 
 def group_is(
@@ -38,13 +36,28 @@ def group_is(
     actor.asks(ask.consumer_group_describe(), described)
 
 
-def topic_made(conversation: Conversation, actor: Actor, *, partitions: int = 3) -> GroupRef:
-    """Have somebody create a topic of the scenario's own, and wait until it is known everywhere."""
-    topic = conversation.group("topic")
+def topic_made(
+    conversation: Conversation, actor: Actor, name: str = "topic", *, partitions: int = 3
+) -> GroupRef:
+    """Have somebody create a topic of the scenario's own, and wait until the coordinator knows it."""
+    topic = conversation.group(name)
     actor.asks(ask.create_topic(topic, num_partitions=partitions), expect.create_topic(error_code="NONE"))
+    actor.awaits_metadata()
     actor.looks_up(topic)
-    conversation.elapses(SPREADS_MS)
     return topic
+
+
+def grows(actor: Actor, topic: GroupRef, *, partitions: int) -> None:
+    """Have somebody add partitions to a topic, and wait until the coordinator knows them."""
+    grown = expect.create_partitions(error_code="NONE")
+    actor.asks(ask.create_partitions(topic, count=partitions), grown)
+    actor.awaits_metadata()
+
+
+def deletes(actor: Actor, topic: GroupRef) -> None:
+    """Have somebody delete a topic, and wait until the coordinator knows that it is gone."""
+    actor.asks(ask.delete_topic(topic), expect.delete_topic(error_code="NONE"))
+    actor.awaits_metadata()
 
 
 @scenario("consumer_groups/membership/joins-again", source=CHECKS_EPOCH, clauses=("CH-29",))
@@ -179,9 +192,8 @@ def added_partitions_are_assigned(conversation: Conversation) -> None:
     ana = conversation.member("ana")
     topic = topic_made(conversation, ana, partitions=1)
     joined = ana.enters(topic, assigned={topic: (0,)})
-    ana.asks(ask.create_partitions(topic, count=3), expect.create_partitions(error_code="NONE"))
-    conversation.elapses(SPREADS_MS)
 
+    grows(ana, topic, partitions=3)
     ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned={topic: (0, 1, 2)})
 
 
@@ -191,9 +203,8 @@ def a_deleted_topic_is_given_up(conversation: Conversation) -> None:
     ana = conversation.member("ana")
     topic = topic_made(conversation, ana)
     joined = ana.enters(topic, assigned={topic: (0, 1, 2)})
-    ana.asks(ask.delete_topic(topic), expect.delete_topic(error_code="NONE"))
-    conversation.elapses(SPREADS_MS)
 
+    deletes(ana, topic)
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned={})
     ana.heartbeats(owned={}, member_epoch=joined["member_epoch"] + 1, assigned=None)
 

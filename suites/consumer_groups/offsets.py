@@ -1,10 +1,11 @@
 """Commits and fetches of members, by their epochs."""
 
-from harness.scenario import Conversation, Member, ask, expect, one_of, scenario
+from harness.scenario import OWN, Conversation, Member, Pattern, Value, ask, expect, one_of, scenario, sweep
 from harness.scenario.messages import Number
 from suites.consumer_groups.reconciliation import KEPT, two_members
 from suites.consumer_groups.validation import sole_member
-from suites.transactions.producers import announced
+from suites.offsets.topics import UNKNOWN_ID, asked_by_id, committed_by_id, id_of
+from suites.transactions.producers import announced, initialised
 
 VALIDATES = "ConsumerGroup#validateOffsetCommit"
 FETCHES = "ConsumerGroup#validateOffsetFetch"
@@ -219,3 +220,95 @@ def a_transaction_to_a_missing_group_is_nobodys(conversation: Conversation) -> N
         expect.txn_offset_commit({"orders": {0: "ILLEGAL_GENERATION"}}),
     )
     ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="GROUP_ID_NOT_FOUND"))
+
+
+@scenario(
+    "consumer_groups/offsets/commit-by-id",
+    source=HANDLES,
+    clauses=("KO-18", "KO-04", "KO-11"),
+    sweep=sweep("OffsetCommit", 10, 10),
+)
+def a_member_commits_by_topic_id(conversation: Conversation, version: int) -> None:
+    """OffsetCommit v{version} of a member names topics by id; an unknown id is told before any epoch is."""
+    ana, _ = sole_member(conversation)
+    orders = id_of(ana, "orders")
+
+    for topic_id, member_id, epoch, error in (
+        (UNKNOWN_ID, "member-ana", ana.epoch + 7, "UNKNOWN_TOPIC_ID"),
+        (orders, "member-ana", ana.epoch + 7, "STALE_MEMBER_EPOCH"),
+        (orders, "stranger", ana.epoch, "UNKNOWN_MEMBER_ID"),
+        (orders, "member-ana", ana.epoch, "NONE"),
+    ):
+        request = ask.request(
+            "OffsetCommit",
+            version,
+            group_id=OWN,
+            generation_id_or_member_epoch=epoch,
+            member_id=member_id,
+            topics=(committed_by_id(topic_id, 0),),
+        )
+        reported: Pattern = {
+            "topic_id": topic_id,
+            "partitions": ({"partition_index": 0, "error_code": error},),
+        }
+        ana.asks(request, expect.response("OffsetCommit", topics=(reported,)))
+    ana.asks(ask.offset_fetch(topics={"orders": (0,)}), expect.offset_fetch(FIRST))
+
+
+@scenario(
+    "consumer_groups/offsets/fetch-by-id",
+    source="KafkaApis#handleOffsetFetchRequest",
+    clauses=("KO-21", "KO-22"),
+    sweep=sweep("OffsetFetch", 10, 10),
+)
+def a_member_fetches_by_topic_id(conversation: Conversation, version: int) -> None:
+    """OffsetFetch v{version} of a member names topics by id; any other epoch is STALE_MEMBER_EPOCH."""
+    ana, _ = sole_member(conversation)
+    orders = id_of(ana, "orders")
+    _commits(ana, "NONE")
+
+    found: Pattern = {"topic_id": orders, "partitions": ({"committed_offset": 7, "error_code": "NONE"},)}
+    unknown: Pattern = {"topic_id": UNKNOWN_ID, "partitions": ({"error_code": "UNKNOWN_TOPIC_ID"},)}
+    for epoch, topic_id, answer in (
+        (ana.epoch, orders, {"error_code": "NONE", "topics": (found,)}),
+        (ana.epoch, UNKNOWN_ID, {"error_code": "NONE", "topics": (unknown,)}),
+        (ana.epoch + 1, orders, {"error_code": "STALE_MEMBER_EPOCH", "topics": ()}),
+    ):
+        group: Value = {
+            "group_id": conversation.group("main"),
+            "member_id": "member-ana",
+            "member_epoch": epoch,
+            "topics": (asked_by_id(topic_id, 0),),
+        }
+        ana.asks(
+            ask.request("OffsetFetch", version, groups=(group,)),
+            expect.response("OffsetFetch", groups=(answer,)),
+        )
+
+
+@scenario(
+    "consumer_groups/offsets/transactional-by-id",
+    source=TRANSACTIONAL,
+    clauses=("KO-41", "KO-42", "KO-44", "KO-46"),
+    sweep=sweep("TxnOffsetCommit", 6, 6),
+)
+def a_transaction_of_version_6_names_a_stale_epoch(conversation: Conversation, version: int) -> None:
+    """TxnOffsetCommit v{version} of a member with another epoch than its own is STALE_MEMBER_EPOCH."""
+    ana, _ = sole_member(conversation)
+    orders = id_of(ana, "orders")
+    producer = initialised(ana)
+    epochs: tuple[tuple[str, Number, str], ...] = (
+        ("", -1, "NONE"),
+        ("member-ana", ana.epoch, "NONE"),
+        ("member-ana", ana.epoch + 1, "STALE_MEMBER_EPOCH"),
+        ("member-ana", -1, "STALE_MEMBER_EPOCH"),
+        ("stranger", ana.epoch, "UNKNOWN_MEMBER_ID"),
+    )
+
+    for member_id, epoch, error in epochs:
+        topics = (committed_by_id(orders, 0),)
+        reported: Pattern = {"topic_id": orders, "partitions": ({"partition_index": 0, "error_code": error},)}
+        ana.asks(
+            producer.commits({}, version=version, member_id=member_id, generation_id=epoch, topics=topics),
+            expect.response("TxnOffsetCommit", topics=(reported,)),
+        )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from harness.scenario import Conversation, ask, expect, one_of, scenario
-from suites.consumer_groups.membership import SPREADS_MS
+from suites.consumer_groups.regular_expressions import RESOLVES_MS
 from suites.consumer_groups.validation import ALL
 
 RESOLVES = "TopicRegexResolver#resolveRegularExpressions"
@@ -22,7 +22,7 @@ def _match(
         ana.enters(group_id=group, topics=None, regex=regex, assigned={})
         for group, regex in zip(groups, regexes, strict=True)
     )
-    conversation.elapses(SPREADS_MS)
+    conversation.elapses(RESOLVES_MS)
     for group, answer in zip(groups, joined, strict=True):
         ana.heartbeats(group_id=group, epoch=answer["member_epoch"], assigned=assigned)
 

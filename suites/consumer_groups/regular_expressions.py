@@ -11,7 +11,7 @@ from harness.scenario import (
     one_of,
     scenario,
 )
-from suites.consumer_groups.membership import SPREADS_MS, group_is, topic_made
+from suites.consumer_groups.membership import deletes, group_is, grows, topic_made
 from suites.consumer_groups.validation import ALL, BOTH
 
 UPDATES = "GroupMetadataManager#maybeUpdateRegularExpressions"
@@ -20,6 +20,8 @@ DELETES = "GroupMetadataManager#maybeDeleteResolvedRegularExpressions"
 SUBSCRIBES = "ConsumerGroup#computeSubscribedTopicNames"
 PAYMENTS = {"payments": (0, 1)}
 EITHER = "orders|payments"
+RESOLVES_MS = 500
+"""How long a coordinator is given to resolve a regular expression where nothing shows that it has."""
 BATCH_IS_OVER_MS = 10_500
 """Regular expressions are resolved again 10 s after the last time, and not before."""
 
@@ -172,7 +174,7 @@ def an_empty_regular_expression_is_a_subscription(conversation: Conversation) ->
     ana = conversation.member("ana")
 
     joined = ana.enters(topics=None, regex="", assigned={})
-    conversation.elapses(SPREADS_MS)
+    conversation.elapses(RESOLVES_MS)
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=None)
     group_is(ana, "Stable", epoch=joined["member_epoch"])
 
@@ -184,7 +186,7 @@ def another_regular_expression_waits(conversation: Conversation) -> None:
     bob = conversation.member("bob")
 
     bob.enters(topics=None, regex="payments", assigned={})
-    conversation.elapses(SPREADS_MS)
+    conversation.elapses(RESOLVES_MS)
     bob.heartbeats(assigned=None)
     conversation.elapses(BATCH_IS_OVER_MS)
     bob.heartbeats(assigned=None)
@@ -200,7 +202,7 @@ def a_changed_regular_expression_is_resolved_at_once(conversation: Conversation)
     ana.heartbeats(topics=(), regex="payments")
     conversation.elapses(BATCH_IS_OVER_MS)
     ana.heartbeats(owned={})
-    conversation.elapses(SPREADS_MS)
+    conversation.elapses(RESOLVES_MS)
     ana.heartbeats(owned={})
     ana.heartbeats(owned=PAYMENTS, assigned=None)
     group_is(ana, "Stable")
@@ -211,7 +213,7 @@ def a_created_topic_is_matched_later(conversation: Conversation) -> None:
     """A topic that is created is matched by the first heartbeat 10 s after the last resolution."""
     ana = conversation.member("ana")
     joined = ana.enters(topics=None, regex=conversation.group("topic"), assigned={})
-    conversation.elapses(SPREADS_MS)
+    conversation.elapses(RESOLVES_MS)
     topic = topic_made(conversation, ana)
 
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=None)
@@ -219,6 +221,42 @@ def a_created_topic_is_matched_later(conversation: Conversation) -> None:
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=None)
     resolved(ana, joined["member_epoch"] + 1)
     ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned={topic: (0, 1, 2)})
+
+
+@scenario("consumer_groups/regex/partitions-added", source=UPDATES, clauses=("KX-19",))
+def added_partitions_need_no_match(conversation: Conversation) -> None:
+    """Partitions that are added to a matched topic are assigned with the next heartbeat."""
+    ana = conversation.member("ana")
+    topic = topic_made(conversation, ana, partitions=1)
+    joined = ana.enters(topics=None, regex=topic, assigned={})
+    resolved(ana, joined["member_epoch"] + 1)
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned={topic: (0,)})
+
+    grows(ana, topic, partitions=3)
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 2, assigned={topic: (0, 1, 2)})
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 2)
+
+
+@scenario("consumer_groups/regex/topic-deleted", source=UPDATES, clauses=("KX-19",))
+def a_deleted_topic_that_was_matched_is_given_up(conversation: Conversation) -> None:
+    """A matched topic that is deleted is to be given up at once; it is matched until topics are created.
+
+    Any new topic has all regular expressions resolved anew, 10 s after the last time. A deletion has not.
+    """
+    ana = conversation.member("ana")
+    topic = topic_made(conversation, ana)
+    joined = ana.enters(topics=None, regex=topic, assigned={})
+    resolved(ana, joined["member_epoch"] + 1)
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned={topic: (0, 1, 2)})
+
+    deletes(ana, topic)
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned={})
+    ana.heartbeats(owned={}, member_epoch=joined["member_epoch"] + 2, assigned=None)
+    topic_made(conversation, ana, "another", partitions=1)
+    conversation.elapses(BATCH_IS_OVER_MS)
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 2, assigned=None)
+    resolved(ana, joined["member_epoch"] + 3)
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 3, assigned=None)
 
 
 @scenario("consumer_groups/regex/last-leaves", source=DELETES, clauses=("KX-14",))

@@ -41,7 +41,7 @@ def _appends(conversation: Conversation, name: str, partition: int, *records: Lo
     return group
 
 
-def _restarts(conversation: Conversation, producer: Producer, *groups: GroupRef, offset: int = 1) -> None:
+def restarts(conversation: Conversation, producer: Producer, *groups: GroupRef, offset: int = 1) -> None:
     """Restart the coordinator, and await that the partitions of some groups are loaded, or given up.
 
     A partition that nobody has begun to load answers like one that a Java coordinator has given up. A
@@ -96,7 +96,7 @@ def an_offset_of_an_unknown_version_costs_the_partition(conversation: Conversati
     producer = initialised(ana)
     main = _appends(conversation, "main", 3, with_value(offset_record("orders", 0, 10), UNKNOWN + bytes(20)))
     good = _appends(conversation, "good", 15)
-    _restarts(conversation, producer, main)
+    restarts(conversation, producer, main)
 
     _fetches(ana, main)
     ana.climbs(
@@ -121,7 +121,7 @@ def an_offset_of_an_unknown_version_costs_the_partition(conversation: Conversati
         ]
     )
     _fetches(ana, main)
-    _restarts(conversation, producer, main, offset=2)
+    restarts(conversation, producer, main, offset=2)
     _fetches(ana, main)
     ana.asks(ask.describe_groups(), expect.describe_groups(error_code=one_of(*LOST), members=()))
     ana.asks(ask.delete_groups(groups=(good,)), expect.delete_groups("NONE"))
@@ -151,7 +151,7 @@ def what_cannot_be_read_costs_the_partition(conversation: Conversation) -> None:
         _appends(conversation, "short-group-key", 7, record_of_type(2, key=b"\x00", value=None)),
     )
     _appends(conversation, "good", 15)
-    _restarts(conversation, producer, *spoilt)
+    restarts(conversation, producer, *spoilt)
 
     _fetches(ana, *spoilt)
 
@@ -199,7 +199,7 @@ def what_some_releases_read_costs_the_partition_in_others(conversation: Conversa
         conversation.appends(offset_record("payments", 0, 7, group=group), *records, to=group, spoils=True)
     groups = (types_, v4, group_v4, to_come, group_to_come, type_0, tag, longer)
     _appends(conversation, "good", 15)
-    _restarts(conversation, producer, *groups)
+    restarts(conversation, producer, *groups)
 
     _fetches(ana, *groups)
     for group in (group_v4, group_to_come):

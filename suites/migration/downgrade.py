@@ -3,6 +3,7 @@
 from harness.scenario import (
     LEAVES_FOR_A_WHILE,
     Actor,
+    Capability,
     Conversation,
     Member,
     PinNumber,
@@ -197,6 +198,28 @@ def a_static_consumer_that_will_be_back_stays(conversation: Conversation) -> Non
     bob.leaves(epoch=LEAVES_FOR_A_WHILE)
     bob.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="NONE"))
     beats(ana, IN_PROGRESS)
+
+
+@scenario(
+    "migration/downgrade/restart",
+    source="GroupMetadataManager#replay",
+    clauses=("MG-49",),
+    needs=(Capability.RESTART,),
+)
+def a_downgraded_group_survives_a_restart(conversation: Conversation) -> None:
+    """A restarted coordinator knows a downgraded group as a classic one, with the classic member."""
+    ana, bob = shared(conversation)
+    bob.leaves()
+
+    conversation.restarts_coordinator()
+    # While a coordinator loads, it answers a classic heartbeat with NONE.
+    ana.repeats(
+        ask.describe_groups(),
+        until=expect.describe_groups(error_code="NONE", group_state="Stable"),
+        within_ms=20_000,
+    )
+    is_classic(ana, "Stable", protocol_type="consumer")
+    beats(ana)
 
 
 @scenario("migration/downgrade/classic-leaves", source=FENCES, clauses=("MG-48",))

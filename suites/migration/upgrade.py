@@ -282,6 +282,31 @@ def a_parked_join_has_to_be_repeated(conversation: Conversation) -> None:
     is_consumer(bob, "Reconciling")
 
 
+@scenario("migration/upgrade/sync-in-flight", source=CONVERTS, clauses=("MG-29",))
+def a_parked_sync_is_refused(conversation: Conversation) -> None:
+    """A SyncGroup that is parked when a consumer upgrades the group is REBALANCE_IN_PROGRESS.
+
+    The consumer votes for the assignor range, which goes by the order of ids: a classic member's begins with
+    its client id.
+    """
+    ana, cat = conversation.actors("ana", "cat")
+    joining = join(topics=("orders",))
+    ana.asks(joining, error_code=REQUIRED)
+    ana.asks(joining, error_code="NONE")
+    cat.asks(joining, error_code=REQUIRED)
+    cat.sends(joining)
+    ana.asks(joining, error_code="NONE")
+    cat.receives(expect.join_group(error_code="NONE"))
+    cat.sends(ask.sync_group())
+    cat.stays_parked(for_ms=300)
+
+    bob = conversation.member("bob")
+    bob.enters("orders", assignor="range", member_epoch=ana.generation_id + 1, assigned={"orders": (2,)})
+    cat.receives(expect.sync_group(error_code=IN_PROGRESS))
+    ana.asks(ask.sync_group(), error_code=IN_PROGRESS)
+    is_consumer(bob, "Reconciling")
+
+
 @scenario("migration/upgrade/completing", source=MAKES_GROUP, clauses=("MG-29",))
 def a_leader_that_has_not_synced_owns_nothing(conversation: Conversation) -> None:
     """A classic member that has not synced has nothing after an upgrade: the consumer has its part."""

@@ -1,0 +1,241 @@
+"""Which assignor a group has, and what the assignors make of topics of the scenario's own."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from harness.scenario import Conversation, GroupRef, Member, ask, expect, scenario
+from suites.consumer_groups.membership import deletes, group_is, grows, topic_made
+from suites.consumer_groups.validation import ALL, BOTH, sole_member
+
+CHOOSES = "ConsumerGroup#preferredServerAssignor"
+BY_RANGE = "RangeAssignor#assign"
+BY_UNIFORM = "UniformHomogeneousAssignmentBuilder#build"
+BY_UNIFORM_APART = "UniformHeterogeneousAssignmentBuilder#build"
+NOTICES_TOPICS = "GroupMetadataManager#onMetadataUpdate"
+Parts: TypeAlias = Mapping[str | GroupRef, Sequence[int]]
+"""Partitions of topics, the scenario's own among them."""
+ROUNDS = 6
+"""How often each of three members heartbeats until nobody is told anything new."""
+
+
+def shares(actor: Member, *parts: tuple[Member, Parts]) -> None:
+    """Have somebody find which member has which partitions, in a Stable group."""
+    members = tuple(expect.group_member(member.member_id, owned=part, target=part) for member, part in parts)
+    described = expect.consumer_group_describe(error_code="NONE", group_state="Stable", members=members)
+    actor.asks(ask.consumer_group_describe(), described)
+
+
+def assignor_is(actor: Member, name: str) -> None:
+    """Have somebody find which assignor the group has."""
+    actor.asks(ask.consumer_group_describe(), expect.consumer_group_describe(assignor_name=name))
+
+
+@scenario("consumer_groups/assignors/most-votes", source=CHOOSES, clauses=("CA-01", "CA-03"))
+def the_assignor_with_most_votes_assigns(conversation: Conversation) -> None:
+    """A group has the assignor that most of its members vote for, and the broker's first without a vote."""
+    ana, bob, cat = conversation.members("ana", "bob", "cat")
+
+    ana.enters(assigned=ALL)
+    assignor_is(ana, "uniform")
+    bob.enters(assignor="range")
+    assignor_is(ana, "range")
+    ana.heartbeats(assignor="uniform")
+    cat.enters(assignor="uniform")
+    assignor_is(ana, "uniform")
+    bob.leaves()
+    ana.leaves()
+    cat.leaves()
+    assignor_is(ana, "uniform")
+
+
+@scenario("consumer_groups/assignors/other-vote", source=CHOOSES, clauses=("CA-04",))
+def another_vote_is_taken(conversation: Conversation) -> None:
+    """A sole member's vote for another assignor is taken; from 4.4 on it raises the epoch."""
+    ana, joined = sole_member(conversation)
+
+    ana.heartbeats(assignor="range", assigned=None)
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="NONE"))
+    ana.heartbeats(assigned=None)
+    ana.heartbeats(topics=("orders", "payments"), assigned=BOTH)
+    assignor_is(ana, "range")
+    ana.heartbeats(epoch=joined["member_epoch"] + 7, error_code="FENCED_MEMBER_EPOCH")
+
+
+@scenario("consumer_groups/assignors/range", source=BY_RANGE, clauses=("CA-02",))
+def range_assigns_in_the_order_of_ids(conversation: Conversation) -> None:
+    """The assignor range gives members contiguous ranges, in the order of their ids."""
+    ana, bob = conversation.members("ana", "bob")
+    topic = topic_made(conversation, ana, partitions=5)
+    bob.enters(topic, assignor="range", assigned={topic: (0, 1, 2, 3, 4)})
+    ana.enters(topic, assignor="range", assigned={})
+
+    conversation.reconciles(bob, ana)
+    assignor_is(ana, "range")
+    shares(ana, (ana, {topic: (0, 1, 2)}), (bob, {topic: (3, 4)}))
+
+
+@scenario("consumer_groups/assignors/range-instances", source=BY_RANGE, clauses=("CA-02",))
+def range_begins_with_instances(conversation: Conversation) -> None:
+    """The assignor range begins with static members, in the order of their instance ids."""
+    ana = conversation.member("ana")
+    bob = conversation.member("bob", instance_id="two")
+    cat = conversation.member("cat", instance_id="one")
+    topic = topic_made(conversation, ana, partitions=5)
+    ana.enters(topic, assignor="range", assigned={topic: (0, 1, 2, 3, 4)})
+    bob.enters(topic, assignor="range", assigned={})
+    cat.enters(topic, assignor="range", assigned={})
+
+    conversation.reconciles(ana, bob, cat, rounds=ROUNDS)
+    shares(ana, (ana, {topic: (4,)}), (bob, {topic: (2, 3)}), (cat, {topic: (0, 1)}))
+
+
+@scenario("consumer_groups/assignors/range-apart", source=BY_RANGE, clauses=("CA-02",))
+def range_assigns_each_topic_by_itself(conversation: Conversation) -> None:
+    """The assignor range divides each topic among those who subscribe to it, whatever else these have."""
+    ana, bob, cat = conversation.members("ana", "bob", "cat")
+    topic = topic_made(conversation, ana, partitions=5)
+    ana.looks_up("orders")
+    ana.enters(topic, "orders", assignor="range")
+    bob.enters(topic, assignor="range", assigned={})
+    cat.enters("orders", assignor="range", assigned={})
+
+    conversation.reconciles(ana, bob, cat, rounds=ROUNDS)
+    shares(
+        ana,
+        (ana, {topic: (0, 1, 2), "orders": (0, 1)}),
+        (bob, {topic: (3, 4)}),
+        (cat, {"orders": (2,)}),
+    )
+
+
+@scenario("consumer_groups/assignors/range-grown", source=NOTICES_TOPICS, clauses=("CA-02", "CA-07"))
+def ranges_move_when_a_topic_grows(conversation: Conversation) -> None:
+    """When a topic grows, the assignor range moves partitions from one member to another."""
+    ana, bob = conversation.members("ana", "bob")
+    topic = topic_made(conversation, ana, partitions=4)
+    joined = ana.enters(topic, assignor="range", assigned={topic: (0, 1, 2, 3)})
+    bob.enters(topic, assignor="range", assigned={})
+    conversation.reconciles(ana, bob)
+    shares(ana, (ana, {topic: (0, 1)}), (bob, {topic: (2, 3)}))
+
+    grows(ana, topic, partitions=6)
+    conversation.reconciles(ana, bob)
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 2)
+    shares(ana, (ana, {topic: (0, 1, 2)}), (bob, {topic: (3, 4, 5)}))
+
+
+@scenario("consumer_groups/assignors/uniform", source=BY_UNIFORM, clauses=("CA-05",))
+def uniform_gives_equal_parts(conversation: Conversation) -> None:
+    """The assignor uniform gives three members of one topic equal parts, as far as that goes."""
+    ana, bob, cat = conversation.members("ana", "bob", "cat")
+    topic = topic_made(conversation, ana, partitions=7)
+    joined = ana.enters(topic, assigned={topic: (0, 1, 2, 3, 4, 5, 6)})
+    bob.enters(topic, assigned={})
+    conversation.reconciles(ana, bob)
+    cat.enters(topic, assigned={})
+
+    conversation.reconciles(ana, bob, cat, rounds=ROUNDS)
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 2)
+
+
+@scenario("consumer_groups/assignors/uniform-leaver", source=BY_UNIFORM, clauses=("CA-05",))
+def uniform_keeps_what_it_can(conversation: Conversation) -> None:
+    """When a member leaves, the assignor uniform adds its part to what the others have."""
+    ana, bob, cat = conversation.members("ana", "bob", "cat")
+    topic = topic_made(conversation, ana, partitions=6)
+    joined = ana.enters(topic)
+    bob.enters(topic, assigned={})
+    cat.enters(topic, assigned={})
+    conversation.reconciles(ana, bob, cat, rounds=ROUNDS)
+
+    bob.leaves()
+    conversation.reconciles(ana, cat)
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 3)
+
+
+@scenario("consumer_groups/assignors/uniform-apart", source=BY_UNIFORM_APART, clauses=("CA-06",))
+def uniform_balances_different_subscriptions(conversation: Conversation) -> None:
+    """The assignor uniform gives more of a topic to the member that has nothing else."""
+    ana, bob = conversation.members("ana", "bob")
+    topic = topic_made(conversation, ana, partitions=5)
+    ana.looks_up("orders")
+    everything: Parts = {topic: (0, 1, 2, 3, 4), "orders": (0, 1, 2)}
+    joined = ana.enters(topic, "orders", assigned=everything)
+    bob.enters(topic, assigned={})
+
+    conversation.reconciles(ana, bob)
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 1)
+
+
+@scenario("consumer_groups/assignors/too-many-members", source=BY_UNIFORM, clauses=("CA-05",))
+def a_member_may_have_nothing(conversation: Conversation) -> None:
+    """Of three members of a topic with one partition, two have nothing, and the group is Stable."""
+    ana, bob, cat = conversation.members("ana", "bob", "cat")
+    topic = topic_made(conversation, ana, partitions=1)
+    ana.enters(topic, assigned={topic: (0,)})
+    bob.enters(topic, assigned={})
+    cat.enters(topic, assigned={})
+
+    conversation.reconciles(ana, bob, cat)
+    shares(ana, (ana, {topic: (0,)}), (bob, {}), (cat, {}))
+
+
+@scenario("consumer_groups/assignors/uniform-grown", source=NOTICES_TOPICS, clauses=("CA-05", "CA-07"))
+def a_topic_that_grows_is_shared(conversation: Conversation) -> None:
+    """When a topic grows, the assignor uniform adds to what each of two members has."""
+    ana, bob = conversation.members("ana", "bob")
+    topic = topic_made(conversation, ana, partitions=2)
+    joined = ana.enters(topic, assigned={topic: (0, 1)})
+    bob.enters(topic, assigned={})
+    conversation.reconciles(ana, bob)
+    shares(ana, (ana, {topic: (0,)}), (bob, {topic: (1,)}))
+
+    grows(ana, topic, partitions=4)
+    conversation.reconciles(ana, bob)
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 2)
+
+
+@scenario("consumer_groups/assignors/created", source=NOTICES_TOPICS, clauses=("CA-07",))
+def a_topic_that_is_created_is_shared(conversation: Conversation) -> None:
+    """Two members that wait for a topic share it when it is created."""
+    ana, bob = conversation.members("ana", "bob")
+    awaited = conversation.group("topic")
+    ana.enters(awaited, assigned={})
+    joined = bob.enters(awaited, assigned={})
+
+    topic = topic_made(conversation, ana, partitions=2)
+    conversation.reconciles(ana, bob)
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 1)
+    shares(ana, (ana, {topic: (0,)}), (bob, {topic: (1,)}))
+
+
+@scenario("consumer_groups/assignors/deleted", source=NOTICES_TOPICS, clauses=("CA-07",))
+def a_topic_that_is_deleted_is_given_up_by_all(conversation: Conversation) -> None:
+    """When a topic is deleted, each of two members gives up its part, and keeps what else it has."""
+    ana, bob = conversation.members("ana", "bob")
+    topic = topic_made(conversation, ana, partitions=2)
+    ana.looks_up("orders")
+    everything: Parts = {topic: (0, 1), "orders": (0, 1, 2)}
+    joined = ana.enters(topic, "orders", assigned=everything)
+    bob.enters(topic, assigned={})
+    conversation.reconciles(ana, bob)
+
+    deletes(ana, topic)
+    conversation.reconciles(ana, bob)
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 2)
+    shares(ana, (ana, {"orders": (0, 1, 2)}), (bob, {}))
+
+
+@scenario("consumer_groups/assignors/made-anew", source=NOTICES_TOPICS, clauses=("CA-07",))
+def a_topic_that_is_made_anew_is_another(conversation: Conversation) -> None:
+    """A topic that is deleted and made anew is assigned again, by its new id."""
+    ana = conversation.member("ana")
+    topic = topic_made(conversation, ana, partitions=1)
+    joined = ana.enters(topic, assigned={topic: (0,)})
+    deletes(ana, topic)
+    ana.heartbeats(member_epoch=joined["member_epoch"], assigned={})
+    ana.heartbeats(owned={}, member_epoch=joined["member_epoch"] + 1, assigned=None)
+
+    again = topic_made(conversation, ana, partitions=2)
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 2, assigned={again: (0, 1)})
+    group_is(ana, "Stable", epoch=joined["member_epoch"] + 2)

@@ -1,0 +1,74 @@
+"""Records of consumer groups that a coordinator cannot read, and what becomes of their partition."""
+
+from harness.scenario import Conversation, ask, expect, offset_record, record_of_type, scenario
+from harness.scenario.log_records import LogRecord
+from suites.consumer_groups.loading import EPOCH_TYPE, NAMED_X
+from suites.consumer_groups.validation import sole_member
+from suites.loading.unreadable import LOADS, SIXTEEN, UNKNOWN, WRITES, restarts
+from suites.transactions.producers import initialised
+
+LOST = "NOT_COORDINATOR"
+MEMBER_TYPE = 5
+"""Of the record of a member. Source: CoordinatorRecordType (4.3.1)."""
+
+
+def _costs_the_partition(conversation: Conversation, record: LogRecord, *, partition: int) -> None:
+    """Append a record behind a group with a member, and find after a restart that the group is lost.
+
+    A transaction with a group of another partition tells that every load has begun. Each scenario has a
+    partition of its own to lose, since one may come after another on the same broker.
+    """
+    zoe = conversation.actor("zoe")
+    producer = initialised(zoe)
+    main = conversation.group("main", partition=partition)
+    good = conversation.group("good", partition=15)
+    ana, _ = sole_member(conversation)
+    conversation.appends(offset_record("payments", 0, 15, group=good), to=good, spoils=True)
+    conversation.appends(record, spoils=True)
+    restarts(conversation, producer, main)
+
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code=LOST))
+    ana.heartbeats(error_code=LOST)
+    ana.asks(ask.offset_fetch(), expect.offset_fetch({}, error_code=LOST))
+
+
+@scenario(
+    "consumer_groups/loading/truncated-member",
+    source=LOADS,
+    clauses=("KL-08",),
+    needs=WRITES,
+    broker_config=SIXTEEN,
+)
+def a_truncated_member_costs_the_partition(conversation: Conversation) -> None:
+    """A member that is cut off costs the whole partition: its groups are NOT_COORDINATOR."""
+    truncated = record_of_type(MEMBER_TYPE, key=NAMED_X + NAMED_X, value=b"\x00\x00\x05on")
+
+    _costs_the_partition(conversation, truncated, partition=9)
+
+
+@scenario(
+    "consumer_groups/loading/truncated-epoch",
+    source=LOADS,
+    clauses=("KL-08",),
+    needs=WRITES,
+    broker_config=SIXTEEN,
+)
+def a_truncated_epoch_costs_the_partition(conversation: Conversation) -> None:
+    """A group's epoch that is cut off costs the whole partition: its groups are NOT_COORDINATOR."""
+    truncated = record_of_type(EPOCH_TYPE, key=NAMED_X, value=b"\x00\x00\x00\x00")
+
+    _costs_the_partition(conversation, truncated, partition=10)
+
+
+@scenario(
+    "consumer_groups/loading/later-version",
+    source=LOADS,
+    clauses=("KL-08",),
+    needs=WRITES,
+    broker_config=SIXTEEN,
+)
+def an_epoch_of_a_later_version_costs_the_partition(conversation: Conversation) -> None:
+    """A group's epoch of an unknown version costs the whole partition: its groups are NOT_COORDINATOR."""
+    later = record_of_type(EPOCH_TYPE, key=NAMED_X, value=UNKNOWN + bytes(5))
+
+    _costs_the_partition(conversation, later, partition=11)
