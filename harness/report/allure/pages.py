@@ -6,6 +6,7 @@ fails for want of Allure: whatever goes wrong here is told as the reason why its
 """
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -22,6 +23,14 @@ from harness.targets.jars.cache import cache_directory, made_at
 LOCK: Final = Path(__file__).with_name("npm") / "package-lock.json"
 """npm's; `make allure-lock` writes it anew."""
 _PACKAGE: Final = LOCK.with_name("package.json")
+_ANALYTICS: Final = re.compile(
+    r"<script[^>]*googletagmanager[^>]*></script>\s*<script>\s*window\.dataLayer.*?</script>", re.DOTALL
+)
+_POLICY: Final = (
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'self\' file: data: blob: '
+    "'unsafe-inline' 'unsafe-eval'\">"
+)
+"""Whatever a page of Allure's loads is beside it or within it."""
 INSTALL_TIMEOUT_S: Final = 120.0
 GENERATE_TIMEOUT_S: Final = 180.0
 
@@ -50,9 +59,16 @@ def render_allure(run_dir: Path) -> AllurePages:
             config.write_text(json.dumps(_config(run_dir, pages)), encoding="utf-8")
             arguments = ("generate", str(results.absolute()), "--config", str(config))
             _call((str(program), *arguments), cwd=Path(scratch), timeout_s=GENERATE_TIMEOUT_S)
+        for page in pages.rglob("*.html"):
+            page.write_text(without_network(page.read_text(encoding="utf-8")), encoding="utf-8")
     except _UnavailableError as reason:
         return AllurePages(index=None, problem=str(reason))
     return AllurePages(index=pages / "index.html", problem=None)
+
+
+def without_network(page: str) -> str:
+    """Return a page that asks no other host: without Allure's analytics, which no option leaves out."""
+    return _ANALYTICS.sub("", page).replace("<head>", f"<head>\n    {_POLICY}", 1)
 
 
 def _config(run_dir: Path, pages: Path) -> dict[str, object]:

@@ -10,6 +10,7 @@ import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -27,12 +28,15 @@ from allure_commons.model2 import (
 from allure_commons.types import LabelType
 
 from harness.diff.model import Difference, Judgement
+from harness.diff.target_pattern import is_reference
 from harness.report.allure.clients import client_results
 from harness.report.allure.history import (
     HISTORY,
     earlier_runs,
     epoch_ms,
     flaky_places,
+    is_listed,
+    of_listed_targets,
     this_run,
     write_history,
 )
@@ -47,10 +51,11 @@ from harness.report.allure.terms import (
     stable,
 )
 from harness.report.model.hexdump import hexdump
-from harness.report.model.phrases import contrast, link_address, links_in, place, shortened
+from harness.report.model.names import scenario_page, target_anchor
+from harness.report.model.phrases import link_address, links_in, place, shortened
 from harness.report.model.run_data import Run
 from harness.report.model.tables import AlignedAnswer, oracle_side, target_side
-from harness.results.status import ResultStatus, shown, status_of
+from harness.results.status import NEEDS_ATTENTION, ResultStatus, shown, status_of
 from harness.spark.rows import AlignedStep
 from harness.trace.schema import TraceError, parsed_json
 
@@ -72,17 +77,22 @@ class _Results:
         return Attachment(name=name, source=source, type=kind)
 
 
-def write_allure_results(run_dir: Path) -> Path:
-    """Write a run's results for Allure and return their folder, which contains nothing else."""
+def write_allure_results(run_dir: Path, archive: Path | None = None) -> Path:
+    """Write a run's results for Allure and return their folder, which contains nothing else.
+
+    Args:
+        run_dir: the run's folder.
+        archive: where earlier runs are kept; `runs` beside the run's folder if not given.
+    """
     run = Run.load(run_dir)
     directory = run_dir / "allure-results"
     shutil.rmtree(directory, ignore_errors=True)
     results = _Results(directory)
-    earlier, this = earlier_runs(run), this_run(run)
+    earlier, this = earlier_runs(run, archive), of_listed_targets(this_run(run), run)
     flaky = flaky_places((this, *earlier))
     for scenario_id, judgements in groupby(run.judgements, key=lambda each: each.scenario_id):
         steps = run.steps.of_scenario(scenario_id)
-        for judgement in judgements:
+        for judgement in filter(partial(_is_listed, run), judgements):
             made = _result(run, judgement, steps.get(judgement.target, ()), results)
             made.statusDetails.flaky = (judgement.target, scenario_id) in flaky
             results.add(made)
@@ -97,6 +107,11 @@ def write_allure_results(run_dir: Path) -> Path:
     return directory
 
 
+def _is_listed(run: Run, judgement: Judgement) -> bool:
+    """Tell whether a result is listed: of a reference, only if somebody has to look at it."""
+    return is_listed(run, judgement.target) or status_of(judgement) in NEEDS_ATTENTION
+
+
 def _executor(run: Run, order: int) -> dict[str, object]:
     """Say which run this is; Allure 2 puts trends in this order."""
     return {"name": "kafka-conformance", "buildName": run.header.run_id, "buildOrder": order}
@@ -105,6 +120,7 @@ def _executor(run: Run, order: int) -> dict[str, object]:
 def _result(run: Run, judgement: Judgement, steps: Sequence[AlignedStep], results: _Results) -> TestResult:
     how = status_of(judgement)
     start = epoch_ms(run.header.started_at)
+    duration_ms = 0 if is_reference(judgement.target) else round(judgement.duration_ms)
     full_name = f"{judgement.target}: {judgement.scenario_id}"
     differences = run.differences.get((judgement.target, judgement.scenario_id), ())
     result = TestResult(
@@ -116,22 +132,25 @@ def _result(run: Run, judgement: Judgement, steps: Sequence[AlignedStep], result
         titlePath=[judgement.target, *judgement.scenario_id.split("/")[:-1]],
         description=_description(run, judgement),
         status=STATUS[how],
-        statusDetails=_details(judgement, differences),
+        statusDetails=_details(run, judgement, differences),
         stage="finished",
         start=start,
-        stop=start + round(judgement.duration_ms),
+        stop=start + duration_ms,
         labels=list(_labels(judgement, how, differences)),
         parameters=[
             Parameter(name="target", value=judgement.target),
             Parameter(name="profile", value=run.target(judgement.target).profile, excluded=True),
         ],
-        links=[_link(name) for name in dict.fromkeys(_link_names(judgement)) if link_address(name)],
+        links=[
+            _page_link(judgement),
+            *(_link(name) for name in dict.fromkeys(_link_names(judgement)) if link_address(name)),
+        ],
     )
     result.steps = list(_steps(run, judgement, steps, results))
     if steps and not differences:
         result.attachments.append(results.attach("Conversation", _transcript(steps), "text/plain"))
     if differences:
-        text = "\n\n".join(_difference_text(each) for each in differences)
+        text = "\n\n".join(_difference_text(run, each) for each in differences)
         result.attachments.append(results.attach("Differences", text, "text/plain"))
     return result
 
@@ -164,30 +183,42 @@ def _labels(judgement: Judgement, how: ResultStatus, differences: Sequence[Diffe
 def _description(run: Run, judgement: Judgement) -> str:
     """Describe a result in Markdown; what a target may have sent stays out of it."""
     command = run.repetition(judgement)
-    lines = (judgement.title, f"Source: `{judgement.source}`", f"Repeat it: `{command}`")
+    virtual = f"It took {judgement.duration_ms / 1000:.1f} s of virtual time, in which nobody waited."
+    lines = (
+        judgement.title,
+        f"Source: `{judgement.source}`",
+        f"Repeat it: `{command}`",
+        *([virtual] if is_reference(judgement.target) else []),
+    )
     return "\n\n".join(lines)
 
 
-def _details(judgement: Judgement, differences: Sequence[Difference]) -> StatusDetails:
+def _details(run: Run, judgement: Judgement, differences: Sequence[Difference]) -> StatusDetails:
     how = status_of(judgement)
     return StatusDetails(
         known=how is ResultStatus.KNOWN,
         flaky=False,
         message=message(how, differences[0].difference_class if differences else None, judgement.reason),
-        trace=_difference_text(differences[0]) if differences else "",
+        trace=_difference_text(run, differences[0]) if differences else "",
     )
 
 
-def _difference_text(difference: Difference) -> str:
+def _difference_text(run: Run, difference: Difference) -> str:
     manner = "follows from it" if difference.is_consequence else "first difference"
     return (
         f"{manner} ({difference.difference_class}, against the {difference.against})\n"
-        f"{place(difference)}\n{contrast(difference)}"
+        f"{place(difference)}\n{run.contrast(difference)}"
     )
 
 
 def _link_names(judgement: Judgement) -> tuple[str, ...]:
     return (*links_in(judgement.source), *((judgement.link,) if judgement.link else ()))
+
+
+def _page_link(judgement: Judgement) -> Link:
+    """Link to the scenario's page in the run's own report, beside which Allure's pages are."""
+    page = f"../{scenario_page(judgement.scenario_id)}#{target_anchor(judgement.target)}"
+    return Link(type="link", url=page, name="The conversation, side by side with the reference")
 
 
 def _link(name: str) -> Link:
@@ -201,17 +232,17 @@ def _steps(
     """Make a step of each of the script's, told by its parameters; with bytes where something differs."""
     script = run.scripts.get(judgement.scenario_id)
     texts = [step.text for step in script.steps] if script else []
-    start = epoch_ms(run.header.started_at)
+    start, pace = epoch_ms(run.header.started_at), 0 if is_reference(judgement.target) else 1
     for index, events in groupby(rows, key=lambda row: row.step):
         members = tuple(events)
         times = [row.target_at_ms for row in members if row.target_at_ms is not None] or [0.0]
         is_first_difference = judgement.first_step == index and status_of(judgement) is ResultStatus.FAILED
         step = TestStepResult(
-            name=texts[index] if 0 <= index < len(texts) else "outside the script",
+            name=f"[{index}] {texts[index]}" if 0 <= index < len(texts) else "outside the script",
             status=Status.FAILED if is_first_difference else Status.PASSED,
             stage="finished",
-            start=start + round(min(times)),
-            stop=start + round(max(times)),
+            start=start + pace * round(min(times)),
+            stop=start + pace * round(max(times)),
             parameters=[parameter for row in members for parameter in _parameters(row)],
         )
         if judgement.difference_count:
@@ -272,7 +303,9 @@ def _environment(run: Run) -> str:
         f"target.{each.target}": f"{each.implementation}, profile {each.profile}" for each in run.targets
     }
     reported = {key: value for key, value in values.items() if key != "targets" and value not in (None, ())}
-    lines = reported | targets
+    listed_no_more = {name for name in run.references if not is_listed(run, name)}
+    apart = {"references": f"{', '.join(sorted(listed_no_more))}: listed only where they need a look"}
+    lines = reported | targets | (apart if listed_no_more else {})
     return "".join(f"{_property(key)}={' '.join(str(value).split())}\n" for key, value in lines.items())
 
 
