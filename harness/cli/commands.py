@@ -157,10 +157,10 @@ def load_command(name: str) -> "Command":
 
 def add_commands(app: typer.Typer) -> None:
     """Give an application all commands, none of them imported."""
-    panels = {name: panel for panel, names in PANELS.items() for name in names}
-    for name in panels:
-        panel, (_, sentence) = panels[name], COMMANDS[name]
-        app.command(name, help=sentence, cls=LazyCommand, rich_help_panel=panel)(_not_imported)
+    for panel, names in PANELS.items():
+        for name in names:
+            _, sentence = COMMANDS[name]
+            app.command(name, help=sentence, cls=LazyCommand, rich_help_panel=panel)(_not_imported)
 
 
 def _not_imported() -> None:

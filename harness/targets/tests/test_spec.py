@@ -48,7 +48,8 @@ def test_a_release_stands_for_its_newest_patch(spec: str, whole: str) -> None:
         ("Kafka:3.9.2", "close to it: kafka"),
         ("3.9.2", "write kafka:3.9.2"),
         ("kafka:3.10", "close to it: 3.1"),
-        ("kafka:9.9", "write for instance"),
+        ("kafka:9.9", "close to it: 3.9.2"),
+        ("kafka:newest", "write for instance"),
     ],
 )
 def test_a_spec_that_is_nearly_one_is_refused_with_what_may_be_meant(spec: str, hint: str) -> None:
