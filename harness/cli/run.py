@@ -20,6 +20,7 @@ from harness.orchestration.expectation_files import expectation_files
 from harness.orchestration.external import announcement
 from harness.orchestration.external import dry_run as list_external
 from harness.orchestration.judging import judge_run_again, read_expectations
+from harness.orchestration.newer_releases import told_newer
 from harness.orchestration.plan import (
     RunPlan,
     RunShard,
@@ -44,8 +45,6 @@ from harness.runner.drive import JOBS, Limits
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
 from harness.spark.master import LOCAL_MASTER, SparkError, why_no_spark
-from harness.targets.jars.resolved import release_of
-from harness.targets.reference.target import DEFAULT_PROFILE, NEWEST_RELEASE
 from harness.trace.files import LATEST, RunFolder
 
 if TYPE_CHECKING:
@@ -232,11 +231,8 @@ def _announce(plan: RunPlan, options: ReportOptions, console: Console) -> bool:
     for target in plan.targets:
         if target.is_external:
             say(announcement(target))
-        if (profile := target.foreseen_profile) is not None and release_of(profile) > NEWEST_RELEASE:
-            say(
-                f"{target.spec} is judged as {DEFAULT_PROFILE}: the reference knows no later release, "
-                f"and {profile} may differ from it"
-            )
+    for line in told_newer(plan.targets):
+        say(line)
     return options.wanted and lacking is None
 
 

@@ -65,6 +65,15 @@ def test_a_command_line_that_makes_no_sense_ends_with_64_and_says_why(
     assert not (tmp_path / "reports").exists()
 
 
+@pytest.mark.parametrize(("spec", "is_newer"), [("reference:4.5", True), ("reference:4.4.9", False)])
+def test_a_release_that_the_reference_does_not_know_is_said_to_be_judged_as_an_older_one(
+    kafka_conformance: CommandLine, tmp_path: Path, spec: str, *, is_newer: bool
+) -> None:
+    chosen = ("--no-report", "--out", tmp_path, "classic/heartbeat/before-assignments")
+    assert kafka_conformance("run", "--target", spec, *chosen) == ExitCode.EXPECTED
+    assert (f"{spec} is judged as 4.4" in kafka_conformance.out) is is_newer
+
+
 def test_a_run_that_was_cut_short_before_its_scripts_is_no_input(
     kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:

@@ -217,8 +217,8 @@ def _link_names(judgement: Judgement) -> tuple[str, ...]:
 
 def _page_link(judgement: Judgement) -> Link:
     """Link to the scenario's page in the run's own report, beside which Allure's pages are."""
-    page = f"../{scenario_page(judgement.scenario_id)}#{target_anchor(judgement.target)}"
-    return Link(type="link", url=page, name="The conversation, side by side with the reference")
+    page = f"{scenario_page(judgement.scenario_id)}#{target_anchor(judgement.target)}"
+    return Link(type="link", url=f"../{page}", name=f"Conversation: {page}")
 
 
 def _link(name: str) -> Link:

@@ -207,16 +207,20 @@ def _members(left: object, right: object) -> Iterator[tuple[int | str, object, o
 def _items(left: list[object], right: list[object]) -> Iterator[tuple[int, object, object]]:
     """Yield the items of two lists: place by place, or equal ones side by side if one list is longer."""
     if len(left) == len(right) or not 0 < len(left) * len(right) <= ALIGNED_SIZE_MAX:
-        blocks = [("", 0, len(left), 0, len(right))]
+        blocks = [(0, len(left), 0, len(right))]
     else:
-        texts = ([json.dumps(item, sort_keys=True) for item in side] for side in (left, right))
-        blocks = SequenceMatcher(None, *texts, autojunk=False).get_opcodes()
-    for _, i, i_end, j, j_end in blocks:
-        pairs = zip_longest(range(i, i_end), range(j, j_end))
-        for one, other in pairs:
-            a = _ABSENT if one is None else left[one]
-            b = _ABSENT if other is None else right[other]
-            yield one if other is None else other, a, b
+        one, other = ([json.dumps(item, sort_keys=True) for item in side] for side in (left, right))
+        blocks = [
+            (i, i_end, j, j_end)
+            for _, i, i_end, j, j_end in SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+        ]
+    for i, i_end, j, j_end in blocks:
+        for at, to in zip_longest(range(i, i_end), range(j, j_end)):
+            a = _ABSENT if at is None else left[at]
+            b = _ABSENT if to is None else right[to]
+            place = at if to is None else to
+            assert place is not None, "the longer one has an item there"
+            yield place, a, b
 
 
 def _get(value: object, key: str) -> object:

@@ -36,6 +36,7 @@ from harness.report.site.gate_page import gate_page
 from harness.report.site.pages import Pages, banner, navigation_of
 from harness.results.exit_code import ExitCode, exit_code, worst
 from harness.results.status import mark
+from harness.verdict import Outcome
 
 CLUSTER_COUNT_MAX: Final = 100
 """How many clusters the index lists; the table has all."""
@@ -58,8 +59,11 @@ def site_of(run: Run) -> Path:
     history = History.load(trend_dir, run.directory)
     coverage = read_coverage(run)
     _scenarios(run, pages, history, coverage)
+    diverging = {
+        (each.target, each.scenario_id) for each in run.judgements if each.outcome == Outcome.DIVERGES
+    }
     heat = heat_tables(run.error_codes)
-    pages.write("coverage.html", "coverage.html.j2", coverage=coverage, heat=heat)
+    pages.write("coverage.html", "coverage.html.j2", coverage=coverage, heat=heat, diverging=diverging)
     pages.write("changes.html", "changes.html.j2", changes=Changes.of(run), run=run)
     pages.write("trend.html", "trend.html.j2", trend=Trend.load(trend_dir, history))
     pages.write("regression.html", "regression.html.j2", regression=Regression.of(run, trend_dir, history))

@@ -90,6 +90,7 @@ def test_pages_load_nothing_from_elsewhere(tmp_path: Path, calls: Path) -> None:
     assert "dataLayer" not in made
     assert "<script>ours()</script>" in made
     assert "<script>also()</script>" in made
+    assert "data-testid=test-result-meta-link" in made
     assert "default-src 'self' file: data: blob:" in made
 
 

@@ -198,7 +198,7 @@ def fails(conversation: Conversation) -> None:
 def misspells_an_error_code(conversation: Conversation) -> None:
     """An error code that Kafka does not have is refused."""
     conversation.actor("ana").asks(
-        ask.describe_groups(), groups=({"error_code": one_of("NONE", "UNKNOWN_MEMBR_ID")},)
+        ask.heartbeat(member_id="m", generation_id=1), error_code=one_of("NONE", "UNKNOWN_MEMBR_ID")
     )
 
 
