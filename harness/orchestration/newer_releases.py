@@ -7,7 +7,7 @@ from harness.targets.jars.resolved import release_of
 from harness.targets.reference.target import DEFAULT_PROFILE, NEWEST_RELEASE
 
 
-def told_newer(targets: Iterable[Target]) -> Iterator[str]:
+def judged_as_older(targets: Iterable[Target]) -> Iterator[str]:
     """Yield a line for each target that is judged as an older release than it is."""
     for target in targets:
         profile = target.foreseen_profile
