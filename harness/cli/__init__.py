@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from harness import __version__
-from harness.cli.commands import add_commands
+from harness.cli.commands import EXAMPLES, add_commands
 from harness.cli.interrupts import end_at_once_from_now_on, is_interruption, take_signals
 from harness.cli.jar_lock import JAR_LOCK
 from harness.cli.limits import ANSWER_MIB, PAGE_MIB, TRACE_MIB
@@ -21,6 +21,7 @@ from harness.results.exit_code import ExitCode
 app = typer.Typer(
     name="kafka-conformance",
     help="Runs the same scripted conversations on group coordinators, and reports every difference.",
+    epilog=EXAMPLES,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -109,7 +109,11 @@ def explain(
         if behaviour is None:
             raise PlanError("name a scenario, or a behaviour by --behaviour")
         return
-    for script in select_scripts(collect(suites), [scenario_id]).values():
+    chosen = select_scripts(collect(suites), [scenario_id])
+    if len(chosen) > 1:
+        ids = "".join(f"\n    {script.id}  {script.title}" for script in chosen.values())
+        raise PlanError(f"{scenario_id!r} names {len(chosen)} scenarios; explain one of them:{ids}")
+    for script in chosen.values():
         if as_json:
             typer.echo(json.dumps(script_to_json(script), indent=2, ensure_ascii=False))
         else:

@@ -99,9 +99,31 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "expect": ("expect:expect", "Check, add and remove expectation entries (known differences)."),
 }
-"""By name, in the order in which `--help` lists them: where a command is, and the first sentence of its help.
+"""By name: where a command is, and the first sentence of its help.
 
 Where is `module:name` in `harness.cli`, the name of a function or of a `Typer` with commands of its own.
+"""
+
+
+PANELS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Run and look": ("run", "list", "explain", "report", "clients", "merge", "clean"),
+    "Decide and compare": ("gate", "diff", "matrix", "expect", "trend"),
+    "Other tests": ("race", "tap", "replay", "invariants"),
+    "The harness itself": (
+        *("doctor", "coverage", "mutate", "loading-table", "images"),
+        *("bench", "bench-drive", "bench-spark", "bench-tap"),
+    ),
+}
+"""The commands as `--help` groups them."""
+EXAMPLES: Final = """Examples, each a line:
+
+`kafka-conformance run --target reference --target kafka:3.9.2`
+
+`kafka-conformance run --target external:127.0.0.1:9092 'classic/heartbeat/*'`
+
+`kafka-conformance gate reports/latest --baseline reports/EARLIER`
+
+`kafka-conformance diff --run reports/latest kafka:3.9.2 kafka:4.4.0`
 """
 
 
@@ -135,8 +157,10 @@ def load_command(name: str) -> "Command":
 
 def add_commands(app: typer.Typer) -> None:
     """Give an application all commands, none of them imported."""
-    for name, (_, sentence) in COMMANDS.items():
-        app.command(name, help=sentence, cls=LazyCommand)(_not_imported)
+    for panel, names in PANELS.items():
+        for name in names:
+            _, sentence = COMMANDS[name]
+            app.command(name, help=sentence, cls=LazyCommand, rich_help_panel=panel)(_not_imported)
 
 
 def _not_imported() -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from harness.cli.errors import ends_with_exit_code
 from harness.gate.comparison import compare
@@ -61,14 +62,11 @@ def diff(
     For a target and its own reference, show what the target does differently, and what clients notice.
     """
     conversation = Console(stderr=True)
-    comparisons = [
-        compare(
-            *pair,
-            explain=explain,
-            progress=lambda text: conversation.print(text, markup=False, highlight=False, soft_wrap=True),
-        )
-        for pair in find_steps((before, after, *(further or ())), run=run_folder)
-    ]
+    with conversation.status("comparing") as status:
+        comparisons = [
+            compare(*pair, explain=explain, progress=lambda text: status.update(escape(text)))
+            for pair in find_steps((before, after, *(further or ())), run=run_folder)
+        ]
     text = _reported(comparisons, form, pages=_pages(run_folder, out))
     if out is None:
         typer.echo(text, nl=False)

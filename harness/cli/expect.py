@@ -2,6 +2,7 @@
 
 import difflib
 import sys
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Final
@@ -24,12 +25,15 @@ from harness.gate.words import plain
 from harness.orchestration.expectation_files import expectation_files
 from harness.orchestration.plan import PlanError, parse_targets
 from harness.results.exit_code import ExitCode
+from harness.suggestions import close_to
 from harness.trace.files import LATEST, write_whole
 
 expect = typer.Typer(
     help="Check, add and remove expectation entries (known differences).", no_args_is_help=True
 )
 
+_INSTALLED: Final = frozenset(("site-packages", "dist-packages"))
+"""Folders into which Python installs packages."""
 _NEWEST: Final = Path("reports", LATEST)
 _FILES = typer.Argument(help="Expectation files; those beside the suites if none is given.")
 _SUITES = typer.Option(help="The Python package with the scenarios.")
@@ -77,7 +81,10 @@ def update(
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option("--into", help="The file for new entries; by default the one beside the suites."),
+        typer.Option(
+            "--into",
+            help="The file for new entries; by default the last `--expect`, else the one beside the suites.",
+        ),
     ] = None,
     reason: Annotated[
         str | None, typer.Option(help="Why the target differs; you are asked if you leave it out.")
@@ -100,7 +107,7 @@ def update(
     found = proposals(run.checked, run.infos, entries, scenarios=scenarios or [], targets=target or [])
     if not found:
         raise PlanError("no unexpected result is among those; `kafka-conformance gate` shows them")
-    home = into or _usual_file(paths)
+    home = into or _usual_file(paths, further or [])
     extra = {key: value for key, value in (("expires", expires), ("owner", owner)) if value}
     written = 0
     for proposal in found:
@@ -109,7 +116,10 @@ def update(
     return ExitCode.EXPECTED
 
 
-def _usual_file(paths: tuple[Path, ...]) -> Path:
+def _usual_file(paths: Sequence[Path], further: Sequence[Path]) -> Path:
+    """Return the last file that the user named, else the first one beside the suites."""
+    if further:
+        return further[-1]
     if not paths:
         raise PlanError("there is no expectation file yet; name one: --into FILE")
     return paths[0]
@@ -163,7 +173,13 @@ def _asked(what: str, usual: str | None) -> str:
 
 
 def _written(path: Path, before: str, after: str, *, yes: bool) -> bool:
-    """Show a change as a diff, and make it if that is confirmed."""
+    """Show a change as a diff, and make it if that is confirmed.
+
+    Raises:
+        PlanError: the file is part of an installed package, which the next installation replaces.
+    """
+    if not _INSTALLED.isdisjoint(path.resolve().parts):
+        raise PlanError(f"{path} is part of an installed package; name a file of your own: --expect FILE")
     shown = difflib.unified_diff(
         before.splitlines(), after.splitlines(), fromfile=str(path), tofile=str(path), lineterm="", n=2
     )
@@ -223,8 +239,7 @@ def why(
     """Say which entry applies to a scenario on a target, and why the others do not."""
     catalogue = known_ids(suites)
     if scenario not in catalogue:
-        close = difflib.get_close_matches(scenario, catalogue, n=3)
-        hint = f"close to it: {', '.join(close)}" if close else "`kafka-conformance list` shows all of them"
+        hint = close_to(scenario, catalogue, otherwise="`kafka-conformance list` shows all of them")
         raise PlanError(f"there is no scenario {scenario!r}; {hint}")
     entries = located_entries(expectation_files(suites, further or []))
     run = None if run_folder is None else _judged(run_folder, entries)

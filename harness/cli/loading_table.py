@@ -43,4 +43,6 @@ def loading_table(
         typer.echo(page, nl=False)
     else:
         write_whole(out, page)
+    for cell in table.differing:
+        typer.echo(f"kafka-conformance: {cell} is not what the reference answers", err=True)
     return ExitCode.EXPECTED if not table.differing else ExitCode.UNEXPECTED

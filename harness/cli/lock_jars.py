@@ -2,9 +2,9 @@
 
 import asyncio
 
-from harness.orchestration.versions import PUBLISHED
 from harness.targets.jars import locks
 from harness.targets.jars.cache import cache_directory
+from harness.targets.jars.published import PUBLISHED
 from harness.targets.jars.resolved import kafka_jars
 
 

@@ -15,8 +15,9 @@ from harness.cli.run_folder import RUN_ID, telling_of_interruption
 from harness.clients.known_ids import known_ids
 from harness.orchestration.expectation_files import expectation_files
 from harness.orchestration.matrix import explain_changes, matrix_targets
+from harness.orchestration.newer_releases import judged_as_older
 from harness.orchestration.plan import RunPlan, new_run_id, parse_properties, select_scripts
-from harness.orchestration.progress import ProgressDisplay
+from harness.orchestration.progress import ProgressDisplay, plainly
 from harness.orchestration.run import orchestrate, report
 from harness.report.model.changes import print_changes, write_changes
 from harness.report.model.changes_data import write_changes_data
@@ -110,6 +111,8 @@ def _carry_out(plan: RunPlan, *, allure: bool, spark_master: str, archive: Path 
         f"[bold]run {plan.run_id}[/]  {len(plan.scripts)} scenarios, {len(plan.targets)} targets{bound}",
         highlight=False,
     )
+    for line in judged_as_older(plan.targets):
+        plainly(console)(line)
     began_s = time.monotonic()
     with telling_of_interruption(plan.reports / plan.run_id, "report"), ProgressDisplay(console) as display:
         completed = orchestrate(plan, display)

@@ -20,6 +20,7 @@ from harness.orchestration.expectation_files import expectation_files
 from harness.orchestration.external import announcement
 from harness.orchestration.external import dry_run as list_external
 from harness.orchestration.judging import judge_run_again, read_expectations
+from harness.orchestration.newer_releases import judged_as_older
 from harness.orchestration.plan import (
     RunPlan,
     RunShard,
@@ -231,6 +232,8 @@ def _announce(plan: RunPlan, options: ReportOptions, console: Console) -> bool:
     for target in plan.targets:
         if target.is_external:
             say(announcement(target))
+    for line in judged_as_older(plan.targets):
+        say(line)
     return options.wanted and lacking is None
 
 

@@ -81,7 +81,10 @@ def tap(
         tapped = asyncio.run(_until_reported(plan, console))
         end_at_once_from_now_on()
     _print(console, tapped.violations)
-    console.print(f"{tapped.request_count} requests: {tapped.folder.path}", soft_wrap=True, highlight=False)
+    path = tapped.folder.path
+    console.print(f"{tapped.request_count} requests: {path}", soft_wrap=True, highlight=False)
+    pages = shlex.join(["kafka-conformance", "report", str(path)])
+    console.print(f"Its pages: {pages}", soft_wrap=True, highlight=False, markup=False)
     return _exit_code(tapped)
 
 

@@ -13,6 +13,7 @@ from harness.clients.language import Play
 from harness.clients.sheet import ATTRIBUTE, Sheet
 from harness.clients.steps import OF_CLASSIC_MEMBERS, ClientScript, GroupProtocol
 from harness.scenario.errors import ScenarioError
+from harness.suggestions import close_to
 
 ScriptFunction = Callable[[Play], None]
 _ID: Final = re.compile(r"clients(/[a-z0-9][a-z0-9.-]*){2,}")
@@ -95,7 +96,8 @@ def select_client_scripts(
     for pattern in patterns or ["*"]:
         matching = {name: script for name, script in scripts.items() if fnmatchcase(name, pattern)}
         if not matching:
-            raise ScenarioError(f"no client script is called {pattern!r}; there is {', '.join(scripts)}")
+            hint = close_to(pattern, scripts, otherwise=f"there is {', '.join(scripts)}")
+            raise ScenarioError(f"no client script is called {pattern!r}; {hint}")
         chosen |= matching
     return tuple(chosen[name] for name in sorted(chosen))
 

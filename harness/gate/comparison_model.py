@@ -108,6 +108,12 @@ class ClientImpact:
         """How the two coordinators go about it, where that is the cause."""
         return self.changes[0].way
 
+    @property
+    def detail(self) -> str:
+        """What differs, where the cause says no more than that the coordinator is another."""
+        first = self.changes[0]
+        return first.deviation if first.cause == COORDINATOR else ""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:

@@ -143,7 +143,8 @@ def _summary(comparison: Comparison) -> Iterator[str]:
     for cause, changes in comparison.by_cause().items():
         latter = "" if comparison.is_judgement else f" {status_words(comparison, cause)} |"
         for finding in findings(changes):
-            yield f"| {escaped(cause)} |{latter} {len(finding.changes)} | {escaped(finding.notice)} |"
+            detail = f": {escaped(finding.detail)}" if finding.detail and not comparison.is_judgement else ""
+            yield f"| {escaped(cause)}{detail} |{latter} {len(finding.changes)} | {escaped(finding.notice)} |"
 
 
 def _chapter(

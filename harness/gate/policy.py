@@ -29,7 +29,6 @@
 Every key may be left out; one that is not known is refused.
 """
 
-import difflib
 import tomllib
 from collections.abc import Iterable
 from enum import StrEnum
@@ -42,10 +41,10 @@ from pydantic_core import ErrorDetails
 from harness.diff.expectations import matches_scenario
 from harness.diff.judge import TargetInfo
 from harness.diff.target_pattern import is_target_pattern, matches_target
+from harness.suggestions import close_to
 from harness.verdict import DifferenceClass
 
 FILE_NAME: Final = "gate.toml"
-_SUGGESTION_COUNT: Final = 3
 
 
 class PolicyError(Exception):
@@ -223,5 +222,4 @@ def _meant(location: tuple[int | str, ...]) -> str:
     models = {name: type(getattr(Policy(), name)) for name in Policy.model_fields}
     model = Policy if section is None else models[section]
     names = [field.alias or name for name, field in model.model_fields.items()]
-    close = difflib.get_close_matches(str(location[-1]), names, n=_SUGGESTION_COUNT, cutoff=0.5)
-    return f"close to it: {', '.join(close)}" if close else f"there is {', '.join(names)}"
+    return close_to(str(location[-1]), names, otherwise=f"there is {', '.join(names)}", cutoff=0.5)

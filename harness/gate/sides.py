@@ -5,7 +5,6 @@ RUN@TARGET      one of them, by name or spec
 TARGET          one of the run that `--run` names, e.g. `kafka:3.9.2`
 """
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,6 +17,7 @@ from harness.orchestration.judging import read_baseline, read_scripts, read_trac
 from harness.orchestration.plan import PlanError
 from harness.results.errors import ReportError
 from harness.scenario.script import Script
+from harness.suggestions import close_to
 from harness.trace.files import RunFolder
 from harness.trace.schema import TraceError
 
@@ -128,8 +128,7 @@ def _is_path(text: str) -> bool:
 
 def _unknown(target: str | None, found: LoadedRun) -> str:
     names = [*found.traces, *(trace.info.spec for trace in found.traces.values())]
-    close = difflib.get_close_matches(target or "", names, n=3)
-    there = f"close to it: {', '.join(close)}" if close else f"it has {', '.join(found.traces)}"
+    there = close_to(target or "", names, otherwise=f"it has {', '.join(found.traces)}")
     return f"{target!r} is not a folder, and not a target of {found.run.path}; {there}"
 
 

@@ -13,6 +13,7 @@ from typing import Final
 from harness.diff.expectations import matches_scenario
 from harness.runner.drive import Limits
 from harness.scenario.script import Script
+from harness.suggestions import close_to
 from harness.targets.base.interface import Target, TargetError
 from harness.targets.spec import parse_target
 from harness.trace.clause import Clause
@@ -153,7 +154,11 @@ def select_scripts(
     """
     for pattern in (*patterns, *skipped):
         if not any(_matches(name, pattern) for name in scripts):
-            raise PlanError(f"no scenario matches {pattern!r}; `kafka-conformance list` shows all of them")
+            folders = {name.rpartition("/")[0] for name in scripts}
+            hint = close_to(
+                pattern, [*scripts, *folders], otherwise="`kafka-conformance list` shows all of them"
+            )
+            raise PlanError(f"no scenario matches {pattern!r}; {hint}")
     chosen = {
         name: script
         for name, script in scripts.items()

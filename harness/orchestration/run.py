@@ -132,7 +132,7 @@ def report(
     progress("Spark computes the tables")
     archive_and_build_tables(folder, kept, master=spark_master, progress=progress)
     progress("rendering")
-    return render_all(folder.path, allure=allure)
+    return render_all(folder.path, allure=allure, archive=kept.root)
 
 
 def _header(plan: RunPlan) -> RunHeader:

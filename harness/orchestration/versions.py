@@ -12,47 +12,18 @@
 Several of them are separated by commas.
 """
 
-import difflib
 import re
 from collections.abc import Iterable
 from typing import Final
 
 from harness.orchestration.plan import PlanError
+from harness.suggestions import close_to
+from harness.targets.jars.published import NEWEST_PATCHES, PUBLISHED, TABLE_DATE, newest_patch
+from harness.targets.jars.resolved import LATEST
 
-TABLE_DATE: Final = "2026-11-21"
-"""The day on which `PUBLISHED` was what Maven Central had."""
-_PATCHES: Final[dict[tuple[int, int], int]] = {
-    (2, 4): 1,
-    (2, 5): 1,
-    (2, 6): 3,
-    (2, 7): 2,
-    (2, 8): 2,
-    (3, 0): 2,
-    (3, 1): 2,
-    (3, 2): 3,
-    (3, 3): 2,
-    (3, 4): 1,
-    (3, 5): 2,
-    (3, 6): 2,
-    (3, 7): 2,
-    (3, 8): 1,
-    (3, 9): 2,
-    (4, 0): 2,
-    (4, 1): 2,
-    (4, 2): 1,
-    (4, 3): 1,
-    (4, 4): 0,
-}
-"""Release to its newest patch; every patch from 0 on was published."""
-PUBLISHED: Final = tuple(
-    f"{major}.{minor}.{patch}" for (major, minor), newest in _PATCHES.items() for patch in range(newest + 1)
-)
-"""Every version since 2.4, oldest first."""
-LATEST: Final = "latest"
 _LATEST_PATCH: Final = "latest-patch"
 _ALL: Final = "all"
 _FORM: Final = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(\+java)?")
-_SUGGESTION_COUNT: Final = 3
 
 _Key = tuple[int, int, int, bool]
 
@@ -93,7 +64,7 @@ def _expanded(item: str) -> Iterable[str]:
 
 
 def _newest_patches() -> tuple[str, ...]:
-    return tuple(f"{major}.{minor}.{patch}" for (major, minor), patch in _PATCHES.items())
+    return tuple(f"{major}.{minor}.{patch}" for (major, minor), patch in NEWEST_PATCHES.items())
 
 
 def _one(name: str) -> str:
@@ -102,9 +73,10 @@ def _one(name: str) -> str:
         raise _unknown(name)
     if found[3] is None:
         release = (int(found[1]), int(found[2]))
-        if release not in _PATCHES:
+        version = newest_patch(release)
+        if version is None:
             raise _unknown(name)
-        return f"{release[0]}.{release[1]}.{_PATCHES[release]}{found[4] or ''}"
+        return f"{version}{found[4] or ''}"
     if name.removesuffix("+java") not in PUBLISHED and _key(name) < _key(PUBLISHED[-1]):
         raise _unknown(name)
     return name
@@ -118,7 +90,7 @@ def _range(item: str, first: str, last: str) -> tuple[str, ...]:
     by_release = low[3] is None and high[3] is None
     candidates = _newest_patches() if by_release else PUBLISHED
     least = (int(low[1]), int(low[2]), int(low[3] or 0))
-    most = (int(high[1]), int(high[2]), int(high[3]) if high[3] else max(_PATCHES.values()))
+    most = (int(high[1]), int(high[2]), int(high[3]) if high[3] else max(NEWEST_PATCHES.values()))
     found = tuple(name for name in candidates if least <= _key(name)[:3] <= most)
     if not found:
         raise PlanError(f"no version lies within {item!r}; there are {PUBLISHED[0]} to {PUBLISHED[-1]}")
@@ -127,8 +99,8 @@ def _range(item: str, first: str, last: str) -> tuple[str, ...]:
 
 def _unknown(name: str) -> PlanError:
     words = [*PUBLISHED, LATEST, _LATEST_PATCH, _ALL]
-    close = difflib.get_close_matches(name.removesuffix("+java"), words, n=_SUGGESTION_COUNT, cutoff=0.5)
-    hint = f"close to it: {', '.join(close)}" if close else f"there are {PUBLISHED[0]} to {PUBLISHED[-1]}"
+    there = f"there are {PUBLISHED[0]} to {PUBLISHED[-1]}"
+    hint = close_to(name.removesuffix("+java"), words, otherwise=there, cutoff=0.5)
     return PlanError(f"{name!r} is not a version of Kafka that was known on {TABLE_DATE}; {hint}")
 
 

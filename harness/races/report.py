@@ -2,52 +2,28 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
-from jinja2 import Environment
 from rich.console import Console
 from rich.table import Table
 
 from harness.races.folder import RunRecord
 from harness.races.judge import Counterexample, Verdict
+from harness.report.site.pages import Pages
 from harness.trace.files import write_whole
-
-_STYLE: Final = Path(__file__).parents[1] / "report" / "site" / "static" / "site.css"
-_PAGE: Final = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Races {{ run.run_id }}</title>
-<style>{{ style }}</style></head><body><main>
-<h1>Races</h1>
-<p>{{ run.round_count }} rounds of each race, seed {{ run.seed }}. <code>{{ run.command }}</code></p>
-<table><thead><tr><th>race</th><th>target</th><th>rounds</th><th>judged</th><th>rivals</th>
-<th>allowed, not observed</th></tr></thead>
-<tbody>{% for each in verdicts %}<tr>
-<td title="{{ each.title }}">{{ each.race }}</td><td>{{ each.target }}</td><td>{{ each.rounds }}</td>
-<td>{{ counts(each.findings) }}</td>
-<td>{% for what, became in each.outcomes.items() %}
-<div><b>{{ what }}</b>: {{ counts(became) }}</div>{% endfor %}</td>
-<td>{% for what, became in each.not_observed %}<div>{{ what }}: {{ became }}</div>{% endfor %}</td>
-</tr>{% endfor %}</tbody></table>
-{% for each, example in examples %}<section>
-<h2>{{ example.race }}, round {{ example.round_number }}, {{ each.target }}</h2>
-<p>{{ example.finding }}. {{ example.meaning }}</p><pre>{{ example.timeline | join("\n") }}</pre>
-<p><code>{{ again(each, example) }}</code></p></section>{% endfor %}
-</main></body></html>
-"""
 
 
 def write_report(path: Path, run: RunRecord, verdicts: Sequence[Verdict]) -> None:
     """Write `summary.md` and `index.html` into a run's folder."""
     write_whole(path / "summary.md", _markdown(run, verdicts))
-    page = Environment(autoescape=True).from_string(_PAGE)
-    text = page.render(
+    Pages(path, run.run_id, nav=()).write(
+        "index.html",
+        "races.html.j2",
         run=run,
         verdicts=verdicts,
-        examples=_examples(verdicts),
+        open_count=sum(not each.is_explained for each in verdicts),
         counts=counts,
         again=lambda each, example: reproduction(run, each, example),
-        style=_STYLE.read_text(encoding="utf-8"),
     )
-    write_whole(path / "index.html", text)
 
 
 def print_verdicts(console: Console, run: RunRecord, verdicts: Sequence[Verdict]) -> None:

@@ -30,15 +30,20 @@ class Rendered:
     """Why Allure's own pages are missing although they were asked for."""
 
 
-def render_all(run_dir: Path, *, allure: bool) -> Rendered:
+def render_all(run_dir: Path, *, allure: bool, archive: Path | None = None) -> Rendered:
     """Write every report of a run whose tables were built.
+
+    Args:
+        run_dir: the run's folder.
+        allure: whether Allure's results and pages are wanted.
+        archive: where earlier runs are kept; `runs` beside the run's folder if not given.
 
     Raises:
         ReportError: the run folder or a table is missing or damaged.
     """
     run = Run.load(run_dir)
     lacking = why_without("allure") if allure else None
-    results, render_pages = _allure_of(run_dir) if allure and lacking is None else (None, None)
+    results, render_pages = _allure_of(run_dir, archive) if allure and lacking is None else (None, None)
     with ThreadPoolExecutor(1) as beside:
         # Allure makes its pages in a process of its own, which leaves a core for ours.
         pages = None if render_pages is None else beside.submit(render_pages, run_dir)
@@ -54,10 +59,10 @@ def render_all(run_dir: Path, *, allure: bool) -> Rendered:
     )
 
 
-def _allure_of(run_dir: Path) -> "tuple[Path, Callable[[Path], AllurePages]]":
+def _allure_of(run_dir: Path, archive: Path | None) -> "tuple[Path, Callable[[Path], AllurePages]]":
     """Write Allure's results, and return where they are and what makes pages of them."""
     # A basic installation has no Allure.
     from harness.report.allure.pages import render_allure  # noqa: PLC0415 - as said
     from harness.report.allure.results import write_allure_results  # noqa: PLC0415 - likewise
 
-    return write_allure_results(run_dir), render_allure
+    return write_allure_results(run_dir, archive), render_allure

@@ -12,7 +12,6 @@ A row that no scenario is to exercise says why, under the key `unobservable`, `o
 `no_claim`.
 """
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
@@ -32,6 +31,7 @@ from pydantic import (
 
 from harness.scenario.errors import ScenarioError
 from harness.scenario.script import Script
+from harness.suggestions import close_to
 from harness.trace.clause import Clause, Exclusion
 from harness.wire.schema import API_KEYS
 
@@ -162,6 +162,5 @@ def lint_clauses(scripts: Iterable[Script], clauses: Mapping[str, Clause]) -> No
 
 
 def _unknown(name: str, clauses: Mapping[str, Clause]) -> str:
-    close = difflib.get_close_matches(name, clauses, n=3)
-    meant = f"; did you mean {', '.join(close)}?" if close else ""
-    return f"clause {name} is not a row of clauses/*.toml{meant}"
+    meant = close_to(name, clauses, otherwise="`kafka-conformance list --clauses` shows all of them")
+    return f"clause {name} is not a row of clauses/*.toml; {meant}"

@@ -1,7 +1,7 @@
 """Faults of a script that show without any target."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.apis.table import apis_where, descriptor
 from harness.scenario.ask import SESSION_TIMEOUT_MIN_MS, SHORT_SESSIONS
@@ -23,8 +23,20 @@ from harness.scenario.script import (
     Step,
 )
 from harness.scenario.sweep import Sweep
-from harness.scenario.values import AnswerRef, Ref, TopicId, phrase, references
+from harness.scenario.values import (
+    AnswerRef,
+    Containing,
+    InAnyOrder,
+    OneOf,
+    Pattern,
+    Ref,
+    TopicId,
+    phrase,
+    references,
+)
+from harness.suggestions import close_to
 from harness.targets.base.interface import Breakpoint, BrokerAction, Capability
+from harness.wire.codec import ERROR_NAMES
 from harness.wire.schema import has_version, response_shape
 
 _CLAIMS = (Receive, StayParked, SeeClosed, Repeat)
@@ -111,6 +123,27 @@ def _claim_faults(script: Script) -> Iterable[str]:
                     f"step {index} expects {name!r}, which a {step.api} v{step.api_version} response lacks; "
                     f"it has {', '.join(shape.fields)}"
                 )
+            for name in sorted(set(_error_codes(pinned)) - ERROR_NAMES):
+                hint = close_to(name, ERROR_NAMES, otherwise="Kafka has no such error code")
+                yield f"step {index} expects the error code {name!r}; {hint}"
+
+
+def _error_codes(pattern: Pattern, field: str = "") -> Iterator[str]:
+    """Yield the names of error codes that a pattern expects."""
+    match pattern:
+        case str() if field == "error_code":
+            yield pattern
+        case Mapping():
+            for name, item in pattern.items():
+                yield from _error_codes(item, name)
+        case OneOf(items) | InAnyOrder(items) | Containing(items):
+            for item in items:
+                yield from _error_codes(item, field)
+        case Sequence() if not isinstance(pattern, str | bytes):
+            for item in pattern:
+                yield from _error_codes(item, field)
+        case _:
+            pass
 
 
 def _claims(step: Step) -> bool:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
+from traceback import extract_tb
 from types import ModuleType
 from typing import Final, TypeVar, cast
 
@@ -127,7 +129,7 @@ def _recorded(
     except ScenarioError as error:
         raise ScenarioError(f"{sheet.id}: {error}") from error
     except Exception as error:
-        raise ScenarioError(f"{sheet.id}: its function fails: {error!r}") from error
+        raise ScenarioError(f"{sheet.id}: its function fails: {error!r}{_place(error)}") from error
     title, _, notes = words.partition("\n")
     script = Script(
         id=sheet.id,
@@ -143,6 +145,13 @@ def _recorded(
     )
     lint(script, id_pattern=_ID, clause_pattern=_CLAUSE, swept=swept)
     return script
+
+
+def _place(error: Exception) -> str:
+    """Say in which line of the suites an error came up; nothing where it is in none."""
+    ours = Path(__file__).parent
+    frames = [each for each in extract_tb(error.__traceback__) if Path(each.filename).parent != ours]
+    return f" in {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
 
 
 def scenario_functions(module: ModuleType) -> tuple[ScenarioFunction | SweptFunction, ...]:

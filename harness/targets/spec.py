@@ -7,8 +7,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from harness.suggestions import close_to
 from harness.targets.base.interface import Target, TargetError
 from harness.targets.external.target import ExternalTarget
+from harness.targets.jars.published import PUBLISHED, TABLE_DATE, newest_patch
 from harness.targets.jars.resolved import LATEST, release_of
 from harness.targets.kafka.local import START_TIMEOUT_MS
 from harness.targets.kafka.path import PathTarget
@@ -21,7 +23,8 @@ SPEC_FORMS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "reference[:PROFILE]": "the reference coordinator in process, in virtual time",
         "reference-tcp[:PROFILE][*N]": "the reference coordinator's server, in real time, or a cluster of N",
-        "kafka:VERSION[+java][*N]": "Apache Kafka in a local JVM, e.g. kafka:3.9.2 or kafka:latest; "
+        "kafka:VERSION[+java][*N]": "Apache Kafka in a local JVM, e.g. kafka:3.9.2, kafka:3.9 for its newest "
+        "patch, or kafka:latest; "
         "kafka:3.9.2+java has the Java coordinator, which is a choice from 3.7 to 3.9; "
         "kafka:4.3.1*3 is a cluster of three",
         "path:DIR": "a local JVM from a directory of jars, a distribution or a working tree",
@@ -34,6 +37,7 @@ SPEC_FORMS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Every kind of target by the form of its spec, with what it is."""
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
+_RELEASE: Final = re.compile(r"\d+\.\d+")
 _ADDRESS: Final = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<host>[^:\s]+)):(?P<port>\d{1,5})")
 _PORT_MAX: Final = 65535
 _NODE_COUNT_MAX: Final = 5
@@ -64,10 +68,17 @@ def parse_target(spec: str, *, profile: str | None = None, start_timeout_ms: flo
         rest = f"{star}{count}"
     parse = _PARSERS.get(kind)
     if parse is None:
-        raise TargetError(f"{spec!r} is not a target; choose from {_forms()}")
+        raise TargetError(f"{spec!r} is not a target; {_meant(spec, kind)}choose from {_forms()}")
     if separator and not rest:
         raise TargetError(f"{spec!r} ends where something is missing; there is {_forms()}")
     return parse(spec, rest, _Options(profile=profile, start_timeout_ms=start_timeout_ms))
+
+
+def _meant(spec: str, kind: str) -> str:
+    """Say what may have been meant by a spec of no known kind; nothing where that is not known."""
+    is_version = _VERSION.fullmatch(spec) is not None
+    hint = f"write kafka:{spec}" if is_version else close_to(kind.lower(), _PARSERS, otherwise="")
+    return f"{hint}; " if hint else ""
 
 
 def _forms() -> str:
@@ -94,22 +105,25 @@ def _refuse_two_profiles(spec: str, rest: str, options: _Options) -> None:
 
 def _kafka(spec: str, rest: str, options: _Options) -> Target:
     named, node_count = _counted(spec, rest)
-    version = named.removesuffix(JAVA_SUFFIX)
+    version, java = named.removesuffix(JAVA_SUFFIX), named.endswith(JAVA_SUFFIX)
+    if _RELEASE.fullmatch(version):
+        version = newest_patch(release_of(version)) or version
     has_choice = _VERSION.fullmatch(version) and JAVA_BY_CHOICE[0] <= release_of(version) <= JAVA_BY_CHOICE[1]
-    if version != named and not has_choice:
+    if java and not has_choice:
         raise TargetError(
             f"{spec!r}: only 3.7 to 3.9 have a choice of coordinators; write for instance kafka:3.9.2+java, "
             f"or kafka:{version} for the one that it has"
         )
     if version != LATEST and _VERSION.fullmatch(version) is None:
-        raise TargetError(
-            f"{spec!r}: {rest!r} is not a version; write for instance kafka:3.9.2 or kafka:latest"
+        meant = close_to(
+            version, PUBLISHED, otherwise="write for instance kafka:3.9.2 or kafka:latest", cutoff=0.5
         )
+        raise TargetError(f"{spec!r}: {rest!r} is not a version that was known on {TABLE_DATE}; {meant}")
     return KafkaTarget(
         version,
         profile=options.profile,
         start_timeout_ms=options.start_timeout_ms or START_TIMEOUT_MS,
-        java_coordinator=version != named,
+        java_coordinator=java,
         node_count=node_count,
     )
 

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -39,10 +39,13 @@ class Tab:
         self._commands, self._answers = commands, answers
         self._count = 0
         self._session: str | None = None
+        self.errors: list[str] = []
+        """What pages have written to the console as errors, and thrown."""
         self._say("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
         target = self._say("Target.createTarget", url="about:blank")["targetId"]
         self._session = self._say("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        self._say("Page.enable")
+        for domain in ("Page", "Runtime", "Log"):
+            self._say(f"{domain}.enable")
 
     def open(self, address: str) -> None:
         """Open a page and wait until all of it is there."""
@@ -53,6 +56,16 @@ class Tab:
     def prefers(self, scheme: str) -> None:
         """Show pages as a reader sees them who prefers `light` or `dark`."""
         self._say("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def is_as_wide_as(self, pixels: int) -> None:
+        """Show pages in a window of that width."""
+        self._say(
+            "Emulation.setDeviceMetricsOverride",
+            width=pixels,
+            height=900,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
 
     def read(self, expression: str) -> object:
         """Return the value of an expression in the page; a promise's once it is kept."""
@@ -114,10 +127,19 @@ class Tab:
             answer = json.loads(_frame(self._answers))
             if answer.get("id") == self._count:
                 break
+            self._note(answer)
         if "error" in answer:
             raise ReplacedError(f"{method}: {answer['error']}")
         result: dict[str, Any] = answer["result"]
         return result
+
+    def _note(self, event: Mapping[str, Any]) -> None:
+        """Keep what is an error in the console."""
+        content = event.get("params", {})
+        if event.get("method") == "Runtime.exceptionThrown":
+            self.errors.append(json.dumps(content["exceptionDetails"]))
+        elif event.get("method") == "Log.entryAdded" and content["entry"]["level"] == "error":
+            self.errors.append(json.dumps(content["entry"]))
 
 
 class ReplacedError(Exception):

@@ -25,7 +25,7 @@ def test_a_behaviour_tells_its_releases_and_its_source() -> None:
 
 
 def test_a_misspelt_behaviour_is_reported_which_may_be_meant() -> None:
-    with pytest.raises(TargetError, match="did you mean pending_sync_expires"):
+    with pytest.raises(TargetError, match="close to it: pending_sync_expires"):
         behaviour_sheet("pending_sync_expire")
 
 

@@ -24,6 +24,8 @@ Fields: TypeAlias = Mapping[str, FieldValue]
 _CORRELATION_ID_BYTES: Final = 4
 _ERROR_NAMES: Final[Mapping[int, str]] = {int(code): code.name.upper() for code in ErrorCode}
 _ERROR_CODES: Final[Mapping[str, int]] = {name: code for code, name in _ERROR_NAMES.items()}
+ERROR_NAMES: Final = frozenset(_ERROR_CODES)
+"""Kafka's names of all error codes."""
 _CLIENT_ID: Final = "kafka-conformance"
 
 

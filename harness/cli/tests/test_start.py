@@ -11,7 +11,7 @@ import pytest
 from typer.main import get_command
 
 from harness.cli import app
-from harness.cli.commands import COMMANDS, load_command
+from harness.cli.commands import COMMANDS, PANELS, load_command
 from harness.cli.errors import CODES
 from harness.tests.completed_runs import environment
 from harness.tests.patience import completed
@@ -48,6 +48,10 @@ def test_the_list_of_commands_says_of_each_what_its_own_help_begins_with(name: s
     listed = get_command(app).commands[name]  # type: ignore[attr-defined] # it is a group
     said = " ".join((load_command(name).help or "").partition("\n\n")[0].split())
     assert listed.help == said
+
+
+def test_help_groups_every_command_once() -> None:
+    assert sorted(name for names in PANELS.values() for name in names) == sorted(COMMANDS)
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"]], ids=lambda each: each[0])

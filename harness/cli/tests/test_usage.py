@@ -27,11 +27,15 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
             ("run", "--target", "redpanda:24.3"),
             "'redpanda:24.3' is not a target; choose from reference[:PROFILE], ",
         ),
+        (
+            ("run", "--target", "kafak:3.9.2"),
+            "'kafak:3.9.2' is not a target; close to it: kafka; choose from",
+        ),
         (("run", "--target", "kafka:newest"), "write for instance kafka:3.9.2 or kafka:latest"),
         (("run", "--target", "external:localhost"), "write for instance external:127.0.0.1:9092"),
         (("run", "--target", "reference:2.3"), "2.3"),
         (("run", "--target", "reference", "--target", "reference"), "a target is given twice: reference"),
-        (("run", "classic/jion/*"), "no scenario matches 'classic/jion/*'; `kafka-conformance list` shows"),
+        (("run", "classic/jion/*"), "no scenario matches 'classic/jion/*'; close to it: classic/join"),
         (("run", "classic/join", "--skip", "classic/**"), "the selection leaves no scenario to run"),
         (("run", "--colour"), "No such option: --colour"),
         (("run", "--jobs", "none"), "Invalid value for '--jobs'"),
@@ -40,6 +44,7 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
         (("run", "--run-id", "../elsewhere"), "a run cannot be called '../elsewhere'"),
         (("run", "--run-id", "latest"), "'latest' is the newest run"),
         (("explain", "no/such/scenario"), "no scenario matches 'no/such/scenario'"),
+        (("run", "zzz/zzz"), "no scenario matches 'zzz/zzz'; `kafka-conformance list` shows all of them"),
         (("explain",), "name a scenario"),
         (("rnu",), "No such command 'rnu'"),
         (
@@ -58,6 +63,15 @@ def test_a_command_line_that_makes_no_sense_ends_with_64_and_says_why(
     assert says in kafka_conformance.err
     assert "Traceback" not in kafka_conformance.err
     assert not (tmp_path / "reports").exists()
+
+
+@pytest.mark.parametrize(("spec", "is_newer"), [("reference:4.5", True), ("reference:4.4.9", False)])
+def test_a_release_that_the_reference_does_not_know_is_said_to_be_judged_as_an_older_one(
+    kafka_conformance: CommandLine, tmp_path: Path, spec: str, *, is_newer: bool
+) -> None:
+    chosen = ("--no-report", "--out", tmp_path, "classic/heartbeat/before-assignments")
+    assert kafka_conformance("run", "--target", spec, *chosen) == ExitCode.EXPECTED
+    assert (f"{spec} is judged as 4.4" in kafka_conformance.out) is is_newer
 
 
 def test_a_run_that_was_cut_short_before_its_scripts_is_no_input(

@@ -165,6 +165,34 @@ def test_what_update_writes_makes_the_gate_green(
     assert kafka_conformance("gate", run, *SUITES) == ExitCode.EXPECTED
 
 
+def test_update_writes_into_the_users_own_file_and_never_into_an_installed_package(
+    kafka_conformance: CommandLine, suites: Path, ran: Callable[..., Path], tmp_path: Path
+) -> None:
+    run = ran("run")
+    mine, installed = tmp_path / "mine.toml", tmp_path / "site-packages" / "theirs.toml"
+    installed.parent.mkdir()
+    for file in (mine, installed):
+        file.write_text("")
+    update = (
+        "expect",
+        "update",
+        "--all",
+        "--run",
+        run,
+        *SUITES,
+        "--reason",
+        "so",
+        "--link",
+        "KIP-1",
+        "--yes",
+    )
+    assert kafka_conformance(*update, "--expect", installed) == ExitCode.USAGE
+    assert "theirs.toml is part of an installed package" in kafka_conformance.err
+    assert kafka_conformance(*update, "--expect", installed, "--expect", mine) == ExitCode.EXPECTED
+    assert known_of(mine.read_text()) == [WRONG]
+    assert (suites / "expectations" / "known.toml").read_text() == installed.read_text() == ""
+
+
 class Terminal(StringIO):
     """Somebody at the keyboard, who has typed all answers already."""
 

@@ -3,7 +3,8 @@
 import pytest
 
 from harness.orchestration.plan import PlanError
-from harness.orchestration.versions import PUBLISHED, choose_versions, in_order
+from harness.orchestration.versions import choose_versions, in_order
+from harness.targets.jars.published import PUBLISHED
 
 
 def test_versions_come_in_order_and_once() -> None:

@@ -7,7 +7,7 @@ the one that Allure 3 appends to (`history/history.jsonl`); both are made anew e
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Final
 import pyarrow as pa  # type: ignore[import-untyped] # it ships no types
 import pyarrow.parquet as pq  # type: ignore[import-untyped] # likewise
 
+from harness.diff.target_pattern import is_reference
 from harness.report.allure.terms import (
     STATUS,
     case_id,
@@ -58,6 +59,7 @@ class PastResult:
     signature: str | None
     difference_class: str | None
     duration_ms: float
+    """Of the clock on the wall; 0 in virtual time, in which nobody waited."""
     confirmation: str
 
     @property
@@ -82,19 +84,34 @@ class PastRun:
         return epoch_ms(self.started_at)
 
 
-def earlier_runs(run: Run) -> tuple[PastRun, ...]:
+def earlier_runs(run: Run, root: Path | None = None) -> tuple[PastRun, ...]:
     """Return those before this one that drove one of its targets, the newest first.
 
+    Args:
+        run: this one.
+        root: of the archive; `runs` beside the run's folder if not given.
+
     Raises:
-        ReportError: the archive beside the run's folder is damaged.
+        ReportError: the archive is damaged.
     """
-    archive = Archive(root=run.directory.resolve().parent / ARCHIVE)
+    archive = Archive(root=root or run.directory.resolve().parent / ARCHIVE)
     try:
         chosen = [header for header in _headers(archive) if _is_before(header, run.header)]
         chosen = sorted(chosen, key=lambda each: each.started_at, reverse=True)[:RUNS_MAX]
-        return _read(archive, chosen)
+        return tuple(of_listed_targets(each, run) for each in _read(archive, chosen))
     except (OSError, TraceError, pa.ArrowException) as error:
         raise ReportError(f"{archive.root} cannot be read: {error}") from error
+
+
+def of_listed_targets(past: PastRun, run: Run) -> PastRun:
+    """Return a run without what this one was compared with, as its own results are listed."""
+    listed = {place: result for place, result in past.results.items() if is_listed(run, place[0])}
+    return replace(past, results=listed)
+
+
+def is_listed(run: Run, target: str) -> bool:
+    """Tell whether a target's results are listed: a reference's are only if there are no others."""
+    return target not in run.references or len(run.references) == len(run.targets)
 
 
 def _is_before(header: RunHeader, this: RunHeader) -> bool:
@@ -149,6 +166,8 @@ def _read(archive: Archive, headers: Sequence[RunHeader]) -> tuple[PastRun, ...]
             "confirmation": row.get("confirmation") or Confirmation.NOT_REPEATED,
         }
         place = (str(row["target"]), str(row["scenario_id"]))
+        if is_reference(place[0]):
+            reported["duration_ms"] = 0.0
         results[str(row["run_id"])][place] = PastResult(**reported)  # type: ignore[arg-type] # its own columns
     driven: dict[str, dict[str, list[str]]] = {run_id: {} for run_id in run_ids}
     for row in _rows(archive, "headers", ["run_id", "target", "broker_ordinal", *_DRIVEN], run_ids):
@@ -195,7 +214,7 @@ def this_run(run: Run) -> PastRun:
                 reason=each.reason,
                 signature=each.signature,
                 difference_class=findings.get((each.target, each.scenario_id)),
-                duration_ms=each.duration_ms,
+                duration_ms=0.0 if is_reference(each.target) else each.duration_ms,
                 confirmation=each.confirmation,
             )
             for each in run.judgements

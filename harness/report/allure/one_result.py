@@ -30,7 +30,11 @@ class Described:
     trace: str
     """The same at length."""
     finding: Difference | None = None
+    links: Sequence[Link] = ()
+    """Beside those to what the judgement cites."""
     is_flaky: bool = False
+    is_virtual: bool = False
+    """Whether it took virtual time, in which nobody waited."""
 
 
 def result_of(judgement: Judgement, of: Described) -> TestResult:
@@ -38,6 +42,7 @@ def result_of(judgement: Judgement, of: Described) -> TestResult:
     how = status_of(judgement)
     full_name = f"{judgement.target}: {judgement.scenario_id}"
     difference_class = of.finding.difference_class if of.finding else None
+    virtual = f"It took {judgement.duration_ms / 1000:.1f} s of virtual time, in which nobody waited."
     return TestResult(
         uuid=stable(judgement.run_id, full_name),
         name=judgement.title,
@@ -47,7 +52,12 @@ def result_of(judgement: Judgement, of: Described) -> TestResult:
         titlePath=[judgement.target, *judgement.scenario_id.split("/")[:-1]],
         # In Markdown; what a target may have sent stays out of it.
         description="\n\n".join(
-            (judgement.title, f"Source: `{judgement.source}`", f"Repeat it: `{of.reproduction}`")
+            (
+                judgement.title,
+                f"Source: `{judgement.source}`",
+                f"Repeat it: `{of.reproduction}`",
+                *([virtual] if of.is_virtual else []),
+            )
         ),
         status=STATUS[how],
         statusDetails=StatusDetails(
@@ -58,10 +68,13 @@ def result_of(judgement: Judgement, of: Described) -> TestResult:
         ),
         stage="finished",
         start=of.start_ms,
-        stop=of.start_ms + round(judgement.duration_ms),
+        stop=of.start_ms + (0 if of.is_virtual else round(judgement.duration_ms)),
         labels=list(_labels(judgement, of)),
         parameters=list(of.parameters),
-        links=[_link(name) for name in dict.fromkeys(_link_names(judgement)) if link_address(name)],
+        links=[
+            *of.links,
+            *(_link(name) for name in dict.fromkeys(_link_names(judgement)) if link_address(name)),
+        ],
     )
 
 

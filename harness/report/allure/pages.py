@@ -6,6 +6,7 @@ fails for want of Allure: whatever goes wrong here is told as the reason why its
 """
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -22,6 +23,23 @@ from harness.targets.jars.cache import cache_directory, made_at
 LOCK: Final = Path(__file__).with_name("npm") / "package-lock.json"
 """npm's; `make allure-lock` writes it anew."""
 _PACKAGE: Final = LOCK.with_name("package.json")
+_ANALYTICS: Final = re.compile(
+    r"<script[^>]*googletagmanager[^>]*></script>\s*<script>\s*window\.dataLayer.*?</script>", re.DOTALL
+)
+_POLICY: Final = (
+    '<meta http-equiv="Content-Security-Policy" content="default-src \'self\' file: data: blob: '
+    "'unsafe-inline' 'unsafe-eval'\">"
+)
+"""Whatever a page of Allure's loads is beside it or within it."""
+_LINKS: Final = """<script>
+      document.addEventListener("click", (event) => {
+        const link = event.target.closest?.("[data-testid=test-result-meta-link]");
+        const page = link?.textContent.match(/scenarios\\/[^\\s/]+$/);
+        if (page) open(`../${page[0]}`, "_blank", "noopener");
+      });
+    </script>
+    <style>[data-testid=test-result-meta-link] { cursor: pointer; }</style>"""
+"""A link's name has the page that it leads to."""
 INSTALL_TIMEOUT_S: Final = 120.0
 GENERATE_TIMEOUT_S: Final = 180.0
 
@@ -50,9 +68,20 @@ def render_allure(run_dir: Path) -> AllurePages:
             config.write_text(json.dumps(_config(run_dir, pages)), encoding="utf-8")
             arguments = ("generate", str(results.absolute()), "--config", str(config))
             _call((str(program), *arguments), cwd=Path(scratch), timeout_s=GENERATE_TIMEOUT_S)
+        for page in pages.rglob("*.html"):
+            page.write_text(_completed(page.read_text(encoding="utf-8")), encoding="utf-8")
     except _UnavailableError as reason:
         return AllurePages(index=None, problem=str(reason))
     return AllurePages(index=pages / "index.html", problem=None)
+
+
+def _completed(page: str) -> str:
+    """Return a page that asks no other host, and whose links lead to our pages.
+
+    Allure has no option that leaves its analytics out, and it shows links that are not absolute as text.
+    """
+    page = _ANALYTICS.sub("", page).replace("<head>", f"<head>\n    {_POLICY}", 1)
+    return page.replace("</body>", f"    {_LINKS}\n</body>", 1)
 
 
 def _config(run_dir: Path, pages: Path) -> dict[str, object]:

@@ -10,12 +10,14 @@ import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
 from allure_commons.logger import AllureFileLogger
 from allure_commons.model2 import (
     Attachment,
+    Link,
     Parameter,
     Status,
     TestResult,
@@ -23,12 +25,15 @@ from allure_commons.model2 import (
 )
 
 from harness.diff.model import Difference, Judgement
+from harness.diff.target_pattern import is_reference
 from harness.report.allure.clients import client_results
 from harness.report.allure.history import (
     HISTORY,
     earlier_runs,
     epoch_ms,
     flaky_places,
+    is_listed,
+    of_listed_targets,
     this_run,
     write_history,
 )
@@ -37,10 +42,11 @@ from harness.report.allure.terms import (
     allure_categories,
 )
 from harness.report.model.hexdump import hexdump
-from harness.report.model.phrases import contrast, place, shortened
+from harness.report.model.names import scenario_page, target_anchor
+from harness.report.model.phrases import place, shortened
 from harness.report.model.run_data import Run
 from harness.report.model.tables import AlignedAnswer, oracle_side, target_side
-from harness.results.status import ResultStatus, status_of
+from harness.results.status import NEEDS_ATTENTION, ResultStatus, status_of
 from harness.spark.rows import AlignedStep
 from harness.trace.schema import TraceError, parsed_json
 
@@ -62,17 +68,22 @@ class _Results:
         return Attachment(name=name, source=source, type=kind)
 
 
-def write_allure_results(run_dir: Path) -> Path:
-    """Write a run's results for Allure and return their folder, which contains nothing else."""
+def write_allure_results(run_dir: Path, archive: Path | None = None) -> Path:
+    """Write a run's results for Allure and return their folder, which contains nothing else.
+
+    Args:
+        run_dir: the run's folder.
+        archive: where earlier runs are kept; `runs` beside the run's folder if not given.
+    """
     run = Run.load(run_dir)
     directory = run_dir / "allure-results"
     shutil.rmtree(directory, ignore_errors=True)
     results = _Results(directory)
-    earlier, this = earlier_runs(run), this_run(run)
+    earlier, this = earlier_runs(run, archive), of_listed_targets(this_run(run), run)
     flaky = flaky_places((this, *earlier))
     for scenario_id, judgements in groupby(run.judgements, key=lambda each: each.scenario_id):
         steps = run.steps.of_scenario(scenario_id)
-        for judgement in judgements:
+        for judgement in filter(partial(_is_listed, run), judgements):
             made = _result(run, judgement, steps.get(judgement.target, ()), results)
             made.statusDetails.flaky = (judgement.target, scenario_id) in flaky
             results.add(made)
@@ -85,6 +96,11 @@ def write_allure_results(run_dir: Path) -> Path:
     _write_json(directory / "executor.json", _executor(run, len(earlier) + 1))
     (directory / "environment.properties").write_text(_environment(run), encoding="utf-8")
     return directory
+
+
+def _is_listed(run: Run, judgement: Judgement) -> bool:
+    """Tell whether a result is listed: of a reference, only if somebody has to look at it."""
+    return is_listed(run, judgement.target) or status_of(judgement) in NEEDS_ATTENTION
 
 
 def _executor(run: Run, order: int) -> dict[str, object]:
@@ -105,25 +121,33 @@ def _result(run: Run, judgement: Judgement, steps: Sequence[AlignedStep], result
         start_ms=epoch_ms(run.header.started_at),
         reproduction=run.repetition(judgement),
         reason=judgement.reason,
-        trace=_difference_text(differences[0]) if differences else "",
+        trace=_difference_text(run, differences[0]) if differences else "",
         finding=differences[0] if differences else None,
+        links=(_page_link(judgement),),
+        is_virtual=is_reference(judgement.target),
     )
     result = result_of(judgement, described)
     result.steps = list(_steps(run, judgement, steps, results))
     if steps and not differences:
         result.attachments.append(results.attach("Conversation", _transcript(steps), "text/plain"))
     if differences:
-        text = "\n\n".join(_difference_text(each) for each in differences)
+        text = "\n\n".join(_difference_text(run, each) for each in differences)
         result.attachments.append(results.attach("Differences", text, "text/plain"))
     return result
 
 
-def _difference_text(difference: Difference) -> str:
+def _difference_text(run: Run, difference: Difference) -> str:
     manner = "follows from it" if difference.is_consequence else "first difference"
     return (
         f"{manner} ({difference.difference_class}, against the {difference.against})\n"
-        f"{place(difference)}\n{contrast(difference)}"
+        f"{place(difference)}\n{run.contrast(difference)}"
     )
+
+
+def _page_link(judgement: Judgement) -> Link:
+    """Link to the scenario's page in the run's own report, beside which Allure's pages are."""
+    page = f"{scenario_page(judgement.scenario_id)}#{target_anchor(judgement.target)}"
+    return Link(type="link", url=f"../{page}", name=f"Conversation: {page}")
 
 
 def _steps(
@@ -132,17 +156,17 @@ def _steps(
     """Make a step of each of the script's, told by its parameters; with bytes where something differs."""
     script = run.scripts.get(judgement.scenario_id)
     texts = [step.text for step in script.steps] if script else []
-    start = epoch_ms(run.header.started_at)
+    start, pace = epoch_ms(run.header.started_at), 0 if is_reference(judgement.target) else 1
     for index, events in groupby(rows, key=lambda row: row.step):
         members = tuple(events)
         times = [row.target_at_ms for row in members if row.target_at_ms is not None] or [0.0]
         is_first_difference = judgement.first_step == index and status_of(judgement) is ResultStatus.FAILED
         step = TestStepResult(
-            name=texts[index] if 0 <= index < len(texts) else "outside the script",
+            name=f"[{index}] {texts[index]}" if 0 <= index < len(texts) else "outside the script",
             status=Status.FAILED if is_first_difference else Status.PASSED,
             stage="finished",
-            start=start + round(min(times)),
-            stop=start + round(max(times)),
+            start=start + pace * round(min(times)),
+            stop=start + pace * round(max(times)),
             parameters=[parameter for row in members for parameter in _parameters(row)],
         )
         if judgement.difference_count:
@@ -203,7 +227,9 @@ def _environment(run: Run) -> str:
         f"target.{each.target}": f"{each.implementation}, profile {each.profile}" for each in run.targets
     }
     reported = {key: value for key, value in values.items() if key != "targets" and value not in (None, ())}
-    lines = reported | targets
+    listed_no_more = {name for name in run.references if not is_listed(run, name)}
+    apart = {"references": f"{', '.join(sorted(listed_no_more))}: listed only where they need a look"}
+    lines = reported | targets | (apart if listed_no_more else {})
     return "".join(f"{_property(key)}={' '.join(str(value).split())}\n" for key, value in lines.items())
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from harness.diff.model import Judgement
 from harness.report.exports.clients import client_suites
 from harness.report.exports.junit_elements import case, suite
-from harness.report.model.phrases import contrast, instant, place
+from harness.report.model.phrases import instant, place
 from harness.report.model.run_data import Run
 from harness.spark.rows import TargetSummary
 
@@ -50,5 +50,5 @@ def _account(run: Run, judgement: Judgement) -> str:
     finding = run.first_difference(judgement)
     lines = [judgement.title, f"source: {judgement.source}"]
     if finding:
-        lines += [f"first difference: {place(finding)}", contrast(finding)]
+        lines += [f"first difference: {place(finding)}", run.contrast(finding)]
     return "\n".join([*lines, f"repeat: {run.repetition(judgement)}"])

@@ -9,7 +9,7 @@ from harness.report.exports.clients import client_lines
 from harness.report.model.escaping import in_markdown, in_terminal
 from harness.report.model.longest import longest_scenarios
 from harness.report.model.losses import is_lost, losses, verdict_line
-from harness.report.model.phrases import contrast, place, shortened
+from harness.report.model.phrases import place, shortened
 from harness.report.model.run_data import Run
 from harness.report.model.tables import applicable_count
 from harness.report.site.pages import banner
@@ -79,7 +79,7 @@ def _entry(run: Run, judgement: Judgement) -> Iterator[str]:
     yield in_markdown(judgement.title)
     yield ""
     if finding:
-        yield f"First difference: {in_markdown(place(finding))}: {in_markdown(contrast(finding))}."
+        yield f"First difference: {in_markdown(place(finding))}: {in_markdown(run.contrast(finding))}."
     else:
         yield in_markdown(shortened(judgement.reason))
     command = run.repetition(judgement)

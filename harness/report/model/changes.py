@@ -16,12 +16,13 @@ from harness.diff.model import Judgement
 from harness.diff.paths import unequal_leaves
 from harness.diff.raw_difference import leaf_text
 from harness.report.model.field_rows import readable
-from harness.report.model.phrases import contrast, links_in, place, shortened
+from harness.report.model.phrases import links_in, place, shortened
 from harness.report.model.run_data import Run
 from harness.results.status import NEEDS_ATTENTION, status_of
 from harness.spark.rows import BehaviourChange
 from harness.trace.embedded import canonical_fields
 from harness.trace.events import EventKind
+from harness.trace.files import RunFolder
 from harness.wire.schema import API_NAMES
 
 FILE_NAME: Final = "matrix.md"
@@ -31,6 +32,7 @@ _LEAF_COUNT_MAX: Final = 4
 _ROW_COUNT_MAX: Final = 60
 """Scenarios that the terminal lists; the file has all."""
 _BY_PROFILES: Final = "each matches its release; no single named behaviour explains the change"
+_NOT_ATTRIBUTED: Final = "each matches its release; not attributed to behaviours yet, which `diff` does"
 _ADVERTISED: Final = "each advertises the versions that its release serves"
 _API_ROW: Final = re.compile(r"api_keys\[(\d+)\]")
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&])")
@@ -112,14 +114,18 @@ class Changes:
     """Name of the target that all others are compared with; None where each has its own reference."""
     findings: tuple[VersionChange, ...]
     """What differs from that target, by scenario; none where there is no such target."""
+    is_attributed: bool
+    """Whether named behaviours were looked for."""
 
     @classmethod
     def of(cls, run: Run) -> "Changes":
         """Put the changes of a run into words."""
         measured = {each.target: run.measure_of(each.target) for each in run.targets}
+        is_attributed = RunFolder(run.directory).attributions.is_file()
         return cls(
             run=run,
-            changes=tuple(_change(run, row) for row in run.changes),
+            changes=tuple(_change(run, row, is_attributed=is_attributed) for row in run.changes),
+            is_attributed=is_attributed,
             against=next((measure.target for measure in measured.values() if measure), None),
             findings=tuple(
                 _finding(run, each)
@@ -177,13 +183,13 @@ class Changes:
         return ", ".join(links_in(f"{script.source} {script.title} {script.notes}")) if script else ""
 
 
-def _change(run: Run, row: BehaviourChange) -> Change:
+def _change(run: Run, row: BehaviourChange, *, is_attributed: bool) -> Change:
     api = f"{row.api} v{row.api_version}" if row.api else None
     return Change(
         row=row,
         place=", ".join(part for part in (f"step {row.first_step}", api) if part),
         contrasts=tuple(_contrasts(row)),
-        causes=_causes(row),
+        causes=_causes(row, is_attributed=is_attributed),
         reproduction=run.repetition_of_change(row),
     )
 
@@ -193,7 +199,7 @@ def _finding(run: Run, judgement: Judgement) -> VersionChange:
     return VersionChange(
         judgement=judgement,
         place=place(difference) if difference else "",
-        reported=contrast(difference) if difference else judgement.reason,
+        reported=run.contrast(difference) if difference else judgement.reason,
         reproduction=run.repetition(judgement),
     )
 
@@ -228,13 +234,15 @@ def _value(text: str) -> str:
     return shortened(readable(text), _VALUE_LENGTH_MAX)
 
 
-def _causes(row: BehaviourChange) -> tuple[str, ...]:
+def _causes(row: BehaviourChange, *, is_attributed: bool) -> tuple[str, ...]:
     if not row.is_explained:
         sides = ((row.from_target, row.from_outcome), (row.to_target, row.to_outcome))
         return (f"unexplained: {', '.join(f'{target} {outcome}' for target, outcome in sides)}",)
     named = zip(row.behaviours, row.sources, strict=True)
     reported = tuple(f"{name} ({source})" for name, source in named)
-    return reported or (_ADVERTISED if row.api == "ApiVersions" else _BY_PROFILES,)
+    if reported or row.api == "ApiVersions":
+        return reported or (_ADVERTISED,)
+    return (_BY_PROFILES if is_attributed else _NOT_ATTRIBUTED,)
 
 
 def print_changes(run_dir: Path, console: Console) -> None:

@@ -8,11 +8,12 @@ from itertools import groupby
 from typing import Final
 
 from harness.diff.model import Attempt, Difference, Judgement
-from harness.report.model.field_rows import FieldRow, Mark, aligned_fields, flat_fields, readable
+from harness.report.model.contrasts import contrasted
+from harness.report.model.field_rows import FieldRow, Mark, aligned_fields, flat_fields
 from harness.report.model.history import History
 from harness.report.model.names import css_name, first_difference_anchor, target_anchor
-from harness.report.model.phrases import GLYPHS, expectation_entry, place
-from harness.report.model.run_data import Run, ScriptPage
+from harness.report.model.phrases import GLYPHS, disagreement, expectation_entry, place
+from harness.report.model.run_data import Run, ScriptPage, times_in
 from harness.report.model.tables import AlignedAnswer, oracle_side, target_side
 from harness.results.answer_impact import impact_of
 from harness.results.status import NEEDS_ATTENTION, ResultStatus, mark, shown, status_of
@@ -125,6 +126,8 @@ class TargetSection:
     """What became of it in the archive's runs, a code each, the oldest first; empty where there are none."""
     entry: str
     """A TOML entry that foresees the result; empty where none is due."""
+    advice: str
+    """What to do instead of foreseeing it; empty where an entry may."""
     shown: str
     """How often it showed, where it was to show again; else empty."""
     attempts: tuple[Attempt, ...]
@@ -153,6 +156,7 @@ def _section(run: Run, judgement: Judgement, rows: Sequence[AlignedStep], histor
     steps = tuple(_steps(rows, differences, run.scripts.get(judgement.scenario_id)))
     first = next((each for each in differences if each.ordinal == 0), None)
     how = status_of(judgement)
+    advice = disagreement(judgement) if judgement.outcome == Outcome.DIVERGES else ""
     return TargetSection(
         judgement=judgement,
         summary=summary,
@@ -165,13 +169,14 @@ def _section(run: Run, judgement: Judgement, rows: Sequence[AlignedStep], histor
         urgency=0 if how in NEEDS_ATTENTION else 1 if differences else 2,
         anchor=target_anchor(judgement.target),
         first_difference_anchor=first_difference_anchor(judgement.target),
-        finding=_finding(first) if first else None,
+        finding=_finding(first, rows) if first else None,
         noticed=impact_of(first) if first else "",
         before=tuple(step for step in steps if first and 0 <= step.index < first.step),
         after=tuple(step for step in steps if not (first and 0 <= step.index < first.step)),
         reproduction=run.repetition(judgement),
         history=history.codes(judgement),
-        entry=expectation_entry(judgement, summary) if how in _MAY_BE_FORESEEN else "",
+        entry=expectation_entry(judgement, summary) if how in _MAY_BE_FORESEEN and not advice else "",
+        advice=advice,
         shown=shown(judgement),
         attempts=run.attempts.get((judgement.target, judgement.scenario_id), ()),
     )
@@ -180,13 +185,14 @@ def _section(run: Run, judgement: Judgement, rows: Sequence[AlignedStep], histor
 _MAY_BE_FORESEEN: Final = (ResultStatus.FAILED, ResultStatus.INDETERMINATE, ResultStatus.FLAKY)
 
 
-def _finding(difference: Difference) -> DifferenceText:
+def _finding(difference: Difference, rows: Iterable[AlignedStep]) -> DifferenceText:
+    expected, actual = contrasted(difference, times_in(rows, difference))
     return DifferenceText(
         place=place(difference),
         difference_class=difference.difference_class,
         against=difference.against,
-        expected=readable(difference.expected),
-        actual=readable(difference.actual),
+        expected=expected,
+        actual=actual,
         signature=difference.signature,
         is_first=difference.ordinal == 0,
         is_lenient=difference.is_lenient,
@@ -239,7 +245,7 @@ def _events(
             here = about[row.target_sequence]
         yield _event(row, here, differing=differing)
     if lacking:
-        yield _bare(tuple(map(_finding, lacking)))
+        yield _bare(tuple(_finding(each, rows) for each in lacking))
 
 
 def _event(row: AlignedStep, differences: Sequence[Difference], *, differing: bool) -> EventRow:
@@ -260,7 +266,7 @@ def _event(row: AlignedStep, differences: Sequence[Difference], *, differing: bo
         is_kind_different=bool(row.oracle) and row.oracle_kind != row.target_kind,
         is_flowing=is_flowing,
         fields=flat if is_flowing else aligned_fields(left, right, marks),
-        findings=tuple(_finding(each) for each in differences),
+        findings=tuple(_finding(each, (row,)) for each in differences),
     )
 
 

@@ -103,6 +103,14 @@ class Coverage:
         """Count the rows that are due, by how they stand with a target."""
         return Counter(line.standings[target] for line in self.due if target in line.standings)
 
+    def differing(self) -> tuple[tuple[str, tuple[ClauseLine, ...]], ...]:
+        """Return the targets with which rows that are due differ, each with these rows."""
+        found = (
+            (name, tuple(line for line in self.due if line.standings.get(name) == ClauseStatus.DIFFERS))
+            for name in self.targets
+        )
+        return tuple((name, lines) for name, lines in found if lines)
+
     def sections(self) -> tuple[tuple[str, tuple[ClauseLine, ...]], ...]:
         """Group the rows by the title of their section."""
         grouped = groupby(self.lines, key=lambda line: line.section_title)

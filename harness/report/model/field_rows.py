@@ -4,14 +4,19 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Final, TypeGuard
 
 from harness.trace.schema import TraceError, parsed_json
 
 COMPACT_LENGTH_MAX: Final = 56
 """A list or object that is equal on both sides and no longer than this stands on one line."""
+
+ALIGNED_SIZE_MAX: Final = 1_000_000
+"""Lists of unlike lengths are laid out by their places where the product of the lengths is larger."""
 
 BYTES: Final = "$bytes"
 """Key of the object that stands for bytes in a trace; its value are their hexadecimal digits."""
@@ -91,8 +96,7 @@ def flat_fields(oracle: str | None, target: str | None) -> tuple[FieldRow, ...]:
         return _laid_out(oracle, target, ())
     return tuple(
         _leaf(str(key), a, b, 0, _mark(Mark.SAME, a, b) if oracle and target else Mark.SAME)
-        for key in _keys(left, right)
-        for a, b in ((_get(left, key), _get(right, key)),)
+        for key, a, b in _members(left, right)
     )
 
 
@@ -145,11 +149,10 @@ def _children(
     if not _are_containers(left, right):
         yield _leaf("", left, right, depth, _mark(marks.get(path, inherited), left, right))
         return
-    for key in _keys(left, right):
+    for key, a, b in _members(left, right):
         child_path = f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}".removeprefix(".")
         name = f"[{key}]" if isinstance(key, int) else key
-        mark = marks.get(child_path, inherited)
-        a, b = _get(left, key), _get(right, key)
+        mark = marks.get(child_path, Mark.SAME if a == b else inherited)
         if _stands_in_one_line(a, b):
             yield _leaf(name, a, b, depth, _mark(mark, a, b))
         else:
@@ -191,20 +194,34 @@ def _stands_in_one_line(left: object, right: object) -> bool:
     return left == right and len(compact(left)) <= COMPACT_LENGTH_MAX
 
 
-def _keys(left: object, right: object) -> list[int] | list[str]:
+def _members(left: object, right: object) -> Iterator[tuple[int | str, object, object]]:
+    """Yield what two objects or lists contain, side by side, each with its name or place."""
     if isinstance(left, list) or isinstance(right, list):
-        return list(range(max(_length(left), _length(right))))
+        yield from _items(left if isinstance(left, list) else [], right if isinstance(right, list) else [])
+        return
     names = {str(name): None for side in (left, right) if isinstance(side, dict) for name in side}
-    return list(names)
+    for name in names:
+        yield name, _get(left, name), _get(right, name)
 
 
-def _length(value: object) -> int:
-    return len(value) if isinstance(value, list) else 0
+def _items(left: list[object], right: list[object]) -> Iterator[tuple[int, object, object]]:
+    """Yield the items of two lists: place by place, or equal ones side by side if one list is longer."""
+    if len(left) == len(right) or not 0 < len(left) * len(right) <= ALIGNED_SIZE_MAX:
+        blocks = [(0, len(left), 0, len(right))]
+    else:
+        one, other = ([json.dumps(item, sort_keys=True) for item in side] for side in (left, right))
+        blocks = [
+            (i, i_end, j, j_end)
+            for _, i, i_end, j, j_end in SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+        ]
+    for i, i_end, j, j_end in blocks:
+        for at, to in zip_longest(range(i, i_end), range(j, j_end)):
+            a = _ABSENT if at is None else left[at]
+            b = _ABSENT if to is None else right[to]
+            place = at if to is None else to
+            assert place is not None, "the longer one has an item there"
+            yield place, a, b
 
 
-def _get(value: object, key: int | str) -> object:
-    if isinstance(value, dict):
-        return value.get(key, _ABSENT)
-    if isinstance(value, list) and isinstance(key, int) and key < len(value):
-        return value[key]
-    return _ABSENT
+def _get(value: object, key: str) -> object:
+    return value.get(key, _ABSENT) if isinstance(value, dict) else _ABSENT

@@ -9,7 +9,7 @@ from typing import Final
 from harness.diff.model import Judgement
 from harness.report.model.codes import ABSENT, code
 from harness.report.model.names import css_name, scenario_page, target_anchor
-from harness.report.model.phrases import GLYPHS, contrast, place
+from harness.report.model.phrases import GLYPHS, place
 from harness.report.model.run_data import Run
 from harness.results.status import NEEDS_ATTENTION, ResultStatus, mark, shown, status_of
 from harness.spark.rows import LatencyQuantile, TargetSummary
@@ -262,7 +262,7 @@ def _attention(run: Run, judgement: Judgement) -> Attention:
         href=f"{scenario_page(judgement.scenario_id)}#{target_anchor(judgement.target)}",
         reason=judgement.reason,
         place=place(finding) if finding else "",
-        contrast=contrast(finding) if finding else "",
+        contrast=run.contrast(finding) if finding else "",
         reproduction=run.repetition(judgement),
     )
 

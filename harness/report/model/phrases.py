@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from harness.diff.model import Difference, Judgement
 from harness.diff.target_pattern import is_reference
-from harness.report.model.field_rows import readable
+from harness.report.model.contrasts import Times, contrasted
 from harness.results.status import ResultStatus
 from harness.spark.rows import TargetSummary
 from harness.verdict import Confirmation, Outcome
@@ -157,9 +157,9 @@ def place(difference: Difference) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def contrast(difference: Difference) -> str:
-    """Say what was expected and what came, each at most a line long."""
-    expected, actual = readable(difference.expected), readable(difference.actual)
+def contrast(difference: Difference, times: Times | None = None) -> str:
+    """Say what was expected and what came, each at most a line long; of a late answer also when it came."""
+    expected, actual = contrasted(difference, times)
     return f"expected {shortened(expected)}, got {shortened(actual)}"
 
 
@@ -185,6 +185,16 @@ def expectation_entry(judgement: Judgement, summary: TargetSummary) -> str:
         'link = ""',
     )
     return "\n".join(lines)
+
+
+def disagreement(judgement: Judgement) -> str:
+    """Say what to do about a reference that does not conform; nothing of any other target."""
+    if not is_reference(judgement.target):
+        return ""
+    return (
+        f"The script of {judgement.scenario_id} and the reference disagree. "
+        f"Look into Kafka's source ({judgement.source}), and correct the one that is wrong."
+    )
 
 
 def _toml_string(value: str) -> str:

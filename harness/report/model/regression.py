@@ -11,7 +11,7 @@ from harness.diff.model import Cause, Judgement
 from harness.report.model.gate_data import DecisionData, read_decision
 from harness.report.model.history import History, site_beside
 from harness.report.model.names import css_name
-from harness.report.model.phrases import GLYPHS, contrast, place
+from harness.report.model.phrases import GLYPHS, place
 from harness.report.model.result_links import links_of_clients, result_href
 from harness.report.model.run_data import Run
 from harness.report.model.tables import has_table, read_rows
@@ -341,7 +341,7 @@ def _reported(run: Run, judgement: Judgement) -> str:
     finding = run.first_difference(judgement)
     if finding is None:
         return "" if judgement.outcome == Outcome.CONFORMS else judgement.reason
-    return f"{place(finding)}: {contrast(finding)}"
+    return f"{place(finding)}: {run.contrast(finding)}"
 
 
 def _side(outcome: str | None, signature: str | None) -> ResultCell | None:

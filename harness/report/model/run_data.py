@@ -8,13 +8,11 @@ from typing import Final, Protocol, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from harness.diff.model import Attempt, Judgement
+from harness.diff.model import Attempt, Difference, Judgement
 from harness.diff.target_pattern import is_reference
+from harness.report.model.contrasts import Times
 from harness.report.model.page_limit import shortened
-from harness.report.model.phrases import (
-    repetition,
-    stands_for_reference,
-)
+from harness.report.model.phrases import contrast, repetition, stands_for_reference
 from harness.report.model.tables import StepTable, read_rows, read_table
 from harness.results.brokers import AddedProperties, added_properties
 from harness.results.client_results import ClientsRun, clients_folder, load_clients
@@ -33,6 +31,7 @@ from harness.spark.rows import (
 from harness.trace.events import RunFooter, RunHeader
 from harness.trace.files import RunFolder
 from harness.trace.schema import TraceError
+from harness.verdict import DifferenceClass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +168,27 @@ class Run:
     def first_difference(self, judgement: Judgement) -> ClusteredDifference | None:
         """Return the finding of a scenario with a target, where there is one."""
         return next(iter(self.differences.get((judgement.target, judgement.scenario_id), ())), None)
+
+    def times_of(self, difference: Difference) -> Times | None:
+        """Return how long an answer took that came too early or too late; None of any other."""
+        if difference.difference_class != DifferenceClass.TIMING:
+            return None
+        rows = self.steps.of_scenario(difference.scenario_id).get(difference.target, ())
+        return times_in(rows, difference)
+
+    def contrast(self, difference: Difference) -> str:
+        """Say what was expected and what came."""
+        return contrast(difference, self.times_of(difference))
+
+
+def times_in(rows: Iterable[AlignedStep], difference: Difference) -> Times | None:
+    """Find how long the answer took that a difference is about, if it is about a time."""
+    if difference.difference_class != DifferenceClass.TIMING:
+        return None
+    row = next((each for each in rows if each.target_sequence == difference.event_sequence), None)
+    if row is None or row.target_elapsed_ms is None:
+        return None
+    return Times(target_ms=row.target_elapsed_ms, oracle_ms=row.oracle_elapsed_ms)
 
 
 class _OfRun(Protocol):

@@ -19,10 +19,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from harness.report.model.codes import glyphs, legend
+from harness.report.model.contrasts import contrasted
 from harness.report.model.conversation import indented
 from harness.report.model.coverage import clause_anchor, coverage_globals
 from harness.report.model.field_rows import readable
 from harness.report.model.history import History
+from harness.report.model.kafka_sources import source_parts
 from harness.report.model.names import css_name, scenario_page, target_anchor
 from harness.report.model.phrases import GLYPHS, counted, instant, link_address, links_in, shortened
 from harness.report.model.result_links import is_of_clients, result_href
@@ -157,6 +159,8 @@ def _environment() -> Environment:
         instant=instant,
         address=link_address,
         links=links_in,
+        source_parts=source_parts,
+        contrasted=contrasted,
         clause_anchor=clause_anchor,
         as_glyphs=glyphs,
     )

@@ -12,7 +12,7 @@ from harness.report.model.changes import Changes
 from harness.report.model.clients_page import client_attention
 from harness.report.model.conversation import target_sections
 from harness.report.model.conversation_data import as_script, conversation_data
-from harness.report.model.coverage import heat_tables, read_coverage
+from harness.report.model.coverage import Coverage, heat_tables, read_coverage
 from harness.report.model.history import History
 from harness.report.model.losses import verdict_line
 from harness.report.model.matrix import (
@@ -27,6 +27,7 @@ from harness.report.model.matrix import (
     titles,
 )
 from harness.report.model.names import conversation_file, scenario_page
+from harness.report.model.neighbours import neighbours
 from harness.report.model.regression import Regression
 from harness.report.model.run_data import Run
 from harness.report.model.trend import TREND_FOLDER, Trend
@@ -35,6 +36,7 @@ from harness.report.site.gate_page import gate_page
 from harness.report.site.pages import Pages, banner, navigation_of
 from harness.results.exit_code import ExitCode, exit_code, worst
 from harness.results.status import mark
+from harness.verdict import Outcome
 
 CLUSTER_COUNT_MAX: Final = 100
 """How many clusters the index lists; the table has all."""
@@ -55,8 +57,13 @@ def site_of(run: Run) -> Path:
     )
     trend_dir = run.directory / TREND_FOLDER
     history = History.load(trend_dir, run.directory)
-    _scenarios(run, pages, history)
-    pages.write("coverage.html", "coverage.html.j2", **_coverage(run))
+    coverage = read_coverage(run)
+    _scenarios(run, pages, history, coverage)
+    diverging = {
+        (each.target, each.scenario_id) for each in run.judgements if each.outcome == Outcome.DIVERGES
+    }
+    heat = heat_tables(run.error_codes)
+    pages.write("coverage.html", "coverage.html.j2", coverage=coverage, heat=heat, diverging=diverging)
     pages.write("changes.html", "changes.html.j2", changes=Changes.of(run), run=run)
     pages.write("trend.html", "trend.html.j2", trend=Trend.load(trend_dir, history))
     pages.write("regression.html", "regression.html.j2", regression=Regression.of(run, trend_dir, history))
@@ -69,12 +76,13 @@ def site_of(run: Run) -> Path:
     return pages.write("index.html", "index.html.j2", **_index(run))
 
 
-def _scenarios(run: Run, pages: Pages, history: History) -> None:
+def _scenarios(run: Run, pages: Pages, history: History, coverage: Coverage) -> None:
     """Write a page for each scenario, and beside it the data that it asks for."""
     for name in ("scenarios", "talks"):
         shutil.rmtree(run.directory / name, ignore_errors=True)
         (run.directory / name).mkdir()
-    changes = Changes.of(run).by_scenario()
+    changes, beside = Changes.of(run).by_scenario(), neighbours(run)
+    statements = {line.clause: line.statement for line in coverage.lines}
     for scenario_id, members in groupby(run.judgements, key=lambda each: each.scenario_id):
         judgements = tuple(members)
         script = run.scripts.get(scenario_id)
@@ -92,6 +100,8 @@ def _scenarios(run: Run, pages: Pages, history: History) -> None:
             script=script,
             run_with=_run_with(run, judgements),
             changes=changes.get(scenario_id, ()),
+            beside=beside[scenario_id],
+            statements=statements,
             sections=sections,
             history=history,
             conversation=file,
@@ -135,7 +145,3 @@ def _codes(run: Run) -> tuple[ExitCode, ...]:
     """Return how scenarios end, and client scripts where the run has any."""
     scenarios = exit_code(run.judgements, run.footer)
     return (scenarios,) if run.clients is None else (scenarios, run.clients.exit_code)
-
-
-def _coverage(run: Run) -> dict[str, object]:
-    return {"coverage": read_coverage(run), "heat": heat_tables(run.error_codes)}

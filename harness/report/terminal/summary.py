@@ -10,23 +10,18 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.diff.model import Judgement
+from harness.diff.target_pattern import is_reference
 from harness.report.model.escaping import in_terminal
 from harness.report.model.longest import longest_scenarios
 from harness.report.model.losses import REMEDY, is_lost, losses, verdict_line
-from harness.report.model.phrases import (
-    GLYPHS,
-    contrast,
-    expectation_entry,
-    place,
-    shortened,
-)
+from harness.report.model.phrases import GLYPHS, disagreement, expectation_entry, place, shortened
 from harness.report.model.run_data import Run
 from harness.report.model.tables import applicable_count, has_table
 from harness.report.model.without_tables import load_verdict
 from harness.report.site.pages import banner
 from harness.results.status import NEEDS_ATTENTION, RED, ResultStatus, shown, status_of
 from harness.spark.rows import TargetSummary
-from harness.verdict import Expectation, Outcome
+from harness.verdict import DifferenceClass, Expectation, Outcome
 
 RESULT_COUNT_MAX: Final = 10
 VALUE_LENGTH_MAX: Final = 160
@@ -142,7 +137,9 @@ def _print_result(run: Run, judgement: Judgement, console: Console) -> None:
         f", {often}" if (often := shown(judgement)) else "",
     )
     finding = run.first_difference(judgement)
-    found = f"{place(finding)}: {contrast(finding)}" if finding else judgement.reason
+    found = f"{place(finding)}: {run.contrast(finding)}" if finding else judgement.reason
+    if finding and finding.difference_class == DifferenceClass.TIMING and run.times_of(finding) is None:
+        found = judgement.reason  # without tables only the checker's words say what was measured
     command = run.repetition(judgement)
     console.print(what, soft_wrap=True)
     console.print(_plain(f"  {shortened(found, VALUE_LENGTH_MAX)}"), soft_wrap=True)
@@ -154,7 +151,13 @@ _FORESEEABLE: Final = (ResultStatus.FAILED, ResultStatus.INDETERMINATE, ResultSt
 
 def _print_entry(run: Run, concerning: list[Judgement], console: Console) -> None:
     """Print the entry that foresees the first unexpected difference; the pages have the others'."""
-    failed = [each for each in concerning if status_of(each) in _FORESEEABLE]
+    for each in concerning:
+        if each.outcome == Outcome.DIVERGES and (advice := disagreement(each)):
+            console.print(_plain(f"{advice}\n"), soft_wrap=True)
+            break
+    failed = [
+        each for each in concerning if status_of(each) in _FORESEEABLE and not is_reference(each.target)
+    ]
     if not failed:
         return
     console.print("To list the first as known, with a reason and a link:", style="bright_black")

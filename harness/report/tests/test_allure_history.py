@@ -106,11 +106,19 @@ def test_earlier_runs_are_listed_newest_first_under_the_same_id(tmp_path: Path) 
     assert items(results, JAVA, HEARTBEAT) == ["passed", "passed"]
 
 
+def test_earlier_runs_come_from_the_archive_that_is_named(tmp_path: Path) -> None:
+    archived(tmp_path / "elsewhere", small_run(), night(1))
+    run = small_run().write(tmp_path / "run")
+    assert items(write_allure_results(run), SCALA, HEARTBEAT) == []
+    results = write_allure_results(run, tmp_path / "elsewhere" / ARCHIVE)
+    assert items(results, SCALA, HEARTBEAT) == ["failed"]
+
+
 def test_the_trend_counts_what_each_run_came_to(tmp_path: Path) -> None:
     archived(tmp_path, quiet(), night(1))
     results = write_allure_results(small_run().write(tmp_path / "run"))
     trend = json.loads((results / "history" / "history-trend.json").read_text())
-    counts = {"passed": 10, "failed": 1, "broken": 0, "skipped": 1, "unknown": 0, "total": 12}
+    counts = {"passed": 6, "failed": 1, "broken": 0, "skipped": 1, "unknown": 0, "total": 8}
     assert trend == [{"buildOrder": 1, "reportName": "night-1", "data": counts}]
     (kinds,) = json.loads((results / "history" / "categories-trend.json").read_text())
     assert kinds["data"] == {"Known differences": 1, "Stale expectations": 1, "Not applicable": 1}

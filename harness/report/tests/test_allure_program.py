@@ -73,6 +73,27 @@ def test_another_lock_is_another_installation(
     assert len(list(tmp_path.glob("cache/allure-*"))) == 2
 
 
+def test_pages_load_nothing_from_elsewhere(tmp_path: Path, calls: Path) -> None:
+    page = (
+        "<html><head></head><body><script>ours()</script>\n"
+        '<script async src="https://www.googletagmanager.com/gtag/js?id=G"></script>\n'
+        "<script>\n  window.dataLayer = [];\n</script>\n<script>also()</script></body></html>"
+    )
+    generates = f"mkdir -p {tmp_path}/run/allure && cat > {tmp_path}/run/allure/index.html <<'E'\n{page}\nE\n"
+    _program(tmp_path / "allure", _SAYS_ITS_NAME + generates)
+    index = render_allure(tmp_path / "run").index
+
+    assert calls.exists()
+    assert index is not None
+    made = index.read_text()
+    assert "googletagmanager" not in made
+    assert "dataLayer" not in made
+    assert "<script>ours()</script>" in made
+    assert "<script>also()</script>" in made
+    assert "data-testid=test-result-meta-link" in made
+    assert "default-src 'self' file: data: blob:" in made
+
+
 def test_every_package_of_the_lock_has_a_sha_512_and_none_an_address() -> None:
     packages = json.loads(LOCK.read_text())["packages"]
     wanted = json.loads(LOCK.with_name("package.json").read_text())["dependencies"]

@@ -16,6 +16,7 @@ from harness.report.allure.results import write_allure_results
 from harness.report.allure.terms import allure_categories
 from harness.report.exports.junit import write_junit
 from harness.report.exports.markdown import SIZE_MAX, write_summary
+from harness.report.model.names import scenario_page, target_anchor
 from harness.report.model.phrases import expectation_entry
 from harness.report.render import render_all
 from harness.report.terminal.summary import print_summary
@@ -114,7 +115,7 @@ def test_allure_history_ids_are_stable_and_a_targets_own(run_dir: Path) -> None:
     assert {name: each["historyId"] for name, each in once.items()} == {
         name: each["historyId"] for name, each in again.items()
     }
-    assert len({each["historyId"] for each in once.values()}) == len(once) == 12
+    assert len({each["historyId"] for each in once.values()}) == len(once) == 8
 
 
 def test_allure_history_goes_on_when_the_profile_changes(run_dir: Path) -> None:
@@ -152,11 +153,34 @@ def test_allure_has_a_feature_an_api_and_a_suite_a_target(run_dir: Path) -> None
 
 def test_allure_has_a_step_a_script_step_with_its_frames_attached(run_dir: Path) -> None:
     failed = results(run_dir)[f"{SCALA}: {HEARTBEAT}"]
+    links: list[dict[str, str]] = failed["links"]  # type: ignore[assignment] # JSON
+    assert links[0]["url"] == f"../{scenario_page(HEARTBEAT)}#{target_anchor(SCALA)}"
     steps: list[dict[str, object]] = failed["steps"]  # type: ignore[assignment] # JSON
+    assert [str(step["name"])[:3] for step in steps] == [f"[{number}]" for number in range(6)]
     assert [step["status"] for step in steps] == ["passed"] * 3 + ["failed"] + ["passed"] * 2
     attached: list[dict[str, str]] = steps[3]["attachments"]  # type: ignore[assignment] # JSON
     assert len(attached) == 4
     assert all((run_dir / "allure-results" / each["source"]).is_file() for each in attached)
+
+
+def test_allure_has_references_only_where_they_need_a_look_and_says_so(tmp_path: Path) -> None:
+    made = small_run()
+    made.add(judgement("a/b", REFERENCE, "diverges"), (), difference("a/b", REFERENCE))
+    run_dir = made.write(tmp_path)
+    assert [name for name in results(run_dir) if name.startswith(REFERENCE)] == [f"{REFERENCE}: a/b"]
+    environment = (run_dir / "allure-results" / "environment.properties").read_text()
+    assert f"references={REFERENCE}: listed only where they need a look" in environment
+
+
+def test_allure_counts_no_virtual_time_and_names_it(tmp_path: Path) -> None:
+    made = small_run()
+    made.summaries = [summary(REFERENCE)]
+    made.judgements = [each for each in made.judgements if each.target == REFERENCE]
+    made.differences = []
+    found = results(made.write(tmp_path))
+    assert {name.partition(":")[0] for name in found} == {REFERENCE}
+    assert {each["start"] for each in found.values()} == {each["stop"] for each in found.values()}
+    assert all("of virtual time" in str(each["description"]) for each in found.values())
 
 
 def test_every_red_allure_result_falls_into_one_category(run_dir: Path) -> None:

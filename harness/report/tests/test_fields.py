@@ -45,6 +45,20 @@ def test_a_difference_of_a_whole_list_marks_what_is_in_it() -> None:
     assert found == {"members": Mark.DIFFERS, "[0]": Mark.DIFFERS, "id": Mark.DIFFERS}
 
 
+def test_of_a_list_that_differs_only_the_items_that_differ_are_marked() -> None:
+    expected = [{"id": "ana"}, {"id": "bob"}, {"id": "carl"}]
+    rows = aligned_fields(
+        json.dumps({"members": expected}), json.dumps({"members": expected[1:]}), {"members": Mark.DIFFERS}
+    )
+    assert [(row.key, row.oracle, row.target, row.mark) for row in rows] == [
+        ("members", "", "", Mark.DIFFERS),
+        ("[0]", "", None, Mark.DIFFERS),
+        ("id", '"ana"', None, Mark.DIFFERS),
+        ("[0]", '{"id": "bob"}', '{"id": "bob"}', Mark.SAME),
+        ("[1]", '{"id": "carl"}', '{"id": "carl"}', Mark.SAME),
+    ]
+
+
 def test_a_nested_path_marks_its_leaf_alone() -> None:
     rows = aligned_fields(
         json.dumps({"members": [{"assignment": {"$bytes": "00"}, "id": 1}]}),

@@ -90,7 +90,7 @@ def test_suites_without_a_catalogue_have_no_rows(package: Path) -> None:
 def test_a_scenario_may_not_name_a_row_that_is_not_there(package: Path) -> None:
     clauses = load(package, SECTION + '[HB-01]\nstatement = "It works."')
     lint_clauses([script("HB-01")], clauses)
-    with pytest.raises(ScenarioError, match=r"classic/heartbeat/works: clause HB-02 .* did you mean HB-01"):
+    with pytest.raises(ScenarioError, match=r"classic/heartbeat/works: clause HB-02 .* close to it: HB-01"):
         lint_clauses([script("HB-01", "HB-02")], clauses)
 
 

@@ -80,7 +80,9 @@ def test_a_script_survives_json() -> None:
     def everything(conversation: Conversation) -> None:
         """Every kind of step and value is written and read again."""
         ana, bob = conversation.stable_group("ana", "bob")
-        answer = ana.repeats(ask.heartbeat(), until=expect.heartbeat(error_code=one_of("NONE", "X")))
+        answer = ana.repeats(
+            ask.heartbeat(), until=expect.heartbeat(error_code=one_of("NONE", "UNKNOWN_MEMBER_ID"))
+        )
         ana.sends(ask.heartbeat(generation_id=ana.generation_id - 1))
         ana.stays_parked(for_ms=10)
         ana.receives(expect.heartbeat(error_code=answer["error_code"]), not_before_ms=1, not_after_ms=9)
@@ -193,6 +195,13 @@ def fails(conversation: Conversation) -> None:
     raise ZeroDivisionError
 
 
+def misspells_an_error_code(conversation: Conversation) -> None:
+    """An error code that Kafka does not have is refused."""
+    conversation.actor("ana").asks(
+        ask.heartbeat(member_id="m", generation_id=1), error_code=one_of("NONE", "UNKNOWN_MEMBR_ID")
+    )
+
+
 @pytest.mark.parametrize(
     ("function", "sheet", "says"),
     [
@@ -210,7 +219,16 @@ def fails(conversation: Conversation) -> None:
         ),
         (restarts, {}, "step 0 needs Capability.RESTART"),
         (pins_nothing, {}, "it expects nothing"),
-        (fails, {}, "classic/test/one: its function fails: ZeroDivisionError"),
+        (
+            fails,
+            {},
+            r"classic/test/one: its function fails: ZeroDivisionError\(\) in .*test_language.py, line \d+",
+        ),
+        (
+            misspells_an_error_code,
+            {},
+            "step 1 expects the error code 'UNKNOWN_MEMBR_ID'; close to it: UNKNOWN_MEMBER_ID",
+        ),
     ],
 )
 def test_a_faulty_scenario_is_refused_by_name(

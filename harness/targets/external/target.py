@@ -94,6 +94,11 @@ class ExternalTarget(Target):
 
     @property
     @override
+    def foreseen_profile(self) -> str | None:
+        return self._profile
+
+    @property
+    @override
     def capabilities(self) -> frozenset[Capability]:
         return frozenset()
 

@@ -22,7 +22,7 @@ from harness.targets.jars import cache
 LOCK_VARIABLE: Final = "KAFKA_CONFORMANCE_JAR_LOCK"
 """Environment variable that names the lock file of versions that are not shipped with this package."""
 SHIPPED_LOCK: Final = Path(__file__).with_name("kafka-jars.sha512")
-"""The lock of every version that `harness.orchestration.versions` knows."""
+"""The lock of every version that `harness.targets.jars.published` knows."""
 _OWN_LOCK: Final = "kafka-jars.sha512"
 _LINE: Final = re.compile(r"([0-9a-f]{128})  ([^/\s]+)/libs/([^/\s]+)")
 

@@ -1,10 +1,10 @@
 """The reference's named behaviours, as people read them: the one place outside it that knows its table."""
 
-import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from harness.suggestions import close_to
 from harness.targets.base.interface import TargetError
 from reference_coordinator.core.family import CoordinatorFamily
 from reference_coordinator.profile.behaviour import OLDEST, Row, Span, Version
@@ -44,8 +44,7 @@ def behaviour_sheet(name: str) -> BehaviourSheet:
     sheets = {sheet.name: sheet for sheet in behaviour_sheets()}
     wanted = name.lower().replace("-", "_")
     if wanted not in sheets:
-        close = difflib.get_close_matches(wanted, sheets, n=3)
-        meant = f"did you mean {', '.join(close)}?" if close else "`list --behaviours` shows all of them"
+        meant = close_to(wanted, sheets, otherwise="`list --behaviours` shows all of them")
         raise TargetError(f"no behaviour is called {name!r}; {meant}")
     return sheets[wanted]
 

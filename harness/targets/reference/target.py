@@ -48,6 +48,8 @@ from reference_coordinator.profile.profiles import Profile, UnknownProfileError,
 
 DEFAULT_PROFILE: Final = "4.4"
 """The newest release that the reference's table tells of."""
+NEWEST_RELEASE: Final = (4, 4)
+"""The same as numbers."""
 _HOST: Final = "127.0.0.1"
 _CLIENT_HOST: Final = "/127.0.0.1"
 _FIRST_PORT: Final = 9091
@@ -83,6 +85,11 @@ class ReferenceTarget(Target):
             # It marks a group Dead and removes it in one step, and draws lots what is loaded first.
             return frozenset(Capability) - {Capability.PAUSE_AT_DEAD, Capability.ORDERED_LOADS}
         return frozenset(Capability)
+
+    @property
+    @override
+    def foreseen_profile(self) -> str | None:
+        return self._profile.name
 
     @property
     @override

@@ -10,11 +10,11 @@ from typing import Final
 import pytest
 
 from harness.cli import main
-from harness.orchestration.versions import PUBLISHED
 from harness.results.exit_code import ExitCode
 from harness.targets.base.interface import Lasting, TargetError
 from harness.targets.jars import cache, locks
 from harness.targets.jars.locks import JarMismatchError
+from harness.targets.jars.published import PUBLISHED
 from harness.targets.jars.resolved import kafka_jars
 from harness.tests.completed_runs import CHECKOUT
 

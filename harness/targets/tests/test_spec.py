@@ -33,6 +33,30 @@ def test_a_target_keeps_its_spec_and_is_named_after_it(spec: str, name: str) -> 
     assert (target.spec, target.name) == (spec, name)
 
 
+@pytest.mark.parametrize(
+    ("spec", "whole"),
+    [("kafka:3.9", "kafka:3.9.2"), ("kafka:3.9+java*3", "kafka:3.9.2+java*3"), ("kafka:4.4", "kafka:4.4.0")],
+)
+def test_a_release_stands_for_its_newest_patch(spec: str, whole: str) -> None:
+    assert parse_target(spec).spec == whole
+
+
+@pytest.mark.parametrize(
+    ("spec", "hint"),
+    [
+        ("kafak:3.9.2", "close to it: kafka"),
+        ("Kafka:3.9.2", "close to it: kafka"),
+        ("3.9.2", "write kafka:3.9.2"),
+        ("kafka:3.10", "close to it: 3.1"),
+        ("kafka:9.9", "close to it: 3.9.2"),
+        ("kafka:newest", "write for instance"),
+    ],
+)
+def test_a_spec_that_is_nearly_one_is_refused_with_what_may_be_meant(spec: str, hint: str) -> None:
+    with pytest.raises(TargetError, match=re.escape(hint)):
+        parse_target(spec)
+
+
 def test_a_path_is_named_after_its_last_part(tmp_path: Path) -> None:
     directory = tmp_path / "my kafka+build"
     directory.mkdir()
@@ -51,7 +75,7 @@ def test_what_names_no_target_is_refused_with_every_form_there_is(spec: str) -> 
 @pytest.mark.parametrize(
     "spec",
     [
-        "kafka:3.9",
+        "kafka:9.9",
         "kafka:newest",
         "kafka:3.9.2+jaba",
         "kafka:3.6.2+java",

@@ -88,15 +88,28 @@ const kc = (() => {
     }));
   };
 
-  /* Go to the next or previous thing that differs, as seen from where the page is scrolled to. */
+  /* Go to the next or previous thing that differs, and from the last one to the page that goes on. */
   const step = (selector, forward) => {
     const all = [...document.querySelectorAll(selector)].filter((one) => one.offsetParent !== null);
-    const beyond = all.filter((one) => (forward ? one.getBoundingClientRect().top > 90 : one.getBoundingClientRect().top < -10));
-    const next = forward ? beyond[0] ?? all[0] : beyond.at(-1) ?? all.at(-1);
+    const page = forward ? main.dataset.next : main.dataset.previous;
+    const further = beyond(all, forward);
+    if (!further.length && page) {
+      location.href = page;
+      return;
+    }
+    const ways = further.length ? further : all, next = forward ? ways[0] : ways.at(-1);
     if (!next) return;
     if (next.tagName === "DETAILS") next.open = true;
     next.scrollIntoView();
     (next.querySelector("summary, a") ?? next).focus({ preventScroll: true });
+  };
+  /* What comes after the one that has the focus or that the address names, else after where the page is scrolled to. */
+  const beyond = (all, forward) => {
+    const focused = all.findIndex((one) => one.contains(document.activeElement));
+    const at = focused < 0 ? all.findIndex((one) => one.id && location.hash === `#${one.id}`) : focused;
+    const box = all[at]?.getBoundingClientRect();
+    if (box && box.bottom > 0 && box.top < innerHeight) return forward ? all.slice(at + 1) : all.slice(0, at);
+    return all.filter((one) => (forward ? one.getBoundingClientRect().top > 90 : one.getBoundingClientRect().top < -10));
   };
 
   const search = document.querySelector("main input[type=search]");
@@ -109,6 +122,7 @@ const kc = (() => {
     });
   }
   addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && document.activeElement.type === "search") document.activeElement.blur();
     if (event.ctrlKey || event.altKey || event.metaKey || ["INPUT", "TEXTAREA"].includes(document.activeElement.tagName)) return;
     if (event.key === "/" && search) {
       event.preventDefault();
@@ -127,6 +141,10 @@ const kc = (() => {
     const here = `${location.pathname}${location.search}`;
     if (!part.open) history.replaceState(null, "", `${here}#${part.id}`);
     else if (location.hash.endsWith(part.id)) history.replaceState(null, "", here);
+  });
+  /* Paper has no folds: what differs is printed whole. */
+  addEventListener("beforeprint", () => {
+    for (const part of document.querySelectorAll("details.differs, .attention details")) part.open = true;
   });
   addCopyButtons(document);
   for (const strip of document.querySelectorAll(".strip")) layOutStrip(strip);

@@ -75,6 +75,11 @@
       return parts;
     };
     const cellOf = (style, ...content) => make("td", style, ...content);
+    /* A narrow page stacks the two sides: there each needs its name, and what is equal stands once. */
+    const rowOf = (style, isAlike, cells) => {
+      if (cells.length === 2) cells.forEach((cell, place) => { cell.dataset.side = place ? of.title ?? name : of.oracle; });
+      return make("tr", `${style}${isAlike ? " alike" : ""}`, ...cells);
+    };
 
     const told = ([place, kind, against, expected, actual, flags]) => {
       const isFirst = Boolean(flags & 1), isLenient = Boolean(flags & 2);
@@ -106,20 +111,21 @@
       for (const finding of findings ?? []) yield told(finding);
       if (!left && !right) return;
       const sides = of.oracle ? [cellOf("", ...side(left)), cellOf("", ...side(right))] : [cellOf("", ...side(right))];
-      yield make("tr", `event${flags & 1 ? " different" : ""}${flags & 2 ? " kinds" : ""}`, ...sides);
+      const isAlike = Boolean(left && right) && !(flags & 2);
+      yield rowOf(`event${flags & 1 ? " different" : ""}${flags & 2 ? " kinds" : ""}`, isAlike, sides);
       if (layout < 0) return;
       const [isFlowing, fields] = data.layouts[layout];
       if (isFlowing) {
         const cells = [cellOf("", ...(right ? flow(fields, rightOf) : []))];
         if (of.oracle) cells.unshift(cellOf("", ...(left ? flow(fields, (field) => field[3]) : [])));
-        yield make("tr", "flow", ...cells);
+        yield rowOf("flow", isAlike && fields.every((field) => field.length <= 4), cells);
         return;
       }
       for (const field of fields) {
         const [depth, key, mark, expected] = field;
         const cells = [value(depth, key, rightOf(field))];
         if (of.oracle) cells.unshift(value(depth, key, expected));
-        yield make("tr", `field ${data.marks[mark]}`, ...cells);
+        yield rowOf(`field ${data.marks[mark]}`, isAlike && field.length <= 4, cells);
       }
     };
     const table = (steps) => {
@@ -223,7 +229,7 @@
   /* An anchor may name what is laid out only once its section is open. */
   const openNamed = () => {
     const wanted = decodeURIComponent(location.hash.slice(1)).replace(/^first-difference-/, "target-");
-    const section = wanted && document.getElementById(wanted);
+    const section = wanted ? document.getElementById(wanted) : null;
     if (section?.matches("details.target")) section.open = true;
   };
   addEventListener("hashchange", openNamed);

@@ -1,0 +1,99 @@
+"""What was expected and what came, in words: times with their bound, and how many items lists have."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from harness.report.model.field_rows import readable
+from harness.trace.schema import TraceError, parsed_json
+
+_OTHERS: Final = "…"
+"""What stands last in a collection that may have more items."""
+_QUOTED: Final = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\"""")
+_CLOSING: Final = {"{": "}", "[": "]"}
+
+
+class Contrast(Protocol):
+    """What a difference says of one place."""
+
+    @property
+    def field(self) -> str | None:
+        """Path into the response; None where the whole answer differs."""
+
+    @property
+    def expected(self) -> str:
+        """JSON where it is a value, else a phrase."""
+
+    @property
+    def actual(self) -> str:
+        """Likewise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """How long an answer took."""
+
+    target_ms: float
+    oracle_ms: float | None
+    """None where the oracle has no such answer."""
+
+
+def contrasted(difference: Contrast, times: Times | None = None) -> tuple[str, str]:
+    """Return what was expected and what came.
+
+    Args:
+        difference: one in a field, or in a whole answer.
+        times: of the answer, where it came too early or too late.
+    """
+    if difference.field is not None and (counts := _counts(difference.field, difference)) is not None:
+        return counts
+    expected, actual = readable(difference.expected), readable(difference.actual)
+    if times is None:
+        return expected, actual
+    oracle = "" if times.oracle_ms is None else f" (the reference answers after {_ms(times.oracle_ms)})"
+    return f"{expected}{oracle}", f"after {_ms(times.target_ms)}"
+
+
+def _ms(duration_ms: float) -> str:
+    return f"{duration_ms:.1f}".removesuffix(".0") + " ms"
+
+
+def _counts(field: str, difference: Contrast) -> tuple[str, str] | None:
+    """Count the objects of two lists; None where they are no such lists, or equally long."""
+    due, came = _objects(difference.expected), _objects(difference.actual)
+    if due is None or came is None:
+        return None
+    may_have_more = due[-1:] == [_OTHERS]
+    count = len(due) - may_have_more
+    if len(came) == count or (may_have_more and len(came) > count):
+        return None
+    noun = field.rpartition(".")[2].partition("[")[0]
+    noun = noun.removesuffix("s") if count == 1 else noun
+    return f"{'at least ' if may_have_more else ''}{count} {noun}", str(len(came))
+
+
+def _objects(text: str) -> list[object] | None:
+    """Return the items of a list or set of objects, be it JSON or a phrase; None for anything else."""
+    try:
+        value = parsed_json(text, where="a value")
+    except TraceError:
+        parts = list(_parts(text))
+        return [*parts] if parts and all(part[:1] == "{" or part == _OTHERS for part in parts) else None
+    return value if isinstance(value, list) and all(isinstance(item, dict) for item in value) else None
+
+
+def _parts(text: str) -> Iterator[str]:
+    """Yield the items of a collection in a phrase, e.g. `{{member_id: 'ana'}, {}}`, without quoted text."""
+    if len(text) < len("{}") or _CLOSING.get(text[0]) != text[-1]:
+        return
+    depth, part = 0, ""
+    for sign in _QUOTED.sub("''", text[1:-1]):
+        depth += (sign in "{[") - (sign in "}]")
+        if sign == "," and not depth:
+            yield part.strip()
+            part = ""
+        else:
+            part += sign
+    if part.strip():
+        yield part.strip()

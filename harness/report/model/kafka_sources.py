@@ -1,0 +1,104 @@
+"""Where a method of Kafka that decides something can be read: its class's file on GitHub, at a release's tag.
+
+The Scala coordinator and the Java one have classes of the same names. A method that only the Scala class has
+leads to the newest release with that class.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from harness.report.model.phrases import link_address
+
+_REPOSITORY: Final = "https://github.com/apache/kafka/blob"
+_JAVA: Final = "4.3.1"
+_SCALA: Final = "3.9.2"
+"""The newest release that has the Scala coordinator."""
+_COORDINATOR: Final = "group-coordinator/src/main/java/org/apache/kafka/coordinator/group"
+_RUNTIME: Final = "coordinator-common/src/main/java/org/apache/kafka/coordinator/common/runtime"
+_CONSUMER: Final = "clients/src/main/java/org/apache/kafka/clients/consumer"
+_REQUESTS: Final = "clients/src/main/java/org/apache/kafka/common/requests"
+_CORE: Final = "core/src/main/scala/kafka"
+_FOLDERS: Final[Mapping[tuple[str, str, str], str]] = {
+    (_JAVA, _COORDINATOR, "java"): "GroupConfig GroupCoordinatorConfig GroupCoordinatorService "
+    "GroupCoordinatorShard GroupMetadataManager OffsetAndMetadata OffsetMetadataManager Utils",
+    (_JAVA, f"{_COORDINATOR}/classic", "java"): "ClassicGroup ClassicGroupMember",
+    (_JAVA, f"{_COORDINATOR}/modern", "java"): "ModernGroup",
+    (_JAVA, f"{_COORDINATOR}/modern/consumer", "java"): "ConsumerGroup ConsumerGroupMember "
+    "CurrentAssignmentBuilder TopicRegexResolver",
+    (_JAVA, f"{_COORDINATOR}/assignor", "java"): "UniformHomogeneousAssignmentBuilder",
+    (_JAVA, _RUNTIME, "java"): "CoordinatorLoaderImpl CoordinatorOperationExceptionHelper "
+    "CoordinatorRecordSerde CoordinatorRuntime",
+    (_JAVA, _CONSUMER, "java"): "CooperativeStickyAssignor KafkaConsumer RoundRobinAssignor",
+    (_JAVA, f"{_CONSUMER}/internals", "java"): "AbstractCoordinator ConsumerCoordinator ConsumerProtocol "
+    "SubscriptionState",
+    (_JAVA, _REQUESTS, "java"): "ApiVersionsResponse JoinGroupRequest LeaveGroupResponse RequestContext "
+    "RequestHeader",
+    (_JAVA, f"{_CORE}/cluster", "scala"): "Partition",
+    (_JAVA, f"{_CORE}/coordinator/transaction", "scala"): "TransactionCoordinator "
+    "TransactionMarkerRequestCompletionHandler TransactionStateManager",
+    (_JAVA, f"{_CORE}/server", "scala"): "BrokerServer KafkaApis ReplicaManager",
+    (_SCALA, f"{_CORE}/coordinator/group", "scala"): "GroupCoordinator GroupCoordinatorAdapter GroupMetadata",
+    (_SCALA, f"{_CORE}/log", "scala"): "UnifiedLog",
+    (_SCALA, f"{_CORE}/zk", "scala"): "KafkaZkClient",
+}
+"""Release, folder and suffix of the files of classes."""
+_FILES: Final = {
+    name: (tag, f"{folder}/{name}.{suffix}")
+    for (tag, folder, suffix), names in _FOLDERS.items()
+    for name in names.split()
+}
+_SCALA_MANAGER: Final = (_SCALA, f"{_CORE}/coordinator/group/GroupMetadataManager.scala")
+_METHODS: Final = {
+    **{
+        f"GroupMetadataManager#{method}": _SCALA_MANAGER
+        for method in (
+            *("cleanupGroupMetadata", "doLoadGroupsAndOffsets", "getOffsets", "loadGroup"),
+            *("loadGroupsAndOffsets", "partitionFor", "readGroupMessageValue", "readOffsetMessageValue"),
+            *("removeGroupsForPartition", "scheduleLoadGroupAndOffsets", "storeGroup", "storeOffsets"),
+        )
+    },
+    **{
+        f"GroupCoordinator#{method}": ("2.4.1", f"{_CORE}/coordinator/group/GroupCoordinator.scala")
+        for method in ("doJoinGroup", "doUnknownJoinGroup")
+    },
+    "Processor#processCompletedReceives": (_JAVA, f"{_CORE}/network/SocketServer.scala"),
+}
+"""Methods whose file is not the one of their class's name, or is another release's."""
+_NAMED: Final = re.compile(r"\b(?P<method>(?P<class>[A-Z]\w*)(?:\.\w+)?#\w+)|\b(?:KAFKA|KIP)-\d+\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcePart:
+    """A piece of what a scenario names as its source."""
+
+    text: str
+    href: str
+    """Where it can be read; empty where that is not known."""
+    title: str
+    """What a pointer that rests on the link is told."""
+
+
+def source_parts(text: str) -> Iterator[SourcePart]:
+    """Yield a source piece by piece: methods, KAFKA-numbers and KIPs as links, and what is between them."""
+    end = 0
+    for found in _NAMED.finditer(text):
+        if found.start() > end:
+            yield SourcePart(text=text[end : found.start()], href="", title="")
+        yield _part(found)
+        end = found.end()
+    if end < len(text):
+        yield SourcePart(text=text[end:], href="", title="")
+
+
+def _part(found: re.Match[str]) -> SourcePart:
+    name = found.group()
+    if found["method"] is None:
+        return SourcePart(text=name, href=link_address(name), title=name)
+    file = _METHODS.get(name) or _FILES.get(found["class"])
+    if file is None:
+        return SourcePart(text=name, href="", title="")
+    tag, path = file
+    title = f"{path.rpartition('/')[2]} of Kafka {tag}, on GitHub"
+    return SourcePart(text=name, href=f"{_REPOSITORY}/{tag}/{path}", title=title)
