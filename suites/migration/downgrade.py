@@ -224,7 +224,7 @@ def all_leave_at_once(conversation: Conversation) -> None:
     is_consumer(bob, "Empty")
 
 
-@scenario("migration/leave/dynamic", source=LEAVES, clauses=("MG-25",))
+@scenario("migration/leave/dynamic", source=LEAVES, clauses=("MG-25", "XT-06"))
 def a_dynamic_consumer_is_removed(conversation: Conversation) -> None:
     """LeaveGroup with the id of a dynamic consumer removes it."""
     bob = consumer(conversation)

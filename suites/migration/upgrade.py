@@ -190,7 +190,7 @@ def a_rejoin_names_the_protocol_type(conversation: Conversation, version: int) -
     )
 
 
-@scenario("migration/upgrade/syncs", source=SYNCS, clauses=("MG-08",), sweep=sweep("SyncGroup", 0, 5))
+@scenario("migration/upgrade/syncs", source=SYNCS, clauses=("MG-08", "XT-03"), sweep=sweep("SyncGroup", 0, 5))
 def a_sync_brings_what_the_coordinator_assigned(conversation: Conversation, version: int) -> None:
     """SyncGroup v{version} after the rejoin brings what the member keeps, in the consumers' own protocol."""
     ana, _ = upgraded(conversation)
@@ -199,7 +199,7 @@ def a_sync_brings_what_the_coordinator_assigned(conversation: Conversation, vers
     ana.asks(ask.sync_group(version=version), parts(FIRST))
 
 
-@scenario("migration/upgrade/has-to-give-up", source=BEATS, clauses=("MG-09",))
+@scenario("migration/upgrade/has-to-give-up", source=BEATS, clauses=("MG-09", "XT-03"))
 def a_classic_member_has_to_confirm(conversation: Conversation) -> None:
     """A classic member that was given less than it owned has to rejoin once more."""
     ana, bob = upgraded(conversation)
