@@ -35,7 +35,8 @@ class SlowTimer:
 
     def write(self, root: Path, directory: Path) -> Path:
         """Copy the reference below a root into a directory, with the fault in it; return the directory."""
-        return faulty_copy(root, directory, module=_TIMERS, healthy=_ANCHOR, faulty=_ANCHOR + self._fault())
+        faulty = _ANCHOR + self._fault()
+        return faulty_copy(root, directory, module=_TIMERS, healthy=_ANCHOR, faulty=faulty)
 
     def _fault(self) -> str:
         # The server counts milliseconds since the epoch.
@@ -48,7 +49,7 @@ class SlowTimer:
 
 
 def faulty_copy(root: Path, directory: Path, *, module: Path, healthy: str, faulty: str) -> Path:
-    """Copy the reference below a root into a directory, with other code in one place; return the directory."""
+    """Copy the reference below a root into a directory, with other code in one place; return where."""
     shutil.copytree(
         root / PACKAGE, directory / PACKAGE, ignore=shutil.ignore_patterns("tests", "__pycache__", "*.so")
     )

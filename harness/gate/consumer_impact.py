@@ -75,8 +75,8 @@ OF_CONSUMER_GROUPS: Final[Mapping[str, str]] = MappingProxyType(
             "consumer may wait for group.consumer.assignment.interval.ms (1 s)."
         ),
         "partitions_have_assignment_epochs": (
-            "With it, a commit that was on its way while the group rebalanced is accepted for partitions that "
-            "the consumer kept. Without it, the commit fails with STALE_MEMBER_EPOCH and is repeated."
+            "With it, a commit that was on its way while the group rebalanced is accepted for partitions "
+            "that the consumer kept. Without it, commitSync throws CommitFailedException."
         ),
         "uniform_leaves_extra_partitions": (
             "With it, fewer partitions move when a member joins or leaves; without, a partition might move "
@@ -87,9 +87,7 @@ OF_CONSUMER_GROUPS: Final[Mapping[str, str]] = MappingProxyType(
             "INVALID_REGULAR_EXPRESSION."
         ),
         # What admin clients see.
-        "subscription_metadata_is_hashed": (
-            "Nothing. The log of the coordinator has other records."
-        ),
+        "subscription_metadata_is_hashed": ("Nothing. The log of the coordinator has other records."),
         "describe_shows_pending_revocations": (
             "kafka-consumer-groups --describe shows partitions with a member until it has given them up. "
             "Without it, they are shown with nobody meanwhile, and lag exporters see a gap."
@@ -110,8 +108,8 @@ OF_CONSUMER_GROUPS: Final[Mapping[str, str]] = MappingProxyType(
             "in a group of the consumer protocol. Without it, the consumer is let in."
         ),
         "classic_member_follows_assignment_epoch": (
-            "With it, a classic consumer joins again when there is an assignment for it. Without it, it joins "
-            "again as soon as the group changes, possibly in vain."
+            "With it, a classic consumer joins again when there is an assignment for it. Without it, it "
+            "joins again as soon as the group changes, possibly in vain."
         ),
         "static_downgrade_rebalances": (
             "This concerns the restart of the last static consumer with the classic protocol and other "

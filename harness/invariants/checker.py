@@ -75,10 +75,7 @@ class Checker:
                 self._groups_deleted(conversation, answered)
             case "DeleteTopics":
                 for topic in items(answered.fields, "responses"):
-                    if text(topic, "name") == _LOG:
-                        self._log_deleted(conversation)
-                    for commits in conversation.commits.values():
-                        commits.topic_removed(text(topic, "name"), answered)
+                    self._topic_deleted(conversation, text(topic, "name"), answered)
             case _:
                 for group_id, fields in _of_groups(answered):
                     group = self._group(conversation, group_id)
@@ -95,8 +92,10 @@ class Checker:
                 self._consumer_group(conversation, text(result, "group_id")).removed()
                 self._commits(conversation, text(result, "group_id")).removed(answered)
 
-    def _log_deleted(self, conversation: _Conversation) -> None:
-        for group in conversation.consumer_groups.values():
+    def _topic_deleted(self, conversation: _Conversation, name: str, answered: Answered) -> None:
+        for commits in conversation.commits.values():
+            commits.topic_removed(name, answered)
+        for group in conversation.consumer_groups.values() if name == _LOG else ():
             group.removed()
 
     def _group(self, conversation: _Conversation, group_id: str) -> Group:

@@ -211,7 +211,9 @@ class ConsumerGroup:
             return
         epochs = {name: number(group, name) for name in _EPOCHS}
         if epochs["assignment_epoch"] > epochs["group_epoch"]:
-            what = f"the assignment is of epoch {epochs['assignment_epoch']}, the group {epochs['group_epoch']}"
+            what = (
+                f"the assignment is of epoch {epochs['assignment_epoch']}, the group {epochs['group_epoch']}"
+            )
             yield Invariant.EPOCHS_GROW, AtFault.COORDINATOR, what
         for name, epoch in epochs.items():
             yield from self._group_epoch(answered, name, epoch)

@@ -1,7 +1,7 @@
 """A reference whose uniform assignor moves a partition too many: `python -m harness.tests.broken_assignor`.
 
-It runs scenarios of consumer groups against that reference, which is served over TCP, prints what differs, and
-leaves a run of which `kafka-conformance report` makes the pages.
+It runs scenarios of consumer groups against that reference, which is served over TCP, prints what differs,
+and leaves a run of which `kafka-conformance report` makes the pages.
 """
 
 import argparse

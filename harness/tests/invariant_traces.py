@@ -4,7 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import TypedDict
+
+from typing_extensions import Unpack
 
 from harness.invariants import check
 from harness.tests.made_events import BARE
@@ -16,6 +18,15 @@ PATIENCE_MS = 1000
 Json = Mapping[str, object]
 Partitions = Mapping[str, Sequence[int]]
 """Partitions of a consumer group by their topics, whose ids are their names, if nobody looked them up."""
+
+
+class Said(TypedDict, total=False):
+    """What a heartbeat may say beside its member and epoch."""
+
+    owned: Partitions | None
+    names: Sequence[str] | None
+    regex: str | None
+    instance: str | None
 
 
 class Trace:
@@ -74,16 +85,11 @@ class Trace:
         self,
         actor: str,
         epoch: int,
-        *,
-        owned: Partitions | None = None,
-        names: Sequence[str] | None = None,
-        regex: str | None = None,
-        instance: str | None = None,
-        timeout_ms: int | None = None,
+        **said: Unpack[Said],
     ) -> int:
-        """A heartbeat of a consumer; one that joins owns nothing and gives up slowly, if it does not say so."""
+        """A heartbeat of a consumer; one that joins owns nothing, and has time to give something up."""
         joins = epoch == 0
-        default_ms = PATIENCE_MS if joins else -1
+        names = ["orders"] if joins and "regex" not in said else None
         return self.ask(
             actor,
             "ConsumerGroupHeartbeat",
@@ -91,11 +97,11 @@ class Trace:
                 "group_id": GROUP,
                 "member_id": actor,
                 "member_epoch": epoch,
-                "instance_id": instance,
-                "rebalance_timeout_ms": default_ms if timeout_ms is None else timeout_ms,
-                "subscribed_topic_names": names or (["orders"] if joins and regex is None else None),
-                "subscribed_topic_regex": regex,
-                "topic_partitions": partitions({} if joins else owned),
+                "instance_id": said.get("instance"),
+                "rebalance_timeout_ms": PATIENCE_MS if joins else -1,
+                "subscribed_topic_names": said.get("names", names),
+                "subscribed_topic_regex": said.get("regex"),
+                "topic_partitions": partitions({} if joins else said.get("owned")),
             },
         )
 
@@ -126,7 +132,7 @@ class Trace:
         given: Partitions | None = None,
         *,
         error: str = "NONE",
-        **said: Any,
+        **said: Unpack[Said],
     ) -> None:
         """A heartbeat and its answer."""
         self.heartbeat_answered(actor, self.heartbeat_asked(actor, epoch, **said), answered, given, error)

@@ -158,7 +158,11 @@ def topic_ids_are_checked_first(conversation: Conversation) -> None:
         ana.receives(expect.response("OffsetCommit", topics=(refused,)))
 
 
-@scenario("consumer_groups/offsets/of-nobody", source="OffsetMetadataManager#validateOffsetCommit", clauses=("KO-16",))
+@scenario(
+    "consumer_groups/offsets/of-nobody",
+    source="OffsetMetadataManager#validateOffsetCommit",
+    clauses=("KO-16",),
+)
 def whoever_commits_for_nobody_makes_a_classic_group(conversation: Conversation) -> None:
     """A commit of nobody to an unknown group makes an Empty classic group, and not a consumer group."""
     ana = conversation.member("ana")

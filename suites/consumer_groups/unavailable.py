@@ -37,15 +37,13 @@ def without_a_log_nobody_has_members(conversation: Conversation) -> None:
     "consumer_groups/unavailable/disabled", source=DISABLED, clauses=("CH-03",), broker_config=CLASSIC_ONLY
 )
 def a_broker_may_have_no_consumer_groups(conversation: Conversation) -> None:
-    """A broker whose protocols leave out `consumer` answers UNSUPPORTED_VERSION, before it looks at a field."""
+    """A broker whose protocols leave out `consumer` answers UNSUPPORTED_VERSION before all else."""
     ana = conversation.member("ana")
 
     ana.enters(error_code="UNSUPPORTED_VERSION")
     ana.enters(group_id="", error_code="UNSUPPORTED_VERSION")
     ana.heartbeats(epoch=-1, error_code="UNSUPPORTED_VERSION")
-    ana.asks(
-        ask.consumer_group_describe(), expect.consumer_group_describe(error_code="UNSUPPORTED_VERSION")
-    )
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="UNSUPPORTED_VERSION"))
 
 
 @scenario(

@@ -39,7 +39,12 @@ def static_classic(conversation: Conversation) -> tuple[Actor, Member]:
     return ana, bob
 
 
-@scenario("migration/joins/two-steps", source=JOINS, clauses=("MG-17", "XT-01", "XT-02"), sweep=sweep("JoinGroup", 4, 9))
+@scenario(
+    "migration/joins/two-steps",
+    source=JOINS,
+    clauses=("MG-17", "XT-01", "XT-02"),
+    sweep=sweep("JoinGroup", 4, 9),
+)
 def a_dynamic_member_joins_in_two_steps(conversation: Conversation, version: int) -> None:
     """JoinGroup v{version} without an id is MEMBER_ID_REQUIRED at a consumer group, and disturbs nobody."""
     bob = consumer(conversation)

@@ -204,7 +204,9 @@ def _heartbeats() -> Iterator[tuple[str, Fill]]:
     for asker in (Asker.KNOWN, Asker.FENCED, Asker.UNKNOWN):
         for name, epoch in epochs.items():
 
-            def fill(member: _Member, asker: Asker = asker, epoch: Callable[[_Member], int] = epoch) -> Fields:
+            def fill(
+                member: _Member, asker: Asker = asker, epoch: Callable[[_Member], int] = epoch
+            ) -> Fields:
                 member_id, instance_id = _ids(asker, member)
                 said = member.heartbeat(epoch(member), None)
                 return {**said, "member_id": member_id, "instance_id": instance_id}
@@ -245,7 +247,9 @@ def _fetch(_: _Member, member_id: str, __: str | None, epoch: int) -> Fields:
     }
 
 
-def _classic(make: Callable[[str, str | None, _Member], Fields], *askers: Asker) -> Iterator[tuple[str, Fill]]:
+def _classic(
+    make: Callable[[str, str | None, _Member], Fields], *askers: Asker
+) -> Iterator[tuple[str, Fill]]:
     """Ask as a client of the classic protocol does, with the member's ids or with others."""
     for asker in askers or Asker:
 
@@ -296,9 +300,7 @@ _FIELDS: Final[Mapping[str, Mapping[str, Fill]]] = {
     "OffsetCommit": dict(_of_members(_commit)),
     "OffsetFetch": dict(_of_members(_fetch)),
     "OffsetDelete": dict(
-        _anybody(
-            {"group_id": _GROUP, "topics": [{"name": _TOPIC, "partitions": [{"partition_index": 0}]}]}
-        )
+        _anybody({"group_id": _GROUP, "topics": [{"name": _TOPIC, "partitions": [{"partition_index": 0}]}]})
     ),
     "DeleteGroups": dict(_anybody({"groups_names": [_GROUP]})),
     "DescribeGroups": dict(_anybody({"groups": [_GROUP]})),

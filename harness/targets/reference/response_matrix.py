@@ -118,7 +118,9 @@ class _ProbeGroup:
         await self._sync(ana, [ana, bob])
         await self._sync(bob, [])
         if state is GroupState.PREPARING_REBALANCE:
-            await self._probe.send(ana.connection, "JoinGroup", _join_fields(ana.member_id, ana.group_instance_id))
+            await self._probe.send(
+                ana.connection, "JoinGroup", _join_fields(ana.member_id, ana.group_instance_id)
+            )
         return bob
 
     async def _join(self, member: _Member) -> None:
@@ -213,7 +215,9 @@ async def _answer(session: BrokerSession, question: Question) -> str:
 
 def response_matrix_page() -> str:
     """Return the documentation page: a chapter a profile, a table an API."""
-    chapters = [_chapter(profile, asyncio.run(answers(profile, _questions(), _answer))) for profile in PROFILES]
+    chapters = [
+        _chapter(profile, asyncio.run(answers(profile, _questions(), _answer))) for profile in PROFILES
+    ]
     return "\n".join((_HEAD, *chapters))
 
 
