@@ -13,7 +13,7 @@ from harness.verdict import Outcome
 def test_a_partition_too_many_that_moves_is_red_where_the_member_is_to_give_it_up(tmp_path: Path) -> None:
     run = run_against_it(tmp_path / "reports", tmp_path / "broken", HANDOVER)
 
-    (judgement,) = run.checked.judgements
+    (judgement,) = (each for each in run.checked.judgements if each.target == "reference-tcp")
     finding = next(each for each in run.checked.differences if each.ordinal == 0)
     step = catalogue()[HANDOVER].steps[finding.step]
     assert judgement.outcome == Outcome.DIVERGES

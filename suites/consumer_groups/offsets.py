@@ -154,7 +154,7 @@ def topic_ids_are_checked_first(conversation: Conversation) -> None:
                 topics=topics,
             )
         )
-        refused: Pattern = {"topic_id": topic_id, "partitions": ({"error_code": "UNKNOWN_TOPIC_ID"},)}
+        refused: Pattern = {"partitions": ({"error_code": "UNKNOWN_TOPIC_ID"},)}
         ana.receives(expect.response("OffsetCommit", topics=(refused,)))
 
 
