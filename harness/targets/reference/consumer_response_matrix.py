@@ -24,7 +24,7 @@ _VERSIONS: Final = {
     "OffsetFetch": 9,
     "OffsetDelete": 0,
     "DeleteGroups": 2,
-    "DescribeGroups": 5,
+    "DescribeGroups": 6,
     "JoinGroup": 9,
     "SyncGroup": 5,
     "Heartbeat": 4,
