@@ -47,8 +47,10 @@ class Checker:
             (event.run_id, event.target, event.scenario_id), _Conversation()
         )
         if event.kind in _COORDINATOR_ENDS:
-            for group in (*conversation.groups.values(), *conversation.consumer_groups.values()):
+            for group in conversation.groups.values():
                 group.coordinator_may_have_changed()
+            for consumer_group in conversation.consumer_groups.values():
+                consumer_group.coordinator_may_have_changed()
         match self._pairing.take(event):
             case Asked() as asked:
                 self._asked(conversation, asked)

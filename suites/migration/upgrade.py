@@ -159,6 +159,17 @@ def a_fetch_of_another_generation_is_refused(conversation: Conversation) -> None
     )
 
 
+@scenario("migration/upgrade/without-topics", source=CONVERTS, clauses=("MG-58",))
+def an_upgrade_need_not_change_the_epoch(conversation: Conversation) -> None:
+    """A consumer that subscribes to nothing upgrades a group and leaves its epoch, but for 4.0.0."""
+    classic_consumer(conversation)
+    bob = conversation.member("bob")
+
+    bob.enters(topics=(), assigned={})
+    bob.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="NONE"))
+    bob.heartbeats(owned={}, assigned=None)
+
+
 @scenario("migration/upgrade/rejoins", source=JOINS, clauses=("MG-07",))
 def a_classic_member_rejoins_in_its_generation(conversation: Conversation) -> None:
     """A classic member that rejoins with all partitions stays in its generation, and leads nobody."""

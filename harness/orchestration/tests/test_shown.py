@@ -2,15 +2,16 @@
 
 import asyncio
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
 from harness.orchestration.attributing import recorded, seen_in
 from harness.scenario.behaviours import Shown, load_behaviours
-from harness.scenario.registry import collect
 from harness.targets.reference.behaviours import behaviour_sheets
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget, variant
+from harness.tests.completed_runs import catalogue
 from reference_coordinator.profile.assignor_behaviours import OF_ASSIGNORS
 from reference_coordinator.profile.behaviour import Behaviour
 from reference_coordinator.profile.consumer_behaviours import OF_CONSUMER_GROUPS
@@ -20,15 +21,16 @@ SHOWN = [(name, each) for name, shown in load_behaviours().items() for each in s
 
 
 def bases_and_others(behaviour: Behaviour) -> Iterator[tuple[str, str]]:
-    """Each release, with another one that differs in the behaviour."""
+    """Each release, with a neighbour that differs in the behaviour."""
     has = {release: reference_profile(release).has(behaviour) for release in RELEASES}
-    for base in RELEASES:
-        yield from [(base, other) for other in RELEASES if has[other] != has[base]][:1]
+    for one, other in pairwise(RELEASES):
+        if has[one] != has[other]:
+            yield from ((one, other), (other, one))
 
 
 @pytest.mark.parametrize(("name", "scenario_id"), SHOWN)
 def test_a_scenario_shows_a_behaviour(name: str, scenario_id: str) -> None:
-    script = collect("suites")[scenario_id]
+    script = catalogue()[scenario_id]
 
     def seen(target: VariantTarget) -> object:
         return seen_in(asyncio.run(recorded(target, [script]))[scenario_id])

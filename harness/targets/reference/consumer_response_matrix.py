@@ -239,7 +239,7 @@ def _commit(_: _Member, member_id: str, instance_id: str | None, epoch: int) -> 
 
 
 def _fetch(_: _Member, member_id: str, __: str | None, epoch: int) -> Fields:
-    topics = [{"name": _TOPIC, "partition_indexes": [0]}]
+    topics: FieldValue = [{"name": _TOPIC, "partition_indexes": [0]}]
     return {
         "groups": [
             {"group_id": _GROUP, "member_id": member_id or None, "member_epoch": epoch, "topics": topics}
