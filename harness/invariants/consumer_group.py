@@ -199,8 +199,10 @@ class ConsumerGroup:
         if subscribed is None or consumer.has_regex_by(answered.asked.fields):
             return
         known = {each for each in given - consumer.owned if each[0] in self.names}
-        if foreign := frozenset(each for each in known if self.names[each[0]] not in subscribed):
-            what = f"{member_id} was given {self._named(foreign)}, and subscribes to {_listed(subscribed)}"
+        if unsubscribed := frozenset(each for each in known if self.names[each[0]] not in subscribed):
+            what = (
+                f"{member_id} was given {self._named(unsubscribed)}, and subscribes to {_listed(subscribed)}"
+            )
             yield Invariant.ONLY_SUBSCRIBED, AtFault.COORDINATOR, what
 
     def _described(self, answered: Answered, group: Fields) -> Iterator[Found]:

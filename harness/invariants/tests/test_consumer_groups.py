@@ -12,7 +12,7 @@ from harness.tests.invariant_traces import INTERVAL_MS, PATIENCE_MS, Trace
 ALL, KEPT, FREED = {"orders": (0, 1, 2)}, {"orders": (0, 1)}, {"orders": (2,)}
 TWICE = (Invariant.ONE_OWNER, AtFault.COORDINATOR)
 FELL = (Invariant.EPOCHS_GROW, AtFault.COORDINATOR)
-FOREIGN = (Invariant.ONLY_SUBSCRIBED, AtFault.COORDINATOR)
+UNSUBSCRIBED = (Invariant.ONLY_SUBSCRIBED, AtFault.COORDINATOR)
 CAME_BACK = (Invariant.FENCED_STAY_OUT, AtFault.COORDINATOR)
 
 
@@ -245,7 +245,7 @@ def test_a_partition_of_a_topic_without_subscription_is_found(trace: Trace) -> N
     trace.beat("ana", 0, 1, {"t1": (0,), "t2": (0,)})
 
     assert only(trace).detail == "ana was given payments-0, and subscribes to orders"
-    assert trace.found() == [FOREIGN]
+    assert trace.found() == [UNSUBSCRIBED]
 
 
 def test_what_a_member_had_before_it_changed_its_subscription_may_still_be_there(trace: Trace) -> None:
