@@ -115,7 +115,7 @@ class Group:
             # In a consumer group each member has an epoch of its own, and the coordinator assigns.
             self.generations.pop(joined, None)
             return
-        floor = max((known for known, seen_at in self.joined_floor if seen_at < asked.at), default=-1)
+        floor = max((known for known, seen_at in self.joined_floor if seen_at < asked.at), default=joined)
         if joined < floor:
             if joined == 1 and self._may_be_empty(asked.event.at_ms):
                 self.removed()
