@@ -9,24 +9,24 @@ from typing import Final
 
 from harness.apis.descriptor import ClientImpact, Reactions
 
-_LOOKS_AGAIN: Final = "looks for the coordinator again and repeats the request"
-_TRIES_AGAIN: Final = "repeats the request"
+LOOKS_AGAIN: Final = "looks for the coordinator again and repeats the request"
+TRIES_AGAIN: Final = "repeats the request"
 _JOINS_ANEW: Final = "forgets its member id and joins as a new member"
 _IS_FENCED: Final = "is fenced: the producer is of no more use"
 _MUST_ABORT: Final = "has to abort the transaction"
 _CANNOT_GO_ON: Final = "fails for good: the producer is of no more use"
 _POLL_THROWS: Final = "fails: poll throws the error"
-_CALL_FAILS: Final = "is told that the call failed"
+CALL_FAILS: Final = "is told that the call failed"
 
-_ELSEWHERE: Final = ("COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")
-_LOADING: Final = ("COORDINATOR_LOAD_IN_PROGRESS",)
+ELSEWHERE: Final = ("COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")
+LOADING: Final = ("COORDINATOR_LOAD_IN_PROGRESS",)
 _FENCING: Final = ("INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED")
 
 
-_ADMIN: Final[Mapping[tuple[str, ...], str]] = {
+ADMIN: Final[Mapping[tuple[str, ...], str]] = {
     ("NONE",): "is told that it is done",
-    _ELSEWHERE: _LOOKS_AGAIN,
-    _LOADING: _TRIES_AGAIN,
+    ELSEWHERE: LOOKS_AGAIN,
+    LOADING: TRIES_AGAIN,
 }
 
 API_VERSIONS: Final = ClientImpact(by_field={"api_keys": "A client picks another version of the API."})
@@ -56,8 +56,8 @@ JOIN_GROUP: Final = ClientImpact(
             ("NONE",): "is in the group",
             ("MEMBER_ID_REQUIRED",): "joins again with the member id that it was given",
             ("UNKNOWN_MEMBER_ID",): _JOINS_ANEW,
-            ("REBALANCE_IN_PROGRESS", *_LOADING): _TRIES_AGAIN,
-            _ELSEWHERE: _LOOKS_AGAIN,
+            ("REBALANCE_IN_PROGRESS", *LOADING): TRIES_AGAIN,
+            ELSEWHERE: LOOKS_AGAIN,
         },
         otherwise=_POLL_THROWS,
         source="AbstractCoordinator.JoinGroupResponseHandler#handle",
@@ -101,7 +101,7 @@ SYNC_GROUP: Final = ClientImpact(
             ("NONE",): "has its assignment",
             ("REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION"): "joins again",
             ("UNKNOWN_MEMBER_ID",): _JOINS_ANEW,
-            _ELSEWHERE: "looks for the coordinator again and joins again",
+            ELSEWHERE: "looks for the coordinator again and joins again",
         },
         otherwise=_POLL_THROWS,
         source="AbstractCoordinator.SyncGroupResponseHandler#handle",
@@ -120,7 +120,7 @@ HEARTBEAT: Final = ClientImpact(
             ("ILLEGAL_GENERATION",): "gives up its partitions as lost and joins again",
             ("UNKNOWN_MEMBER_ID",): "gives up its partitions as lost and joins as a new member",
             ("FENCED_INSTANCE_ID",): _POLL_THROWS,
-            _ELSEWHERE: _LOOKS_AGAIN,
+            ELSEWHERE: LOOKS_AGAIN,
         },
         otherwise="counts the heartbeat as failed and goes on until its session ends",
         source="AbstractCoordinator.HeartbeatResponseHandler#handle",
@@ -154,16 +154,23 @@ OFFSET_COMMIT: Final = ClientImpact(
             ("NONE",): "takes the offset for committed",
             ("UNKNOWN_MEMBER_ID",): "is told CommitFailedException and joins as a new member",
             ("ILLEGAL_GENERATION",): "is told CommitFailedException and joins again",
+            ("STALE_MEMBER_EPOCH",): (
+                "is told CommitFailedException; what it commits before a rebalance it repeats with its "
+                "present epoch"
+            ),
             ("REBALANCE_IN_PROGRESS",): "is told to commit again after the rebalance",
-            (*_LOADING, "UNKNOWN_TOPIC_OR_PARTITION"): _TRIES_AGAIN,
-            (*_ELSEWHERE, "REQUEST_TIMED_OUT"): _LOOKS_AGAIN,
+            (*LOADING, "UNKNOWN_TOPIC_OR_PARTITION"): TRIES_AGAIN,
+            (*ELSEWHERE, "REQUEST_TIMED_OUT"): LOOKS_AGAIN,
             (
                 "OFFSET_METADATA_TOO_LARGE",
                 "INVALID_COMMIT_OFFSET_SIZE",
             ): "is told that the commit is too large",
         },
         otherwise="is told that the commit failed, without a reason that it could act upon",
-        source="ConsumerCoordinator.OffsetCommitResponseHandler#handle",
+        source=(
+            "ConsumerCoordinator.OffsetCommitResponseHandler#handle, "
+            "CommitRequestManager#commitSyncExceptionForError"
+        ),
     ),
     closed="A commit is lost, or repeated until the call times out.",
     unanswered="A commit that is waited for blocks until the call times out; one that is not is lost.",
@@ -191,11 +198,15 @@ OFFSET_FETCH: Final = ClientImpact(
         by_errors={
             ("NONE",): "begins where the answer says",
             ("UNSTABLE_OFFSET_COMMIT",): "waits and asks again",
-            (*_LOADING, "REQUEST_TIMED_OUT"): _TRIES_AGAIN,
-            _ELSEWHERE: _LOOKS_AGAIN,
+            ("STALE_MEMBER_EPOCH",): "asks again with its present epoch while it is a member",
+            (*LOADING, "REQUEST_TIMED_OUT"): TRIES_AGAIN,
+            ELSEWHERE: LOOKS_AGAIN,
         },
         otherwise="fails: poll throws, for it does not know where to begin",
-        source="ConsumerCoordinator.OffsetFetchResponseHandler#handle",
+        source=(
+            "ConsumerCoordinator.OffsetFetchResponseHandler#handle, "
+            "CommitRequestManager.OffsetFetchRequestState#onFailure"
+        ),
     ),
     closed="A consumer does not learn where to begin: its poll brings no records.",
     unanswered="A consumer does not learn where to begin: its poll brings no records.",
@@ -224,8 +235,8 @@ TXN_OFFSET_COMMIT: Final = ClientImpact(
     reactions=Reactions(
         by_errors={
             ("NONE",): "takes the offset for a part of its transaction",
-            (*_LOADING, "UNKNOWN_TOPIC_OR_PARTITION", "CONCURRENT_TRANSACTIONS"): _TRIES_AGAIN,
-            (*_ELSEWHERE, "REQUEST_TIMED_OUT"): _LOOKS_AGAIN,
+            (*LOADING, "UNKNOWN_TOPIC_OR_PARTITION", "CONCURRENT_TRANSACTIONS"): TRIES_AGAIN,
+            (*ELSEWHERE, "REQUEST_TIMED_OUT"): LOOKS_AGAIN,
             (
                 "UNKNOWN_MEMBER_ID",
                 "ILLEGAL_GENERATION",
@@ -244,8 +255,8 @@ INIT_PRODUCER_ID: Final = ClientImpact(
     reactions=Reactions(
         by_errors={
             ("NONE",): "begins with the producer id and epoch that it was given",
-            ("CONCURRENT_TRANSACTIONS", *_LOADING): _TRIES_AGAIN,
-            _ELSEWHERE: _LOOKS_AGAIN,
+            ("CONCURRENT_TRANSACTIONS", *LOADING): TRIES_AGAIN,
+            ELSEWHERE: LOOKS_AGAIN,
             _FENCING: _IS_FENCED,
             ("TRANSACTION_ABORTABLE",): _MUST_ABORT,
         },
@@ -276,8 +287,8 @@ ADD_OFFSETS_TO_TXN: Final = ClientImpact(
     reactions=Reactions(
         by_errors={
             ("NONE",): "goes on to send the offsets to the group",
-            ("CONCURRENT_TRANSACTIONS", *_LOADING): _TRIES_AGAIN,
-            _ELSEWHERE: _LOOKS_AGAIN,
+            ("CONCURRENT_TRANSACTIONS", *LOADING): TRIES_AGAIN,
+            ELSEWHERE: LOOKS_AGAIN,
             _FENCING: _IS_FENCED,
             ("UNKNOWN_PRODUCER_ID", "TRANSACTION_ABORTABLE"): _MUST_ABORT,
         },
@@ -290,8 +301,8 @@ END_TXN: Final = ClientImpact(
     reactions=Reactions(
         by_errors={
             ("NONE",): "takes the transaction for ended",
-            ("CONCURRENT_TRANSACTIONS", *_LOADING): _TRIES_AGAIN,
-            _ELSEWHERE: _LOOKS_AGAIN,
+            ("CONCURRENT_TRANSACTIONS", *LOADING): TRIES_AGAIN,
+            ELSEWHERE: LOOKS_AGAIN,
             _FENCING: _IS_FENCED,
             ("UNKNOWN_PRODUCER_ID", "TRANSACTION_ABORTABLE"): _MUST_ABORT,
         },
@@ -302,7 +313,7 @@ END_TXN: Final = ClientImpact(
 
 DESCRIBE_GROUPS: Final = ClientImpact(
     reactions=Reactions(
-        by_errors=_ADMIN, otherwise=_CALL_FAILS, source="DescribeClassicGroupsHandler#handleError"
+        by_errors=ADMIN, otherwise=CALL_FAILS, source="DescribeClassicGroupsHandler#handleError"
     ),
     by_field={
         "group_state": ("kafka-consumer-groups --describe, and what watches groups, show another state."),
@@ -316,78 +327,19 @@ DESCRIBE_GROUPS: Final = ClientImpact(
 )
 
 LIST_GROUPS: Final = ClientImpact(
-    reactions=Reactions(by_errors=_ADMIN, otherwise=_CALL_FAILS, source="KafkaAdminClient#listGroups"),
+    reactions=Reactions(by_errors=ADMIN, otherwise=CALL_FAILS, source="KafkaAdminClient#listGroups"),
     by_field={"groups": "kafka-consumer-groups --list shows other groups."},
 )
 
 DELETE_GROUPS: Final = ClientImpact(
-    reactions=Reactions(by_errors=_ADMIN, otherwise=_CALL_FAILS, source="DeleteGroupsHandler#handleError")
+    reactions=Reactions(by_errors=ADMIN, otherwise=CALL_FAILS, source="DeleteGroupsHandler#handleError")
 )
 
 OFFSET_DELETE: Final = ClientImpact(
     reactions=Reactions(
-        by_errors=_ADMIN,
-        otherwise=_CALL_FAILS,
+        by_errors=ADMIN,
+        otherwise=CALL_FAILS,
         source="DeleteConsumerGroupOffsetsHandler#handleGroupError",
     ),
     by_field={"topics": "An admin client is told of other partitions than it named."},
-)
-
-CONSUMER_GROUP_HEARTBEAT: Final = ClientImpact(
-    reactions=Reactions(
-        by_errors={
-            ("NONE",): "stays in the group, and gives up or takes what it is told to",
-            (
-                "FENCED_MEMBER_EPOCH",
-                "UNKNOWN_MEMBER_ID",
-            ): "gives up its partitions as lost and joins again with epoch 0",
-            _LOADING: _TRIES_AGAIN,
-            _ELSEWHERE: _LOOKS_AGAIN,
-            ("TOPIC_AUTHORIZATION_FAILED",): "stays in the group, while poll throws the error",
-            ("UNSUPPORTED_VERSION",): "fails for good: it is told that the protocol is not supported",
-            ("UNRELEASED_INSTANCE_ID", "FENCED_INSTANCE_ID"): "fails for good: its instance id is another's",
-        },
-        otherwise="fails for good: poll throws the error",
-        source="AbstractHeartbeatRequestManager#onErrorResponse",
-    ),
-    closed="A consumer loses its coordinator with each heartbeat, until its session ends.",
-    unanswered="A consumer waits for the answer to its heartbeat; without one its session ends.",
-    by_field={
-        "member_id": "A consumer that left its id to the coordinator is called otherwise.",
-        "member_epoch": (
-            "A consumer commits with another epoch: a commit may be refused as stale, or a stale one taken."
-        ),
-        "heartbeat_interval_ms": "A consumer heartbeats more or less often.",
-        "assignment": "A consumer works on other partitions, or gives up others.",
-    },
-    by_errors={
-        ("FENCED_MEMBER_EPOCH", "NONE"): (
-            "A consumer that is behind goes on, where it would have to give up all and join again."
-        ),
-        ("UNKNOWN_MEMBER_ID", "NONE"): (
-            "A consumer that was removed takes itself for a member, and works on beside its successor."
-        ),
-        ("NONE", "FENCED_MEMBER_EPOCH"): (
-            "A consumer gives up all its partitions and joins again, where it could have gone on."
-        ),
-    },
-)
-
-CONSUMER_GROUP_DESCRIBE: Final = ClientImpact(
-    reactions=Reactions(
-        by_errors=_ADMIN, otherwise=_CALL_FAILS, source="DescribeConsumerGroupsHandler#handleError"
-    ),
-    by_field={
-        "group_state": "kafka-consumer-groups --describe, and what watches groups, show another state.",
-        "group_epoch": "kafka-consumer-groups --describe --state shows another epoch.",
-        "assignment_epoch": "kafka-consumer-groups --describe --state shows another epoch.",
-        "assignor_name": "kafka-consumer-groups --describe --state shows another assignor.",
-        "members": "kafka-consumer-groups --describe shows other members.",
-        "assignment": "kafka-consumer-groups --describe shows other partitions of a member.",
-        "target_assignment": "kafka-consumer-groups --describe --verbose shows other partitions as due.",
-        "authorized_operations": (
-            "Who asks what it may do to a group is told another set; strict decoders of the bits need to "
-            "know the new ones."
-        ),
-    },
 )

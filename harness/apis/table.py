@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from harness.apis import impact
+from harness.apis import consumer_impact, impact
 from harness.apis.descriptor import Access, ApiDescriptor, OffsetUse, Subject, Unordered
 
 _HASH_OF_IDS: Final = "hash-map order over random ids"
@@ -289,7 +289,7 @@ _TABLE: Final = (
         learns_from_errors=False,
         unordered=_assigned("assignment"),
         access=Access.CHANGES,
-        impact=impact.CONSUMER_GROUP_HEARTBEAT,
+        impact=consumer_impact.CONSUMER_GROUP_HEARTBEAT,
     ),
     ApiDescriptor(
         name="ConsumerGroupDescribe",
@@ -305,7 +305,7 @@ _TABLE: Final = (
             *_assigned("groups[].members[].target_assignment"),
         ),
         access=Access.READS,
-        impact=impact.CONSUMER_GROUP_DESCRIBE,
+        impact=consumer_impact.CONSUMER_GROUP_DESCRIBE,
     ),
     ApiDescriptor(name="GetTelemetrySubscriptions", key=71, client_access=Access.READS),
     ApiDescriptor(name="DescribeTopicPartitions", key=75, client_access=Access.READS),

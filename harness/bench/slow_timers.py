@@ -35,14 +35,8 @@ class SlowTimer:
 
     def write(self, root: Path, directory: Path) -> Path:
         """Copy the reference below a root into a directory, with the fault in it; return the directory."""
-        shutil.copytree(
-            root / PACKAGE, directory / PACKAGE, ignore=shutil.ignore_patterns("tests", "__pycache__", "*.so")
-        )
-        path = directory / _TIMERS
-        healthy = path.read_text(encoding="utf-8")
-        assert healthy.count(_ANCHOR) == 1, f"{_TIMERS} has no place for a fault"
-        path.write_text(healthy.replace(_ANCHOR, _ANCHOR + self._fault()), encoding="utf-8")
-        return directory
+        faulty = _ANCHOR + self._fault()
+        return faulty_copy(root, directory, module=_TIMERS, healthy=_ANCHOR, faulty=faulty)
 
     def _fault(self) -> str:
         # The server counts milliseconds since the epoch.
@@ -52,6 +46,18 @@ class SlowTimer:
             "            now_ms = time.time() * 1000\n"
             f"            at_ms = int(now_ms + (at_ms - now_ms) * {self.factor})\n"
         )
+
+
+def faulty_copy(root: Path, directory: Path, *, module: Path, healthy: str, faulty: str) -> Path:
+    """Copy the reference below a root into a directory, with other code in one place; return where."""
+    shutil.copytree(
+        root / PACKAGE, directory / PACKAGE, ignore=shutil.ignore_patterns("tests", "__pycache__", "*.so")
+    )
+    path = directory / module
+    source = path.read_text(encoding="utf-8")
+    assert source.count(healthy) == 1, f"{module} has no place for a fault"
+    path.write_text(source.replace(healthy, faulty), encoding="utf-8")
+    return directory
 
 
 def slow_timers() -> Iterator[SlowTimer]:

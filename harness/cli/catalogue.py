@@ -11,7 +11,9 @@ from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.wide_console import wide_console
+from harness.gate.client_impact import client_impact
 from harness.orchestration.plan import PlanError, select_scripts
+from harness.scenario.behaviours import load_behaviours
 from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
 from harness.scenario.script import Script, script_to_json, step_text
@@ -104,7 +106,7 @@ def explain(
 ) -> None:
     """Explain a scenario: its claim, the Kafka source that decides it, and its conversation."""
     if behaviour is not None:
-        _explain_behaviour(behaviour, as_json=as_json)
+        _explain_behaviour(behaviour, suites=suites, as_json=as_json)
     if scenario_id is None:
         if behaviour is None:
             raise PlanError("name a scenario, or a behaviour by --behaviour")
@@ -120,16 +122,22 @@ def explain(
             _explain(script)
 
 
-def _explain_behaviour(name: str, *, as_json: bool) -> None:
+def _explain_behaviour(name: str, *, suites: str, as_json: bool) -> None:
     try:
         sheet = behaviour_sheet(name)
     except TargetError as error:
         raise PlanError(str(error)) from error
+    shown = load_behaviours(suites).get(sheet.name)
     if as_json:
-        typer.echo(json.dumps(asdict(sheet), indent=2, ensure_ascii=False))
+        by = {} if shown is None else {"shown_by": shown.shown_by}
+        typer.echo(json.dumps({**asdict(sheet), **by}, indent=2, ensure_ascii=False))
         return
     typer.echo(f"{sheet.name}\n    {sheet.meaning}\n")
     typer.echo(f"Releases    {sheet.releases}\nDecided by  {sheet.source}")
+    if (noticed := client_impact(sheet.name)) is not None:
+        typer.echo(f"Noticed     {noticed}")
+    for scenario_id in () if shown is None else shown.shown_by:
+        typer.echo(f"Shown by    {scenario_id}")
 
 
 def _explain(script: Script) -> None:

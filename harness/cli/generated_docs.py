@@ -6,13 +6,22 @@ from typing import Final
 
 from harness.cli.import_docs import imports_page
 from harness.cli.schema_docs import SCHEMAS, schemas_page
+from harness.scenario.behaviours import load_behaviours
 from harness.targets.reference.behaviours import behaviour_sheets, behaviours_page
+from harness.targets.reference.consumer_response_matrix import consumer_response_matrix_page
 from harness.targets.reference.response_matrix import response_matrix_page
+
+
+def _behaviours_page() -> str:
+    shown = {name: each.text() for name, each in load_behaviours().items()}
+    return behaviours_page(behaviour_sheets(), shown)
+
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "generated"
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
-    "behaviours.md": lambda: behaviours_page(behaviour_sheets()),
+    "behaviours.md": _behaviours_page,
     "classic_response_matrix.md": response_matrix_page,
+    "consumer_response_matrix.md": consumer_response_matrix_page,
     "imports.md": imports_page,
     "schemas.md": schemas_page,
     **{schema.file: schema.text for schema in SCHEMAS},

@@ -8,8 +8,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
+from harness.gate.consumer_impact import OF_CONSUMER_GROUPS
+
 _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
     {
+        **OF_CONSUMER_GROUPS,
         # Members and sessions.
         "new_member_heartbeat_counts": (
             "A slow first join is no longer removed after five minutes, if the client sends heartbeats."
@@ -47,15 +50,6 @@ _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
         "malformed_subscription_throws": (
             "This concerns only clients that write their own subscriptions. With it, a join with a malformed"
             " one is never answered, and nobody else can join the group. Without it, the group works on."
-        ),
-        # Consumer groups.
-        "uniform_leaves_extra_partitions": (
-            "With it, fewer partitions move when a member joins or leaves; without, a partition might move "
-            "between members that both stayed."
-        ),
-        "regex_groups_named_without_p": (
-            "Only consumers that subscribe by an expression with such a group: without it, "
-            "INVALID_REGULAR_EXPRESSION."
         ),
         # Static members.
         "static_replacement_persisted": (
@@ -240,16 +234,23 @@ def client_impact(behaviour: str) -> str | None:
 
 _SLIGHT: Final = frozenset(
     {
+        "consumer_heartbeat_validated_first",
         "coordinator_errors_echo_member_id",
         "duplicate_partitions_answered_each",
         "fencing_bumps_epoch_twice",
         "first_offsets_in_zookeeper",
+        "group_epoch_starts_at_one",
+        "malformed_classic_subscription_inconsistent",
         "malformed_subscription_throws",
         "no_producer_id_commits_at_once",
         "offsets_written_flexible",
         "pending_offsets_expire_underneath",
+        "regex_groups_named_without_p",
+        "regex_refreshed_regularly",
         "share_coordinator_key_validated",
         "share_coordinator_missing",
+        "shrinking_updates_previous_epoch",
+        "subscription_metadata_is_hashed",
         "sync_in_stable_refreshes_session",
     }
 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from harness.invariants.commits import Commits
+from harness.invariants.consumer_group import ConsumerGroup
 from harness.invariants.exchange import NO_ERROR, Answered, Asked, Fields, Pairing, items, text
 from harness.invariants.group import Group
 from harness.invariants.violation import Found, Violation
@@ -13,6 +14,7 @@ from harness.trace.events import Event, EventKind
 ConversationKey: TypeAlias = tuple[str, str, str]
 """Run, target, conversation."""
 
+_LOG: Final = "__consumer_offsets"
 _COORDINATOR_ENDS: Final = frozenset((EventKind.CONTROL, EventKind.CLOSED))
 
 
@@ -21,6 +23,7 @@ class _Conversation:
     """The groups of one conversation."""
 
     groups: dict[str, Group] = field(default_factory=dict)
+    consumer_groups: dict[str, ConsumerGroup] = field(default_factory=dict)
     commits: dict[str, Commits] = field(default_factory=dict)
     topic_names: dict[str, str] = field(default_factory=dict)
 
@@ -46,6 +49,8 @@ class Checker:
         if event.kind in _COORDINATOR_ENDS:
             for group in conversation.groups.values():
                 group.coordinator_may_have_changed()
+            for consumer_group in conversation.consumer_groups.values():
+                consumer_group.coordinator_may_have_changed()
         match self._pairing.take(event):
             case Asked() as asked:
                 self._asked(conversation, asked)
@@ -60,6 +65,7 @@ class Checker:
         group_id = text(asked.fields, "group_id")
         if group_id:
             self._group(conversation, group_id).asked(asked)
+            self._consumer_group(conversation, group_id).asked(asked)
             self._commits(conversation, group_id).asked(asked)
 
     def _answered(self, conversation: _Conversation, answered: Answered) -> Iterator[tuple[str, Found]]:
@@ -71,12 +77,13 @@ class Checker:
                 self._groups_deleted(conversation, answered)
             case "DeleteTopics":
                 for topic in items(answered.fields, "responses"):
-                    for commits in conversation.commits.values():
-                        commits.topic_removed(text(topic, "name"), answered)
+                    self._topic_deleted(conversation, text(topic, "name"), answered)
             case _:
                 for group_id, fields in _of_groups(answered):
                     group = self._group(conversation, group_id)
                     yield from ((group_id, found) for found in group.answered(answered))
+                    consumer_group = self._consumer_group(conversation, group_id)
+                    yield from ((group_id, found) for found in consumer_group.answered(answered, fields))
                     commits = self._commits(conversation, group_id)
                     yield from ((group_id, found) for found in commits.answered(answered, fields))
 
@@ -84,10 +91,22 @@ class Checker:
         for result in items(answered.fields, "results"):
             if text(result, "error_code") == NO_ERROR:
                 self._group(conversation, text(result, "group_id")).removed()
+                self._consumer_group(conversation, text(result, "group_id")).removed()
                 self._commits(conversation, text(result, "group_id")).removed(answered)
+
+    def _topic_deleted(self, conversation: _Conversation, name: str, answered: Answered) -> None:
+        for commits in conversation.commits.values():
+            commits.topic_removed(name, answered)
+        for group in conversation.consumer_groups.values() if name == _LOG else ():
+            group.removed()
 
     def _group(self, conversation: _Conversation, group_id: str) -> Group:
         return conversation.groups.setdefault(group_id, Group())
+
+    def _consumer_group(self, conversation: _Conversation, group_id: str) -> ConsumerGroup:
+        return conversation.consumer_groups.setdefault(
+            group_id, ConsumerGroup(names=conversation.topic_names)
+        )
 
     def _commits(self, conversation: _Conversation, group_id: str) -> Commits:
         if group_id not in conversation.commits:

@@ -14,7 +14,7 @@ Fields: TypeAlias = Mapping[str, Json]
 
 LOOKED_AT: Final = apis_where(
     lambda api: api.subject is Subject.MEMBERSHIP or api.offsets is not None
-) | frozenset(("Metadata", "DeleteTopics"))
+) | frozenset(("ConsumerGroupHeartbeat", "ConsumerGroupDescribe", "Metadata", "DeleteTopics"))
 """What invariants are about: members, offsets, and which topics there are. Nothing else is read."""
 _ANSWERS: Final = frozenset((EventKind.RESPONSE, EventKind.POLL))
 
@@ -53,6 +53,10 @@ class Answered:
 
 
 NO_ERROR: Final = "NONE"
+COORDINATOR_CHANGED: Final = frozenset(
+    ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE")
+)
+"""After one of these, another coordinator may have taken over, which knows only what is in the log."""
 TrafficKind: TypeAlias = tuple[str, str, str | None, str | None, int | None]
 
 
@@ -95,6 +99,20 @@ def items(fields: Fields, name: str) -> Iterator[Fields]:
     value = fields.get(name)
     if isinstance(value, Sequence) and not isinstance(value, str):
         yield from (item for item in value if isinstance(item, Mapping))
+
+
+def structure(fields: Fields, name: str) -> Fields | None:
+    """Return a field that contains a structure, or nothing where it is null or missing."""
+    value = fields.get(name)
+    return value if isinstance(value, Mapping) else None
+
+
+def texts(fields: Fields, name: str) -> frozenset[str] | None:
+    """Return the texts of a collection, or nothing where it is null or missing."""
+    value = fields.get(name)
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return None
+    return frozenset(item for item in value if isinstance(item, str))
 
 
 def binary(fields: Fields, name: str) -> bytes:

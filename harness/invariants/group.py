@@ -5,15 +5,20 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from harness.invariants.assignment import owned
-from harness.invariants.exchange import NO_ERROR, Answered, Asked, binary, items, number, text
+from harness.invariants.exchange import (
+    COORDINATOR_CHANGED,
+    NO_ERROR,
+    Answered,
+    Asked,
+    binary,
+    items,
+    number,
+    text,
+)
 from harness.invariants.violation import AtFault, Found, Invariant
 
 _GENERATIONS_KEPT: Final = 8
 _CONSUMERS: Final = "consumer"
-COORDINATOR_CHANGED: Final = frozenset(
-    ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE")
-)
-"""After one of these, another coordinator may have taken over, which knows only what was synced."""
 
 
 @dataclass(slots=True)
@@ -105,8 +110,12 @@ class Group:
     def _joined(self, answered: Answered) -> Iterator[Found]:
         asked, fields = answered.asked, answered.fields
         self.is_consumers = text(asked.fields, "protocol_type") == _CONSUMERS
-        joined = number(fields, "generation_id")
-        floor = max((known for known, seen_at in self.joined_floor if seen_at < asked.at), default=-1)
+        joined, leader = number(fields, "generation_id"), text(fields, "leader")
+        if not leader:
+            # In a consumer group each member has an epoch of its own, and the coordinator assigns.
+            self.generations.pop(joined, None)
+            return
+        floor = max((known for known, seen_at in self.joined_floor if seen_at < asked.at), default=joined)
         if joined < floor:
             if joined == 1 and self._may_be_empty(asked.event.at_ms):
                 self.removed()
@@ -119,7 +128,6 @@ class Group:
         self._note_member(answered)
         generation = self._generation(joined)
         self.joined_floor = [*self.joined_floor[-_GENERATIONS_KEPT:], (joined, answered.at)]
-        leader = text(fields, "leader")
         generation.leaders.add(leader)
         if leader == text(fields, "member_id") and not fields.get("skip_assignment"):
             generation.reported = frozenset(text(each, "member_id") for each in items(fields, "members"))

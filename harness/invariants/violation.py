@@ -9,7 +9,12 @@ class Invariant(StrEnum):
     """What must be true."""
 
     ONE_OWNER = "one owner"
-    """Within a generation, a partition has at most one owner."""
+    """A partition has at most one owner: within a generation, or in a consumer group at any time.
+
+    In a consumer group a member owns what an answer gave it, until it says that it has given that up, joins
+    anew, leaves, is fenced, or may have been removed for its silence.
+    Source: ConsumerGroup#addPartitionEpochs, CurrentAssignmentBuilder#computeNextAssignment (4.3.1).
+    """
     LEADER_ASSIGNS = "the leader assigns"
     """What a member is given is what its generation's leader sent for it."""
     GENERATIONS_GROW = "generations grow"
@@ -18,6 +23,23 @@ class Invariant(StrEnum):
     """A committed offset never goes back unless one was committed there."""
     ALL_ASSIGNED = "all are assigned"
     """Every member of a stable generation has an assignment."""
+    EPOCHS_GROW = "epochs grow"
+    """No member's epoch falls unless it joins anew, and no consumer group's while it has members.
+
+    Source: GroupMetadataManager#throwIfConsumerGroupMemberEpochIsInvalid, ConsumerGroupMember.Builder
+    #updateMemberEpoch, GroupMetadataManager#updateSubscriptionMetadata (4.3.1).
+    """
+    ONLY_SUBSCRIBED = "only what is subscribed"
+    """No member of a consumer group is given partitions of a topic to which it does not subscribe.
+
+    Source: TargetAssignmentBuilder#build, CurrentAssignmentBuilder#computeNextAssignment (4.3.1).
+    """
+    FENCED_STAY_OUT = "the fenced stay out"
+    """Whoever a consumer group refused as a member is accepted as one only after it has joined.
+
+    Source: ConsumerGroup#getOrMaybeCreateMember,
+    GroupMetadataManager#throwIfConsumerGroupMemberEpochIsInvalid (4.3.1).
+    """
 
 
 class AtFault(StrEnum):

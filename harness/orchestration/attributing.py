@@ -170,7 +170,7 @@ def _changed_answers(
     trial: _Trial, scripts: Sequence[Script], usual: Mapping[str, AnswerDigests]
 ) -> ChangedAnswers:
     """Return, of the scenarios that a trial tells whole, where it does not tell them as usual."""
-    reported = asyncio.run(_tell(variant(trial.base, behaviour=trial.behaviour, of=trial.of), scripts))
+    reported = asyncio.run(recorded(variant(trial.base, behaviour=trial.behaviour, of=trial.of), scripts))
     return {
         scenario_id: unequal_places(seen_in(events), usual[scenario_id])
         for scenario_id, events in reported.items()
@@ -178,8 +178,8 @@ def _changed_answers(
     }
 
 
-async def _tell(target: VariantTarget, scripts: Sequence[Script]) -> dict[str, list[Event]]:
-    """Run scripts on a reference, and keep what happened in memory alone."""
+async def recorded(target: VariantTarget, scripts: Sequence[Script]) -> dict[str, list[Event]]:
+    """Run scripts on a reference, and return what happened, which is kept in memory alone."""
     reported: dict[str, list[Event]] = {}
     with TemporaryDirectory(prefix="kafka-conformance-variant-") as logs:
         drive = Drive(

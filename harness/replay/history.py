@@ -20,8 +20,7 @@ from harness.apis.descriptor import (
     Subject,
 )
 from harness.apis.table import apis_where, descriptor
-from harness.invariants.exchange import Fields, items, number, text
-from harness.invariants.group import COORDINATOR_CHANGED
+from harness.invariants.exchange import COORDINATOR_CHANGED, Fields, items, number, text
 from harness.trace.embedded import stored_fields
 from harness.trace.events import Event, EventKind
 

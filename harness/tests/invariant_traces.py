@@ -1,16 +1,32 @@
 """Traces of groups, put together exchange by exchange, for tests of invariants."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
+from typing import TypedDict
+
+from typing_extensions import Unpack
 
 from harness.invariants import check
 from harness.tests.made_events import BARE
 from harness.trace.events import Event, EventKind
 
 GROUP = "g"
+INTERVAL_MS = 50
+PATIENCE_MS = 1000
 Json = Mapping[str, object]
+Partitions = Mapping[str, Sequence[int]]
+"""Partitions of a consumer group by their topics, whose ids are their names, if nobody looked them up."""
+
+
+class Said(TypedDict, total=False):
+    """What a heartbeat may say beside its member and epoch."""
+
+    owned: Partitions | None
+    names: Sequence[str] | None
+    regex: str | None
+    instance: str | None
 
 
 class Trace:
@@ -19,6 +35,7 @@ class Trace:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self._correlation_ids = count()
+        self._passed_ms = 0.0
 
     def ask(self, actor: str, api: str, fields: Json) -> int:
         correlation_id = next(self._correlation_ids)
@@ -58,6 +75,99 @@ class Trace:
             {"member_id": actor, "generation_id": generation, "assignments": assignments},
             {"assignment": binary(given)},
         )
+
+    def topics(self, **names: str) -> None:
+        """Have topics looked up: their names by their ids."""
+        topics = [{"topic_id": topic_id, "name": name} for topic_id, name in names.items()]
+        self.exchange("ana", "Metadata", {"group_id": ""}, {"topics": topics})
+
+    def heartbeat_asked(
+        self,
+        actor: str,
+        epoch: int,
+        **said: Unpack[Said],
+    ) -> int:
+        """A heartbeat of a consumer; one that joins owns nothing, and has time to give something up."""
+        joins = epoch == 0
+        names = ["orders"] if joins and "regex" not in said else None
+        return self.ask(
+            actor,
+            "ConsumerGroupHeartbeat",
+            {
+                "group_id": GROUP,
+                "member_id": actor,
+                "member_epoch": epoch,
+                "instance_id": said.get("instance"),
+                "rebalance_timeout_ms": PATIENCE_MS if joins else -1,
+                "subscribed_topic_names": said.get("names", names),
+                "subscribed_topic_regex": said.get("regex"),
+                "topic_partitions": partitions({} if joins else said.get("owned")),
+            },
+        )
+
+    def heartbeat_answered(
+        self, actor: str, asked: int, epoch: int = 0, given: Partitions | None = None, error: str = "NONE"
+    ) -> None:
+        """The answer to a heartbeat; one with an error has nothing else."""
+        is_right = error == "NONE"
+        assignment = None if given is None else {"topic_partitions": partitions(given)}
+        self.answer(
+            actor,
+            "ConsumerGroupHeartbeat",
+            asked,
+            {
+                "error_code": error,
+                "member_id": actor if is_right else None,
+                "member_epoch": epoch,
+                "heartbeat_interval_ms": INTERVAL_MS if is_right else 0,
+                "assignment": assignment,
+            },
+        )
+
+    def beat(
+        self,
+        actor: str,
+        epoch: int,
+        answered: int = 0,
+        given: Partitions | None = None,
+        *,
+        error: str = "NONE",
+        **said: Unpack[Said],
+    ) -> None:
+        """A heartbeat and its answer."""
+        self.heartbeat_answered(actor, self.heartbeat_asked(actor, epoch, **said), answered, given, error)
+
+    def describe(
+        self,
+        *members: tuple[str, Partitions, Partitions],
+        epoch: int = 1,
+        assignment_epoch: int | None = None,
+        member_type: int = 1,
+        error: str = "NONE",
+    ) -> None:
+        """A description of the group: its members, each with what it has and is to have."""
+        described = [
+            {
+                "member_id": name,
+                "member_type": member_type,
+                "assignment": {"topic_partitions": partitions(owned)},
+                "target_assignment": {"topic_partitions": partitions(target)},
+            }
+            for name, owned, target in members
+        ]
+        group = {
+            "group_id": GROUP,
+            "error_code": error,
+            "group_epoch": epoch,
+            "assignment_epoch": epoch if assignment_epoch is None else assignment_epoch,
+            "members": described,
+        }
+        correlation_id = self.ask("ana", "ConsumerGroupDescribe", {"group_ids": [GROUP]})
+        self.answer("ana", "ConsumerGroupDescribe", correlation_id, {"groups": [group]})
+
+    def passes(self, ms: float) -> None:
+        """Have time pass before the next event."""
+        self._passed_ms += ms
 
     def commit(self, offset: int, error: str = "NONE") -> None:
         self.commit_answered(self.commit_asked(offset), error)
@@ -101,13 +211,19 @@ class Trace:
                 api=api,
                 api_version=1,
                 correlation_id=correlation_id,
-                at_ms=float(len(self.events)),
+                at_ms=self._passed_ms + len(self.events),
                 fields=None if fields is None else json.dumps(fields),
             )
         )
 
     def found(self) -> list[tuple[str, str]]:
         return [(each.invariant, each.party) for each in check(self.events)]
+
+
+def partitions(owned: Partitions | None) -> list[Json] | None:
+    if owned is None:
+        return None
+    return [{"topic_id": topic, "topic_name": topic, "partitions": [*each]} for topic, each in owned.items()]
 
 
 def binary(data: bytes) -> dict[str, str]:

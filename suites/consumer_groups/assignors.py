@@ -9,6 +9,7 @@ from suites.consumer_groups.validation import ALL, BOTH, sole_member
 
 CHOOSES = "ConsumerGroup#preferredServerAssignor"
 BY_RANGE = "RangeAssignor#assign"
+KEEPS = "UniformHomogeneousAssignmentBuilder#maybeRevokePartitions"
 BY_UNIFORM = "UniformHomogeneousAssignmentBuilder#build"
 BY_UNIFORM_APART = "UniformHeterogeneousAssignmentBuilder#build"
 NOTICES_TOPICS = "GroupMetadataManager#onMetadataUpdate"
@@ -45,6 +46,19 @@ def the_assignor_with_most_votes_assigns(conversation: Conversation) -> None:
     bob.leaves()
     ana.leaves()
     cat.leaves()
+    assignor_is(ana, "uniform")
+
+
+@scenario("consumer_groups/assignors/tie", source=CHOOSES, clauses=("CA-08",))
+def of_equal_votes_uniform_has_more(conversation: Conversation) -> None:
+    """Of one vote for range and one for uniform, the latter decides, whoever came first."""
+    ana, bob = conversation.members("ana", "bob")
+    ana.enters(assignor="range", assigned=ALL)
+    bob.enters(assignor="uniform", assigned={})
+    assignor_is(ana, "uniform")
+
+    ana.leaves()
+    ana.enters(assignor="range")
     assignor_is(ana, "uniform")
 
 
@@ -239,3 +253,19 @@ def a_topic_that_is_made_anew_is_another(conversation: Conversation) -> None:
     again = topic_made(conversation, ana, partitions=2)
     ana.heartbeats(member_epoch=joined["member_epoch"] + 2, assigned={again: (0, 1)})
     group_is(ana, "Stable", epoch=joined["member_epoch"] + 2)
+
+
+@scenario("consumer_groups/assignors/extra-partition", source=KEEPS, clauses=("CA-09",))
+def uniform_leaves_what_it_may(conversation: Conversation) -> None:
+    """Uniform leaves a member as many of its partitions as it is due, whatever its id.
+
+    Of three partitions one of two members has two: in 4.0.0 the first by a hash, and since whoever had them.
+    """
+    bob, ana = conversation.members("bob", "ana")
+    bob.enters(assignor="uniform", assigned=ALL)
+    ana.enters(assignor="uniform", assigned={})
+
+    bob.heartbeats(owned=ALL)
+    bob.heartbeats(owned=bob.assigned, assigned=None)
+    ana.heartbeats(owned={})
+    assignor_is(ana, "uniform")

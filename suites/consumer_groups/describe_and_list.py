@@ -27,7 +27,7 @@ DELETES = "GroupMetadataManager#validateDeleteGroup"
 MAIN = GroupRef("main")
 
 
-@scenario("consumer_groups/describe/whole", source=DESCRIBES, clauses=("CD-01", "CD-02"))
+@scenario("consumer_groups/describe/whole", source=DESCRIBES, clauses=("CA-01", "CD-01", "CD-02"))
 def a_group_is_described(conversation: Conversation) -> None:
     """Describe shows a group's state, epochs and assignor, and what each member has and is to have."""
     ana = conversation.member("ana", instance_id="one")
@@ -160,7 +160,7 @@ def consumer_groups_are_listed(conversation: Conversation) -> None:
     ana.asks(ask.list_groups(version=3), expect.list_groups(groups=containing(listed)))
 
 
-@scenario("consumer_groups/list/described-as-classic", source=CLASSIC, clauses=("CL-11", "CL-12"))
+@scenario("consumer_groups/list/described-as-classic", source=CLASSIC, clauses=("CL-11", "CL-12", "XT-11"))
 def a_consumer_group_is_no_classic_one(conversation: Conversation) -> None:
     """DescribeGroups of a consumer group is Dead, and from v6 on GROUP_ID_NOT_FOUND too."""
     ana, _ = sole_member(conversation)

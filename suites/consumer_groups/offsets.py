@@ -4,7 +4,7 @@ from harness.scenario import OWN, Conversation, Member, Pattern, Value, ask, exp
 from harness.scenario.messages import Number
 from suites.consumer_groups.reconciliation import KEPT, two_members
 from suites.consumer_groups.validation import sole_member
-from suites.offsets.topics import UNKNOWN_ID, asked_by_id, committed_by_id, id_of
+from suites.offsets.topics import NO_ID, UNKNOWN_ID, asked_by_id, committed_by_id, id_of
 from suites.transactions.producers import announced, initialised
 
 VALIDATES = "ConsumerGroup#validateOffsetCommit"
@@ -13,6 +13,7 @@ HANDLES = "KafkaApis#handleOffsetCommitRequest"
 DELETES = "ModernGroup#isSubscribedToTopic"
 TRANSACTIONAL = "OffsetMetadataManager#validateTransactionalOffsetCommit"
 FIRST = {"orders": {0: 7}}
+PAYMENTS = {"payments": (0, 1)}
 
 
 def _commits(
@@ -58,6 +59,26 @@ def a_commit_may_be_late(conversation: Conversation) -> None:
             expect.offset_commit({topic: {0: error}}),
         )
     _commits(ana, "STALE_MEMBER_EPOCH", epoch=ana.epoch + 1)
+
+
+@scenario("consumer_groups/offsets/being-given-up", source=VALIDATES, clauses=("KO-06",))
+def what_is_given_up_may_be_committed_late(conversation: Conversation) -> None:
+    """A partition that is being given up may be committed with an earlier epoch, from 4.3 on.
+
+    When it has been given up, only the member's own epoch is taken.
+    """
+    ana, joined = sole_member(conversation)
+    ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1)
+    ana.heartbeats(topics=("payments",), member_epoch=joined["member_epoch"] + 1, assigned=PAYMENTS)
+
+    _commits(ana, "NONE")
+    ana.asks(
+        ask.offset_commit(version=9, generation_id=joined["member_epoch"], topics=FIRST),
+        expect.offset_commit({"orders": {0: one_of("NONE", "STALE_MEMBER_EPOCH")}}),
+    )
+    ana.heartbeats(owned=PAYMENTS, member_epoch=joined["member_epoch"] + 2)
+    _commits(ana, "STALE_MEMBER_EPOCH", epoch=joined["member_epoch"])
+    _commits(ana, "NONE")
 
 
 @scenario("consumer_groups/offsets/not-assigned", source=VALIDATES, clauses=("KO-07",))
@@ -114,6 +135,41 @@ def topics_are_checked_first(conversation: Conversation) -> None:
             ask.offset_commit(version=9, generation_id=ana.epoch + 7, topics={topic: {partition: 7}}),
             expect.offset_commit({topic: {partition: "UNKNOWN_TOPIC_OR_PARTITION"}}),
         )
+
+
+@scenario("consumer_groups/offsets/unknown-topic-id", source=HANDLES, clauses=("KO-18",))
+def topic_ids_are_checked_first(conversation: Conversation) -> None:
+    """A commit v10 to an unknown or zero topic id is UNKNOWN_TOPIC_ID, whatever its epoch."""
+    ana, _ = sole_member(conversation)
+
+    for topic_id in (UNKNOWN_ID, NO_ID):
+        topics = (committed_by_id(topic_id, 0),)
+        ana.sends(
+            ask.request(
+                "OffsetCommit",
+                10,
+                group_id=OWN,
+                member_id=OWN,
+                generation_id_or_member_epoch=ana.epoch + 7,
+                topics=topics,
+            )
+        )
+        refused: Pattern = {"partitions": ({"error_code": "UNKNOWN_TOPIC_ID"},)}
+        ana.receives(expect.response("OffsetCommit", topics=(refused,)))
+
+
+@scenario(
+    "consumer_groups/offsets/of-nobody",
+    source="OffsetMetadataManager#validateOffsetCommit",
+    clauses=("KO-16",),
+)
+def whoever_commits_for_nobody_makes_a_classic_group(conversation: Conversation) -> None:
+    """A commit of nobody to an unknown group makes an Empty classic group, and not a consumer group."""
+    ana = conversation.member("ana")
+
+    _commits(ana, "NONE", epoch=-1, member_id="")
+    ana.asks(ask.describe_groups(version=6), expect.describe_groups(error_code="NONE", group_state="Empty"))
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="GROUP_ID_NOT_FOUND"))
 
 
 @scenario("consumer_groups/offsets/fetch", source=FETCHES, clauses=("KO-21", "KO-22", "KO-24", "KO-25"))

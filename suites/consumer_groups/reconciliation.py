@@ -6,6 +6,7 @@ from suites.consumer_groups.validation import ALL, BOTH, sole_member
 
 BUILDS = "CurrentAssignmentBuilder#build"
 COMPUTES = "CurrentAssignmentBuilder#computeNextAssignment"
+UPDATES = "CurrentAssignmentBuilder#updateCurrentAssignment"
 LEAVES = "GroupMetadataManager#consumerGroupFenceMembers"
 TIMES_REBALANCE = "GroupMetadataManager#scheduleConsumerGroupRebalanceTimeout"
 TIMES_SESSION = "GroupMetadataManager#scheduleConsumerGroupSessionTimeout"
@@ -97,6 +98,46 @@ def a_third_member_gets_its_part(conversation: Conversation) -> None:
     ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(members=members))
 
 
+@scenario("consumer_groups/reconciliation/twice-in-a-row", source=BUILDS, clauses=("CR-08",))
+def more_is_to_be_given_up_at_once(conversation: Conversation) -> None:
+    """Whoever has given up a part and has to give up more stays in its epoch; before 4.2 it rises."""
+    ana, _, joined = two_members(conversation)
+    ana.heartbeats(member_epoch=joined["member_epoch"], assigned=KEPT)
+    conversation.member("carol").enters(member_epoch=joined["member_epoch"] + 2, assigned={})
+
+    ana.heartbeats(owned=KEPT, assigned={"orders": (0,)})
+    ana.heartbeats(owned={"orders": (0,)}, member_epoch=joined["member_epoch"] + 2, assigned=None)
+
+
+@scenario("consumer_groups/reconciliation/drops-while-revoking", source=UPDATES, clauses=("CR-26",))
+def topics_may_be_dropped_while_partitions_go(conversation: Conversation) -> None:
+    """Whoever is to give up partitions and drops its topics is to give up these at once too, from 4.2 on."""
+    ana, bob = conversation.members("ana", "bob")
+    both = {**ALL, "payments": (0, 1)}
+    ana.enters("orders", "payments", assigned=both)
+    bob.enters("orders", "payments", assigned={})
+    ana.heartbeats()
+
+    ana.heartbeats(topics=())
+    ana.heartbeats(owned=both)
+    ana.heartbeats(owned={})
+    conversation.reconciles(ana, bob)
+    group_is(ana, "Stable")
+
+
+@scenario("consumer_groups/reconciliation/takes-back", source=COMPUTES, clauses=("CR-27",))
+def a_topic_may_be_taken_back(conversation: Conversation) -> None:
+    """Whoever drops a topic and takes it back before it was given up has it; some releases wait once more."""
+    ana, joined = sole_member(conversation)
+    both = {**ALL, "payments": (0, 1)}
+    ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1, assigned=both)
+    ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"] + 1, assigned=ALL)
+
+    ana.heartbeats(topics=("orders", "payments"), owned=ALL, member_epoch=joined["member_epoch"] + 3)
+    ana.heartbeats(owned=ana.assigned)
+    ana.heartbeats(owned=both, member_epoch=joined["member_epoch"] + 3, assigned=None)
+
+
 @scenario("consumer_groups/reconciliation/leaver", source=LEAVES, clauses=("CR-10",))
 def what_a_leaver_had_comes_back(conversation: Conversation) -> None:
     """What a leaving member had comes to the other with its next heartbeat, in the next epoch."""
@@ -179,6 +220,19 @@ def a_dropped_topic_need_not_wait(conversation: Conversation) -> None:
     ana.heartbeats(owned=ALL, assigned=None)
     conversation.elapses(INTERVAL_IS_OVER_MS)
     ana.heartbeats(owned=ALL, member_epoch=joined["member_epoch"] + 1, assigned=None)
+
+
+@scenario("consumer_groups/reconciliation/interval-and-former-epoch", source=UPDATES, clauses=("CR-28",))
+def a_dropped_topic_ends_the_former_epoch(conversation: Conversation) -> None:
+    """The epoch before the member's is FENCED_MEMBER_EPOCH after it has dropped a topic."""
+    ana = conversation.member("ana")
+    ana.configures(LONG_INTERVAL, error_code=one_of("NONE", "INVALID_CONFIG"))
+    joined = ana.enters(assigned=ALL)
+    conversation.elapses(INTERVAL_IS_OVER_MS)
+    ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1)
+
+    ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"] + 1, assigned=ALL)
+    ana.heartbeats(epoch=joined["member_epoch"], owned=ALL, error_code="FENCED_MEMBER_EPOCH")
 
 
 @scenario("consumer_groups/reconciliation/interval-and-added-topic", source=DELAYS, clauses=("CR-17",))

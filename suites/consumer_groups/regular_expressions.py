@@ -259,6 +259,35 @@ def a_deleted_topic_that_was_matched_is_given_up(conversation: Conversation) -> 
     ana.heartbeats(member_epoch=joined["member_epoch"] + 3, assigned=None)
 
 
+@scenario(
+    "consumer_groups/regex/refreshed",
+    source=UPDATES,
+    clauses=("KX-09",),
+    broker_config={"group.consumer.regex.refresh.interval.ms": 20_000},
+)
+def a_regular_expression_is_resolved_regularly(conversation: Conversation) -> None:
+    """A deleted topic is dropped by the first heartbeat after the refresh interval, from 4.1 on.
+
+    Only topics that are created cause a resolution before. Dropping one raises the group's epoch again.
+    """
+    ana = conversation.member("ana")
+    topic = topic_made(conversation, ana)
+    joined = ana.enters(topics=None, regex=topic, assigned={})
+    resolved(ana, joined["member_epoch"] + 1)
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned={topic: (0, 1, 2)})
+    deletes(ana, topic)
+    ana.heartbeats(assigned={})
+    ana.heartbeats(owned={}, member_epoch=joined["member_epoch"] + 2)
+
+    conversation.elapses(BATCH_IS_OVER_MS)
+    ana.heartbeats(owned={}, member_epoch=joined["member_epoch"] + 2, assigned=None)
+    conversation.elapses(BATCH_IS_OVER_MS)
+    ana.heartbeats(owned={}, assigned=None)
+    conversation.elapses(RESOLVES_MS)
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="NONE"))
+    ana.heartbeats(owned={}, assigned=None)
+
+
 @scenario("consumer_groups/regex/last-leaves", source=DELETES, clauses=("KX-14",))
 def a_regular_expression_goes_with_its_last_member(conversation: Conversation) -> None:
     """A regular expression whose last member left is resolved anew when somebody joins by it."""

@@ -247,7 +247,7 @@ def all_leave_at_once(conversation: Conversation) -> None:
     is_consumer(bob, "Empty")
 
 
-@scenario("migration/leave/dynamic", source=LEAVES, clauses=("MG-25",))
+@scenario("migration/leave/dynamic", source=LEAVES, clauses=("MG-25", "XT-06"))
 def a_dynamic_consumer_is_removed(conversation: Conversation) -> None:
     """LeaveGroup with the id of a dynamic consumer removes it."""
     bob = consumer(conversation)
@@ -325,6 +325,25 @@ def a_successor_with_another_subscription_rebalances(conversation: Conversation)
     ana = conversation.actor("ana", group_instance_id="one")
 
     ana.asks(join(topics=("orders",)), expect.join_group(error_code="NONE", leader="", members=()))
+    is_classic(ana, one_of("PreparingRebalance", "Stable"), protocol_type="consumer")
+
+
+@scenario("migration/replace/before-an-assignment", source=REPLACES, clauses=("MG-57",))
+def a_successor_may_wait_for_an_assignment(conversation: Conversation) -> None:
+    """A classic member that replaces the last consumer, for which an assignment is due, starts a rebalance.
+
+    One is due within the assignment interval, which releases have from 4.3 on.
+    """
+    bob = conversation.member("bob", instance_id="one")
+    bob.configures({"consumer.assignment.interval.ms": 5_000}, error_code=one_of("NONE", "INVALID_CONFIG"))
+    bob.enters("payments", assigned=BOTH)
+    bob.heartbeats(topics=("orders", "payments"))
+    ana = conversation.actor("ana", group_instance_id="one")
+
+    ana.asks(
+        join(BOTH, topics=("orders", "payments")),
+        expect.join_group(error_code="NONE", leader="", members=()),
+    )
     is_classic(ana, one_of("PreparingRebalance", "Stable"), protocol_type="consumer")
 
 

@@ -39,7 +39,12 @@ def static_classic(conversation: Conversation) -> tuple[Actor, Member]:
     return ana, bob
 
 
-@scenario("migration/joins/two-steps", source=JOINS, clauses=("MG-17",), sweep=sweep("JoinGroup", 4, 9))
+@scenario(
+    "migration/joins/two-steps",
+    source=JOINS,
+    clauses=("MG-17", "XT-01", "XT-02"),
+    sweep=sweep("JoinGroup", 4, 9),
+)
 def a_dynamic_member_joins_in_two_steps(conversation: Conversation, version: int) -> None:
     """JoinGroup v{version} without an id is MEMBER_ID_REQUIRED at a consumer group, and disturbs nobody."""
     bob = consumer(conversation)
@@ -150,7 +155,7 @@ def the_first_classic_member_brings_any_protocol(conversation: Conversation) -> 
     ana.asks(ask.sync_group(version=5, protocol_name="mine"), error_code="NONE")
 
 
-@scenario("migration/joins/other-protocol-type", source=LETS_IN, clauses=("MG-16",))
+@scenario("migration/joins/other-protocol-type", source=LETS_IN, clauses=("MG-16", "XT-05"))
 def another_protocol_type_is_not_let_in(conversation: Conversation) -> None:
     """A classic member of another protocol type cannot join a consumer group: INCONSISTENT_GROUP_PROTOCOL."""
     bob = consumer(conversation)
@@ -189,6 +194,22 @@ def a_full_group_takes_no_classic_member(conversation: Conversation) -> None:
         error_code="GROUP_MAX_SIZE_REACHED",
     )
     bob.heartbeats(assigned=None)
+
+
+@scenario(
+    "migration/joins/full-static",
+    source="GroupMetadataManager#throwIfConsumerGroupIsFull",
+    clauses=("XT-12",),
+    broker_config=ONE,
+)
+def a_full_group_takes_a_successor_later(conversation: Conversation) -> None:
+    """A classic member may take the place of a static consumer in a full group from 4.4 on."""
+    bob = conversation.member("bob", instance_id="one")
+    bob.enters("payments", assigned=BOTH)
+    ana = conversation.actor("ana", group_instance_id="one")
+
+    ana.asks(join(BOTH), error_code=one_of("NONE", "GROUP_MAX_SIZE_REACHED"))
+    conversation.actor("cat").asks(join(member_id=""), error_code=one_of(REQUIRED, "GROUP_MAX_SIZE_REACHED"))
 
 
 @scenario("migration/joins/first-name", source=JOINS, clauses=("MG-51",))

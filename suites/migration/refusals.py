@@ -166,7 +166,7 @@ def a_downgrade_policy_upgrades_nothing(conversation: Conversation) -> None:
     beats(ana)
 
 
-@scenario("migration/policy/disabled-join", source=ADMITS, clauses=("MG-35",), broker_config=DISABLED)
+@scenario("migration/policy/disabled-join", source=ADMITS, clauses=("MG-35", "XT-07"), broker_config=DISABLED)
 def a_disabled_policy_may_admit_nobody(conversation: Conversation) -> None:
     """Where the policy is disabled, later releases let no classic member in to a consumer group."""
     bob = consumer(conversation)

@@ -159,6 +159,17 @@ def a_fetch_of_another_generation_is_refused(conversation: Conversation) -> None
     )
 
 
+@scenario("migration/upgrade/without-topics", source=CONVERTS, clauses=("MG-58",))
+def an_upgrade_need_not_change_the_epoch(conversation: Conversation) -> None:
+    """A consumer that subscribes to nothing upgrades a group and leaves its epoch, but for 4.0.0."""
+    classic_consumer(conversation)
+    bob = conversation.member("bob")
+
+    bob.enters(topics=(), assigned={})
+    bob.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="NONE"))
+    bob.heartbeats(owned={}, assigned=None)
+
+
 @scenario("migration/upgrade/rejoins", source=JOINS, clauses=("MG-07",))
 def a_classic_member_rejoins_in_its_generation(conversation: Conversation) -> None:
     """A classic member that rejoins with all partitions stays in its generation, and leads nobody."""
@@ -190,7 +201,7 @@ def a_rejoin_names_the_protocol_type(conversation: Conversation, version: int) -
     )
 
 
-@scenario("migration/upgrade/syncs", source=SYNCS, clauses=("MG-08",), sweep=sweep("SyncGroup", 0, 5))
+@scenario("migration/upgrade/syncs", source=SYNCS, clauses=("MG-08", "XT-03"), sweep=sweep("SyncGroup", 0, 5))
 def a_sync_brings_what_the_coordinator_assigned(conversation: Conversation, version: int) -> None:
     """SyncGroup v{version} after the rejoin brings what the member keeps, in the consumers' own protocol."""
     ana, _ = upgraded(conversation)
@@ -199,7 +210,7 @@ def a_sync_brings_what_the_coordinator_assigned(conversation: Conversation, vers
     ana.asks(ask.sync_group(version=version), parts(FIRST))
 
 
-@scenario("migration/upgrade/has-to-give-up", source=BEATS, clauses=("MG-09",))
+@scenario("migration/upgrade/has-to-give-up", source=BEATS, clauses=("MG-09", "XT-03"))
 def a_classic_member_has_to_confirm(conversation: Conversation) -> None:
     """A classic member that was given less than it owned has to rejoin once more."""
     ana, bob = upgraded(conversation)

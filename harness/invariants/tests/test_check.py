@@ -82,6 +82,12 @@ def test_a_generation_that_falls_is_found(trace: Trace) -> None:
     assert trace.found() == [(Invariant.GENERATIONS_GROW, AtFault.COORDINATOR)]
 
 
+def test_the_first_generation_that_is_seen_has_none_before_it(trace: Trace) -> None:
+    trace.join("ana", -(2**31))
+
+    assert trace.found() == []
+
+
 def test_a_generation_that_was_never_synced_may_be_counted_again_elsewhere(
     trace: Trace,
 ) -> None:

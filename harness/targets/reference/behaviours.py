@@ -1,6 +1,6 @@
 """The reference's named behaviours, as people read them: the one place outside it that knows its table."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -71,14 +71,24 @@ def _release(version: Version) -> str:
     return ".".join(str(part) for part in version)
 
 
-def behaviours_page(sheets: Iterable[BehaviourSheet]) -> str:
-    """Return the documentation page of some behaviours."""
+def behaviours_page(sheets: Iterable[BehaviourSheet], shown: Mapping[str, str]) -> str:
+    """Return the documentation page of some behaviours.
+
+    Args:
+        sheets: of the behaviours.
+        shown: by a behaviour's name, the scenarios that show it, or why none does.
+    """
     chapters = [
         f"## {sheet.name}\n\n{sheet.meaning}\n\n"
         f"- Releases: {sheet.releases}\n- Source: {sheet.source.replace('<', '&lt;')}\n"
+        f"{_shown_by(shown.get(sheet.name))}"
         for sheet in sheets
     ]
     return "\n".join((_HEAD, *chapters))
+
+
+def _shown_by(text: str | None) -> str:
+    return "" if text is None else f"- Shown by: {text}\n"
 
 
 _HEAD: Final = """# Named behaviours

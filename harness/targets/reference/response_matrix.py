@@ -8,13 +8,12 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import Final
 
 from harness.apis.table import descriptor
-from harness.targets.base.interface import CONFORMANCE_TOPICS, Broker, BrokerSession, Connection, NoAnswer
-from harness.targets.reference.target import ReferenceTarget
-from harness.wire.codec import Fields, FieldValue, decode_response, encode_request
+from harness.targets.base.interface import CONFORMANCE_TOPICS, BrokerSession, Connection, NoAnswer
+from harness.targets.reference.probe import PARKED, Probe, answers, error_of, rows, table
+from harness.wire.codec import Fields, FieldValue
 
 PROFILES: Final = ("3.9", "4.4")
 """The last release of the Scala coordinator, and the newest of the Java one."""
@@ -28,7 +27,6 @@ _VERSIONS: Final = {
     "OffsetCommit": 8,
     "DescribeGroups": 5,
 }
-_WAIT_MS: Final = 60_000.0
 _SESSION_MS: Final = 300_000
 _SUBSCRIPTION: Final = b"\x00\x00" + b"\x00\x00\x00\x00" + b"\xff\xff\xff\xff"
 
@@ -80,27 +78,26 @@ class _ProbeGroup:
     """A group on a session of its own."""
 
     def __init__(self, session: BrokerSession) -> None:
-        self._session = session
-        self._asked = 0
+        self._probe = Probe(session, _VERSIONS)
 
     async def answer_to(self, question: Question) -> str:
         """Bring the group into a state, ask, and tell the answer, and the state after it if another."""
         member = await self._second_member_in(question.state)
         before = await self._state()
-        connection = await self._session.connect()
-        await self._send(connection, question.api, _question_fields(question, member))
+        connection = await self._probe.connect()
+        await self._probe.send(connection, question.api, _question_fields(question, member))
         try:
-            answer = await self._receive(connection, question.api, wait_ms=0)
+            answer = await self._probe.receive(connection, question.api, wait_ms=0)
         except NoAnswer:
-            reported = "parked"
+            reported = PARKED
         else:
-            reported = _error_of(answer)
+            reported = error_of(answer)
         after = await self._state()
         return reported if after == before else f"{reported} → {after}"
 
     async def _second_member_in(self, state: GroupState) -> _Member:
         ana, bob = [
-            _Member(connection=await self._session.connect(), group_instance_id=seat)
+            _Member(connection=await self._probe.connect(), group_instance_id=seat)
             for seat in ("seat-a", "seat-b")
         ]
         if state is GroupState.NONE:
@@ -108,25 +105,27 @@ class _ProbeGroup:
         await self._join(bob if state is GroupState.EMPTY else ana)
         if state is GroupState.EMPTY:
             await self._sync(bob, [bob])
-            await self._call(
+            await self._probe.call(
                 bob.connection, "LeaveGroup", _leave_fields(bob.member_id, bob.group_instance_id)
             )
             return bob
         await self._sync(ana, [ana])
-        await self._send(bob.connection, "JoinGroup", _join_fields("", bob.group_instance_id))
+        await self._probe.send(bob.connection, "JoinGroup", _join_fields("", bob.group_instance_id))
         await self._join(ana)
-        self._joined(bob, await self._receive(bob.connection, "JoinGroup", wait_ms=_WAIT_MS))
+        self._joined(bob, await self._probe.receive(bob.connection, "JoinGroup"))
         if state is GroupState.COMPLETING_REBALANCE:
             return bob
         await self._sync(ana, [ana, bob])
         await self._sync(bob, [])
         if state is GroupState.PREPARING_REBALANCE:
-            await self._send(ana.connection, "JoinGroup", _join_fields(ana.member_id, ana.group_instance_id))
+            await self._probe.send(
+                ana.connection, "JoinGroup", _join_fields(ana.member_id, ana.group_instance_id)
+            )
         return bob
 
     async def _join(self, member: _Member) -> None:
         fields = _join_fields(member.member_id, member.group_instance_id)
-        self._joined(member, await self._call(member.connection, "JoinGroup", fields))
+        self._joined(member, await self._probe.call(member.connection, "JoinGroup", fields))
 
     def _joined(self, member: _Member, answer: Fields) -> None:
         assert answer["error_code"] == "NONE", answer
@@ -139,28 +138,14 @@ class _ProbeGroup:
             "protocol_name": "range",
             "assignments": [{"member_id": each.member_id, "assignment": b"part"} for each in assigned],
         }
-        answer = await self._call(member.connection, "SyncGroup", fields)
+        answer = await self._probe.call(member.connection, "SyncGroup", fields)
         assert answer["error_code"] == "NONE", answer
 
     async def _state(self) -> str:
-        connection = await self._session.connect()
-        answer = await self._call(connection, "DescribeGroups", {"groups": [_GROUP]})
-        (group,) = _rows(answer["groups"])
+        connection = await self._probe.connect()
+        answer = await self._probe.call(connection, "DescribeGroups", {"groups": [_GROUP]})
+        (group,) = rows(answer["groups"])
         return str(group["group_state"])
-
-    async def _call(self, connection: Connection, api: str, fields: Fields) -> Fields:
-        await self._send(connection, api, fields)
-        return await self._receive(connection, api, wait_ms=_WAIT_MS)
-
-    async def _send(self, connection: Connection, api: str, fields: Fields) -> None:
-        self._asked += 1
-        await connection.send(
-            encode_request(api, _VERSIONS[api], correlation_id=self._asked, client_id="matrix", fields=fields)
-        )
-
-    async def _receive(self, connection: Connection, api: str, *, wait_ms: float) -> Fields:
-        frame = await connection.receive(timeout_ms=wait_ms)
-        return decode_response(api, _VERSIONS[api], frame.payload).fields
 
 
 def _identity(member_id: str, group_instance_id: str | None, generation_id: int) -> dict[str, FieldValue]:
@@ -224,38 +209,15 @@ def _question_fields(question: Question, member: _Member) -> Fields:
             return identity
 
 
-def _error_of(answer: Fields) -> str:
-    """Return the one error of an answer, wherever that API puts it."""
-    inner = [
-        *_rows(answer.get("members")),
-        *(partition for topic in _rows(answer.get("topics")) for partition in _rows(topic["partitions"])),
-    ]
-    errors = [each["error_code"] for each in (answer, *inner) if "error_code" in each]
-    return str(next((error for error in errors if error != "NONE"), "NONE"))
-
-
-def _rows(value: FieldValue) -> list[Fields]:
-    return [row for row in value if isinstance(row, dict)] if isinstance(value, list | tuple) else []
-
-
-async def answers(profile: str, questions: Sequence[Question]) -> dict[Question, str]:
-    """Ask the reference of a profile."""
-    target = ReferenceTarget(profile)
-    broker = await target.start(broker_config={}, directory=Path(), progress=lambda _: None)
-    return {question: await _answer(broker, question) for question in questions}
-
-
-async def _answer(broker: Broker, question: Question) -> str:
-    session = broker.open_session("response matrix")
-    try:
-        return await _ProbeGroup(session).answer_to(question)
-    finally:
-        await session.close()
+async def _answer(session: BrokerSession, question: Question) -> str:
+    return await _ProbeGroup(session).answer_to(question)
 
 
 def response_matrix_page() -> str:
     """Return the documentation page: a chapter a profile, a table an API."""
-    chapters = [_chapter(profile, asyncio.run(answers(profile, _questions()))) for profile in PROFILES]
+    chapters = [
+        _chapter(profile, asyncio.run(answers(profile, _questions(), _answer))) for profile in PROFILES
+    ]
     return "\n".join((_HEAD, *chapters))
 
 
@@ -286,7 +248,7 @@ def _table(api: str, reported: dict[Question, str]) -> str:
         asker.value if len(_generations(api)) == 1 else f"{asker.value}, {'right' if is_right else 'wrong'}"
         for asker, is_right in columns
     ]
-    rows = [
+    lines = [
         [state.value]
         + [
             reported[Question(api=api, state=state, asker=asker, is_generation_right=is_right)]
@@ -294,8 +256,7 @@ def _table(api: str, reported: dict[Question, str]) -> str:
         ]
         for state in GroupState
     ]
-    lines = [["state", *headings], ["---"] * (1 + len(columns)), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return table(["state", *headings], lines)
 
 
 _HEAD: Final = """# What the classic protocol answers

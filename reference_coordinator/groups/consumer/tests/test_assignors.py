@@ -248,5 +248,25 @@ def test_uniform_moves_partitions_to_a_newcomer_alone(seed: int) -> None:
         assert after[member_id] <= had
 
 
+@given(st.integers(min_value=0, max_value=2**32))
+def test_uniform_leaves_those_who_stay_what_they_had(seed: int) -> None:
+    random = Random(seed)
+    group = replace(a_group(random, most=SMALL), assignor="uniform", removed=())
+    if group.subscription_type is SubscriptionType.HETEROGENEOUS or len(group.members) < 2:
+        return
+    made = assignment_of(group)
+    leaver = random.choice([*group.members])
+    members = {
+        each: replace(member, assignment=made.get(each, {}))
+        for each, member in group.members.items()
+        if each != leaver
+    }
+
+    after = as_sets(assignment_of(replace(group, members=members)))
+
+    for member_id in members:
+        assert as_sets(made).get(member_id, set()) <= after.get(member_id, set())
+
+
 def as_sets(made: Mapping[MemberId, Assignment]) -> dict[MemberId, set[tuple[TopicId, int]]]:
     return {member_id: set(partitions_of({member_id: assignment})) for member_id, assignment in made.items()}

@@ -1,4 +1,4 @@
-"""Whatever consumers do, no two have one partition, no epoch falls, and every reconciliation ends."""
+"""Whatever consumers do: no two have one partition, no epoch falls, and every reconciliation ends, evenly."""
 
 import pytest
 from hypothesis import settings
@@ -110,6 +110,21 @@ class GroupMachine(RuleBasedStateMachine):
                     if topic in {topic_id(name) for name in member.subscribed_topic_names}
                 }
                 assert had == target
+            self._is_shared_evenly(group)
+
+    def _is_shared_evenly(self, group: ConsumerGroup) -> None:
+        """Look whether members that subscribe alike have all partitions, and as many each as the others."""
+        subscribed = {member.subscribed_topic_names for member in group.members.values()}
+        if len(subscribed) > 1 or not any(subscribed):
+            return
+        owned = [
+            [(topic, each) for topic, partitions in member.assigned_partitions.items() for each in partitions]
+            for member in group.members.values()
+        ]
+        (names,) = subscribed
+        everything = [(topic_id(name), each) for name in names for each in range(self.sizes[name])]
+        assert sorted(each for part in owned for each in part) == sorted(everything)
+        assert max(map(len, owned)) - min(map(len, owned)) <= 1
 
     def _send(self, name: str, request: ConsumerGroupHeartbeatRequest) -> None:
         client = self.clients[name]

@@ -1,0 +1,276 @@
+"""What is known of one consumer group (KIP-848), and what its answers show to be broken.
+
+Whoever tells whether a member still owns something has to be sure that it is a member. A member that was
+accepted within its heartbeat interval is: sessions are longer than that.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from harness.invariants.consumer import (
+    JOINS,
+    NOTHING,
+    Consumer,
+    Owned,
+    TopicPartition,
+    given_by,
+    owned_partitions,
+)
+from harness.invariants.exchange import (
+    COORDINATOR_CHANGED,
+    NO_ERROR,
+    Answered,
+    Asked,
+    Fields,
+    items,
+    number,
+    structure,
+    text,
+)
+from harness.invariants.violation import AtFault, Found, Invariant
+
+_UNKNOWN: Final = "UNKNOWN_MEMBER_ID"
+_FENCED: Final = "FENCED_MEMBER_EPOCH"
+_GIVES_ALL_UP: Final = frozenset((_UNKNOWN, _FENCED, "FENCED_INSTANCE_ID", "GROUP_ID_NOT_FOUND"))
+"""On these a member gives up its partitions.
+
+Source: AbstractHeartbeatRequestManager#onErrorResponse (4.3.1).
+"""
+_REFUSALS: Final = frozenset((NO_ERROR, *_GIVES_ALL_UP))
+"""Other errors may come of a write that failed, and that took back what was refused meanwhile."""
+_CLASSIC_MEMBER: Final = 0
+_EPOCHS: Final = ("group_epoch", "assignment_epoch")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Refused:
+    """A heartbeat that was refused, and that is to be refused again."""
+
+    at: int
+    epoch: int | None
+    """None where every epoch is refused."""
+    kept: Owned | None
+
+    def is_meant_by(self, asked: Asked) -> bool:
+        """Tell whether a request that was sent later says the same."""
+        if self.at >= asked.at:
+            return False
+        same = (number(asked.fields, "member_epoch"), owned_partitions(asked.fields))
+        return self.epoch is None or same == (self.epoch, self.kept)
+
+
+@dataclass(slots=True)
+class ConsumerGroup:
+    """A consumer group, followed through heartbeats and descriptions."""
+
+    names: dict[str, str]
+    """Topic ids to names."""
+    consumers: dict[str, Consumer] = field(default_factory=dict)
+    _refused: dict[tuple[str, str], list[_Refused]] = field(default_factory=dict)
+    """By member and instance id."""
+    _floors: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    """Epochs of the group, by connection and name, each with the place where it was seen."""
+    _may_lag: bool = False
+    """Whether a coordinator may describe the group that was replaced without knowing it."""
+
+    def asked(self, asked: Asked) -> None:
+        """Take in a request."""
+        self._forget_epochs_if_empty(asked.event.at_ms)
+        match asked.api:
+            case "ConsumerGroupHeartbeat":
+                self._heartbeat_asked(asked)
+            case "LeaveGroup":
+                for each in [*items(asked.fields, "members")] or [asked.fields]:
+                    self._gone(text(each, "member_id"), text(each, "group_instance_id"))
+            case "JoinGroup":
+                member_id = text(asked.fields, "member_id")
+                self._gone(member_id, text(asked.fields, "group_instance_id"))
+                self._may_join(member_id)
+            case _:
+                pass
+
+    def _heartbeat_asked(self, asked: Asked) -> None:
+        member_id = text(asked.fields, "member_id")
+        if not member_id:
+            return
+        self.consumers.setdefault(member_id, Consumer(spoke_anew_at=-1)).asked(asked)
+        if number(asked.fields, "member_epoch") == JOINS:
+            self._may_join(member_id)
+
+    def _gone(self, member_id: str, instance_id: str) -> None:
+        """Take in that a member may be one no more: it was removed, or goes on in the classic protocol."""
+        for known, consumer in [*self.consumers.items()]:
+            if known == member_id or (instance_id and consumer.instance_id == instance_id):
+                del self.consumers[known]
+
+    def _may_join(self, member_id: str) -> None:
+        for key in [key for key in self._refused if key[0] == member_id]:
+            del self._refused[key]
+
+    def coordinator_may_have_changed(self) -> None:
+        """Forget what only the former coordinator knew; from now on, one that was replaced may answer too."""
+        self._may_lag = True
+        self._floors.clear()
+        self._refused.clear()
+
+    def removed(self) -> None:
+        """Begin anew, since the group is no more."""
+        self.consumers.clear()
+        self._floors.clear()
+        self._refused.clear()
+
+    def answered(self, answered: Answered, of_group: Fields) -> Iterator[Found]:
+        """Take in an answer and yield what it shows to be broken.
+
+        Args:
+            answered: the whole of it.
+            of_group: the part of its fields that is about this group.
+        """
+        if text(of_group, "error_code") in COORDINATOR_CHANGED:
+            self.coordinator_may_have_changed()
+        match answered.asked.api:
+            case "ConsumerGroupHeartbeat":
+                yield from self._heartbeat_answered(answered)
+            case "ConsumerGroupDescribe":
+                yield from self._described(answered, of_group)
+            case _:
+                pass
+
+    def _heartbeat_answered(self, answered: Answered) -> Iterator[Found]:
+        asked, error = answered.asked, text(answered.fields, "error_code")
+        member_id = text(answered.fields, "member_id") or text(asked.fields, "member_id")
+        consumer = self.consumers.setdefault(member_id, Consumer(spoke_anew_at=asked.at))
+        if error not in _REFUSALS:
+            self._refused.clear()
+        if asked.at < consumer.spoke_anew_at:
+            return
+        if error in _GIVES_ALL_UP:
+            consumer.gives_all_up()
+            self._note_refusal(answered, member_id, consumer)
+        if error != NO_ERROR:
+            return
+        if number(asked.fields, "member_epoch") < JOINS:
+            yield from _left(answered, member_id)
+            del self.consumers[member_id]
+            return
+        yield from self._came_back(answered, member_id)
+        yield from _epoch_fell(answered, member_id, consumer)
+        self._replaced(member_id, consumer)
+        yield from self._given(answered, member_id, consumer)
+        consumer.accepted(answered)
+
+    def _note_refusal(self, answered: Answered, member_id: str, consumer: Consumer) -> None:
+        asked, error = answered.asked, text(answered.fields, "error_code")
+        epoch = number(asked.fields, "member_epoch")
+        is_past = consumer.epoch_known_at < asked.at and epoch <= consumer.epoch
+        if epoch <= JOINS or not (error == _UNKNOWN or (error == _FENCED and is_past)):
+            return
+        refused = _Refused(
+            at=answered.at,
+            epoch=None if error == _UNKNOWN else epoch,
+            kept=owned_partitions(asked.fields),
+        )
+        self._refused.setdefault((member_id, text(asked.fields, "instance_id")), []).append(refused)
+
+    def _came_back(self, answered: Answered, member_id: str) -> Iterator[Found]:
+        asked = answered.asked
+        epoch = number(asked.fields, "member_epoch")
+        refused = self._refused.get((member_id, text(asked.fields, "instance_id")), ())
+        if epoch > JOINS and any(each.is_meant_by(asked) for each in refused):
+            what = f"{member_id} was refused, has not joined since, and is accepted in epoch {epoch}"
+            yield Invariant.FENCED_STAY_OUT, AtFault.COORDINATOR, what
+
+    def _replaced(self, member_id: str, consumer: Consumer) -> None:
+        """Remove whoever had the member's instance id before."""
+        for known, other in [*self.consumers.items()]:
+            if known != member_id and other.instance_id and other.instance_id == consumer.instance_id:
+                del self.consumers[known]
+
+    def _given(self, answered: Answered, member_id: str, consumer: Consumer) -> Iterator[Found]:
+        given = given_by(answered) or NOTHING
+        for other_id, other in self.consumers.items():
+            if other is consumer or not other.is_surely_member(answered.event.at_ms):
+                continue
+            if twice := given & other.owned:
+                what = f"{member_id} was given {self._named(twice)}, which {other_id} has not given up"
+                yield Invariant.ONE_OWNER, AtFault.COORDINATOR, what
+        subscribed = consumer.subscribed_by(answered.asked.fields)
+        if subscribed is None or consumer.has_regex_by(answered.asked.fields):
+            return
+        known = {each for each in given - consumer.owned if each[0] in self.names}
+        if unsubscribed := frozenset(each for each in known if self.names[each[0]] not in subscribed):
+            what = (
+                f"{member_id} was given {self._named(unsubscribed)}, and subscribes to {_listed(subscribed)}"
+            )
+            yield Invariant.ONLY_SUBSCRIBED, AtFault.COORDINATOR, what
+
+    def _described(self, answered: Answered, group: Fields) -> Iterator[Found]:
+        error = text(group, "error_code")
+        if error == "GROUP_ID_NOT_FOUND":
+            self._floors.clear()
+        if error != NO_ERROR:
+            return
+        epochs = {name: number(group, name) for name in _EPOCHS}
+        if epochs["assignment_epoch"] > epochs["group_epoch"]:
+            what = (
+                f"the assignment is of epoch {epochs['assignment_epoch']}, the group {epochs['group_epoch']}"
+            )
+            yield Invariant.EPOCHS_GROW, AtFault.COORDINATOR, what
+        for name, epoch in epochs.items():
+            yield from self._group_epoch(answered, name, epoch)
+        yield from self._described_twice(group, "target_assignment", "is to go to")
+        yield from self._described_twice(group, "assignment", "is with")
+
+    def _group_epoch(self, answered: Answered, name: str, epoch: int) -> Iterator[Found]:
+        key = (answered.event.connection or "" if self._may_lag else "", name)
+        floor, seen_at = self._floors.get(key, (-1, -1))
+        if epoch < floor and seen_at < answered.asked.at:
+            what = f"the {name.replace('_', ' ')} is {epoch} after {floor} had been known"
+            yield Invariant.EPOCHS_GROW, AtFault.COORDINATOR, what
+        if epoch > floor:
+            self._floors[key] = epoch, answered.at
+
+    def _described_twice(self, group: Fields, name: str, verb: str) -> Iterator[Found]:
+        """Compare what members have; what clients of the classic protocol assigned is their own affair."""
+        owners: dict[TopicPartition, Fields] = {}
+        for member in items(group, "members"):
+            assignment = structure(member, name) or {}
+            for topic in items(assignment, "topic_partitions"):
+                self.names[text(topic, "topic_id")] = text(topic, "topic_name")
+            partitions = owned_partitions(assignment) or NOTHING
+            for twice in sorted(partitions & owners.keys()):
+                both = owners[twice], member
+                if any(number(each, "member_type") != _CLASSIC_MEMBER for each in both):
+                    one, other = (text(each, "member_id") for each in both)
+                    what = f"{self._named(frozenset((twice,)))} {verb} {one} and {other}"
+                    yield Invariant.ONE_OWNER, AtFault.COORDINATOR, what
+            owners |= dict.fromkeys(partitions, member)
+
+    def _forget_epochs_if_empty(self, now_ms: float) -> None:
+        """Forget the group's epochs where nobody is sure to be in it: it may be removed, and made anew."""
+        if self._floors and not any(each.is_surely_member(now_ms) for each in self.consumers.values()):
+            self._floors.clear()
+
+    def _named(self, partitions: Owned) -> str:
+        return _listed(f"{self.names.get(topic, topic)}-{index}" for topic, index in partitions)
+
+
+def _left(answered: Answered, member_id: str) -> Iterator[Found]:
+    epoch, said = (number(fields, "member_epoch") for fields in (answered.fields, answered.asked.fields))
+    if epoch != said:
+        what = f"{member_id} left with epoch {said}, and was answered epoch {epoch}"
+        yield Invariant.EPOCHS_GROW, AtFault.COORDINATOR, what
+
+
+def _epoch_fell(answered: Answered, member_id: str, consumer: Consumer) -> Iterator[Found]:
+    said, epoch = number(answered.asked.fields, "member_epoch"), number(answered.fields, "member_epoch")
+    is_known = consumer.epoch_known_at < answered.asked.at
+    floor = max(said, consumer.epoch) if is_known else said
+    if said != JOINS and epoch < floor:
+        what = f"{member_id} was answered epoch {epoch} after it had been in {floor}"
+        yield Invariant.EPOCHS_GROW, AtFault.COORDINATOR, what
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "nothing"

@@ -1,0 +1,340 @@
+"""Each invariant of consumer groups: what breaks it, and what looks like it and breaks nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.invariants import AtFault, Invariant, Violation, check
+from harness.mutants.dry_run import DryRun
+from harness.scenario.registry import collect
+from harness.tests.invariant_traces import INTERVAL_MS, PATIENCE_MS, Trace
+
+ALL, KEPT, FREED = {"orders": (0, 1, 2)}, {"orders": (0, 1)}, {"orders": (2,)}
+TWICE = (Invariant.ONE_OWNER, AtFault.COORDINATOR)
+FELL = (Invariant.EPOCHS_GROW, AtFault.COORDINATOR)
+UNSUBSCRIBED = (Invariant.ONLY_SUBSCRIBED, AtFault.COORDINATOR)
+CAME_BACK = (Invariant.FENCED_STAY_OUT, AtFault.COORDINATOR)
+
+
+@pytest.fixture
+def trace() -> Trace:
+    return Trace()
+
+
+def asked_to_give_up(trace: Trace) -> None:
+    """Ana has everything and is to give up a partition, for which bob waits."""
+    trace.beat("ana", 0, 1, ALL)
+    trace.beat("bob", 0, 2, {})
+    trace.beat("ana", 1, 1, KEPT)
+
+
+def only(trace: Trace) -> Violation:
+    (violation,) = check(trace.events)
+    return violation
+
+
+def test_partitions_that_are_given_up_first_break_nothing(trace: Trace) -> None:
+    asked_to_give_up(trace)
+    trace.beat("bob", 2, 2)
+    trace.beat("ana", 1, 2, owned=KEPT)
+    trace.beat("bob", 2, 2, FREED)
+    trace.beat("bob", -1, -1)
+    trace.beat("ana", 2, 3, ALL)
+    trace.beat("cat", 0, 4, {})
+
+    assert trace.found() == []
+
+
+def test_a_partition_that_its_owner_has_yet_to_give_up_is_nobody_elses(trace: Trace) -> None:
+    asked_to_give_up(trace)
+    trace.beat("bob", 2, 2, FREED)
+
+    violation = only(trace)
+    assert (violation.invariant, violation.party) == TWICE
+    assert violation.detail == "bob was given orders-2, which ana has not given up"
+    assert violation.sequence == len(trace.events) - 1
+
+
+def test_who_says_that_it_owns_a_partition_still_has_not_given_it_up(trace: Trace) -> None:
+    asked_to_give_up(trace)
+    trace.beat("ana", 1, 1, owned=ALL)
+    trace.beat("bob", 2, 2, FREED)
+
+    assert trace.found() == [TWICE]
+
+
+def test_a_partition_that_a_member_was_never_asked_to_give_up_is_nobody_elses(trace: Trace) -> None:
+    trace.beat("ana", 0, 1, ALL)
+    trace.beat("bob", 0, 2, FREED)
+
+    assert trace.found() == [TWICE]
+
+
+def test_who_owns_less_for_now_than_it_was_given_may_still_take_it(trace: Trace) -> None:
+    trace.beat("ana", 0, 1, ALL)
+    trace.beat("ana", 1, 1, owned={})
+    trace.beat("bob", 0, 2, FREED)
+
+    assert trace.found() == [TWICE]
+
+
+@pytest.mark.parametrize("error", ["FENCED_MEMBER_EPOCH", "UNKNOWN_MEMBER_ID"])
+def test_whoever_is_fenced_has_given_up_everything(trace: Trace, error: str) -> None:
+    trace.beat("ana", 0, 1, ALL)
+    trace.beat("ana", 1, error=error)
+    trace.beat("bob", 0, 2, ALL)
+
+    assert trace.found() == []
+
+
+def test_whoever_was_silent_may_have_been_removed(trace: Trace) -> None:
+    trace.beat("ana", 0, 1, ALL)
+    trace.passes(INTERVAL_MS)
+    trace.beat("bob", 0, 2, ALL)
+
+    assert trace.found() == []
+
+
+def test_a_heartbeat_that_is_refused_keeps_nobody_in_the_group(trace: Trace) -> None:
+    trace.beat("ana", 0, 1, ALL)
+    trace.passes(INTERVAL_MS)
+    trace.beat("ana", 1, error="NOT_COORDINATOR")
+    trace.beat("bob", 0, 2, ALL)
+
+    assert trace.found() == []
+
+
+def test_whoever_is_too_slow_to_give_up_may_have_been_removed(trace: Trace) -> None:
+    asked_to_give_up(trace)
+    for _ in range(PATIENCE_MS // INTERVAL_MS):
+        trace.passes(INTERVAL_MS - 2)
+        trace.beat("ana", 1, 1, owned=ALL)
+    trace.beat("bob", 2, 2, ALL)
+
+    assert trace.found() == []
+
+
+@pytest.mark.parametrize("epoch", [-1, -2])
+def test_whoever_leaves_has_given_up_everything(trace: Trace, epoch: int) -> None:
+    trace.beat("ana", 0, 1, ALL, instance="one")
+    trace.beat("ana", epoch, epoch, instance="one")
+    trace.beat("bob", 0, 1, ALL, instance="one")
+
+    assert trace.found() == []
+
+
+def test_a_successor_has_what_its_predecessor_had(trace: Trace) -> None:
+    trace.beat("ana", 0, 1, ALL, instance="one")
+    trace.beat("bob", 0, 1, ALL, instance="one")
+
+    assert trace.found() == []
+
+
+@pytest.mark.parametrize(
+    ("api", "said"),
+    [
+        ("LeaveGroup", {"members": [{"member_id": "ana", "group_instance_id": None}]}),
+        ("LeaveGroup", {"members": [{"member_id": "", "group_instance_id": "one"}]}),
+        ("JoinGroup", {"member_id": "ana", "protocol_type": "consumer"}),
+    ],
+)
+def test_whoever_is_removed_or_goes_over_to_the_classic_protocol_owns_nothing_more(
+    trace: Trace, api: str, said: dict[str, object]
+) -> None:
+    trace.beat("ana", 0, 1, ALL, instance="one")
+    trace.exchange("zoe", api, said, {"members": [], "generation_id": 2, "leader": ""})
+    trace.beat("bob", 0, 2, ALL)
+
+    assert trace.found() == []
+
+
+def test_an_answer_that_was_overtaken_by_a_leave_gives_nothing(trace: Trace) -> None:
+    joined = trace.heartbeat_asked("ana", 0)
+    left = trace.heartbeat_asked("ana", -1)
+    trace.beat("bob", 0, 2, ALL)
+    trace.heartbeat_answered("ana", joined, 1, ALL)
+    trace.heartbeat_answered("ana", left, -1)
+
+    assert trace.found() == []
+
+
+def test_a_target_with_two_owners_is_found(trace: Trace) -> None:
+    trace.describe(("ana", ALL, KEPT), ("bob", {}, {"orders": (1, 2)}))
+
+    violation = only(trace)
+    assert (violation.invariant, violation.party) == TWICE
+    assert violation.detail == "orders-1 is to go to ana and bob"
+
+
+def test_an_assignment_with_two_owners_is_found(trace: Trace) -> None:
+    trace.describe(("ana", ALL, KEPT), ("bob", FREED, FREED))
+
+    assert only(trace).detail == "orders-2 is with ana and bob"
+
+
+def test_classic_members_may_have_assigned_a_partition_twice(trace: Trace) -> None:
+    trace.describe(("ana", ALL, ALL), ("bob", FREED, FREED), member_type=0)
+
+    assert trace.found() == []
+
+
+def test_a_member_epoch_that_falls_is_found(trace: Trace) -> None:
+    trace.beat("ana", 0, 3, ALL)
+    trace.beat("ana", 3, 2)
+
+    assert only(trace).detail == "ana was answered epoch 2 after it had been in 3"
+    assert trace.found() == [FELL]
+
+
+def test_a_member_epoch_may_fall_where_it_joins_anew(trace: Trace) -> None:
+    trace.beat("ana", 0, 3, ALL)
+    trace.beat("ana", 0, 2, ALL)
+
+    assert trace.found() == []
+
+
+def test_an_answer_that_was_on_its_way_may_be_of_an_earlier_epoch(trace: Trace) -> None:
+    trace.beat("ana", 0, 1, ALL)
+    one, other = trace.heartbeat_asked("ana", 1), trace.heartbeat_asked("ana", 1)
+    trace.heartbeat_answered("ana", other, 2)
+    trace.heartbeat_answered("ana", one, 1)
+
+    assert trace.found() == []
+
+
+def test_whoever_leaves_is_answered_the_epoch_that_it_sent(trace: Trace) -> None:
+    trace.beat("ana", 0, 1, ALL)
+    trace.beat("ana", -1, 2)
+
+    assert trace.found() == [FELL]
+
+
+@pytest.mark.parametrize(("epoch", "assignment_epoch"), [(4, 4), (5, 4), (5, 6)])
+def test_a_group_epoch_that_falls_or_lags_behind_its_assignment_is_found(
+    trace: Trace, epoch: int, assignment_epoch: int
+) -> None:
+    trace.beat("ana", 0, 5, ALL)
+    trace.describe(epoch=5)
+    trace.beat("ana", 5, 5)
+    trace.describe(epoch=epoch, assignment_epoch=assignment_epoch)
+
+    assert set(trace.found()) == {FELL}
+
+
+def test_a_group_that_nobody_may_be_in_may_begin_anew(trace: Trace) -> None:
+    trace.beat("ana", 0, 5, ALL)
+    trace.describe(epoch=5)
+    trace.passes(INTERVAL_MS)
+    trace.beat("bob", 0, 1, ALL)
+    trace.describe(epoch=1)
+
+    assert trace.found() == []
+
+
+def test_a_group_that_was_not_found_may_begin_anew(trace: Trace) -> None:
+    trace.beat("ana", 0, 5, ALL)
+    trace.describe(epoch=5)
+    trace.describe(error="GROUP_ID_NOT_FOUND")
+    trace.describe(epoch=1)
+
+    assert trace.found() == []
+
+
+def test_a_partition_of_a_topic_without_subscription_is_found(trace: Trace) -> None:
+    trace.topics(t1="orders", t2="payments")
+    trace.beat("ana", 0, 1, {"t1": (0,), "t2": (0,)})
+
+    assert only(trace).detail == "ana was given payments-0, and subscribes to orders"
+    assert trace.found() == [UNSUBSCRIBED]
+
+
+def test_what_a_member_had_before_it_changed_its_subscription_may_still_be_there(trace: Trace) -> None:
+    trace.topics(t1="orders", t2="payments")
+    both = {"t1": (0,), "t2": (0,)}
+    trace.beat("ana", 0, 1, both, names=["orders", "payments"])
+    trace.beat("ana", 1, 1, both, names=["orders"], owned=both)
+
+    assert trace.found() == []
+
+
+def test_what_a_regular_expression_matches_is_the_coordinators_affair(trace: Trace) -> None:
+    trace.topics(t2="payments")
+    trace.beat("ana", 0, 1, {})
+    trace.beat("ana", 1, 2, {"t2": (0,)}, regex="pay.*")
+
+    assert trace.found() == []
+
+
+def test_a_member_that_is_unknown_stays_so_until_it_joins(trace: Trace) -> None:
+    trace.beat("ana", 0, 1, ALL)
+    trace.beat("ana", 1, error="UNKNOWN_MEMBER_ID")
+    trace.beat("ana", 1, 1)
+
+    assert only(trace).detail == "ana was refused, has not joined since, and is accepted in epoch 1"
+    assert trace.found() == [CAME_BACK]
+
+
+def test_a_fenced_epoch_stays_fenced(trace: Trace) -> None:
+    trace.beat("ana", 0, 3, ALL)
+    trace.beat("ana", 1, error="FENCED_MEMBER_EPOCH")
+    trace.beat("ana", 1, 3)
+
+    assert trace.found() == [CAME_BACK]
+
+
+@pytest.mark.parametrize(
+    ("refused", "owned", "later", "later_owned"),
+    [
+        pytest.param(4, None, 4, None, id="it came too early"),
+        pytest.param(1, None, 3, None, id="another epoch"),
+        pytest.param(2, None, 2, KEPT, id="the former epoch, with what it owns"),
+        pytest.param(1, None, 0, None, id="it joins"),
+    ],
+)
+def test_a_fenced_member_may_say_something_else(
+    trace: Trace, refused: int, owned: dict[str, tuple[int, ...]] | None, later: int,
+    later_owned: dict[str, tuple[int, ...]] | None,
+) -> None:  # fmt: skip
+    trace.beat("ana", 0, 3, ALL)
+    trace.beat("ana", refused, error="FENCED_MEMBER_EPOCH", owned=owned)
+    trace.beat("ana", later, 4, owned=later_owned)
+
+    assert trace.found() == []
+
+
+def test_what_was_refused_while_a_write_failed_may_be_accepted(trace: Trace) -> None:
+    trace.beat("ana", 0, 1, ALL)
+    left = trace.heartbeat_asked("ana", -1)
+    trace.beat("ana", 1, error="UNKNOWN_MEMBER_ID")
+    trace.heartbeat_answered("ana", left, error="COORDINATOR_NOT_AVAILABLE")
+    trace.beat("ana", 1, 1)
+
+    assert trace.found() == []
+
+
+def test_classic_members_of_a_consumer_group_have_epochs_of_their_own(trace: Trace) -> None:
+    trace.join("ana", 5, leader="")
+    trace.join("bob", 3, leader="")
+    trace.sync("bob", 3, b"what the coordinator assigned")
+
+    assert trace.found() == []
+
+
+@pytest.mark.parametrize("profile", ["4.0.0", "4.4"])
+def test_the_reference_breaks_none_in_the_suites_of_consumer_groups(profile: str, tmp_path: Path) -> None:
+    dry_run = DryRun(tmp_path, limit_s=30.0)
+    scripts = {
+        name: script
+        for name, script in collect("suites").items()
+        if name.startswith(("consumer_groups/", "migration/", "type_conflicts/"))
+    }
+    found: list[Violation] = []
+    accepted = 0
+    for script in scripts.values():
+        events = dry_run.run(script, profile)
+        accepted += sum(each.api == "ConsumerGroupHeartbeat" for each in events)
+        found += [each for each in check(events) if each.party == AtFault.COORDINATOR]
+    dry_run.close()
+
+    assert found == []
+    assert accepted > len(scripts)

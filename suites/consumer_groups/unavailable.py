@@ -1,0 +1,71 @@
+"""Brokers that coordinate no consumer group, because they have no log or may not."""
+
+from harness.scenario import ANY, SHORT_SESSIONS, Conversation, ask, containing, expect, scenario
+from harness.scenario.values import GroupRef
+
+DISABLED = "KafkaApis#isConsumerGroupProtocolEnabled"
+FINDS = "CoordinatorRuntime#withActiveContextOrThrow"
+CLASSIC_ONLY = {"group.coordinator.rebalance.protocols": "classic"}
+FIVE = {"offsets.topic.num.partitions": "5"}
+
+
+@scenario(
+    "consumer_groups/unavailable/no-log",
+    source=FINDS,
+    clauses=("CH-01", "CH-02"),
+    broker_config=SHORT_SESSIONS,
+)
+def without_a_log_nobody_has_members(conversation: Conversation) -> None:
+    """Without `__consumer_offsets` every heartbeat is NOT_COORDINATOR; from 4.1 on faults are found first.
+
+    4.0.0 goes on as if the log were there.
+    """
+    ana = conversation.member("ana")
+    ana.asks(ask.delete_topic("__consumer_offsets"), expect.delete_topic(error_code="NONE"))
+    conversation.elapses(1500)
+
+    ana.heartbeats(epoch=1, error_code=ANY)
+    ana.heartbeats(epoch=-1, error_code=ANY)
+    ana.enters(group_id="", error_code=ANY)
+    ana.enters(member_id="", error_code=ANY)
+    ana.heartbeats(epoch=1, assignor="nobody", error_code=ANY)
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code=ANY, members=()))
+    ana.repeats(ask.find_coordinator(), until=expect.find_coordinator(error_code="NONE"))
+
+
+@scenario(
+    "consumer_groups/unavailable/disabled", source=DISABLED, clauses=("CH-03",), broker_config=CLASSIC_ONLY
+)
+def a_broker_may_have_no_consumer_groups(conversation: Conversation) -> None:
+    """A broker whose protocols leave out `consumer` answers UNSUPPORTED_VERSION before all else."""
+    ana = conversation.member("ana")
+
+    ana.enters(error_code="UNSUPPORTED_VERSION")
+    ana.enters(group_id="", error_code="UNSUPPORTED_VERSION")
+    ana.heartbeats(epoch=-1, error_code="UNSUPPORTED_VERSION")
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="UNSUPPORTED_VERSION"))
+
+
+@scenario(
+    "consumer_groups/describe/two-partitions",
+    source="GroupCoordinatorService#consumerGroupDescribe",
+    clauses=("CD-05",),
+    broker_config=FIVE,
+)
+def groups_of_several_partitions_are_described(conversation: Conversation) -> None:
+    """Describe of groups in two partitions has an entry for each; 4.0.0 asks both partitions for both."""
+    main, other = conversation.group("main", partition=1), conversation.group("other", partition=3)
+    ana, bob = conversation.members("ana", "bob")
+    ana.enters()
+    bob.enters(group_id=other)
+
+    ana.asks(
+        ask.consumer_group_describe(group_ids=(main, other)),
+        expect.response(
+            "ConsumerGroupDescribe",
+            groups=containing(
+                {"group_id": GroupRef("main"), "error_code": "NONE"},
+                {"group_id": GroupRef("other"), "error_code": "NONE"},
+            ),
+        ),
+    )
