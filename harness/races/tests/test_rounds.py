@@ -191,7 +191,7 @@ def stored(path: Path, *, profile: str, histories: list[History]) -> RacesFolder
             name="kafka-0.0.0",
             implementation="none",
             profile=profile,
-            broker_config=USUAL_CONFIG,
+            broker_config=dict(USUAL_CONFIG),
         )
     )
     for history in histories:

@@ -44,6 +44,7 @@ class Consumers(Recording):
             "group_id": GROUP,
             "member_id": member,
             "member_epoch": self.epochs.get(member, 0),
+            "topic_partitions": None,
             **fields,
         }
         self.sends(member, "ConsumerGroupHeartbeat", 1, given)
@@ -321,7 +322,7 @@ def handed_over_and_restarted(profile: str) -> Consumers:
 def test_a_tap_that_begins_late_leaves_a_consumer_group_out() -> None:
     group = handed_over()
     begin = of_member(group, "ana", 0) + 1
-    late = group.events[begin:]
+    late = [each for each in group.events if each.api == "Metadata" or each.sequence >= begin]
 
     replayed = group.replayed(late, is_whole=False)
 
