@@ -38,13 +38,13 @@ class SeenChoices:
     def leader(self, candidates: Sequence[MemberId]) -> MemberId:
         """Return the candidate that those who wait were told of, or else anybody, or the first."""
         everybody = {(each.answer or {}).get("leader") for each in self.operations}
-        ranked = (each for known in (self._told("leader"), everybody) for each in candidates if each in known)
+        ranked = (each for known in (self._reported("leader"), everybody) for each in candidates if each in known)
         return next(ranked, candidates[0])
 
     def protocol(self, tied: Sequence[str], family: CoordinatorFamily) -> str:
         """Return what those who wait were told, or what Kafka's map has first."""
-        told = self._told("protocol_name")
-        return next((each for each in tied if each in told), self.rest.protocol(tied, family))
+        reported = self._reported("protocol_name")
+        return next((each for each in tied if each in reported), self.rest.protocol(tied, family))
 
     def _unseen(self) -> Iterator[str]:
         """Yield names for an id that no answer shows, one of which at least was not given yet."""
@@ -52,7 +52,7 @@ class SeenChoices:
         for number in range(1, len(self.given) + 2):
             yield f"member:{actor}" + (f"#{number}" if number > 1 else "")
 
-    def _told(self, name: str) -> set[object]:
+    def _reported(self, name: str) -> set[object]:
         waiting = [*self.parked.values(), *(() if self.current is None else (self.current,))]
         return {each.answer.get(name) for each in waiting if each.api == "JoinGroup" and each.answer}
 

@@ -268,7 +268,7 @@ def test_a_topic_that_comes_to_be_is_known_from_then_on(*, looks_before: bool) -
     is_whole(group, group.replayed(unseen))
 
 
-def test_a_topic_that_nobody_was_told_the_name_of_leaves_the_group_out() -> None:
+def test_a_topic_without_a_known_name_leaves_the_group_out() -> None:
     group = Consumers(looks=False)
     group.joins("ana")
     group.describes()
