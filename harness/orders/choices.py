@@ -38,8 +38,10 @@ class SeenChoices:
     def leader(self, candidates: Sequence[MemberId]) -> MemberId:
         """Return the candidate that those who wait were told of, or else anybody, or the first."""
         everybody = {(each.answer or {}).get("leader") for each in self.operations}
-        ranked = (each for known in (self._reported("leader"), everybody) for each in candidates if each in known)
-        return next(ranked, candidates[0])
+        for known in (self._reported("leader"), everybody):
+            if (found := next((each for each in candidates if each in known), None)) is not None:
+                return found
+        return candidates[0]
 
     def protocol(self, tied: Sequence[str], family: CoordinatorFamily) -> str:
         """Return what those who wait were told, or what Kafka's map has first."""
