@@ -20,14 +20,18 @@ class Subject(Enum):
     """Whole groups, as an administrator sees them."""
     TRANSACTIONS = auto()
     """A producer's transaction, as the producer speaks of it."""
+    CONSUMER_GROUPS = auto()
+    """Members of a consumer group, and such groups as an administrator sees them."""
     OTHER_GROUPS = auto()
-    """Groups of another protocol than the classic one."""
+    """Groups of further protocols."""
     CLUSTER = auto()
     """All else: versions, brokers, topics and their records."""
 
 
-OF_GROUP_COORDINATOR: Final = frozenset((Subject.MEMBERSHIP, Subject.OFFSETS, Subject.GROUPS))
-"""What the coordinator of classic groups answers."""
+OF_GROUP_COORDINATOR: Final = frozenset(
+    (Subject.MEMBERSHIP, Subject.OFFSETS, Subject.GROUPS, Subject.CONSUMER_GROUPS)
+)
+"""What the coordinator of classic groups and of consumer groups answers."""
 
 
 class Access(Enum):

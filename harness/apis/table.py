@@ -281,7 +281,7 @@ _TABLE: Final = (
     ApiDescriptor(
         name="ConsumerGroupHeartbeat",
         key=68,
-        subject=Subject.OTHER_GROUPS,
+        subject=Subject.CONSUMER_GROUPS,
         groups=("group_id",),
         members=("member_id",),
         generation=("member_epoch",),
@@ -294,7 +294,7 @@ _TABLE: Final = (
     ApiDescriptor(
         name="ConsumerGroupDescribe",
         key=69,
-        subject=Subject.OTHER_GROUPS,
+        subject=Subject.CONSUMER_GROUPS,
         groups=("group_ids",),
         group_entries="groups",
         unordered=(

@@ -19,7 +19,7 @@ from harness.races.catalogue import Race, RaceError, select_races
 from harness.races.folder import RacesFolder, RunRecord
 from harness.races.judge import Verdict
 from harness.races.report import print_verdicts, write_report
-from harness.races.run import RacesPlan, drive, judge_folder
+from harness.races.run import RacesPlan, drive, is_applicable, judge_folder
 from harness.races.search import SearchOutcome
 from harness.results.exit_code import ExitCode, worst
 from harness.results.run_kinds import open_folder
@@ -96,7 +96,7 @@ def _not_run(run: RunRecord, targets: Sequence[TargetRecord], verdicts: Sequence
         f"{target.spec}: {race}: cut short, {done.get((target.spec, race), 0)} of {run.round_count} rounds"
         for target in targets
         for race in run.races
-        if done.get((target.spec, race), 0) < run.round_count
+        if done.get((target.spec, race), 0) < run.round_count and is_applicable(race, target)
     )
 
 

@@ -50,6 +50,13 @@ _OF_ANYBODY: Final = (
     Move.DELETE_OFFSETS,
     Move.BEAT_AND_DESCRIBE,
 )
+_OF_CONSUMERS: Final = (
+    Move.CONSUMER_JOIN,
+    Move.CONSUMER_COMMIT,
+    Move.CONSUMER_DESCRIBE,
+    Move.COMMIT_BY_NOBODY,
+    Move.FETCH,
+)
 
 RACES: Final = (
     Race(
@@ -145,7 +152,68 @@ RACES: Final = (
         sometimes=(Move.DELETE_OFFSETS, Move.FETCH, Move.DESCRIBE, Move.JOIN_NEW, Move.DELETE),
         sometimes_max=2,
     ),
+    Race(
+        name="consumer-first-joins",
+        title="Several consumers are the first to join a group that was not there.",
+        set_up=SetUp.NO_CONSUMERS,
+        always=(Move.CONSUMER_JOIN, Move.CONSUMER_JOIN),
+        sometimes=(Move.CONSUMER_JOIN, Move.COMMIT_BY_NOBODY, Move.CONSUMER_DESCRIBE, Move.DELETE),
+        sometimes_max=2,
+    ),
+    Race(
+        name="consumer-beats",
+        title="Two heartbeats of one consumer are under way at once, one of which says what it owns.",
+        set_up=SetUp.CONSUMER,
+        always=(Move.CONSUMER_BEAT, Move.CONSUMER_OWNS),
+        sometimes=(*_OF_CONSUMERS, Move.CONSUMER_GIVES_UP),
+        sometimes_max=2,
+    ),
+    Race(
+        name="consumer-handover",
+        title="A consumer gives up a partition while another joins.",
+        set_up=SetUp.CONSUMER,
+        always=(Move.CONSUMER_JOIN, Move.CONSUMER_GIVES_UP),
+        sometimes=(*_OF_CONSUMERS, Move.CONSUMER_BEAT),
+        sometimes_max=2,
+    ),
+    Race(
+        name="consumer-beat-leave",
+        title="A consumer heartbeats while it leaves.",
+        set_up=SetUp.CONSUMER,
+        always=(Move.CONSUMER_BEAT, Move.CONSUMER_LEAVE),
+        sometimes=_OF_CONSUMERS,
+        sometimes_max=2,
+    ),
+    Race(
+        name="consumer-delete-leave",
+        title="A consumer group is deleted while its last member leaves.",
+        set_up=SetUp.CONSUMER,
+        always=(Move.DELETE, Move.CONSUMER_LEAVE),
+        sometimes=(Move.CONSUMER_BEAT, Move.CONSUMER_COMMIT, Move.CONSUMER_DESCRIBE, Move.FETCH),
+        sometimes_max=2,
+    ),
+    Race(
+        name="consumer-downgrade",
+        title="A classic consumer joins while the only consumer of its group heartbeats.",
+        set_up=SetUp.CONSUMER,
+        always=(Move.JOIN_AS_CLASSIC_CONSUMER, Move.CONSUMER_BEAT),
+        sometimes=(Move.CONSUMER_LEAVE, Move.CONSUMER_COMMIT, Move.CONSUMER_DESCRIBE, Move.DESCRIBE),
+        sometimes_max=2,
+    ),
+    Race(
+        name="consumer-upgrade",
+        title="A consumer joins a classic group while its only member heartbeats.",
+        set_up=SetUp.CLASSIC_CONSUMER,
+        always=(Move.CONSUMER_JOIN, Move.HEARTBEAT),
+        sometimes=(Move.LEAVE, Move.COMMIT, Move.CONSUMER_DESCRIBE, Move.DESCRIBE),
+        sometimes_max=2,
+    ),
 )
+
+
+def has_race(name: str, *, consumer_groups: bool) -> bool:
+    """Tell whether a release has what a race needs; a race that is no more needs nothing."""
+    return consumer_groups or not any(race.name == name and race.set_up.is_of_consumers for race in RACES)
 
 
 def select_races(patterns: Sequence[str]) -> tuple[Race, ...]:

@@ -1,13 +1,14 @@
 """What is left of an unexplained history when all is taken away that is beside the point."""
 
+from math import inf
 from typing import Final
 
 from harness.races.history import History
-from harness.races.machine import MachineFactory
 from harness.races.outcomes import label, outcome_of
 from harness.races.search import SearchOutcome, explain
+from harness.races.specification import MachineFactory
 
-_STEPS_MAX: Final = 2_000
+_MOVES_MAX: Final = 2_000
 """Smaller than the search's own: who cannot be shown to be beside the point soon stays."""
 _SCALE_CHARACTERS: Final = 40
 
@@ -26,7 +27,7 @@ def contradiction(history: History, specification: MachineFactory) -> frozenset[
     ):
         further = unheeded | sparable
         if further != unheeded:
-            found = explain(history, specification, unheeded=further, steps_max=_STEPS_MAX)
+            found = explain(history, specification, unheeded=further, moves_max=_MOVES_MAX)
             unheeded = further if found.finding is SearchOutcome.UNEXPLAINED else unheeded
     return everything - unheeded
 
@@ -34,16 +35,17 @@ def contradiction(history: History, specification: MachineFactory) -> frozenset[
 def timeline(history: History, core: frozenset[int]) -> tuple[str, ...]:
     """Draw the operations of a core, and those that overlapped with them, a line each."""
     shown = [(index, each) for index, each in enumerate(history.operations) if index in core or each.is_rival]
-    begin = min(each.invoked_us for _, each in shown)
-    end = max(each.answered_us or each.invoked_us for _, each in shown)
-    scale = _SCALE_CHARACTERS / max(end - begin, 1)
+    begin_ms = min(each.asked_ms for _, each in shown)
+    end_ms = max(each.asked_ms if each.answered_ms == inf else each.answered_ms for _, each in shown)
+    scale = _SCALE_CHARACTERS / max(end_ms - begin_ms, 0.001)
     lines = []
     for index, each in shown:
-        first = int((each.invoked_us - begin) * scale)
-        last = _SCALE_CHARACTERS if each.answered_us is None else int((each.answered_us - begin) * scale)
-        bar = " " * first + "├" + "─" * max(last - first - 1, 0) + ("┤" if each.answered_us else "…")
+        is_open = each.answered_ms == inf
+        first = int((each.asked_ms - begin_ms) * scale)
+        last = _SCALE_CHARACTERS if is_open else int((each.answered_ms - begin_ms) * scale)
+        bar = " " * first + "├" + "─" * max(last - first - 1, 0) + ("…" if is_open else "┤")
         mark = "*" if index in core else " "
         reported = f"{label(each.api, each.request)}: {outcome_of(each)}"
-        millis = (each.invoked_us - begin) / 1000
-        lines.append(f"{mark} {millis:8.2f} ms  {bar:<{_SCALE_CHARACTERS + 2}} {each.actor:<4} {reported}")
+        after_ms = each.asked_ms - begin_ms
+        lines.append(f"{mark} {after_ms:8.2f} ms  {bar:<{_SCALE_CHARACTERS + 2}} {each.actor:<4} {reported}")
     return tuple(lines)

@@ -4,10 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from harness.orders.history import Operation
+from harness.orders.interface import InnerStep, Machine
+from harness.orders.machine import Answers
 from harness.races.history import GROUP
-from harness.races.machine import InnerStep, Machine, MachineFactory, ReferenceAnswer
 from harness.races.outcomes import label, outcome
 from harness.races.plan import Round, requests_of
+from harness.races.specification import MachineFactory
 from harness.scenario.bindings import Bindings
 from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.script import Send, Step
@@ -39,19 +42,27 @@ class _Telling:
     asked: dict[int, tuple[Send, Fields]] = field(default_factory=dict)
     answered: set[int] = field(default_factory=set)
 
-    def say(self, send: Send) -> tuple[ReferenceAnswer, ...]:
+    def say(self, send: Send) -> Answers:
         """Let a request take place."""
         operation = next(index for index, step in enumerate(self.steps) if step is send)
         request: Fields = self.bindings.resolve_fields(send.fields)  # type: ignore[assignment] # a resolved request contains plain values only
         self.asked[operation] = (send, request)
-        return self.hear(self.machine.apply(operation, send.actor, send.api, send.api_version, request))
+        asked = Operation(
+            index=operation,
+            actor=send.actor,
+            api=send.api,
+            api_version=send.api_version,
+            request=request,
+            asked_ms=0.0,
+        )
+        return self.hear(self.machine.apply(asked, 0.0))
 
-    def hear(self, reported: tuple[ReferenceAnswer, ...]) -> tuple[ReferenceAnswer, ...]:
+    def hear(self, reported: Answers) -> Answers:
         """Learn from answers."""
         for each in reported:
             send, _ = self.asked[each.operation]
             self.answered.add(each.operation)
-            self.bindings.learn(step=each.operation, actor=send.actor, api=send.api, fields=each.answer)
+            self.bindings.learn(step=each.operation, actor=send.actor, api=send.api, fields=each.fields)
         return reported
 
 
@@ -87,7 +98,7 @@ class _Exploration:
         for send in requests_of(self.raced.before):
             telling.say(send)
             while steps := telling.machine.inner_steps():
-                telling.hear(telling.machine.take(steps[0]))
+                telling.hear(telling.machine.take(steps[0], 0.0))
         for position, choice in enumerate(path):
             self.steps_left -= 1
             self._take(telling, path[:position], choice)
@@ -95,7 +106,7 @@ class _Exploration:
 
     def _take(self, telling: _Telling, path: tuple[_Choice, ...], choice: _Choice) -> None:
         if isinstance(choice, InnerStep):
-            self._note(telling, telling.hear(telling.machine.take(choice)))
+            self._note(telling, telling.hear(telling.machine.take(choice, 0.0)))
             return
         send = dict(self._next_sends(telling, path))[choice]
         assert send is not None, "only strands that can go on are chosen"
@@ -105,10 +116,10 @@ class _Exploration:
             # Without the answer that it needs, a rival says no more.
             return
 
-    def _note(self, telling: _Telling, reported: tuple[ReferenceAnswer, ...]) -> None:
+    def _note(self, telling: _Telling, reported: Answers) -> None:
         for each in reported:
             send, request = telling.asked[each.operation]
-            self.found.add((label(send.api, request), outcome(send.api, each.answer)))
+            self.found.add((label(send.api, request), outcome(send.api, each.fields)))
 
 
 def _index(raced: Round, send: Send) -> int:

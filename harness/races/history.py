@@ -5,10 +5,14 @@ group is `group:main`. Whoever judges it needs neither the broker nor the ids th
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Final
 
+from typing_extensions import override
+
+from harness.orders.history import Operation
 from harness.scenario.values import Json, from_json
 from harness.trace.canonical import canonical_json
 from harness.trace.schema import TraceError, json_object
@@ -17,30 +21,28 @@ from harness.wire.errors import WireError
 
 GROUP: Final = "group:main"
 """The id of a round's group in its history."""
+_US_IN_MS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """One request of a round with its answer, on the clock of the process that drove it."""
+class RacedOperation(Operation):
+    """One request of a round with its answer, on the clock of the process that drove it.
 
-    actor: str
-    api: str
-    api_version: int
+    Request and answer are in canonical form. An operation is answered never if nobody waited any longer.
+    """
+
     request: Fields
-    invoked_us: int
-    """When it was about to be sent."""
-    answered_us: int | None
-    """When its answer had been read; None if none came as long as anybody waited."""
-    answer: Fields | None
-    """The answer in canonical form."""
+    answer: Fields | None = None
     is_rival: bool
     """Whether it is one of those that were let loose at once, not of the set-up or of the look back."""
     answer_note: str | None = None
     """Why there is no answer, where it is not that none came."""
 
-    def precedes(self, other: "Operation") -> bool:
-        """Whether it was over before the other began."""
-        return self.answered_us is not None and self.answered_us < other.invoked_us
+    @property
+    @override
+    def is_compared(self) -> bool:
+        """Whether it has an answer that is the coordinator's."""
+        return self.answer is not None and self.api != "Metadata"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +51,8 @@ class History:
 
     race: str
     round_number: int
-    operations: tuple[Operation, ...]
+    operations: tuple[RacedOperation, ...]
+    """As `in_order` returns them."""
 
     def shape(self) -> str:
         """Return what judging depends on: requests, answers and what preceded what, but not the clock."""
@@ -96,19 +99,20 @@ def read_histories(path: Path) -> tuple[History, ...]:
     )
 
 
-def in_order(operations: Iterable[Operation]) -> tuple[Operation, ...]:
-    """Return operations in the order in which they were invoked."""
-    return tuple(sorted(operations, key=lambda each: each.invoked_us))
+def in_order(operations: Iterable[RacedOperation]) -> tuple[RacedOperation, ...]:
+    """Return operations in the order in which they were invoked, with their places in it."""
+    ordered = sorted(operations, key=lambda each: each.asked_ms)
+    return tuple(replace(each, index=index) for index, each in enumerate(ordered))
 
 
-def _operation_to_json(operation: Operation) -> Fields:
+def _operation_to_json(operation: RacedOperation) -> Fields:
     return {
         "actor": operation.actor,
         "api": operation.api,
         "version": operation.api_version,
         "request": operation.request,
-        "invoked_us": operation.invoked_us,
-        "answered_us": operation.answered_us,
+        "invoked_us": round(operation.asked_ms * _US_IN_MS),
+        "answered_us": None if operation.answered_ms == inf else round(operation.answered_ms * _US_IN_MS),
         "answer": operation.answer,
         "is_rival": operation.is_rival,
         "answer_note": operation.answer_note,
@@ -123,23 +127,26 @@ def _history_from_json(line: bytes, *, where: str) -> History:
         return History(
             race=str(data["race"]),
             round_number=int(data["round"]),  # type: ignore[arg-type] # a number where the line is one of ours
-            operations=tuple(_operation_from_json(each) for each in operations),  # type: ignore[arg-type] # likewise
+            operations=tuple(
+                replace(_operation_from_json(each), index=index)  # type: ignore[arg-type] # likewise
+                for index, each in enumerate(operations)
+            ),
         )
     except (ValueError, KeyError, TypeError, AssertionError, WireError) as error:
         raise TraceError(f"{where}: not a history of a race: {error!r}") from error
 
 
-def _operation_from_json(data: Mapping[str, Json]) -> Operation:
+def _operation_from_json(data: Mapping[str, Json]) -> RacedOperation:
     api, api_version, request = str(data["api"]), _whole(data["version"]), fields_from_json(data["request"])
     encode_request(api, api_version, correlation_id=0, client_id="", fields=request)  # or it is none
     answer, answered_us = data["answer"], data["answered_us"]
-    return Operation(
+    return RacedOperation(
         actor=str(data["actor"]),
         api=api,
         api_version=api_version,
         request=request,
-        invoked_us=_whole(data["invoked_us"]),
-        answered_us=None if answered_us is None else _whole(answered_us),
+        asked_ms=_whole(data["invoked_us"]) / _US_IN_MS,
+        answered_ms=inf if answered_us is None else _whole(answered_us) / _US_IN_MS,
         answer=None if answer is None else fields_from_json(answer),
         is_rival=bool(data["is_rival"]),
         answer_note=data["answer_note"],  # type: ignore[arg-type] # a text or null, likewise

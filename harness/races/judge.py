@@ -10,10 +10,10 @@ from harness.races.core import contradiction, timeline
 from harness.races.explore import Outcome, allowed_outcomes
 from harness.races.history import History
 from harness.races.known import known_finding
-from harness.races.machine import MachineFactory
 from harness.races.outcomes import NO_ANSWER, label, outcome_of
 from harness.races.plan import make_round
 from harness.races.search import Explanation, SearchOutcome, explain
+from harness.races.specification import MachineFactory
 
 _COUNTEREXAMPLES_MAX: Final = 5
 """Of one race on one target that are cut down to what contradicts; the others are counted."""

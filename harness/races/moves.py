@@ -5,7 +5,7 @@ rival has a connection and a name of its own, also where it speaks for a member 
 requests overlap only if they travel on different connections.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypeAlias
@@ -13,7 +13,9 @@ from typing import Final, TypeAlias
 from harness.scenario import ask
 from harness.scenario.actor import Actor
 from harness.scenario.conversation import Conversation
+from harness.scenario.member import JOINS, LEAVES
 from harness.scenario.messages import Number, Request, Text, pinned
+from harness.scenario.values import Ref
 
 INSTANCE: Final = "instance-of-ana"
 _UNREBALANCED_JOIN: Final = 3
@@ -22,6 +24,11 @@ _OFFSET_BEFORE: Final = 7
 _OFFSET_OF_MEMBER: Final = 11
 _OFFSET_OF_NOBODY: Final = 13
 _ANY_GENERATION: Final = 1
+_TOPIC: Final = "payments"
+"""Of consumers. It has two partitions, so that two members have one each, whatever their ids are."""
+_PARTITIONS: Final = {_TOPIC: (0, 1)}
+_COMMIT_OF_CONSUMERS: Final = 9
+"""The first version whose commits bear a member epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +38,8 @@ class Member:
     member_id: Text
     generation_id: Number
     group_instance_id: str | None = None
+    is_consumer: bool = False
+    """Whether it speaks the protocol of consumer groups; its generation is then its epoch."""
 
 
 NOBODY: Final = Member(member_id="nobody", generation_id=_ANY_GENERATION)
@@ -55,6 +64,17 @@ class SetUp(StrEnum):
     """One member, with offsets."""
     STATIC = "static"
     """One static member, with offsets."""
+    NO_CONSUMERS = "no consumers"
+    """There has never been a group of that id; topics are known."""
+    CONSUMER = "consumer"
+    """A consumer group with one member, which has all partitions."""
+    CLASSIC_CONSUMER = "classic consumer"
+    """A classic group with one member, which consumers may join."""
+
+    @property
+    def is_of_consumers(self) -> bool:
+        """Whether rivals are consumers, which needs a release that has consumer groups."""
+        return self in (SetUp.NO_CONSUMERS, SetUp.CONSUMER, SetUp.CLASSIC_CONSUMER)
 
 
 def set_up(conversation: Conversation, how: SetUp) -> Member:
@@ -64,6 +84,8 @@ def set_up(conversation: Conversation, how: SetUp) -> Member:
     if how is SetUp.OFFSETS:
         _says(conversation.actor("ana"), commit(NOBODY, by_nobody=True, offset=_OFFSET_BEFORE))
         return NOBODY
+    if how.is_of_consumers:
+        return _set_up_consumers(conversation.actor("ana"), how)
     ana = conversation.actor("ana", group_instance_id=INSTANCE if how is SetUp.STATIC else None)
     ana.obtains_member_id()
     if how is SetUp.PENDING:
@@ -76,6 +98,23 @@ def set_up(conversation: Conversation, how: SetUp) -> Member:
         ana.syncs_as_leader([ana])
         _leave_behind(ana, member, how)
     return member
+
+
+def _set_up_consumers(ana: Actor, how: SetUp) -> Member:
+    """Bring a group of consumers to a state; whose topics have ids that everybody knows from then on."""
+    _says(ana, ask.metadata((_TOPIC,)))
+    match how:
+        case SetUp.CONSUMER:
+            _says(ana, _consumer_join(ana))
+            epoch = Ref(ana.name, "member_epoch")
+            return Member(member_id=_consumer_id(ana), generation_id=epoch, is_consumer=True)
+        case SetUp.CLASSIC_CONSUMER:
+            _says(ana, _join_as_classic_consumer())
+            mine = (ana.member_id, ask.assignment_of(_PARTITIONS, version=1))
+            _says(ana, ask.sync_group(assignments=(mine,)))
+            return Member(member_id=ana.member_id, generation_id=ana.generation_id)
+        case _:
+            return NOBODY
 
 
 def _leave_behind(ana: Actor, member: Member, how: SetUp) -> None:
@@ -123,6 +162,17 @@ class Move(StrEnum):
     DELETE_OFFSETS = "delete offsets"
     BEAT_AND_DESCRIBE = "beat and describe"
     """A heartbeat, and then a look at the group: two APIs that must not contradict each other."""
+    CONSUMER_BEAT = "consumer beat"
+    CONSUMER_OWNS = "consumer owns"
+    """ConsumerGroupHeartbeat of the member, with all partitions as its own."""
+    CONSUMER_GIVES_UP = "consumer gives up"
+    """ConsumerGroupHeartbeat of the member, with one partition as its own."""
+    CONSUMER_JOIN = "consumer join"
+    CONSUMER_LEAVE = "consumer leave"
+    CONSUMER_COMMIT = "consumer commit"
+    CONSUMER_DESCRIBE = "consumer describe"
+    JOIN_AS_CLASSIC_CONSUMER = "join as classic consumer"
+    """JoinGroup of a consumer of the classic protocol, who is let in at once."""
 
 
 _Speaks: TypeAlias = Callable[[Actor, Member], None]
@@ -134,17 +184,22 @@ def speak(conversation: Conversation, name: str, move: Move, member: Member) -> 
     _MOVES[move](conversation.actor(name, group_instance_id=instance), member)
 
 
-def look_back(conversation: Conversation, member: Member) -> None:
+def look_back(conversation: Conversation, member: Member, how: SetUp) -> None:
     """Ask, one after the other, how the group came out of it, and let the member of the set-up go."""
     zoe = conversation.actor("zoe")
-    _says(zoe, ask.describe_groups(), ask.offset_fetch(topics={"orders": (0,)}), beat(member))
+    looks = [ask.describe_groups(), ask.offset_fetch(topics={"orders": (0,)})]
+    if how.is_of_consumers:
+        looks.insert(0, ask.consumer_group_describe())
+    _says(zoe, *looks, beat(member))
     if member is not NOBODY:
         _says(zoe, _leave(member))
-    _says(zoe, ask.describe_groups(), ask.offset_fetch(topics={"orders": (0,)}))
+    _says(zoe, *looks)
 
 
 def beat(member: Member) -> Request:
     """Return a member's heartbeat."""
+    if member.is_consumer:
+        return _consumer_beat(member)
     return ask.heartbeat(
         generation_id=member.generation_id,
         member_id=member.member_id,
@@ -153,6 +208,8 @@ def beat(member: Member) -> Request:
 
 
 def _leave(member: Member) -> Request:
+    if member.is_consumer:
+        return _consumer_leave(member)
     return ask.leave_group(members=((member.member_id, member.group_instance_id),))
 
 
@@ -196,6 +253,49 @@ def _describe(_: Member) -> Request:
     return ask.describe_groups()
 
 
+def _consumer_id(actor: Actor) -> str:
+    """Return the member id that a consumer chooses.
+
+    It is the one in the canonical form too, since what assignors decide hangs on the ids.
+    """
+    return f"member:{actor.name}"
+
+
+def _consumer_join(actor: Actor) -> Request:
+    return ask.consumer_group_heartbeat(
+        member_id=_consumer_id(actor),
+        member_epoch=JOINS,
+        rebalance_timeout_ms=ask.REBALANCE_TIMEOUT_MS,
+        subscribed_topic_names=(_TOPIC,),
+        topic_partitions={},
+    )
+
+
+def _consumer_beat(member: Member, owned: Mapping[str, Sequence[int]] | None = None) -> Request:
+    return ask.consumer_group_heartbeat(
+        member_id=member.member_id, member_epoch=member.generation_id, topic_partitions=owned
+    )
+
+
+def _consumer_leave(member: Member) -> Request:
+    return ask.consumer_group_heartbeat(member_id=member.member_id, member_epoch=LEAVES)
+
+
+def _consumer_commit(member: Member) -> Request:
+    return ask.offset_commit(
+        version=_COMMIT_OF_CONSUMERS,
+        generation_id=member.generation_id,
+        member_id=member.member_id,
+        group_instance_id=None,
+        topics={"orders": {0: _OFFSET_OF_MEMBER}},
+    )
+
+
+def _join_as_classic_consumer() -> Request:
+    metadata = ask.subscription(_TOPIC, version=1)
+    return ask.join_group(version=_UNREBALANCED_JOIN, member_id="", protocols=(("range", metadata),))
+
+
 _MOVES: Final[Mapping[Move, _Speaks]] = {
     Move.DELETE: _says_for(lambda _: ask.delete_groups()),
     Move.HEARTBEAT: _says_for(beat),
@@ -213,4 +313,12 @@ _MOVES: Final[Mapping[Move, _Speaks]] = {
     Move.DESCRIBE_TWICE: _says_for(_describe, _describe),
     Move.DELETE_OFFSETS: _says_for(lambda _: ask.offset_delete(topics={"orders": (0,)})),
     Move.BEAT_AND_DESCRIBE: _says_for(beat, _describe),
+    Move.CONSUMER_BEAT: _says_for(_consumer_beat),
+    Move.CONSUMER_OWNS: _says_for(lambda member: _consumer_beat(member, _PARTITIONS)),
+    Move.CONSUMER_GIVES_UP: _says_for(lambda member: _consumer_beat(member, {_TOPIC: (0,)})),
+    Move.CONSUMER_JOIN: lambda actor, _: _says(actor, _consumer_join(actor)),
+    Move.CONSUMER_LEAVE: _says_for(_consumer_leave),
+    Move.CONSUMER_COMMIT: _says_for(_consumer_commit),
+    Move.CONSUMER_DESCRIBE: _says_for(lambda _: ask.consumer_group_describe()),
+    Move.JOIN_AS_CLASSIC_CONSUMER: _says_for(lambda _: _join_as_classic_consumer()),
 }

@@ -1,11 +1,16 @@
 """What an operation and its answer are called in a table."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
-from harness.races.history import Operation
-from harness.wire.codec import Fields
+from harness.orders.history import Fields, Operation
 
 NO_ANSWER = "no answer"
+_HEARTBEATS: Final[Mapping[object, str]] = {
+    0: "ConsumerGroupHeartbeat (join)",
+    -1: "ConsumerGroupHeartbeat (leave)",
+}
+"""By what a member epoch says."""
 
 
 def label(api: str, request: Fields) -> str:
@@ -18,6 +23,8 @@ def label(api: str, request: Fields) -> str:
         case "OffsetCommit":
             by_nobody = request["generation_id_or_member_epoch"] == -1
             return "OffsetCommit (nobody)" if by_nobody else "OffsetCommit (member)"
+        case "ConsumerGroupHeartbeat":
+            return _HEARTBEATS.get(request["member_epoch"], api)
         case _:
             return api
 
@@ -29,7 +36,7 @@ def outcome(api: str, answer: Fields | None) -> str:
     error = next((code for code in _values(answer, "error_code") if code != "NONE"), None)
     if error is not None:
         return error
-    if api == "DescribeGroups":
+    if api in ("DescribeGroups", "ConsumerGroupDescribe"):
         return next(_values(answer, "group_state"), "NONE")
     if api == "OffsetFetch":
         offset = next(_values(answer, "committed_offset"), "-1")

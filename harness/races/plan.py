@@ -98,7 +98,7 @@ def make_round(race: Race, *, number: int, seed: int) -> Round:
             )
         )
     end = len(conversation.steps)
-    look_back(conversation, member)
+    look_back(conversation, member, race.set_up)
     chance.shuffle(strands)
     return Round(
         race=race.name,

@@ -4,9 +4,10 @@ import asyncio
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 from harness.apis.table import descriptor
-from harness.races.history import GROUP, History, Operation, fields_from_json, in_order
+from harness.races.history import GROUP, History, RacedOperation, fields_from_json, in_order
 from harness.races.plan import Round, Strand, requests_of
 from harness.scenario.bindings import Bindings
 from harness.scenario.errors import UnboundReferenceError
@@ -183,7 +184,7 @@ class RoundRunner:
         prefixes = [(each.name, each.group_instance_id or each.client_id) for each in self.round.actors]
         name = GROUP.removeprefix("group:")
         canonicaliser = Canonicaliser(groups={self.group_id: name}, actors=member_prefixes(prefixes))
-        answered = [each for each in self.asked if each.answer is not None and descriptor(each.api).learns]
+        answered = [each for each in self.asked if each.answer is not None and _names_something(each.api)]
         for each in sorted(answered, key=lambda each: each.answered_us or 0):
             canonicaliser.canonical(actor=each.actor, api=each.api, fields=each.answer or {})
         return canonicaliser
@@ -193,21 +194,26 @@ class RoundRunner:
         return resolved
 
 
+def _names_something(api: str) -> bool:
+    """Whether answers give ids to members or topics."""
+    return bool(descriptor(api).learns) or api == "Metadata"
+
+
 def now_us() -> int:
     """Return the time on the one clock that all histories of this process share."""
     return time.perf_counter_ns() // 1000
 
 
-def _operations(asked: Iterable[Asked], canonicaliser: Canonicaliser) -> Iterable[Operation]:
+def _operations(asked: Iterable[Asked], canonicaliser: Canonicaliser) -> Iterable[RacedOperation]:
     for each in asked:
         answer = each.answer
-        yield Operation(
+        yield RacedOperation(
             actor=each.actor,
             api=each.api,
             api_version=each.api_version,
             request=fields_from_json(canonicaliser.value(each.request)),
-            invoked_us=each.invoked_us,
-            answered_us=each.answered_us,
+            asked_ms=each.invoked_us / 1_000,
+            answered_ms=inf if each.answered_us is None else each.answered_us / 1_000,
             answer=None if answer is None else fields_from_json(canonicaliser.value(answer, api=each.api)),
             is_rival=each.is_rival,
             answer_note=each.note,

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from harness.races.catalogue import Race
+from harness.races.catalogue import Race, has_race
 from harness.races.drive import Driver
 from harness.races.folder import RacesFolder, RunRecord
 from harness.races.history import History
@@ -73,22 +73,27 @@ async def _drive_target(plan: RacesPlan, target: Target, folder: RacesFolder, te
         )
     try:
         oracle = oracle_for(target, broker.description)
-        folder.write_target(
-            TargetRecord(
-                spec=target.spec,
-                name=target.name,
-                implementation=broker.description.implementation,
-                profile=oracle.profile,
-                broker_config=dict(broker.description.broker_config),
-            )
+        record = TargetRecord(
+            spec=target.spec,
+            name=target.name,
+            implementation=broker.description.implementation,
+            profile=oracle.profile,
+            broker_config=dict(broker.description.broker_config),
         )
-        await _run_races(plan, target, broker, folder, tell)
+        folder.write_target(record)
+        await _run_races(plan, target, broker, folder, tell, record)
     finally:
         await broker.stop()
 
 
+def is_applicable(race: str, target: TargetRecord) -> bool:
+    """Tell whether a target has what a race needs."""
+    specification = ReferenceSpecification(target.profile, target.broker_config)
+    return has_race(race, consumer_groups=specification.has_consumer_groups)
+
+
 async def _run_races(
-    plan: RacesPlan, target: Target, broker: Broker, folder: RacesFolder, tell: Tell
+    plan: RacesPlan, target: Target, broker: Broker, folder: RacesFolder, tell: Tell, record: TargetRecord
 ) -> None:
     delay_ms = broker.description.broker_config.get(INITIAL_DELAY, "0")
     if broker.run_namespace is not None and delay_ms != "0":
@@ -98,6 +103,8 @@ async def _run_races(
     driver = _driver(plan, broker, session, lambda history: folder.append(target.name, history))
     try:
         for race in plan.races:
+            if not is_applicable(race.name, record):
+                continue
             tell(target.name, f"{race.name}, {plan.round_count} rounds")
             await driver.run(cohorts(race, round_count=plan.round_count, seed=plan.seed))
     except ConnectionLost as error:

@@ -1,8 +1,7 @@
-"""Whether some order of a round's operations explains every answer: Wing and Gong's search.
+"""Whether some order of a round's operations explains every answer.
 
 An operation may take place from its invocation until its answer is there, and no earlier than whatever was
-answered before it was invoked. The search lets one operation after the other take place on the specification,
-with inner steps between them, and turns back as soon as an answer is not the one that came.
+answered before it was invoked. Inner steps may come between any two.
 
 Where reads may be stale, a read need not come after a write that had only been *refused*, or whose answer did
 not wait for the log: a read answers from what is committed, and these answers do not wait for that.
@@ -11,18 +10,20 @@ Source: CoordinatorRuntime.CoordinatorWriteEvent#run and CoordinatorReadEvent#ru
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from typing import Final
 
 from harness.apis.descriptor import Access
-from harness.apis.table import descriptor
-from harness.races.history import History, Operation
-from harness.races.machine import InnerStep, Machine, MachineFactory, ReferenceAnswer
-from harness.trace.canonical import canonical_json
+from harness.orders.course import Apply, Course, Move, Take
+from harness.orders.history import Operation
+from harness.orders.search import Search
+from harness.races.history import GROUP, History
+from harness.races.specification import MachineFactory
 
-STEPS_MAX: Final = 200_000
-"""Steps of the specification after which a search is given up."""
+MOVES_MAX: Final = 200_000
+"""Moves that lead no further after which a search is given up."""
 
 
 class SearchOutcome(StrEnum):
@@ -37,20 +38,13 @@ class SearchOutcome(StrEnum):
     UNEXPLAINED = "unexplained"
 
 
-Move = int | InnerStep
-"""An operation, by its index, that takes place; or an inner step."""
-
-
-_SearchNode = tuple[frozenset[int], frozenset[int], str]
-"""What took place, what was over, and the specification's state."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
     """What a search came to, with the order that explains a history if there is one."""
 
     finding: SearchOutcome
     order: tuple[Move, ...] = ()
+    """Its places are those of the history's operations."""
 
 
 def explain(
@@ -58,7 +52,7 @@ def explain(
     specification: MachineFactory,
     *,
     unheeded: frozenset[int] = frozenset(),
-    steps_max: int = STEPS_MAX,
+    moves_max: int = MOVES_MAX,
 ) -> Explanation:
     """Look for an order that explains a history, at first one without stale reads or lost answers.
 
@@ -66,25 +60,38 @@ def explain(
         history: what happened.
         specification: what may happen.
         unheeded: operations whatever answer of which is right.
-        steps_max: when to give up.
+        moves_max: when to give up.
     """
     given_up = False
-    may_be_stale = specification.reads_may_be_stale
     for finding in _ways(history, specification):
-        search = _Search(
-            history=history,
-            specification=specification,
-            before=_before(
-                history.operations, stale_reads=may_be_stale and finding is not SearchOutcome.EXPLAINED
-            ),
-            unheeded=unheeded | _unanswered(history) if finding is SearchOutcome.UNANSWERED else unheeded,
-            steps_left=steps_max,
-        )
-        order = search.order()
-        if order is not None:
-            return Explanation(finding=finding, order=order)
-        given_up = given_up or search.steps_left <= 0
+        lost = _unanswered(history) if finding is SearchOutcome.UNANSWERED else frozenset[int]()
+        stale_reads = specification.reads_may_be_stale and finding is not SearchOutcome.EXPLAINED
+        course = _course(history, specification, unheeded | lost, stale_reads=stale_reads)
+        search = Search(course, moves_max=moves_max)
+        if search.run() is None:
+            return Explanation(finding=finding, order=tuple(_in_history(course)))
+        given_up = given_up or search.is_given_up
     return Explanation(finding=SearchOutcome.UNDECIDED if given_up else SearchOutcome.UNEXPLAINED)
+
+
+def _course(
+    history: History, specification: MachineFactory, unheeded: frozenset[int], *, stale_reads: bool
+) -> Course:
+    # Whatever they were answered, reads whose answer nobody heeds might as well not have been.
+    operations = [each for each in history.operations if not (each.index in unheeded and is_read(each))]
+    return Course(
+        operations=operations,
+        groups=frozenset((GROUP,)),
+        begin=lambda: specification.begin(history.operations),
+        next_moves=Precedence(_before(operations, stale_reads=stale_reads)).next_moves,
+        any_answer=frozenset(place for place, each in enumerate(operations) if each.index in unheeded),
+        is_silence_heard=True,
+    )
+
+
+def _in_history(course: Course) -> Iterator[Move]:
+    for move in course.path:
+        yield Apply(course.operations[move.place].index, move.at_ms) if isinstance(move, Apply) else move
 
 
 def _ways(history: History, specification: MachineFactory) -> Iterator[SearchOutcome]:
@@ -97,20 +104,20 @@ def _ways(history: History, specification: MachineFactory) -> Iterator[SearchOut
 
 
 def _unanswered(history: History) -> frozenset[int]:
-    return frozenset(index for index, each in enumerate(history.operations) if each.answer is None)
+    return frozenset(each.index for each in history.operations if each.answer is None)
 
 
 def is_read(operation: Operation) -> bool:
     """Whether an operation changes nothing."""
-    return descriptor(operation.api).access is Access.READS
+    return operation.descriptor.access is Access.READS
 
 
 def _before(operations: Sequence[Operation], *, stale_reads: bool) -> tuple[frozenset[int], ...]:
-    """Return for each operation which others must be over before it takes place."""
+    """Return for each operation the places of others that must be over before it takes place."""
     return tuple(
         frozenset(
-            index
-            for index, earlier in enumerate(operations)
+            place
+            for place, earlier in enumerate(operations)
             if earlier.precedes(later)
             and not (stale_reads and is_read(later) and _is_answered_early(earlier))
         )
@@ -136,117 +143,27 @@ def _is_good(answer: object) -> bool:
     return True
 
 
-@dataclass(slots=True, kw_only=True)
-class _Search:
-    """A search in depth, which tells the specification everything anew when it has turned back."""
+@dataclass(frozen=True, slots=True)
+class Precedence:
+    """What may come next where nothing is known but what was over before what began."""
 
-    history: History
-    specification: MachineFactory
     before: tuple[frozenset[int], ...]
-    unheeded: frozenset[int]
-    steps_left: int
-    _answers: tuple[str | None, ...] = field(default=(), init=False)
-    _failed: set[_SearchNode] = field(default_factory=set, init=False)
-    """Where it has been in vain."""
-    _has_turned_back: bool = field(default=False, init=False)
-    """Until then nothing is known of states, and most searches never do."""
-    _machine: Machine | None = field(default=None, init=False)
-    """None while it has yet to be brought to where the search stands."""
+    """By place, what must be over."""
 
-    def order(self) -> tuple[Move, ...] | None:
-        """Return an order that explains all answers, or None."""
-        self._answers = tuple(
-            None if each.answer is None else canonical_json(each.answer) for each in self.history.operations
-        )
-        # Whatever they were answered, reads whose answer nobody heeds might as well not have been.
-        idle = frozenset(each for each in self.unheeded if is_read(self.history.operations[each]))
-        return self._descend((), idle, idle)
-
-    def _descend(
-        self, path: tuple[Move, ...], applied: frozenset[int], over: frozenset[int]
-    ) -> tuple[Move, ...] | None:
-        if self._is_explained(over):
-            return path
-        steps = tuple(self._next_steps(path, applied, over))
-        here = self._known_by(path, applied, over) if len(steps) > 1 else None
-        if here is not None and here in self._failed:
-            return None
-        for step in steps:
-            if self.steps_left <= 0:
-                return None
-            reported = self._take(path, step)
-            if all(self._fits(each) for each in reported):
-                further = applied if isinstance(step, InnerStep) else applied | {step}
-                now_over = over | {each.operation for each in reported} | (further & self.unheeded)
-                found = self._descend((*path, step), further, now_over)
-                if found is not None:
-                    return found
-            self._machine = None
-            self._has_turned_back = True
-        if here is not None:
-            self._failed.add(here)
-        return None
-
-    def _is_explained(self, over: frozenset[int]) -> bool:
-        """Whether every answer that came has been given."""
-        return all(index in over for index, answer in enumerate(self._answers) if answer is not None)
-
-    def _known_by(
-        self, path: tuple[Move, ...], applied: frozenset[int], over: frozenset[int]
-    ) -> _SearchNode | None:
-        """Return by what it is known again that the search has been here; None as long as it never failed."""
-        return (applied, over, self._machine_at(path).digest()) if self._has_turned_back else None
-
-    def _next_steps(
-        self, path: tuple[Move, ...], applied: frozenset[int], over: frozenset[int]
-    ) -> Iterator[Move]:
-        yield from self._machine_at(path).inner_steps()
+    def next_moves(self, course: Course) -> tuple[Move, ...]:
+        """Return inner steps, and then the operations that are free, the likeliest first."""
+        here, now_ms = course.position, course.machine.now_ms
+        inner = (Take(each, now_ms) for each in course.machine.inner_steps())
         ready = [
-            index
-            for index in range(len(self._answers))
-            if index not in applied and self.before[index] <= over
+            place
+            for place in range(here.low, len(course.operations))
+            if not here.is_taken(place) and self.before[place] <= here.over
         ]
-        yield from sorted(ready, key=self._likelihood)
+        ready.sort(key=lambda place: _likelihood(course.operations[place]))
+        return (*inner, *(Apply(place, now_ms) for place in ready))
 
-    def _likelihood(self, index: int) -> tuple[bool, int]:
-        """Sort what was answered first to the front, and what was not answered at all to the end."""
-        operation = self.history.operations[index]
-        is_open = operation.answered_us is None
-        return is_open, operation.invoked_us if operation.answered_us is None else operation.answered_us
 
-    def _take(self, path: tuple[Move, ...], step: Move) -> tuple[ReferenceAnswer, ...]:
-        machine = self._machine_at(path)
-        self.steps_left -= 1
-        return self._step(machine, step)
-
-    def _machine_at(self, path: tuple[Move, ...]) -> Machine:
-        if self._machine is None:
-            self._machine = self.specification.begin(self.history)
-            for step in path:
-                self._step(self._machine, step)
-            self.steps_left -= len(path)
-        return self._machine
-
-    def _step(self, machine: Machine, step: Move) -> tuple[ReferenceAnswer, ...]:
-        if isinstance(step, InnerStep):
-            return machine.take(step)
-        operation = self.history.operations[step]
-        return machine.apply(step, operation.actor, operation.api, operation.api_version, operation.request)
-
-    def _fits(self, reported: ReferenceAnswer) -> bool:
-        """Whether an answer is the one that came."""
-        if reported.operation in self.unheeded:
-            return True
-        expected = self._answers[reported.operation]
-        if expected is None or expected == canonical_json(reported.answer):
-            return expected is not None
-        return bool(reported.permitted) and self._is_permitted(reported)
-
-    def _is_permitted(self, reported: ReferenceAnswer) -> bool:
-        came = self.history.operations[reported.operation].answer
-        assert came is not None
-        return came.keys() == reported.answer.keys() and all(
-            canonical_json(value)
-            in (canonical_json(reported.answer[name]), *reported.permitted.get(name, ()))
-            for name, value in came.items()
-        )
+def _likelihood(operation: Operation) -> tuple[bool, float]:
+    """Sort what was answered first to the front, and what was not answered at all to the end."""
+    is_open = operation.answered_ms == inf
+    return is_open, operation.asked_ms if is_open else operation.answered_ms

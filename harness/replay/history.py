@@ -6,34 +6,32 @@ Who reads many sockets sees answers of the same moment in any order, so no time 
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Final
 
-from harness.apis.descriptor import (
-    COMMITS_OFFSETS,
-    OF_GROUP_COORDINATOR,
-    WRITES_OFFSETS,
-    ApiDescriptor,
-    OffsetUse,
-    Subject,
-)
+from harness.apis.descriptor import COMMITS_OFFSETS, WRITES_OFFSETS, OffsetUse, Subject
 from harness.apis.table import apis_where, descriptor
-from harness.invariants.exchange import COORDINATOR_CHANGED, Fields, items, number, text
+from harness.invariants.exchange import NO_ERROR, Fields, items, number, text
+from harness.replay.operation import (
+    COMPARED,
+    OF_TRANSACTIONS,
+    RecordedOperation,
+    TopicChange,
+    groups_of,
+    topic_change,
+)
+from harness.replay.topics import TopicsSeen
 from harness.trace.embedded import stored_fields
 from harness.trace.events import Event, EventKind
 
-NO_ERROR: Final = "NONE"
-COMPARED: Final = apis_where(lambda api: api.subject in OF_GROUP_COORDINATOR)
-"""The group coordinator's APIs, whose answers are compared with the reference's."""
-OF_TRANSACTIONS: Final = apis_where(lambda api: api.subject is Subject.TRANSACTIONS)
-"""Fed, since committed offsets hang on them; not compared."""
 _OTHER_GROUPS: Final = apis_where(lambda api: api.subject is Subject.OTHER_GROUPS)
-READ: Final = COMPARED | OF_TRANSACTIONS | _OTHER_GROUPS | apis_where(lambda api: api.counts_partitions)
+_FED: Final = COMPARED | OF_TRANSACTIONS | {"IncrementalAlterConfigs"}
+"""What the reference is told; groups have configurations of their own."""
+READ: Final = _FED | _OTHER_GROUPS | apis_where(lambda api: api.counts_partitions)
 """APIs whose fields are wanted; of the others it is enough to know when they were spoken."""
 _OF_KIND: Final = (
-    ("ConsumerGroup", "of consumer groups, which are not replayed"),
     ("ShareGroup", "of share groups, which are not replayed"),
     ("StreamsGroup", "of streams groups, which are not replayed"),
 )
@@ -43,69 +41,11 @@ _IN_DOUBT: Final = "about offsets that a request which cannot be read may have w
 _NO_TOPIC: Final = frozenset(("UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID", "INVALID_TOPIC_EXCEPTION"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """A request, with its answer if one came."""
-
-    index: int
-    """Its place among the operations of its conversation."""
-    api: str
-    api_version: int
-    actor: str | None
-    connection: str
-    asked_at: int
-    """The request's sequence."""
-    answered_at: int | None
-    """The answer's sequence."""
-    behind: int | None
-    """The index of the request before it on its connection, if one was answered."""
-    asked_ms: float
-    free_ms: float
-    """When the recorder saw that answered; when it was sent itself, if that was later, or there is none."""
-    answered_ms: float
-    """Infinite where no answer came."""
-    frame: bytes
-    request: Fields
-    answer: Fields | None
-    is_in_doubt: bool = False
-    """Whether its answer hangs on offsets that nobody knows."""
-
-    @property
-    def descriptor(self) -> ApiDescriptor:
-        """What is known of its API."""
-        return descriptor(self.api)
-
-    @property
-    def is_compared(self) -> bool:
-        """Whether its answer is the group coordinator's, and can be foretold."""
-        return self.api in COMPARED and self.answer is not None and not self.is_in_doubt
-
-    @property
-    def error(self) -> str:
-        """The error at the answer's top level."""
-        return NO_ERROR if self.answer is None else text(self.answer, "error_code") or NO_ERROR
-
-    @property
-    def tells_of_no_coordinator(self) -> bool:
-        """Whether the answer says that the coordinator is elsewhere, or not ready."""
-        return self.answer is not None and self.api in COMPARED and _says(self.answer, COORDINATOR_CHANGED)
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """The groups that it is about; none where it is about all."""
-        return _groups_of(self.api, self.request)
-
-    @property
-    def transactional_id(self) -> str:
-        """The transactional id; empty where there is none."""
-        return text(self.request, "transactional_id") or text(self.request, "v3_and_below_transactional_id")
-
-
 @dataclass(slots=True)
 class RecordedConversation:
     """All that replaying needs to know of one conversation."""
 
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[RecordedOperation] = field(default_factory=list)
     topics: dict[str, int] = field(default_factory=dict)
     """Partition counts by name: the most that was ever seen."""
     topic_ids: dict[str, str] = field(default_factory=dict)
@@ -118,8 +58,26 @@ class RecordedConversation:
     """Answers that cannot be replayed, by reason."""
     other_groups: dict[str, str] = field(default_factory=dict)
     """Groups that a member of another protocol came to, each with why it is not replayed."""
+    first_topics: dict[str, int] = field(default_factory=dict)
+    """Partition counts by name, as they were when each topic was looked at first."""
+    seen_topic_ids: set[str] = field(default_factory=set)
+    """Ids of topics that somebody was told the name of."""
+    topics_deleted_ms: float = inf
+    """When somebody first asked that topics be deleted."""
     slowest_ms: float = 0.0
     """The longest that the broker took for an answer that waits for nothing."""
+
+    def topics_at(self, at_ms: float) -> dict[str, int]:
+        """Return the partition counts of topics as they may have been at a time, by name."""
+        counts = {**self.topics, **self.first_topics}
+        for operation in self.operations:
+            if isinstance(operation, TopicChange):
+                change = operation.change
+                if change.after_ms <= at_ms:
+                    counts[change.name] = change.num_partitions
+                elif change.name not in self.first_topics:
+                    counts.pop(change.name, None)
+        return counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +95,7 @@ class _LostWrite:
     groups: frozenset[str] | None
     """None where not even that can be read."""
 
-    def touches(self, operation: Operation) -> bool:
+    def touches(self, operation: RecordedOperation) -> bool:
         """Whether an answer may tell of it."""
         is_later = operation.answered_at is not None and operation.answered_at > self.asked_at
         return is_later and (self.groups is None or not self.groups.isdisjoint(operation.groups))
@@ -151,6 +109,7 @@ class _Reader:
     answers: dict[int, Event] = field(default_factory=dict)
     """By the request's sequence."""
     requests: list[Event] = field(default_factory=list)
+    topics: TopicsSeen = field(default_factory=TopicsSeen)
 
     def take(self, event: Event) -> None:
         conversation = (event.connection or "", -1 if event.correlation_id is None else event.correlation_id)
@@ -178,6 +137,8 @@ class _Reader:
                 if descriptor(event.api).is_prompt:
                     waited_ms = answer.at_ms - free_ms
                     self.conversation.slowest_ms = max(self.conversation.slowest_ms, waited_ms)
+        self.conversation.first_topics = self.topics.at_first()
+        self.conversation.operations += map(topic_change, self.topics.changes())
         self._put_in_order()
         for operation in self.conversation.operations:
             self._learn_topics_of(operation)
@@ -214,18 +175,23 @@ class _Reader:
         api = asked.event.api or ""
         if api in _OTHER_GROUPS:
             self._leave_out_others(asked.event, answer)
-        if api in COMPARED | OF_TRANSACTIONS:
-            operation = _operation(asked, answer)
-            if operation is not None:
-                self.conversation.operations.append(operation)
-                return
-            if answer is not None and api in COMPARED:
-                self.conversation.unread["that cannot be read whole"] += 1
-            if descriptor(api).offsets in WRITES_OFFSETS:
-                self._lose(asked.event)
+        if api in _FED:
+            self._add_operation(api, asked, answer)
         elif descriptor(api).counts_partitions and answer is not None and answer.fields is not None:
-            for topic in items(stored_fields(answer), "topics"):
-                self._learn_topic(topic)
+            self._learn_topics(asked.event, answer)
+        elif api == "DeleteTopics":
+            deleted_ms = min(asked.event.at_ms, self.conversation.topics_deleted_ms)
+            self.conversation.topics_deleted_ms = deleted_ms
+
+    def _add_operation(self, api: str, asked: _Asked, answer: Event | None) -> None:
+        operation = _operation(asked, answer)
+        if operation is not None:
+            self.conversation.operations.append(operation)
+            return
+        if answer is not None and api in COMPARED:
+            self.conversation.unread["that cannot be read whole"] += 1
+        if descriptor(api).offsets in WRITES_OFFSETS:
+            self._lose(asked.event)
 
     def _leave_out_others(self, event: Event, answer: Event | None) -> None:
         """Count an answer about groups of another protocol; whose member is not refused is such a group."""
@@ -235,11 +201,16 @@ class _Reader:
         error = NO_ERROR if answer is None else text(stored_fields(answer), "error_code")
         is_refused = error not in ("", NO_ERROR)
         if descriptor(event.api).members and event.fields is not None and not is_refused:
-            self.conversation.other_groups |= dict.fromkeys(_groups_of(event.api, stored_fields(event)), why)
+            self.conversation.other_groups |= dict.fromkeys(groups_of(event.api, stored_fields(event)), why)
 
     def _lose(self, event: Event) -> None:
-        groups = None if event.fields is None else frozenset(_groups_of(event.api, stored_fields(event)))
+        groups = None if event.fields is None else frozenset(groups_of(event.api, stored_fields(event)))
         self.lost.append(_LostWrite(asked_at=event.sequence, groups=groups))
+
+    def _learn_topics(self, event: Event, answer: Event) -> None:
+        for topic in items(stored_fields(answer), "topics"):
+            self._learn_topic(topic)
+            self.topics.see(event.api or "", topic, event.at_ms, answer.at_ms)
 
     def _learn_topic(self, topic: Fields) -> None:
         name = text(topic, "name")
@@ -248,8 +219,9 @@ class _Reader:
             self._know(name, partitions)
             if text(topic, "topic_id"):
                 self._identify(name, text(topic, "topic_id"))
+                self.conversation.seen_topic_ids.add(text(topic, "topic_id"))
 
-    def _learn_topics_of(self, operation: Operation) -> None:
+    def _learn_topics_of(self, operation: RecordedOperation) -> None:
         """Partitions that were not refused for their sake are there, whoever asked for metadata."""
         if operation.answer is None or operation.descriptor.offsets not in COMMITS_OFFSETS:
             return
@@ -258,7 +230,7 @@ class _Reader:
                 if text(partition, "error_code") not in _NO_TOPIC:
                     self._know(self._name_of(topic), number(partition, "partition_index") + 1)
 
-    def _learn_fetched_ids_of(self, operation: Operation) -> None:
+    def _learn_fetched_ids_of(self, operation: RecordedOperation) -> None:
         """Ids that are not refused are a topic's, where a name would be fetched from all the same."""
         if operation.answer is None or operation.descriptor.offsets is not OffsetUse.FETCHES:
             return
@@ -291,13 +263,13 @@ def read_conversation(events: Iterable[Event]) -> RecordedConversation:
     return reader.finish()
 
 
-def _operation(asked: _Asked, answer: Event | None) -> Operation | None:
+def _operation(asked: _Asked, answer: Event | None) -> RecordedOperation | None:
     event = asked.event
     if event.fields is None or event.raw is None:
         return None
     if answer is not None and answer.fields is None:
         return None
-    return Operation(
+    return RecordedOperation(
         index=-1,
         api=event.api or "",
         api_version=event.api_version or 0,
@@ -315,43 +287,12 @@ def _operation(asked: _Asked, answer: Event | None) -> Operation | None:
     )
 
 
-def _groups_of(api: str | None, request: Fields) -> tuple[str, ...]:
-    """Return the groups that a request names, by the first of its fields that names any."""
-    named = (_named_at(path, request) for path in descriptor(api).groups)
-    return next((groups for groups in named if groups), ())
-
-
-def _named_at(path: str, request: Fields) -> tuple[str, ...]:
-    collection, _, name = path.rpartition("[].")
-    if collection:
-        return tuple(text(each, name) for each in items(request, collection))
-    value = request.get(name)
-    if isinstance(value, list):
-        return tuple(str(each) for each in value)
-    return (value,) if isinstance(value, str) and value else ()
-
-
-def _says(value: object, errors: frozenset[str]) -> bool:
-    if isinstance(value, Mapping):
-        return value.get("error_code") in errors or any(_says(each, errors) for each in value.values())
-    return isinstance(value, list) and any(_says(each, errors) for each in value)
-
-
-def of_groups(api: str, fields: Fields, groups: frozenset[str]) -> Fields:
-    """Return an answer with the entries that are about other groups left out."""
-    name = descriptor(api).group_entries
-    value = fields.get(name)
-    if not isinstance(value, list):
-        return fields
-    return {**fields, name: [each for each in value if not _is_of_others(each, groups)]}
-
-
-def _is_of_others(part: object, groups: frozenset[str]) -> bool:
-    return isinstance(part, Mapping) and "group_id" in part and part["group_id"] not in groups
-
-
-def members_of(operations: Iterable[Operation]) -> Iterator[str]:
-    """Yield the member ids that leaders were told of."""
+def members_of(operations: Iterable[RecordedOperation], group_id: str) -> Iterator[str]:
+    """Yield the ids of a group's members that leaders and administrators were told of."""
     for operation in operations:
+        if operation.api == "ConsumerGroupDescribe" and operation.answer is not None:
+            for group in items(operation.answer, "groups"):
+                if text(group, "group_id") == group_id:
+                    yield from (text(each, "member_id") for each in items(group, "members"))
         if "member_id" in operation.descriptor.learns and operation.answer is not None:
             yield from (text(each, "member_id") for each in items(operation.answer, "members"))

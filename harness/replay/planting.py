@@ -1,9 +1,11 @@
 """What a coordinator reads from its log of a group, made of a seed; and a seed, made of what it wrote."""
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
-from harness.replay.seeds import Seed, SeedGroup, SeedMember, SeedOffset
+from harness.replay.seeds import Seed, SeedGroup, SeedOffset
 from harness.targets.reference.profile import CLIENT_HOST
+from reference_coordinator.core.consumer_records import ConsumerGroupRecord
 from reference_coordinator.core.ids import (
     GenerationId,
     GroupId,
@@ -21,17 +23,20 @@ from reference_coordinator.core.records import (
 )
 from reference_coordinator.offsets.values import OffsetAndMetadata
 
+_OF_GROUPS: Final = GroupMetadataRecord | GroupMetadataTombstone | ConsumerGroupRecord
+"""Records of groups, but for their offsets."""
+
 
 def records_of(seed: Seed, group_id: GroupId, now_ms: Millis) -> list[CoordinatorRecord]:
     """Return a log that says what a seed says."""
     records: list[CoordinatorRecord] = [_offset_record(group_id, each, now_ms) for each in seed.offsets]
+    records += [each for each in seed.log if isinstance(each, _OF_GROUPS)]
     if seed.group is not None:
         records.append(_group_record(group_id, seed.group, now_ms))
     return records
 
 
 def seed_of(
-    group: SeedGroup | None,
     log: Iterable[CoordinatorRecord],
     offsets: Mapping[TopicPartition, OffsetAndMetadata],
     *,
@@ -41,20 +46,12 @@ def seed_of(
     """Return what a coordinator that came now would find.
 
     Args:
-        group: what the log began with.
-        log: what was written to it since.
+        log: what was ever written to it.
         offsets: the committed ones.
         group_id: of the group.
         now_ms: the time.
     """
-    for record in log:
-        match record:
-            case GroupMetadataRecord() if record.group_id == group_id:
-                group = _seed_group(record)
-            case GroupMetadataTombstone() if record.group_id == group_id:
-                group = None
-            case _:
-                continue
+    of_group = [each for each in log if isinstance(each, _OF_GROUPS) and each.group_id == group_id]
     found = tuple(
         SeedOffset(
             topic=partition.topic,
@@ -65,7 +62,7 @@ def seed_of(
         )
         for partition, each in offsets.items()
     )
-    return Seed(at_ms=now_ms, group=group, offsets=found)
+    return Seed(at_ms=now_ms, log=tuple(of_group), offsets=found)
 
 
 def _offset_record(group_id: GroupId, offset: SeedOffset, now_ms: Millis) -> OffsetCommitRecord:
@@ -103,26 +100,5 @@ def _group_record(group_id: GroupId, group: SeedGroup, now_ms: Millis) -> GroupM
                 assignment=each.assignment,
             )
             for each in group.members
-        ),
-    )
-
-
-def _seed_group(record: GroupMetadataRecord) -> SeedGroup:
-    return SeedGroup(
-        generation_id=record.generation_id,
-        protocol_type=record.protocol_type,
-        protocol=record.protocol,
-        leader=record.leader,
-        members=tuple(
-            SeedMember(
-                member_id=each.member_id,
-                group_instance_id=each.group_instance_id,
-                client_id=each.client_id,
-                rebalance_timeout_ms=each.rebalance_timeout_ms,
-                session_timeout_ms=each.session_timeout_ms,
-                subscription=each.subscription,
-                assignment=each.assignment,
-            )
-            for each in record.members
         ),
     )

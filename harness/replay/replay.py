@@ -1,27 +1,23 @@
 """Replaying a conversation: group by group, from when a group is known until its coordinator is gone."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import inf
 from typing import Final
 
 from harness.apis.descriptor import Subject
-from harness.invariants.exchange import text
-from harness.replay.course import Course
+from harness.apis.table import apis_where
+from harness.invariants.exchange import NO_ERROR, items, number, text
+from harness.orders.course import Course
 from harness.replay.finding import Replayed
-from harness.replay.history import (
-    NO_ERROR,
-    OF_TRANSACTIONS,
-    Operation,
-    RecordedConversation,
-    members_of,
-    read_conversation,
-)
+from harness.replay.history import RecordedConversation, members_of, read_conversation
 from harness.replay.machine import ReplayMachine
-from harness.replay.search import Unexplained, unexplained
+from harness.replay.operation import OF_TRANSACTIONS, RecordedOperation, TopicChange
 from harness.replay.seeds import Seed, carried, first_offsets, first_seed
+from harness.replay.unexplained import Unexplained, unexplained
+from harness.replay.windows import Windows
 from harness.results.replay_results import ReplayFinding
 from harness.targets.reference.profile import ReferenceProfile
 from harness.trace.canonical import member_id_pattern
@@ -33,6 +29,14 @@ _UNANSWERED_MS: Final = 5_000.0
 """How long before its coordinator went a request may have come that nobody answered therefore."""
 _FINDINGS_MAX: Final = 10
 """Of one group: what comes after so many is one difference's consequences."""
+_LATE_MS: Final = 10_000.0
+"""By how much more than the tolerance an answer may come later than the reference's."""
+_JOINS: Final = 0
+"""The member epoch of who joins. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
+_MEMBERSHIP: Final = apis_where(
+    lambda api: api.subject in (Subject.MEMBERSHIP, Subject.CONSUMER_GROUPS) and bool(api.members)
+)
+"""APIs in which members speak, of whichever protocol."""
 
 
 def replay(
@@ -92,7 +96,11 @@ class _GroupReplay:
         self._account = account
         self._is_whole = is_whole
         self._operations = _about(conversation.operations, group_id)
-        self._strays = _strays(self._operations)
+        self._heartbeats = [each for each in self._operations if each.api == "ConsumerGroupHeartbeat"]
+        if self._heartbeats:
+            changes = [each for each in conversation.operations if isinstance(each, TopicChange)]
+            self._operations = sorted([*self._operations, *changes], key=lambda each: each.index)
+        self._strays = _strays(self._operations, group_id)
 
     def leave_out(self, why: str) -> None:
         """Compare nothing that is about it."""
@@ -100,10 +108,10 @@ class _GroupReplay:
 
     def run(self) -> None:
         """Replay it."""
-        if not self._is_whole and (external := self._unrecorded_member()):
-            self._leave_out(self._operations, f"of a group with a member that was not recorded: {external}")
-            return
         reported = self._tellable()
+        if (why := self._beyond_replay()) is not None:
+            self._leave_out(reported, why)
+            return
         breaks = _breaks(self._operations, self._conversation.breaks)
         seed = Seed(at_ms=-inf) if self._is_whole else None
         for begin_ms, end_ms in pairwise((-inf, *breaks, inf)):
@@ -119,6 +127,18 @@ class _GroupReplay:
         lost = [each for each in reported if any(_is_under_way(each, at_ms) for at_ms in breaks)]
         self._leave_out(lost, "while the coordinator went or was gone")
 
+    def _beyond_replay(self) -> str | None:
+        """Return why nothing can be compared of the group; None if it can."""
+        if not self._is_whole and (external := self._unrecorded_member()):
+            return f"of a group with a member that was not recorded: {external}"
+        if not self._spec.has_consumer_groups and any(each.error == NO_ERROR for each in self._heartbeats):
+            return "of consumer groups, which the reference does not have in that release"
+        known = self._conversation.seen_topic_ids
+        unknown = (each for each in _assigned_topics(self._heartbeats) if each not in known)
+        if (topic_id := next(unknown, None)) is not None:
+            return f"of a consumer group with a topic that no Metadata answer named: {topic_id}"
+        return None
+
     def _unrecorded_member(self) -> str | None:
         """Return a member that a leader was told of and nobody was seen to be, not even unanswered."""
         answered = {
@@ -128,33 +148,44 @@ class _GroupReplay:
         }
         spoken = {text(each.request, "member_id") for each in self._operations}
         known = answered | spoken | {stray for strays in self._strays.values() for stray in strays}
-        return next((each for each in members_of(self._operations) if each not in known), None)
+        return next(
+            (each for each in members_of(self._operations, self._group_id) if each not in known), None
+        )
 
-    def _tellable(self) -> list[Operation]:
+    def _tellable(self) -> list[RecordedOperation]:
         machine = self._machine(Seed(at_ms=-inf))
-        reported: list[Operation] = []
+        end_ms = self._conversation.topics_deleted_ms if self._heartbeats else inf
+        reported: list[RecordedOperation] = []
         for operation in self._operations:
-            refusal = machine.refusal(operation)
+            refusal = None if isinstance(operation, TopicChange) else machine.refusal(operation)
+            if refusal is None and operation.asked_ms >= end_ms:
+                refusal = "of a consumer group, after somebody deleted topics"
             if refusal is None:
                 reported.append(operation)
             else:
                 self._leave_out([operation], refusal)
         return reported
 
-    def _seed_at_first(self, era: Sequence[Operation]) -> Seed | None:
+    def _seed_at_first(self, era: Sequence[RecordedOperation]) -> Seed | None:
         """Return how the group began, if that can be told.
 
         One whose first generation is the first of all was not there before, and one that nobody joins has no
         members. Offsets may have been there all the same.
         """
-        joined = [each for each in era if each.api == "JoinGroup"]
+        joined = (each for each in era if each.api == "JoinGroup" or _joins_consumers(each))
         first = next((each for each in joined if each.answer is not None and each.error == NO_ERROR), None)
-        is_new = first is not None and (first.answer or {}).get("generation_id") == 1
-        if is_new or not any(each.descriptor.subject is Subject.MEMBERSHIP for each in era):
+        if not any(each.api in _MEMBERSHIP for each in era) or (first is not None and self._is_first(first)):
             return Seed(at_ms=-inf, unknown=None)
         return None
 
-    def _replay_era(self, era: Sequence[Operation], known: Seed | None) -> Seed | None:
+    def _is_first(self, joined: RecordedOperation) -> bool:
+        """Whether an answer is one that only the first member gets of a group that was not there."""
+        answer = joined.answer or {}
+        if joined.api == "JoinGroup":
+            return answer.get("generation_id") == 1
+        return answer.get("member_epoch") == self._spec.first_member_epoch
+
+    def _replay_era(self, era: Sequence[RecordedOperation], known: Seed | None) -> Seed | None:
         """Replay what one coordinator was told; return what it left behind, None where that is not known."""
         seed = known or first_seed([each for each in era if self._group_id in each.groups])
         if seed is None:
@@ -172,31 +203,36 @@ class _GroupReplay:
         seed = replace(seed, offsets=(*seed.offsets, *more))
         return self._replay_from(seed, _fed(after))
 
-    def _replay_from(self, seed: Seed, fed: Sequence[Operation]) -> Seed:
+    def _replay_from(self, seed: Seed, fed: Sequence[RecordedOperation]) -> Seed:
+        tolerance_ms = TOLERANCE_MS + self._conversation.slowest_ms
+        windows = Windows(operations=fed, until_ms=_until(fed), tolerance_ms=tolerance_ms)
         course = Course(
             operations=fed,
-            until_ms=_until(fed),
             groups=self._groups,
             begin=lambda: self._machine(seed),
-            tolerance_ms=TOLERANCE_MS + self._conversation.slowest_ms,
+            next_moves=windows.next_moves,
+            any_answer=frozenset(place for place, each in enumerate(fed) if isinstance(each, TopicChange)),
+            latest_ms=_LATE_MS + tolerance_ms,
         )
         found = unexplained(course)
         self._account.compared += sum(each.is_compared for each in fed)
         self._account.findings += [self._finding(fed[each.place], each) for each in found[:_FINDINGS_MAX]]
+        assert isinstance(course.machine, ReplayMachine), "the course began with one"
         return replace(course.machine.harvest(self._group_id), unknown=seed.unknown)
 
     def _machine(self, seed: Seed) -> ReplayMachine:
-        machine = ReplayMachine(self._spec, self._conversation, self._groups, self._strays)
+        topics = self._conversation.topics_at(seed.at_ms) if self._heartbeats else self._conversation.topics
+        machine = ReplayMachine(self._spec, self._conversation, self._groups, topics, self._strays)
         if seed.at_ms != -inf or seed.offsets:
             machine.plant(seed, self._group_id)
         return machine
 
-    def _leave_out(self, operations: Iterable[Operation], why: str) -> None:
+    def _leave_out(self, operations: Iterable[RecordedOperation], why: str) -> None:
         count = sum(each.is_compared for each in operations)
         if count:
             self._account.not_compared[why] += count
 
-    def _finding(self, operation: Operation, found: Unexplained) -> ReplayFinding:
+    def _finding(self, operation: RecordedOperation, found: Unexplained) -> ReplayFinding:
         where = f"{found.unlike.field}: " if found.unlike.field else ""
         given_up = " (not all orders were tried)" if found.is_undecided else ""
         return ReplayFinding(
@@ -217,21 +253,35 @@ class _GroupReplay:
         )
 
 
-def _belongs_before(operation: Operation, end_ms: float) -> bool:
+def _joins_consumers(operation: RecordedOperation) -> bool:
+    """Whether somebody joins a consumer group."""
+    is_heartbeat = operation.api == "ConsumerGroupHeartbeat"
+    return is_heartbeat and number(operation.request, "member_epoch") == _JOINS
+
+
+def _assigned_topics(heartbeats: Iterable[RecordedOperation]) -> Iterator[str]:
+    """Yield the ids of the topics that members were assigned partitions of."""
+    for heartbeat in heartbeats:
+        assignment = (heartbeat.answer or {}).get("assignment")
+        if isinstance(assignment, Mapping):
+            yield from (text(each, "topic_id") for each in items(assignment, "topic_partitions"))
+
+
+def _belongs_before(operation: RecordedOperation, end_ms: float) -> bool:
     """Whether a coordinator that went at that time can have answered, or left unanswered what came to it."""
     if operation.answer is None:
         return operation.asked_ms < end_ms
     return operation.answered_ms < end_ms
 
 
-def _is_under_way(operation: Operation, at_ms: float) -> bool:
+def _is_under_way(operation: RecordedOperation, at_ms: float) -> bool:
     """Whether nobody can tell if a request took effect before that time; of unanswered ones, the last."""
     if operation.answer is None:
         return at_ms - _UNANSWERED_MS <= operation.asked_ms <= at_ms
     return operation.asked_ms <= at_ms <= operation.answered_ms
 
 
-def _about(operations: Sequence[Operation], group_id: str) -> list[Operation]:
+def _about(operations: Sequence[RecordedOperation], group_id: str) -> list[RecordedOperation]:
     """Return what a group's state hangs on, and what tells of it."""
     transactional = {
         each.transactional_id for each in operations if group_id in each.groups and each.transactional_id
@@ -245,7 +295,7 @@ def _about(operations: Sequence[Operation], group_id: str) -> list[Operation]:
     ]
 
 
-def _strays(operations: Sequence[Operation]) -> dict[str, tuple[str, ...]]:
+def _strays(operations: Sequence[RecordedOperation], group_id: str) -> dict[str, tuple[str, ...]]:
     """Return ids that leaders were told of and nobody was answered with, by what they begin with."""
     answered = {
         text(each.answer, "member_id")
@@ -257,23 +307,23 @@ def _strays(operations: Sequence[Operation]) -> dict[str, tuple[str, ...]]:
     ]
     prefixes = {text(each.request, "group_instance_id") or each.actor or "" for each in unanswered}
     found: defaultdict[str, tuple[str, ...]] = defaultdict(tuple)
-    for member_id in dict.fromkeys(members_of(operations)):
+    for member_id in dict.fromkeys(members_of(operations, group_id)):
         prefix = member_id_pattern(member_id).removesuffix("-*")
         if member_id not in answered and prefix in prefixes:
             found[prefix] = (*found[prefix], member_id)
     return dict(found)
 
 
-def _breaks(operations: Sequence[Operation], closed: Sequence[tuple[float, str]]) -> list[float]:
+def _breaks(operations: Sequence[RecordedOperation], closed: Sequence[tuple[float, str]]) -> list[float]:
     """Return when the coordinator may have gone: it said so, or closed a connection that the group used."""
     connections = {each.connection for each in operations}
     said = [each.answered_ms for each in operations if each.tells_of_no_coordinator]
     return sorted((*said, *(at_ms for at_ms, connection in closed if connection in connections)))
 
 
-def _fed(operations: Sequence[Operation]) -> list[Operation]:
+def _fed(operations: Sequence[RecordedOperation]) -> list[RecordedOperation]:
     """Leave out what changed nothing about transactions: refusals, but for the one that aborts."""
-    kept: list[Operation] = []
+    kept: list[RecordedOperation] = []
     aborting: set[str] = set()
     for operation in operations:
         if operation.api not in OF_TRANSACTIONS or operation.answer is None:
@@ -287,12 +337,12 @@ def _fed(operations: Sequence[Operation]) -> list[Operation]:
     return kept
 
 
-def _aborts(operation: Operation) -> bool:
+def _aborts(operation: RecordedOperation) -> bool:
     """Whether a producer was told to come again, since its predecessor's transaction is being aborted."""
     return operation.api == "InitProducerId" and operation.error == "CONCURRENT_TRANSACTIONS"
 
 
-def _until(operations: Sequence[Operation]) -> list[float]:
+def _until(operations: Sequence[RecordedOperation]) -> list[float]:
     """Return when each must have been answered; ends of transactions may take effect after their answer.
 
     Source: TransactionMarkerChannelManager#addTxnMarkersToSend (4.3.1).

@@ -5,12 +5,12 @@ leader was told when it joined; what each is assigned, it has just said.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from harness.apis.descriptor import NAMES_WRITTEN_OFFSETS, OffsetUse
-from harness.invariants.exchange import Fields, binary, items, number, text
-from harness.replay.history import NO_ERROR, Operation
+from harness.invariants.exchange import NO_ERROR, Fields, binary, items, number, text
+from harness.replay.operation import RecordedOperation
 
 TopicPartition: TypeAlias = tuple[str, int]
 NO_OFFSET: Final = -1
@@ -57,13 +57,15 @@ class Seed:
 
     at_ms: float
     group: SeedGroup | None = None
-    """None where there is none, or one that never had a member."""
+    """None where there is none, or one that never had a member, or the log has it."""
     offsets: tuple[SeedOffset, ...] = ()
+    log: tuple[object, ...] = ()
+    """What the reference has written of the group, oldest first; only it reads that."""
     unknown: frozenset[TopicPartition] | None = frozenset()
     """Partitions of which nobody knows whether they have an offset; None for all that are not named."""
 
 
-def first_seed(operations: Sequence[Operation]) -> Seed | None:
+def first_seed(operations: Sequence[RecordedOperation]) -> Seed | None:
     """Return the first moment at which a group is known whose operations these are; None if there is none."""
     joins = [each for each in operations if each.api == "JoinGroup"]
     for sync in operations:
@@ -73,12 +75,12 @@ def first_seed(operations: Sequence[Operation]) -> Seed | None:
     return None
 
 
-def _is_changing_members(operation: Operation, at_ms: float) -> bool:
+def _is_changing_members(operation: RecordedOperation, at_ms: float) -> bool:
     """Whether a request that changes members is neither over nor still to come."""
     return operation.api in ("JoinGroup", "LeaveGroup") and operation.asked_ms < at_ms < operation.answered_ms
 
 
-def _group_by(sync: Operation, joins: Sequence[Operation]) -> SeedGroup | None:
+def _group_by(sync: RecordedOperation, joins: Sequence[RecordedOperation]) -> SeedGroup | None:
     """Return the group of which this SyncGroup is the leader's; None if it is not, or tells too little."""
     assignments = {
         text(each, "member_id"): binary(each, "assignment") for each in items(sync.request, "assignments")
@@ -86,7 +88,7 @@ def _group_by(sync: Operation, joins: Sequence[Operation]) -> SeedGroup | None:
     if sync.api != "SyncGroup" or sync.answer is None or sync.error != NO_ERROR or not assignments:
         return None
     generation_id, leader = number(sync.request, "generation_id"), text(sync.request, "member_id")
-    latest: dict[str, Operation] = {}
+    latest: dict[str, RecordedOperation] = {}
     for join in joins:
         if join.answer is None or join.error != NO_ERROR or join.answered_ms > sync.asked_ms:
             continue
@@ -109,7 +111,7 @@ def _group_by(sync: Operation, joins: Sequence[Operation]) -> SeedGroup | None:
 
 
 def _member(
-    reported: Fields, latest: Mapping[str, Operation], assignments: Mapping[str, bytes]
+    reported: Fields, latest: Mapping[str, RecordedOperation], assignments: Mapping[str, bytes]
 ) -> SeedMember | None:
     member_id = text(reported, "member_id")
     join = latest.get(member_id)
@@ -129,7 +131,7 @@ def _member(
 
 
 def first_offsets(
-    operations: Iterable[Operation], group_id: str, names: Mapping[str, str]
+    operations: Iterable[RecordedOperation], group_id: str, names: Mapping[str, str]
 ) -> tuple[SeedOffset, ...]:
     """Return the offsets that were there before the operations: what was found before anybody wrote.
 
@@ -176,11 +178,11 @@ def _fetched(answer: Fields, group_id: str, names: Mapping[str, str]) -> Iterato
 
 
 def carried(
-    seed: Seed, operations: Iterable[Operation], *, at_ms: float, names: Mapping[str, str]
+    seed: Seed, operations: Iterable[RecordedOperation], *, at_ms: float, names: Mapping[str, str]
 ) -> Seed | None:
     """Return what a new coordinator finds in the log, if it can be told.
 
-    A rebalance under way is forgotten; who synced as leader, or left, may be in the log or not.
+    A rebalance under way is forgotten; who synced as leader, left, or heartbeat, may be in the log or not.
 
     Args:
         seed: what the log contained before.
@@ -194,7 +196,7 @@ def carried(
         if operation.tells_of_no_coordinator:
             continue
         match operation.api:
-            case "SyncGroup" | "LeaveGroup" | "DeleteGroups":
+            case "SyncGroup" | "LeaveGroup" | "DeleteGroups" | "ConsumerGroupHeartbeat":
                 return None
             case "JoinGroup" if text(operation.request, "group_instance_id"):
                 return None
@@ -204,4 +206,4 @@ def carried(
                 continue
     kept = tuple(each for partition, each in offsets.items() if partition not in undecided)
     unknown = None if seed.unknown is None else seed.unknown | undecided
-    return Seed(at_ms=at_ms, group=seed.group, offsets=kept, unknown=unknown)
+    return replace(seed, at_ms=at_ms, offsets=kept, unknown=unknown)

@@ -14,7 +14,6 @@ from harness.races.drive import Driver
 from harness.races.history import History
 from harness.races.plan import cohorts
 from harness.targets.base.interface import (
-    CONFORMANCE_CONFIG,
     CONFORMANCE_TOPICS,
     Breakpoint,
     BrokerAction,
@@ -25,6 +24,7 @@ from harness.targets.base.interface import (
     NoAnswer,
     Role,
 )
+from harness.targets.reference.usual import USUAL_CONFIG
 from harness.wire.codec import encode_request
 from harness.wire.log_records import EncodedRecord
 from reference_coordinator.broker.listener import ConnectionId, Listener, Outgoing, SendFrame
@@ -47,7 +47,7 @@ class Shuffled:
     def __init__(self, profile: str, *, seed: int) -> None:
         self.listener = Listener(
             profile=profile_for(profile),
-            config=GroupCoordinatorConfig.from_properties(CONFORMANCE_CONFIG),
+            config=GroupCoordinatorConfig.from_properties(USUAL_CONFIG),
             choices=DeterministicChoices(seed=seed),
             host="127.0.0.1",
             port=9092,

@@ -40,6 +40,7 @@ from reference_coordinator.core.effects import AppendRecords, Effect, Permitted,
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import AppendId, Millis, ResponseToken
 from reference_coordinator.core.records import CoordinatorRecord, EndTransactionMarker
+from reference_coordinator.core.timers import Timers
 from reference_coordinator.log.batches import UnreadableLogError
 from reference_coordinator.messages import (
     GroupRequest,
@@ -49,6 +50,7 @@ from reference_coordinator.messages import (
 from reference_coordinator.profile.api_versions import served_ranges
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Behaviour, CoordinatorFamily, Profile
+from reference_coordinator.runtime.deadlines import Deadline, TimerKey
 from reference_coordinator.runtime.limits import log_limits
 from reference_coordinator.runtime.partitions import Ownership
 from reference_coordinator.topic_logs.messages import OfClients
@@ -81,6 +83,7 @@ class KafkaApis:
         choices: Choices,
         node: Node,
         cluster: ClusterState | None = None,
+        timers: Timers[TimerKey, Deadline] | None = None,
     ) -> None:
         self.cluster = ClusterState() if cluster is None else cluster
         """What it shares with the others."""
@@ -95,7 +98,7 @@ class KafkaApis:
         """Those that wait by themselves; those behind them wait for them. None is for all."""
         self.is_cut_off = False
         """Whether nobody hears of it, so that no follower has what it appends, and no append ends."""
-        self._coordinator = GroupCoordinator(config=config, profile=profile, choices=choices)
+        self._coordinator = GroupCoordinator(config=config, profile=profile, choices=choices, timers=timers)
         self._finishes: dict[ResponseToken, Finish] = {}
         self._open_appends: dict[AppendId, AppendRecords] = {}
         self._external_counts: dict[int, int] = {}

@@ -18,6 +18,7 @@ from reference_coordinator.core.errors import Errors, IllegalStateError
 from reference_coordinator.core.ids import AppendId, GroupId, Millis, ResponseToken
 from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.core.records import CoordinatorRecord, EndTransactionMarker
+from reference_coordinator.core.timers import Timers
 from reference_coordinator.groups import dispatch
 from reference_coordinator.groups.dispatch import on_metadata_update
 from reference_coordinator.messages import GroupRequest, RequestContext
@@ -33,6 +34,7 @@ from reference_coordinator.runtime.deadlines import (
     Deadline,
     FlushBatch,
     GroupDeadline,
+    TimerKey,
     WriteTakesTooLong,
 )
 from reference_coordinator.runtime.open_batch import answer_takes_too_long, linger_is_over
@@ -46,13 +48,22 @@ class GroupCoordinator:
     happen, so that a shell may call `advance` late without changing the order of things.
     """
 
-    def __init__(self, *, config: GroupCoordinatorConfig, profile: Profile, choices: Choices) -> None:
-        self._shard = CoordinatorShard(config=config, profile=profile, choices=choices)
+    def __init__(
+        self,
+        *,
+        config: GroupCoordinatorConfig,
+        profile: Profile,
+        choices: Choices,
+        timers: Timers[TimerKey, Deadline] | None = None,
+    ) -> None:
+        self._shard = CoordinatorShard(
+            config=config, profile=profile, choices=choices, timers=Timers() if timers is None else timers
+        )
         self._lifecycle = Lifecycle(shard=self._shard)
 
     @property
     def shard(self) -> CoordinatorShard:
-        """Its state, for whoever looks into it, or has timers of their own."""
+        """Its state, for whoever looks into it."""
         return self._shard
 
     def handle(

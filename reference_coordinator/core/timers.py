@@ -72,6 +72,15 @@ class Timers(Generic[KeyT, DeadlineT]):
         found = self._scheduled.get(key)
         return None if found is None else found.deadline
 
+    def pending(self) -> list[tuple[Millis, KeyT]]:
+        """What is waited for, in the order in which it falls due."""
+        ordered = sorted(self._scheduled.items(), key=lambda each: (each[1].at_ms, each[1].sequence))
+        return [(Millis(scheduled.at_ms), key) for key, scheduled in ordered]
+
+    def take(self, key: KeyT) -> DeadlineT:
+        """Take out the key's deadline, whenever it is due."""
+        return self._scheduled.pop(key).deadline
+
     def next_deadline(self) -> Millis | None:
         """When the first deadline falls due, or None if there is none."""
         self._bring_up_to_date()

@@ -7,12 +7,12 @@ from typing import Final
 import pytest
 from typing_extensions import override
 
-from harness.races.catalogue import RACES
+from harness.races.catalogue import RACES, has_race
 from harness.races.core import contradiction, timeline
 from harness.races.history import History
 from harness.races.search import SearchOutcome, explain
 from harness.races.specification import ReferenceSpecification
-from harness.targets.base.interface import CONFORMANCE_CONFIG
+from harness.targets.reference.usual import USUAL_CONFIG
 from harness.tests.raced import Shuffled, raced
 from reference_coordinator.broker.listener import ConnectionId, SendFrame
 from reference_coordinator.core.errors import Errors
@@ -30,13 +30,19 @@ from reference_coordinator.profile.api_versions import Api
 from reference_coordinator.wire import ReceivedRequest, read_request, write_response
 
 ROUNDS: Final = 50
+PROFILES_AND_RACES: Final = [
+    (profile, race.name)
+    for profile in ("2.8", "3.9", "4.1", "4.4")
+    for race in RACES
+    if has_race(race.name, consumer_groups=profile >= "4")
+]
 LATE_BY: Final = 6
 """Requests that are served before a late effect takes place."""
 
 
 def unexplained(histories: list[History], profile: str) -> Iterator[History]:
     """Give those that no order explains, each as soon as it is found: a search for an order takes long."""
-    specification = ReferenceSpecification(profile, CONFORMANCE_CONFIG)
+    specification = ReferenceSpecification(profile, USUAL_CONFIG)
     for history in histories:
         finding = explain(history, specification).finding
         assert finding is not SearchOutcome.UNDECIDED
@@ -45,8 +51,7 @@ def unexplained(histories: list[History], profile: str) -> Iterator[History]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("race", [race.name for race in RACES])
-@pytest.mark.parametrize("profile", ["2.8", "3.9", "4.1", "4.4"])
+@pytest.mark.parametrize(("profile", "race"), PROFILES_AND_RACES)
 def test_whatever_order_the_reference_serves_in_it_is_explained(profile: str, race: str) -> None:
     histories = raced(Shuffled, profile, race, rounds=25, seed=3)
 
@@ -168,6 +173,14 @@ class StaleFetch(Remembering):
     api = Api.OFFSET_FETCH
 
 
+class StaleConsumerHeartbeat(Remembering):
+    api = Api.CONSUMER_GROUP_HEARTBEAT
+
+
+class StaleConsumerDescription(Remembering):
+    api = Api.CONSUMER_GROUP_DESCRIBE
+
+
 FLAWS: Final[Mapping[type[Flawed], tuple[str, frozenset[str]]]] = {
     HalfDeleted: ("delete-offsets", frozenset(("DeleteGroups", "DescribeGroups", "OffsetFetch"))),
     CommitsLater: ("offset-delete", frozenset(("OffsetCommit", "OffsetFetch"))),
@@ -176,19 +189,35 @@ FLAWS: Final[Mapping[type[Flawed], tuple[str, frozenset[str]]]] = {
     StaleFetch: ("commit-leave", frozenset(("OffsetFetch",))),
 }
 """Each with a race that finds it out, and APIs one of which is told of at least."""
+FLAWS_OF_CONSUMER_GROUPS: Final[Mapping[type[Flawed], tuple[str, frozenset[str]]]] = {
+    StaleConsumerHeartbeat: ("consumer-beat-leave", frozenset(("ConsumerGroupHeartbeat",))),
+    StaleConsumerDescription: ("consumer-delete-leave", frozenset(("ConsumerGroupDescribe",))),
+}
+"""The same, where the release has consumer groups."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("flaw", FLAWS, ids=lambda flaw: flaw.__name__)
 @pytest.mark.parametrize("profile", ["3.9", "4.4"])
 def test_a_flaw_is_found_out(flaw: type[Flawed], profile: str) -> None:
-    race, apis = FLAWS[flaw]
+    is_found_out(flaw, profile, *FLAWS[flaw])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flaw", FLAWS_OF_CONSUMER_GROUPS, ids=lambda flaw: flaw.__name__)
+@pytest.mark.parametrize("profile", ["4.1", "4.4"])
+def test_a_flaw_of_consumer_groups_is_found_out(flaw: type[Flawed], profile: str) -> None:
+    is_found_out(flaw, profile, *FLAWS_OF_CONSUMER_GROUPS[flaw])
+
+
+def is_found_out(flaw: type[Flawed], profile: str, race: str, apis: frozenset[str]) -> None:
+    """Assert that a race finds a flaw, by an answer of one of these APIs."""
     histories = raced(flaw, profile, race, rounds=ROUNDS, seed=1)
 
     history = next(unexplained(histories, profile), None)
 
     assert history is not None
-    core = contradiction(history, ReferenceSpecification(profile, CONFORMANCE_CONFIG))
+    core = contradiction(history, ReferenceSpecification(profile, USUAL_CONFIG))
     assert apis & {history.operations[each].api for each in core}
     drawn = timeline(history, core)
     assert sum(line.startswith("*") for line in drawn) == len(core) < len(history.operations)

@@ -11,7 +11,7 @@ from harness.cli import app
 from harness.races.catalogue import RACES, RaceError, select_races
 from harness.races.explore import allowed_outcomes
 from harness.races.folder import RacesFolder, RunRecord
-from harness.races.history import GROUP, History, Operation, history_to_json, read_histories
+from harness.races.history import GROUP, History, RacedOperation, history_to_json, in_order, read_histories
 from harness.races.judge import judge
 from harness.races.known import known_finding
 from harness.races.moves import Move
@@ -19,7 +19,7 @@ from harness.races.plan import cohorts, make_round
 from harness.races.search import SearchOutcome, explain
 from harness.races.specification import ReferenceSpecification
 from harness.scenario.script import Send
-from harness.targets.base.interface import CONFORMANCE_CONFIG
+from harness.targets.reference.usual import USUAL_CONFIG
 from harness.tests.raced import Shuffled, raced
 from harness.trace.schema import TraceError
 from harness.trace.target_record import TargetRecord
@@ -30,7 +30,7 @@ CNA = "COORDINATOR_NOT_AVAILABLE"
 
 
 def specification(profile: str) -> ReferenceSpecification:
-    return ReferenceSpecification(profile, CONFORMANCE_CONFIG)
+    return ReferenceSpecification(profile, USUAL_CONFIG)
 
 
 @pytest.mark.parametrize("race", RACES, ids=lambda race: race.name)
@@ -112,15 +112,15 @@ def test_a_judgement_counts_what_became_of_each_rival() -> None:
 
 def _reported(
     api: str, request: Fields, answer: Fields, *, version: int = 0, at: tuple[int, int] = (0, 1)
-) -> Operation:
-    invoked_us, answered_us = at
-    return Operation(
+) -> RacedOperation:
+    asked_ms, answered_ms = at
+    return RacedOperation(
         actor="bob",
         api=api,
         api_version=version,
         request=request,
-        invoked_us=invoked_us,
-        answered_us=answered_us,
+        asked_ms=asked_ms,
+        answered_ms=answered_ms,
         answer=answer,
         is_rival=True,
     )
@@ -155,26 +155,28 @@ def test_who_hears_of_a_dead_group_is_reported_before_it_is_removed(
     history = History(
         race="delete-offsets",
         round_number=0,
-        operations=(
-            _reported("OffsetCommit", commit, committed, version=2),
-            _reported(
-                "DeleteGroups",
-                {"groups_names": [GROUP]},
-                {"results": [{"group_id": GROUP, "error_code": "NONE"}], "throttle_time_ms": 0},
-                at=(2, deleted_us),
-            ),
-            _reported(
-                "OffsetDelete",
-                {"group_id": GROUP, "topics": topics},
-                {"error_code": "GROUP_ID_NOT_FOUND", "topics": [], "throttle_time_ms": 0},
-                at=(3, 8),
-            ),
-            _reported(
-                "Heartbeat",
-                {"group_id": GROUP, "member_id": "human", "generation_id": 1},
-                {"error_code": CNA},
-                at=(10, 20),
-            ),
+        operations=in_order(
+            (
+                _reported("OffsetCommit", commit, committed, version=2),
+                _reported(
+                    "DeleteGroups",
+                    {"groups_names": [GROUP]},
+                    {"results": [{"group_id": GROUP, "error_code": "NONE"}], "throttle_time_ms": 0},
+                    at=(2, deleted_us),
+                ),
+                _reported(
+                    "OffsetDelete",
+                    {"group_id": GROUP, "topics": topics},
+                    {"error_code": "GROUP_ID_NOT_FOUND", "topics": [], "throttle_time_ms": 0},
+                    at=(3, 8),
+                ),
+                _reported(
+                    "Heartbeat",
+                    {"group_id": GROUP, "member_id": "human", "generation_id": 1},
+                    {"error_code": CNA},
+                    at=(10, 20),
+                ),
+            )
         ),
     )
     assert explain(history, specification("3.9")).finding is finding
@@ -189,7 +191,7 @@ def stored(path: Path, *, profile: str, histories: list[History]) -> RacesFolder
             name="kafka-0.0.0",
             implementation="none",
             profile=profile,
-            broker_config=CONFORMANCE_CONFIG,
+            broker_config=dict(USUAL_CONFIG),
         )
     )
     for history in histories:

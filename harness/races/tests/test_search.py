@@ -1,12 +1,16 @@
 """The search for an order, on a specification so small that its answers can be told by heart."""
 
 from collections.abc import Sequence
+from copy import deepcopy
+from math import inf
 
 import pytest
 
+from harness.orders.course import Apply, Take
+from harness.orders.history import Operation
+from harness.orders.interface import InnerKind, InnerStep, ReferenceAnswer
 from harness.races.core import contradiction
-from harness.races.history import History, Operation
-from harness.races.machine import InnerStep, Machine, ReferenceAnswer
+from harness.races.history import History, RacedOperation, in_order
 from harness.races.search import Explanation, SearchOutcome, explain
 from harness.wire.codec import Fields
 
@@ -17,45 +21,46 @@ class Register:
     """A number that is committed and fetched; a join is parked until somebody syncs, or a deadline passes."""
 
     def __init__(self) -> None:
+        self.now_ms = 0
         self.number = 0
         self.parked: list[int] = []
 
-    def apply(
-        self, operation: int, actor: str, api: str, api_version: int, request: Fields
-    ) -> tuple[ReferenceAnswer, ...]:
-        if api == JOIN:
-            self.parked.append(operation)
+    def apply(self, operation: Operation, at_ms: float) -> tuple[ReferenceAnswer, ...]:
+        if operation.api == JOIN:
+            self.parked.append(operation.index)
             return ()
-        if api == SYNC:
-            return (
-                *self._joined(),
-                ReferenceAnswer(operation=operation, api=api, answer={"error_code": "NONE"}),
-            )
-        if api == FETCH:
-            permitted = {"metadata": ('"a"', '"b"')}
-            answer: Fields = {"number": self.number, "metadata": "a"}
-            return (ReferenceAnswer(operation=operation, api=api, answer=answer, permitted=permitted),)
-        number = request["number"]
+        if operation.api == SYNC:
+            synced = ReferenceAnswer(operation=operation.index, fields={"error_code": "NONE"})
+            return (*self._joined(), synced)
+        if operation.api == FETCH:
+            fields = {"number": self.number, "metadata": "a"}
+            permitted = {"metadata": ("a", "b")}
+            return (ReferenceAnswer(operation=operation.index, fields=fields, permitted=permitted),)
+        number = operation.request["number"]
         assert isinstance(number, int)
         refused = number <= self.number
         self.number = max(self.number, number)
         error = "OFFSET_OUT_OF_RANGE" if refused else "NONE"
-        return (ReferenceAnswer(operation=operation, api=api, answer={"error_code": error}),)
+        return (ReferenceAnswer(operation=operation.index, fields={"error_code": error}),)
 
     def inner_steps(self) -> tuple[InnerStep, ...]:
-        return (InnerStep.DEADLINE,) if len(self.parked) > 1 else ()
+        return (InnerStep(kind=InnerKind.DEADLINE),) if len(self.parked) > 1 else ()
 
-    def take(self, step: InnerStep) -> tuple[ReferenceAnswer, ...]:
+    def take(self, step: InnerStep, at_ms: float) -> tuple[ReferenceAnswer, ...]:
         return self._joined()
+
+    def state(self) -> str:
+        return str(self.number)
 
     def digest(self) -> str:
         return repr((self.number, self.parked))
 
+    def copy(self) -> "Register":
+        return deepcopy(self)
+
     def _joined(self) -> tuple[ReferenceAnswer, ...]:
         parked, self.parked = self.parked, []
-        return tuple(
-            ReferenceAnswer(operation=each, api=JOIN, answer={"number": self.number}) for each in parked
-        )
+        return tuple(ReferenceAnswer(operation=each, fields={"number": self.number}) for each in parked)
 
 
 class Registers:
@@ -64,45 +69,45 @@ class Registers:
     def __init__(self, *, reads_may_be_stale: bool = False) -> None:
         self.reads_may_be_stale = reads_may_be_stale
 
-    def begin(self, history: History | None = None) -> Machine:
+    def begin(self, operations: Sequence[Operation] = ()) -> Register:
         return Register()
 
 
-def fetched(number: int, *, at: tuple[int, int | None], metadata: str = "a") -> Operation:
+def fetched(number: int, *, at: tuple[int, int | None], metadata: str = "a") -> RacedOperation:
     return _operation(FETCH, at, {}, {"number": number, "metadata": metadata})
 
 
-def committed(number: int, *, at: tuple[int, int | None], error: str = "NONE") -> Operation:
+def committed(number: int, *, at: tuple[int, int | None], error: str = "NONE") -> RacedOperation:
     return _operation(COMMIT, at, {"number": number}, {"error_code": error})
 
 
-def joined(number: int, *, at: tuple[int, int | None]) -> Operation:
+def joined(number: int, *, at: tuple[int, int | None]) -> RacedOperation:
     return _operation(JOIN, at, {}, {"number": number})
 
 
-def synced(*, at: tuple[int, int]) -> Operation:
+def synced(*, at: tuple[int, int]) -> RacedOperation:
     return _operation(SYNC, at, {}, {"error_code": "NONE"})
 
 
-def _operation(api: str, at: tuple[int, int | None], request: Fields, answer: Fields) -> Operation:
-    invoked_us, answered_us = at
-    return Operation(
+def _operation(api: str, at: tuple[int, int | None], request: Fields, answer: Fields) -> RacedOperation:
+    asked_ms, answered_ms = at
+    return RacedOperation(
         actor="bob",
         api=api,
         api_version=0,
         request=request,
-        invoked_us=invoked_us,
-        answered_us=answered_us,
-        answer=None if answered_us is None else answer,
+        asked_ms=asked_ms,
+        answered_ms=inf if answered_ms is None else answered_ms,
+        answer=None if answered_ms is None else answer,
         is_rival=True,
     )
 
 
-def history_of(operations: Sequence[Operation]) -> History:
-    return History(race="test", round_number=0, operations=tuple(operations))
+def history_of(operations: Sequence[RacedOperation]) -> History:
+    return History(race="test", round_number=0, operations=in_order(operations))
 
 
-def judged(*operations: Operation, reads_may_be_stale: bool = False) -> Explanation:
+def judged(*operations: RacedOperation, reads_may_be_stale: bool = False) -> Explanation:
     return explain(history_of(operations), Registers(reads_may_be_stale=reads_may_be_stale))
 
 
@@ -124,7 +129,7 @@ def test_the_order_that_explains_is_reported() -> None:
     reported = judged(
         committed(2, at=(0, 10)), committed(1, at=(0, 10), error="NONE"), fetched(2, at=(11, 12))
     )
-    assert reported.order == (1, 0, 2)
+    assert [each.place for each in reported.order if isinstance(each, Apply)] == [1, 0, 2]
 
 
 def test_a_parked_request_is_answered_by_another_one() -> None:
@@ -140,7 +145,7 @@ def test_an_answer_comes_before_what_was_invoked_after_it() -> None:
 def test_inner_steps_are_taken_where_they_explain() -> None:
     reported = judged(joined(0, at=(0, 9)), joined(0, at=(0, 9)), committed(1, at=(0, 9)))
     assert reported.finding is SearchOutcome.EXPLAINED
-    assert InnerStep.DEADLINE in reported.order
+    assert any(isinstance(each, Take) for each in reported.order)
 
 
 def test_what_the_specification_permits_besides_is_right() -> None:
@@ -175,7 +180,7 @@ def test_a_parked_request_needs_no_answer() -> None:
 
 def test_a_search_that_takes_too_long_is_given_up() -> None:
     operations = [committed(number, at=(0, 100)) for number in range(1, 7)]
-    reported = explain(history_of([*operations, fetched(9, at=(101, 102))]), Registers(), steps_max=50)
+    reported = explain(history_of([*operations, fetched(9, at=(101, 102))]), Registers(), moves_max=50)
     assert reported.finding is SearchOutcome.UNDECIDED
 
 

@@ -85,8 +85,8 @@ def test_a_member_beyond_the_tap_leaves_its_group_out() -> None:
     assert any("was not recorded" in why for why in replayed.not_compared)
 
 
-def with_consumer(conversation: Recording, error: str) -> list[Event]:
-    """Return a recording in which a consumer came to the group, at the end, and was answered an error."""
+def with_sharer(conversation: Recording, error: str) -> list[Event]:
+    """Return a recording to whose group a share member came, at the end, and was answered an error."""
     asked, answered = (
         next(each for each in reversed(conversation.events) if each.api == "Heartbeat" and each.kind == kind)
         for kind in (EventKind.REQUEST, EventKind.RESPONSE)
@@ -99,7 +99,7 @@ def with_consumer(conversation: Recording, error: str) -> list[Event]:
     heartbeat = [
         replace(
             each,
-            api="ConsumerGroupHeartbeat",
+            api="ShareGroupHeartbeat",
             api_version=1,
             correlation_id=place,
             sequence=place + number,
@@ -110,23 +110,23 @@ def with_consumer(conversation: Recording, error: str) -> list[Event]:
     return [*conversation.events, *heartbeat]
 
 
-def test_a_group_that_a_consumer_joined_is_not_replayed() -> None:
+def test_a_group_that_a_share_member_joined_is_not_replayed() -> None:
     conversation = two_members()
     answers = sum(each.kind == EventKind.RESPONSE for each in conversation.events)
 
-    replayed = conversation.replayed(with_consumer(conversation, "NONE"))
+    replayed = conversation.replayed(with_sharer(conversation, "NONE"))
 
     assert (replayed.compared, replayed.findings) == (0, ())
-    assert replayed.not_compared == {"of consumer groups, which are not replayed": answers + 1}
+    assert replayed.not_compared == {"of share groups, which are not replayed": answers + 1}
 
 
-def test_a_consumer_that_was_refused_leaves_a_classic_group_as_it_is() -> None:
+def test_a_share_member_that_was_refused_leaves_a_classic_group_as_it_is() -> None:
     conversation = two_members()
 
-    replayed = conversation.replayed(with_consumer(conversation, "GROUP_ID_NOT_FOUND"))
+    replayed = conversation.replayed(with_sharer(conversation, "GROUP_ID_NOT_FOUND"))
 
     assert (replayed.compared, replayed.findings) == (conversation.replayed().compared, ())
-    assert replayed.not_compared == {"of consumer groups, which are not replayed": 1}
+    assert replayed.not_compared == {"of share groups, which are not replayed": 1}
 
 
 @pytest.mark.parametrize("profile", ["3.9", "4.4"])

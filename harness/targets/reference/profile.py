@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Final, TypeAlias
 
 from harness.targets.base.interface import CONFORMANCE_CONFIG
@@ -10,18 +11,17 @@ from harness.trace.schema import TraceError
 from reference_coordinator.broker.cluster_state import Node
 from reference_coordinator.broker.kafka_apis import KafkaApis
 from reference_coordinator.core.choices import Choices
-from reference_coordinator.groups.classic.group import ClassicGroup
+from reference_coordinator.core.timers import Timers
+from reference_coordinator.groups.group import Group
 from reference_coordinator.offsets.shard import CoordinatorShard
+from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
+from reference_coordinator.runtime.deadlines import Deadline, TimerKey
 
 CLIENT_HOST: Final = "/127.0.0.1"
 """Of all clients."""
-_COMPARED_OF_GROUPS: Final = tuple(
-    each.name
-    for each in fields(ClassicGroup)
-    if each.name not in ("profile", "choices", "previous_state", "current_state_timestamp_ms")
-)
+_NOT_COMPARED_OF_GROUPS: Final = ("profile", "choices", "previous_state", "current_state_timestamp_ms")
 State: TypeAlias = tuple[object, ...]
 """What `repr` tells apart where groups or their offsets differ."""
 
@@ -33,10 +33,20 @@ class ReferenceProfile:
     profile: Profile
     config: GroupCoordinatorConfig
 
-    def broker(self, choices: Choices) -> KafkaApis:
+    @property
+    def has_consumer_groups(self) -> bool:
+        """Whether the release has consumer groups for everybody."""
+        return self.profile.has(Behaviour.CONSUMER_GROUPS)
+
+    @property
+    def first_member_epoch(self) -> int:
+        """What the first member of a consumer group is answered that was not there before."""
+        return 2 if self.profile.has(Behaviour.GROUP_EPOCH_STARTS_AT_ONE) else 1
+
+    def broker(self, choices: Choices, timers: Timers[TimerKey, Deadline] | None = None) -> KafkaApis:
         """Return a broker of it, alone and without a network, that knows of no group yet."""
         node = Node(node_id=1, host="127.0.0.1", port=9092)
-        return KafkaApis(config=self.config, profile=self.profile, choices=choices, node=node)
+        return KafkaApis(config=self.config, profile=self.profile, choices=choices, node=node, timers=timers)
 
 
 def specification(profile: str, broker_config: Mapping[str, str]) -> ReferenceProfile:
@@ -62,10 +72,20 @@ def stored_specification(profile: str, broker_config: Mapping[str, str], *, wher
 
 def state_of(shard: CoordinatorShard) -> State:
     """Return the groups of a coordinator with their offsets, without what nothing that comes hangs on."""
-    groups = [[(each, getattr(group, each)) for each in _COMPARED_OF_GROUPS] for group in shard.groups()]
+    groups = [_state_of_group(group) for group in shard.groups()]
     offsets = [
         (partition, offset.offset)
         for group_id in shard.offsets.groups_with_any()
         for partition, offset in shard.offsets.of_group(group_id).items()
     ]
     return groups, offsets
+
+
+def _state_of_group(group: Group) -> list[tuple[str, object]]:
+    return [(name, getattr(group, name)) for name in _compared_of(type(group))]
+
+
+@cache
+def _compared_of(kind: type[Group]) -> tuple[str, ...]:
+    known = fields(kind)  # type: ignore[arg-type] # every type of group is a dataclass
+    return tuple(each.name for each in known if each.name not in _NOT_COMPARED_OF_GROUPS)

@@ -1,22 +1,17 @@
 """Two answers, field by field, without what is chance, and with what Kafka leaves unordered sorted."""
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from harness.trace.canonical import sort_key_fields
+from harness.apis.table import descriptor
+from harness.orders.history import Fields
+from harness.orders.interface import ReferenceAnswer
+from harness.trace.canonical import Json, sort_key, sort_key_fields
 
 _LEFT_OUT: Final = frozenset(("throttle_time_ms", "client_host", "error_message"))
 """Quotas, the tap's address, and the wording of errors."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alternatives:
-    """An answer of the reference, and what else may stand in its top-level fields."""
-
-    fields: Mapping[str, object]
-    permitted: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,14 +23,22 @@ class Unlike:
     actual: str
 
 
-def comparable(api: str, fields: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the fields of an answer that are to be compared."""
+def comparable(api: str, fields: Fields, groups: frozenset[str]) -> Fields:
+    """Return what is to be compared of an answer: what it says of these groups, without what is chance."""
+    name = descriptor(api).group_entries
+    entries = fields.get(name)
+    if isinstance(entries, Sequence):
+        fields = {**fields, name: [each for each in entries if not _is_of_others(each, groups)]}
     compared = _compared(api, "", fields)
     assert isinstance(compared, dict)
     return compared
 
 
-def unlike(expected: Alternatives, actual: Mapping[str, object]) -> Unlike | None:
+def _is_of_others(part: object, groups: frozenset[str]) -> bool:
+    return isinstance(part, Mapping) and "group_id" in part and part["group_id"] not in groups
+
+
+def unlike(expected: ReferenceAnswer, actual: Fields) -> Unlike | None:
     """Return the first field that differs, unless it may; None if nothing does."""
     for name in [*expected.fields, *(each for each in actual if each not in expected.fields)]:
         ours, theirs = expected.fields.get(name), actual.get(name)
@@ -45,7 +48,7 @@ def unlike(expected: Alternatives, actual: Mapping[str, object]) -> Unlike | Non
     return None
 
 
-def _compared(api: str, path: str, value: object) -> object:
+def _compared(api: str, path: str, value: object) -> Json:
     if isinstance(value, Mapping):
         parent = f"{path}." if path else ""
         return {
@@ -53,20 +56,14 @@ def _compared(api: str, path: str, value: object) -> object:
             for name, each in value.items()
             if name not in _LEFT_OUT
         }
-    if not isinstance(value, list):
+    if isinstance(value, bytes):
+        return {"$bytes": value.hex()}
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        assert value is None or isinstance(value, str | int | float), f"a message has no {type(value)}"
         return value
     kept = [_compared(api, f"{path}[]", each) for each in value]
     key = sort_key_fields(api, path)
-    return kept if key is None else sorted(kept, key=lambda each: _sorted_by(each, key))
-
-
-def _sorted_by(item: object, key: tuple[str, ...]) -> tuple[tuple[bool, int, str], ...]:
-    assert isinstance(item, Mapping)
-    parts = [item.get(name) for name in key]
-    return tuple(
-        (isinstance(part, int), part if isinstance(part, int) else 0, json.dumps(part, sort_keys=True))
-        for part in (*parts, item)
-    )
+    return kept if key is None else sorted(kept, key=lambda each: sort_key(each, key))
 
 
 def _differences(path: str, expected: object, actual: object) -> Iterator[Unlike]:

@@ -1,0 +1,62 @@
+"""What Kafka leaves to chance, chosen as a history shows that its target chose."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from harness.orders.history import Operation
+from reference_coordinator.core.choices import DeterministicChoices
+from reference_coordinator.core.ids import MemberId
+from reference_coordinator.profile.behaviours import CoordinatorFamily
+
+
+@dataclass(slots=True)
+class SeenChoices:
+    """The ids that the target gave, and its leader where it had a choice."""
+
+    operations: Sequence[Operation]
+    strays: Mapping[str, tuple[str, ...]]
+    """Ids that somebody heard of and nobody was answered with, by what they begin with."""
+    current: Operation | None = None
+    """The operation that takes effect."""
+    parked: dict[int, Operation] = field(default_factory=dict)
+    """JoinGroups that wait for their answer, by their index."""
+    given: set[str] = field(default_factory=set)
+    rest: DeterministicChoices = field(default_factory=DeterministicChoices)
+
+    def member_id(self, prefix: str) -> MemberId:
+        """Return the id that the request was answered with."""
+        answered = self._of_current("member_id")
+        seen = (answered,) if isinstance(answered, str) and answered else self.strays.get(prefix, ())
+        chosen = next(each for each in (*seen, *self._unseen()) if each not in self.given)
+        self.given.add(chosen)
+        return MemberId(chosen)
+
+    def uuid(self) -> MemberId:
+        """Return the id that the request was answered with."""
+        return self.member_id("")
+
+    def leader(self, candidates: Sequence[MemberId]) -> MemberId:
+        """Return the candidate that those who wait were told of, or else anybody, or the first."""
+        everybody = {(each.answer or {}).get("leader") for each in self.operations}
+        for known in (self._reported("leader"), everybody):
+            if (found := next((each for each in candidates if each in known), None)) is not None:
+                return found
+        return candidates[0]
+
+    def protocol(self, tied: Sequence[str], family: CoordinatorFamily) -> str:
+        """Return what those who wait were told, or what Kafka's map has first."""
+        reported = self._reported("protocol_name")
+        return next((each for each in tied if each in reported), self.rest.protocol(tied, family))
+
+    def _unseen(self) -> Iterator[str]:
+        """Yield names for an id that no answer shows, one of which at least was not given yet."""
+        actor = "" if self.current is None else self.current.actor
+        for number in range(1, len(self.given) + 2):
+            yield f"member:{actor}" + (f"#{number}" if number > 1 else "")
+
+    def _reported(self, name: str) -> set[object]:
+        waiting = [*self.parked.values(), *(() if self.current is None else (self.current,))]
+        return {each.answer.get(name) for each in waiting if each.api == "JoinGroup" and each.answer}
+
+    def _of_current(self, name: str) -> object:
+        return None if self.current is None else (self.current.answer or {}).get(name)

@@ -1,0 +1,235 @@
+"""Where a search stands: what took effect, what waits, what may come next."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from math import inf
+from typing import Final, TypeAlias
+
+from harness.orders.compare import Unlike, comparable, unlike
+from harness.orders.history import Fields, Operation
+from harness.orders.interface import InnerStep, Machine, ReferenceAnswer
+
+_KEPT_EVERY: Final = 128
+"""Moves after which a position is kept, so that going back takes few moves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A request takes effect."""
+
+    place: int
+    at_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A request whose answer never came was never looked at."""
+
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """The machine does something by itself."""
+
+    step: InnerStep
+    at_ms: float
+
+
+Move: TypeAlias = Apply | Skip | Take
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misfit:
+    """An answer that is not the recorded one."""
+
+    place: int
+    unlike: Unlike
+
+
+@dataclass(slots=True, kw_only=True)
+class Position:
+    """A position on the path."""
+
+    machine: Machine
+    wanted: set[int]
+    """Places of operations whose recorded answer was not given yet."""
+    length: int = 0
+    low: int = 0
+    """All before this place took effect."""
+    beyond: set[int] = field(default_factory=set)
+    """What else took effect."""
+    waiting: set[int] = field(default_factory=set)
+    """What took effect and is not answered."""
+    over: set[int] = field(default_factory=set)
+    """What was answered, or never will be."""
+
+    def is_taken(self, place: int) -> bool:
+        """Whether an operation took effect, or never will."""
+        return place < self.low or place in self.beyond
+
+    def take_place(self, place: int) -> None:
+        """Note that an operation took effect, or never will."""
+        self.beyond.add(place)
+        while self.low in self.beyond:
+            self.beyond.discard(self.low)
+            self.low += 1
+
+    def end(self, place: int) -> None:
+        """Note that an operation is over."""
+        self.over.add(place)
+        self.waiting.discard(place)
+        self.wanted.discard(place)
+
+    def copy(self) -> "Position":
+        """Return one that goes on by itself."""
+        return Position(
+            machine=self.machine.copy(),
+            wanted=set(self.wanted),
+            length=self.length,
+            low=self.low,
+            beyond=set(self.beyond),
+            waiting=set(self.waiting),
+            over=set(self.over),
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class Course:
+    """One order of a history's operations and inner steps, as far as it has come."""
+
+    operations: Sequence[Operation]
+    """In the order in which they were sent."""
+    groups: frozenset[str]
+    """Those that answers are compared of."""
+    begin: Callable[[], Machine]
+    next_moves: Callable[["Course"], tuple[Move, ...]]
+    """Returns what may come next, the likeliest first."""
+    any_answer: frozenset[int] = frozenset()
+    """Places of operations that take place, and whatever answer of which is right."""
+    is_silence_heard: bool = False
+    """Whether an answer that was not recorded was not given either."""
+    latest_ms: float = inf
+    """By how much an answer may come later than the machine gives it."""
+    unheeded: set[int] = field(default_factory=set)
+    """Places of operations whose answer is passed over."""
+    path: list[Move] = field(default_factory=list)
+    position: Position = field(init=False)
+    _kept: list[Position] = field(default_factory=list)
+    """Positions on the path that can be gone back to."""
+    _places: dict[int, int] = field(default_factory=dict)
+    """By the index of the operation."""
+    _recorded: dict[int, Fields] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._places = {each.index: place for place, each in enumerate(self.operations)}
+        self.position = self._beginning()
+
+    @property
+    def machine(self) -> Machine:
+        """The machine where the path has led it."""
+        return self.position.machine
+
+    @property
+    def over_count(self) -> int:
+        """How much was answered, or never will be."""
+        return len(self.position.over)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every recorded answer was given."""
+        return self.position.wanted <= self.unheeded
+
+    def place_of(self, index: int | None) -> int | None:
+        """Return the place of the operation with an index, if the course has it."""
+        return None if index is None else self._places.get(index)
+
+    def go_to(self, path: Sequence[Move]) -> None:
+        """Take back the moves in which a path differs from that one, and make its own."""
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(self.path, path, strict=False)))
+        while self._kept and self._kept[-1].length > same:
+            self._kept.pop()
+        self.position = self._kept[-1].copy() if self._kept else self._beginning()
+        for move in path[self.position.length :]:
+            self._count(move, self._do(move))
+        self.path = list(path)
+
+    def take(self, move: Move) -> Misfit | None:
+        """Go on by a move; return what does not fit, in which case the move is to be taken back."""
+        reported = self._do(move)
+        self._count(move, reported)
+        self.path.append(move)
+        for each in reported:
+            misfit = self._misfit(each)
+            if misfit is not None:
+                return misfit
+        last = self._kept[-1].length if self._kept else 0
+        if self.position.length - last >= _KEPT_EVERY:
+            self._kept.append(self.position.copy())
+        return None
+
+    def blocked(self) -> Misfit | None:
+        """Return the next recorded answer, which the machine would not give yet; None if there is none."""
+        missing = self.position.wanted - self.unheeded
+        if not missing:
+            return None
+        place = min(missing, key=lambda each: self.operations[each].answered_ms)
+        return Misfit(place=place, unlike=Unlike(field="", expected="no answer yet", actual="an answer"))
+
+    def digest(self) -> str:
+        """Return a text that differs where the search would go on differently."""
+        here = self.position
+        return f"{here.low} {sorted(here.beyond)} {sorted(here.waiting)} {here.machine.digest()}"
+
+    def _beginning(self) -> Position:
+        wanted = {place for place, each in enumerate(self.operations) if each.is_compared}
+        return Position(machine=self.begin(), wanted=wanted)
+
+    def _do(self, move: Move) -> tuple[ReferenceAnswer, ...]:
+        match move:
+            case Apply(place, at_ms):
+                return self.machine.apply(self.operations[place], at_ms)
+            case Take(step, at_ms):
+                return self.machine.take(step, at_ms)
+            case Skip():
+                return ()
+
+    def _count(self, move: Move, reported: Sequence[ReferenceAnswer]) -> None:
+        here = self.position
+        here.length += 1
+        match move:
+            case Apply(place):
+                here.take_place(place)
+                here.waiting.add(place)
+                if place in self.any_answer:
+                    here.end(place)
+            case Skip(place):
+                here.take_place(place)
+                here.end(place)
+            case Take():
+                pass
+        for each in reported:
+            here.end(self._places[each.operation])
+
+    def _misfit(self, reported: ReferenceAnswer) -> Misfit | None:
+        place = self._places[reported.operation]
+        operation = self.operations[place]
+        if place in self.unheeded or place in self.any_answer:
+            return None
+        if operation.answer is None:
+            return self._heard(place) if self.is_silence_heard else None
+        if not operation.is_compared:
+            return None
+        recorded = self._recorded.get(place)
+        if recorded is None:
+            recorded = comparable(operation.api, operation.answer, self.groups)
+            self._recorded[place] = recorded
+        found = unlike(reported, recorded)
+        late_ms = operation.answered_ms - self.machine.now_ms
+        if found is None and late_ms > self.latest_ms:
+            found = Unlike(field="", expected="an answer", actual=f"no answer for another {late_ms:.0f} ms")
+        return None if found is None else Misfit(place=place, unlike=found)
+
+    def _heard(self, place: int) -> Misfit:
+        return Misfit(place=place, unlike=Unlike(field="", expected="an answer", actual="no answer"))

@@ -1,0 +1,235 @@
+"""The reference as a search drives it: nothing happens in it unless it is told to.
+
+Deadlines do not fall due by themselves. Whether one has passed before or after a request that came at about
+that time is for the search to find out.
+"""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final, Self, TypeAlias
+
+from typing_extensions import override
+
+from harness.orders.choices import SeenChoices
+from harness.orders.compare import comparable
+from harness.orders.history import Fields, Operation
+from harness.orders.interface import InnerKind, InnerStep, ReferenceAnswer
+from harness.targets.reference.profile import CLIENT_HOST, ReferenceProfile, state_of
+from harness.trace.canonical import fields_json
+from harness.trace.schema import json_object
+from harness.wire.codec import decode_response, encode_request
+from harness.wire.schema import API_NAMES
+from reference_coordinator.broker_messages import BrokerRequest, BrokerResponse
+from reference_coordinator.core.effects import Respond
+from reference_coordinator.core.ids import GroupId, Millis, ResponseToken, TopicId
+from reference_coordinator.core.timers import Due, Timers
+from reference_coordinator.groups.classic.group import ClassicGroup
+from reference_coordinator.groups.consumer.group import ConsumerGroup
+from reference_coordinator.groups.group import Group
+from reference_coordinator.messages import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    OffsetFetchRequest,
+    RequestContext,
+)
+from reference_coordinator.messages.consumer_groups import ConsumerGroupDescribeRequest
+from reference_coordinator.runtime.deadlines import Deadline, OffsetExpirationKey, TimerKey
+from reference_coordinator.wire import ReceivedRequest, RequestHeader, read_request, write_response
+
+Answers: TypeAlias = tuple[ReferenceAnswer, ...]
+_SET_UP: Final = ResponseToken(-1)
+_REMEMBERED: Final = 4096
+
+
+class DelayedTimers(Timers[TimerKey, Deadline]):
+    """Timers of which one falls due when it is let go, and none before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.released: TimerKey | None = None
+
+    @override
+    def pop_due(self, now_ms: Millis) -> Due[Deadline] | None:
+        key, self.released = self.released, None
+        return None if key is None else Due(at_ms=now_ms, deadline=self.take(key))
+
+
+class ReferenceMachine:
+    """A broker of the reference without a network, which is told a history's requests.
+
+    Attributes:
+        now_ms: its time, which never goes back.
+    """
+
+    def __init__(
+        self,
+        spec: ReferenceProfile,
+        operations: Sequence[Operation],
+        groups: frozenset[str],
+        *,
+        topics: Mapping[str, tuple[int, str | None]],
+        strays: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> None:
+        """Begin with topics and without groups.
+
+        Args:
+            spec: which reference.
+            operations: the history, which shows what the target chose.
+            groups: those that answers are compared of.
+            topics: partition counts and ids by name; the reference chooses an id that is None.
+            strays: ids that somebody heard of and nobody was answered with, by what they begin with.
+        """
+        self.now_ms = Millis(0)
+        self._spec = spec
+        self._operations = operations
+        self._groups = groups
+        self._choices = SeenChoices(operations, strays or {})
+        self._timers = DelayedTimers()
+        self._apis = spec.broker(self._choices, self._timers)
+        self._shard = self._apis.coordinator.shard
+        self._headers: dict[ResponseToken, RequestHeader] = {}
+        for name, (num_partitions, topic_id) in topics.items():
+            self.create_topic(name, num_partitions, topic_id)
+        for key_type in (0, 1):
+            fields = {"key": "orders", "key_type": key_type}
+            found = encode_request("FindCoordinator", 2, correlation_id=0, client_id="orders", fields=fields)
+            self._handle(_SET_UP, self._read(found))
+
+    def create_topic(self, name: str, num_partitions: int, topic_id: str | None) -> None:
+        """Let there be a topic."""
+        chosen = None if topic_id is None else TopicId(topic_id)
+        self._apis.broker.topics.create(name, num_partitions, chosen)
+
+    def apply(self, operation: Operation, at_ms: float) -> Answers:
+        """Let a request take effect."""
+        self._pass_to(at_ms)
+        self._choices.current = operation
+        if operation.api == "JoinGroup":
+            self._choices.parked[operation.index] = operation
+        reported = self._handle(ResponseToken(operation.index), self._read(self._frame_of(operation)))
+        self._choices.current = None
+        return reported
+
+    def inner_steps(self) -> tuple[InnerStep, ...]:
+        """Return the deadlines that could pass; offsets that may expire are left alone."""
+        return tuple(
+            InnerStep(kind=InnerKind.DEADLINE, due_ms=due_ms, key=key)
+            for due_ms, key in self._timers.pending()
+            if not isinstance(key, OffsetExpirationKey)
+        )
+
+    def take(self, step: InnerStep, at_ms: float) -> Answers:
+        """Let one deadline pass."""
+        self._pass_to(at_ms)
+        self._timers.released = step.key  # type: ignore[assignment] # a deadline's key, as `inner_steps` gave it
+        return self._reported(self._apis.advance(now_ms=self.now_ms))
+
+    def state(self) -> str:
+        """Return in words how the groups are."""
+        return "; ".join(_state_in_words(each) for each in self._shard.groups()) or "no group"
+
+    def digest(self) -> str:
+        """Return a text that is equal only for states from which everything goes on alike."""
+        committed = [
+            self._shard.find_group(GroupId(each), committed=True) is not None for each in self._groups
+        ]
+        due = [(each.due_ms, each.key) for each in self.inner_steps()]
+        return repr((state_of(self._shard), committed, due, sorted(self._choices.given)))
+
+    def copy(self) -> Self:
+        """Return one that goes on by itself; what never changes is shared."""
+        shared = (
+            self._spec,
+            self._spec.profile,
+            self._spec.config,
+            self._operations,
+            self._apis.broker.ranges,
+            self._apis.append_outcome,
+        )
+        return deepcopy(self, {id(each): each for each in shared})
+
+    def _pass_to(self, at_ms: float) -> None:
+        self.now_ms = Millis(max(self.now_ms, int(at_ms)))
+
+    def _frame_of(self, operation: Operation) -> bytes:
+        """Return the request as it is sent."""
+        return operation.frame
+
+    def _plain(self, api: str, api_version: int, frame: bytes) -> Fields:
+        """Return the fields of an answer as the history has them."""
+        return _decoded(api, api_version, frame)
+
+    def _read(self, frame: bytes) -> ReceivedRequest:
+        return read_request(frame, ranges=self._apis.broker.ranges)
+
+    def _handle(self, token: ResponseToken, received: ReceivedRequest) -> Answers:
+        self._headers[token] = header = received.header
+        context = RequestContext(
+            api_version=header.api_version, client_id=header.client_id, client_host=CLIENT_HOST
+        )
+        message = self._narrowed(received.message)
+        return self._reported(self._apis.handle(message, context, token, now_ms=self.now_ms))
+
+    def _narrowed(self, message: BrokerRequest) -> BrokerRequest:
+        """Leave out of a request what is about other groups."""
+        match message:
+            case DescribeGroupsRequest():
+                return replace(message, groups=tuple(each for each in message.groups if each in self._groups))
+            case DeleteGroupsRequest():
+                names = tuple(each for each in message.groups_names if each in self._groups)
+                return replace(message, groups_names=names)
+            case ConsumerGroupDescribeRequest():
+                ids = tuple(each for each in message.group_ids if each in self._groups)
+                return replace(message, group_ids=ids)
+            case OffsetFetchRequest():
+                groups = tuple(each for each in message.groups if each.group_id in self._groups)
+                return replace(message, groups=groups)
+            case _:
+                return message
+
+    def _reported(self, answers: Sequence[Respond[BrokerResponse]]) -> Answers:
+        reported = tuple(self._one_answer(each) for each in answers if each.token != _SET_UP)
+        for each in reported:
+            self._choices.parked.pop(each.operation, None)
+        return reported
+
+    def _one_answer(self, answer: Respond[BrokerResponse]) -> ReferenceAnswer:
+        header = self._headers[answer.token]
+        api = API_NAMES[int(header.api)]
+
+        def read(response: BrokerResponse) -> Fields:
+            fields = self._plain(api, header.api_version, write_response(header, response))
+            return comparable(api, fields, self._groups)
+
+        permitted = {
+            choice.field: tuple(
+                read(_with(answer.response, choice.field, each))[choice.field] for each in choice.any_of
+            )
+            for choice in answer.permitted
+        }
+        return ReferenceAnswer(operation=int(answer.token), fields=read(answer.response), permitted=permitted)
+
+
+def _with(response: BrokerResponse, name: str, value: object) -> BrokerResponse:
+    return replace(response, **{name: value})  # type: ignore[arg-type] # a choice names a field of its response
+
+
+def _state_in_words(group: Group) -> str:
+    match group:
+        case ClassicGroup():
+            members = ", ".join(group.members) or "no members"
+            return f"{group.state_as_string()} in generation {group.generation_id} with {members}"
+        case ConsumerGroup():
+            each_with_epoch = (f"{name} in {each.member_epoch}" for name, each in group.members.items())
+            members = ", ".join(each_with_epoch) or "no members"
+            return f"{group.state_as_string()} in epoch {group.group_epoch} with {members}"
+        case _:
+            raise AssertionError(f"{group.group_id} is of type {group.type.value}")
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _decoded(api: str, api_version: int, frame: bytes) -> Fields:
+    """Read an answer; the same few are given again while a search goes back and forth."""
+    return json_object(fields_json(decode_response(api, api_version, frame).fields), where="an answer")

@@ -1,0 +1,123 @@
+"""An order of operations and inner steps in which the reference gives every recorded answer.
+
+The search is Wing and Gong's. It goes in depth, tries the likeliest move first, and remembers where it has
+been in vain by what took effect and by the machine's state.
+"""
+
+from dataclasses import dataclass
+from math import inf
+
+from harness.orders.course import Course, Misfit, Move
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stuck:
+    """The furthest that a search got where no order leads to the end."""
+
+    path: tuple[Move, ...]
+    over: int
+    misfit: Misfit
+    now_ms: float
+
+
+@dataclass(slots=True, kw_only=True)
+class _Node:
+    """A place in the search: what may come next, and how much of that was tried."""
+
+    moves: tuple[Move, ...]
+    now_ms: float
+    digest: str | None
+    tried: int = 0
+
+
+class Search:
+    """A search from where a course stands, which takes back nothing that came before."""
+
+    def __init__(self, course: Course, *, moves_max: int, look_back_ms: float = inf) -> None:
+        """Begin.
+
+        Args:
+            course: where to begin; it ends where the search does.
+            moves_max: after so many moves that led no further, it is given up.
+            look_back_ms: decisions older than this, counted from where the search does not get on, are not
+                taken back.
+        """
+        self._course = course
+        self._floor = len(course.path)
+        self._moves_max = self._moves_left = moves_max
+        self._most_over = course.over_count
+        self._look_back_ms = look_back_ms
+        self._furthest: Stuck | None = None
+        self._failed: set[str] = set()
+        self._has_turned_back = False
+        """Until then nothing is known of states, and most searches never do."""
+        self._nodes: list[_Node] = []
+        self._is_done = False
+        """Whether the last move led to the end."""
+
+    def run(self) -> Stuck | None:
+        """Go to the end; return where it cannot be got to."""
+        self._enter()
+        while not self._is_done:
+            node = self._nodes[-1]
+            if node.tried == len(node.moves):
+                if not self._leave(node):
+                    break
+                continue
+            move = node.moves[node.tried]
+            node.tried += 1
+            self._moves_left -= 1
+            misfit = self._course.take(move)
+            if misfit is None:
+                self._enter()
+                continue
+            self._note(misfit, path=tuple(self._course.path[:-1]))
+            self._turn_back()
+            if self.is_given_up:
+                break
+        else:
+            return None
+        assert self._furthest is not None, "a search gets on or is stuck somewhere"
+        return self._furthest
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether it ended before all orders had been tried."""
+        return self._moves_left <= 0
+
+    def _enter(self) -> None:
+        self._is_done = self._course.is_done
+        if self._course.over_count > self._most_over:
+            self._most_over, self._moves_left = self._course.over_count, self._moves_max
+        digest = self._course.digest() if self._has_turned_back else None
+        is_known = digest is not None and digest in self._failed
+        moves = () if is_known or self._is_done else self._course.next_moves(self._course)
+        if not moves and not is_known and not self._is_done:
+            blocked = self._course.blocked()
+            assert blocked is not None, "something is left to be answered"
+            self._note(blocked, path=tuple(self._course.path))
+        self._nodes.append(_Node(moves=moves, now_ms=self._course.machine.now_ms, digest=digest))
+
+    def _leave(self, node: _Node) -> bool:
+        """Turn back from where all was tried; tell whether there is anywhere to turn to."""
+        if node.digest is not None:
+            self._failed.add(node.digest)
+        self._nodes.pop()
+        if not self._nodes or self.is_given_up or self._furthest is None:
+            return False
+        if self._nodes[-1].now_ms < self._furthest.now_ms - self._look_back_ms:
+            return False
+        self._turn_back()
+        return True
+
+    def _turn_back(self) -> None:
+        self._has_turned_back = True
+        node = self._nodes[-1]
+        if node.tried < len(node.moves):
+            self._course.go_to(self._course.path[: self._floor + len(self._nodes) - 1])
+
+    def _note(self, misfit: Misfit, *, path: tuple[Move, ...]) -> None:
+        over = self._course.over_count
+        if self._furthest is None or over > self._furthest.over:
+            now_ms = self._course.machine.now_ms
+            self._furthest = Stuck(path=path, over=over, misfit=misfit, now_ms=now_ms)
