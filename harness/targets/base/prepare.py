@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from harness.apis.rights import lacking_right
 from harness.targets.base.dialogue import Answer, Dialogue, NotYet, OutOfTime
 from harness.targets.base.interface import ApiRange, BrokerSession, ConnectionLost, TargetError
 from harness.targets.base.layout import Endpoint, Layout
@@ -129,11 +130,11 @@ async def find_layout(session: BrokerSession, *, name: str, timeout_ms: float) -
         await dialogue.learn_versions()
         await find_coordinator(dialogue, name)
         nodes = await find_nodes(dialogue)
-        offsets = await _leaders(dialogue, "__consumer_offsets")
+        offsets = await _leaders(dialogue, "__consumer_offsets", is_needed=len(nodes) >= _SEVERAL)
         if len(nodes) < _SEVERAL:
             return Layout(nodes=nodes, offsets=offsets)
         await find_coordinator(dialogue, name, is_transaction=True)
-        transactions = await _leaders(dialogue, "__transaction_state")
+        transactions = await _leaders(dialogue, "__transaction_state", is_needed=True)
         return Layout(nodes=nodes, offsets=offsets, transactions=transactions)
 
     return await ask_until(session, ask, timeout_ms=timeout_ms, failure=lambda: None)
@@ -154,9 +155,13 @@ async def find_nodes(dialogue: Dialogue) -> Mapping[int, Endpoint]:
     return nodes
 
 
-async def _leaders(dialogue: Dialogue, topic: str) -> tuple[int, ...]:
+async def _leaders(dialogue: Dialogue, topic: str, *, is_needed: bool) -> tuple[int, ...]:
     """Return who leads each partition of a topic; nothing if the broker does not tell of the topic."""
     _, rows = await _describe(dialogue, [topic])
+    if is_needed and topic in rows:
+        error = rows[topic].text("error_code") or ""
+        if (right := lacking_right("Metadata", error)) is not None:
+            raise TargetError(f"the run's principal lacks rights: {right} {topic}, to find the coordinators")
     partitions = rows[topic].rows("partitions") if topic in rows else ()
     leaders = {row.number("partition_index"): row.number("leader_id") for row in partitions}
     if any(leader < 0 for leader in leaders.values()):
@@ -249,7 +254,12 @@ async def _check_group(dialogue: Dialogue, group: str) -> None:
 
 
 def _expect(api: str, answer: Answer, error: str) -> None:
-    reported = answer.text("error_code")
+    reported = answer.text("error_code") or ""
+    if (right := lacking_right(api, reported)) is not None:
+        raise TargetError(
+            f"the run's principal lacks rights: {right} ({api} answers {reported}); docs/external.md lists "
+            "what a run needs"
+        )
     if reported != error:
         raise NotYet(f"{api} answers {reported}")
 

@@ -12,6 +12,7 @@ from typing import Final
 from typing_extensions import override
 
 from harness.apis.descriptor import Access
+from harness.apis.rights import lacking_right
 from harness.apis.table import apis_where, descriptor, fields_of
 from harness.targets.base.interface import ApiRange, Connection, Frame
 from harness.targets.external.namespace import Namespace
@@ -60,6 +61,15 @@ class NotOurs(Exception):  # noqa: N818 - the guard at work, not a fault
         super().__init__(f"would touch what is not ours ({what})")
 
 
+class NotAllowed(NotOurs):
+    """A broker refused a request because the run's principal lacks a right outside the run's own names."""
+
+    def __init__(self, api: str, error: str, right: str) -> None:
+        Exception.__init__(
+            self, f"the run's principal lacks rights ({api} answers {error}; it would need {right})"
+        )
+
+
 @dataclass(slots=True, kw_only=True)
 class Guard:
     """Knows what is a run's own on one broker, and remembers what it made.
@@ -75,6 +85,8 @@ class Guard:
     api_ranges: Mapping[int, ApiRange] = field(default_factory=dict)
     is_cleaning: bool = False
     serves_clients: bool = False
+    is_restricted: bool = False
+    """Whether the run's principal has some rights only, so that requests may be refused for want of one."""
     has_changed: bool = False
     """Whether a request left that may have changed anything."""
     transactional_ids: set[str] = field(default_factory=set)
@@ -130,10 +142,18 @@ class Guard:
             self.transactional_ids.add(transactional_id)
 
     def note_answer(self, api: str, version: int, payload: bytes) -> None:
-        """Take in what an answer tells of a producer that is the run's; other answers tell nothing."""
+        """Take in what an answer tells of a producer that is the run's, or of rights that are lacking.
+
+        Raises:
+            NotAllowed: it is an error for want of a right.
+        """
         try:
             fields = decode_response(api, version, payload).fields
         except WireError:
+            return
+        if self.is_restricted:
+            _raise_if_not_allowed(api, fields)
+        if not descriptor(api).gives_epoch:
             return
         producer_id, epoch = fields.get("producer_id"), fields.get("producer_epoch")
         if isinstance(producer_id, int) and isinstance(epoch, int) and producer_id >= 0:
@@ -197,8 +217,8 @@ class GuardedConnection(Connection):
     def __init__(self, connection: Connection, guard: Guard) -> None:
         self._connection = connection
         self._guard = guard
-        self._asks_for_epoch: dict[int, tuple[str, int]] = {}
-        """APIs and versions by correlation id."""
+        self._looked_at: dict[int, tuple[str, int]] = {}
+        """APIs and versions by correlation id, of requests whose answers matter to the guard."""
 
     @override
     async def send(self, payload: bytes) -> None:
@@ -206,14 +226,15 @@ class GuardedConnection(Connection):
         self._guard.refuse_frame(payload)
         key, version = (int.from_bytes(payload[at : at + 2], signed=True) for at in (0, 2))
         api = API_NAMES.get(key, "")
-        if descriptor(api).gives_epoch:
-            self._asks_for_epoch[int.from_bytes(payload[4:8], signed=True)] = api, version
+        if descriptor(api).gives_epoch or self._guard.is_restricted:
+            self._looked_at[int.from_bytes(payload[4:8], signed=True)] = api, version
         await self._connection.send(payload)
 
     @override
     async def receive(self, *, timeout_ms: float) -> Frame:
+        """Wait for the next frame; `NotAllowed` if it says that the run's principal lacks a right."""
         frame = await self._connection.receive(timeout_ms=timeout_ms)
-        asked = self._asks_for_epoch.pop(int.from_bytes(frame.payload[:4], signed=True), None)
+        asked = self._looked_at.pop(int.from_bytes(frame.payload[:4], signed=True), None)
         if asked is not None:
             self._guard.note_answer(*asked, frame.payload)
         return frame
@@ -221,6 +242,12 @@ class GuardedConnection(Connection):
     @override
     async def close(self) -> None:
         await self._connection.close()
+
+
+def _raise_if_not_allowed(api: str, fields: Fields) -> None:
+    for _, value in _leaves(fields):
+        if isinstance(value, str) and (right := lacking_right(api, value)) is not None:
+            raise NotAllowed(api, value, right)
 
 
 def _reported(api: str, names: Collection[str]) -> str:
