@@ -70,7 +70,7 @@ def configured_security(environment: Mapping[str, str] = os.environ) -> Security
         CommandConfigError: a property is unknown, missing or wrong, or the file cannot be read.
     """
     file = environment.get(COMMAND_CONFIG_VARIABLE)
-    properties = {} if file is None else read_properties(Path(file))
+    properties = read_properties(Path(file)) if file else {}
     for name, value in environment.items():
         if name.startswith(PROPERTY_PREFIX):
             properties[name.removeprefix(PROPERTY_PREFIX).lower().replace("_", ".")] = value
