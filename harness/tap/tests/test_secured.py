@@ -60,9 +60,11 @@ def test_a_broker_that_refuses_ends_the_clients_connection_and_the_log_says_why(
     server: SmallServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(f"{PROPERTY_PREFIX}SASL_PASSWORD", "a wrong one")
-    with Tap(f"127.0.0.1:{server.port}", tmp_path / "tap", is_secured=True) as tap:
-        with connected(tap.bootstrap_servers) as client:
-            assert client.receive(1) == b""
+    with (
+        Tap(f"127.0.0.1:{server.port}", tmp_path / "tap", is_secured=True) as tap,
+        connected(tap.bootstrap_servers) as client,
+    ):
+        assert client.receive(1) == b""
     said = (tmp_path / "tap" / "tap.log").read_text()
     assert "check sasl.username and sasl.password" in said
     assert "a wrong one" not in said
