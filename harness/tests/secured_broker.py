@@ -9,22 +9,14 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from confluent_kafka.admin import (
-    AclBinding,
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
-    AdminClient,
-    ResourcePatternType,
-    ResourceType,
-    ScramCredentialInfo,
-    ScramMechanism,
-    UserScramCredentialUpsertion,
-)
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclBinding, AclBindingFilter, AclOperation, AclPermissionType
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
+from confluent_kafka.admin._scram import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 
 from harness.targets.base.ports import free_port
 from harness.targets.kafka import local_nodes
-from harness.targets.kafka.properties import HOST
+from harness.targets.kafka.properties import HOST, broker_properties
 from harness.tests.certificates import Authority
 from harness.tests.stock_brokers import stock_brokers
 
@@ -96,7 +88,7 @@ def _listeners(authority: Authority) -> Mapping[str, str]:
 @contextmanager
 def _further_listeners(ports: Mapping[str, int], further: Mapping[str, str]) -> Iterator[None]:
     """Give brokers that start within more than the one listener that the harness gives them."""
-    usual = local_nodes.broker_properties
+    usual = broker_properties
 
     def more(*args: object, **kwargs: object) -> dict[str, str]:
         properties = usual(*args, **kwargs)  # type: ignore[arg-type] # as it was called
@@ -175,16 +167,19 @@ def allowed(admin: AdminClient, rights: Sequence[Right]) -> Iterator[None]:
     try:
         yield
     finally:
-        everything = AclBindingFilter(
-            ResourceType.ANY,
-            None,
-            ResourcePatternType.ANY,
-            None,
-            None,
-            AclOperation.ANY,
-            AclPermissionType.ANY,
-        )
-        for deleted in admin.delete_acls([everything]).values():
+        ours = [
+            AclBindingFilter(
+                each.restype,
+                each.name,
+                each.resource_pattern_type,
+                each.principal,
+                each.host,
+                each.operation,
+                each.permission_type,
+            )
+            for each in bindings
+        ]
+        for deleted in admin.delete_acls(ours).values():
             deleted.result(_TIMEOUT_S)
 
 

@@ -29,6 +29,8 @@ from harness.targets.secured.tls import explained
 from harness.wire.log_records import EncodedRecord
 
 _CONNECT_TIMEOUT_S: Final = 10
+_TLS_END_S: Final = 1.0
+"""For the peer to confirm the end of a connection."""
 _CONNECTS_AT_ONCE: Final = 32
 """Stays below the smallest backlog of a broker, so that no connect waits for a repeated SYN."""
 _SETTLE_MS: Final = 100.0
@@ -85,7 +87,7 @@ class StreamConnection(Connection):
             raise ConnectionLost(why_not)
         try:
             async with asyncio.timeout(_CONNECT_TIMEOUT_S):
-                reader, writer = await asyncio.open_connection(host, port, ssl=security.tls)
+                reader, writer = await _connected(host, port, security.tls)
         except TimeoutError:
             raise ConnectionLost(f"{host}:{port} did not accept within {_CONNECT_TIMEOUT_S} s") from None
         except (ssl.SSLError, ConnectionAbortedError, ConnectionResetError) as error:
@@ -182,6 +184,14 @@ class StreamConnection(Connection):
         self._writer.close()
         with suppress(OSError):
             await self._writer.wait_closed()
+
+
+async def _connected(
+    host: str, port: int, tls: ssl.SSLContext | None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    if tls is None:
+        return await asyncio.open_connection(host, port)
+    return await asyncio.open_connection(host, port, ssl=tls, ssl_shutdown_timeout=_TLS_END_S)
 
 
 def _hint(announced: int) -> str:

@@ -46,7 +46,8 @@ async def _connected(host: str, port: int, security: Security) -> StreamConnecti
                     raise TargetError(str(error)) from error
                 except ConnectionLost as error:
                     last = str(error)
-                if _ENDED in last and security.tls is None and await speaks_tls(host, port):
+                is_refused = SPEAKS_TLS in last or _ENDED in last
+                if is_refused and security.tls is None and await speaks_tls(host, port):
                     raise TargetError(f"{host}:{port}: {SPEAKS_TLS}")
                 await asyncio.sleep(REACH_PAUSE_S)
     except TimeoutError:

@@ -98,8 +98,9 @@ def explained(error: OSError) -> str:
             )
         case _:
             return (
-                "it does not speak TLS on this port: set security.protocol to PLAINTEXT or SASL_PLAINTEXT, "
-                "or choose another port"
+                "it ends the TLS handshake without a word: either it does not speak TLS on this port (set "
+                "security.protocol to PLAINTEXT or SASL_PLAINTEXT), or it wants a client certificate "
+                "(ssl.certificate.location, ssl.key.location)"
             )
 
 
@@ -121,5 +122,5 @@ async def speaks_tls(host: str, port: int) -> bool:
             _, writer = await asyncio.open_connection(host, port, ssl=context)
     except OSError as error:  # which a TimeoutError is too
         return _is_of_tls(error)
-    writer.close()
+    writer.transport.abort()
     return True

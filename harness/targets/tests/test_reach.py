@@ -157,7 +157,9 @@ def test_a_broker_that_wants_a_client_certificate(newest: ssl.TLSVersion, author
     context.load_verify_locations(authority.file)
     trusting = {"security.protocol": "SSL", "ssl.ca.location": str(authority.file)}
     said = refusal(small_server(tls=context), security_of(trusting))
-    assert "it may want a client certificate that it trusts (ssl.certificate.location" in said
+    assert "want" in said
+    assert "client certificate" in said
+    assert "ssl.certificate.location, ssl.key.location" in said
 
     async def test() -> None:
         certificate = authority.certificate_for("client")
@@ -178,7 +180,7 @@ def test_plain_text_to_a_tls_port(tls: ssl.SSLContext) -> None:
 
 def test_tls_to_a_plain_text_port() -> None:
     said = refusal(small_server(), security_of({"security.protocol": "SSL"}))
-    assert "does not speak TLS on this port: set security.protocol to PLAINTEXT or SASL_PLAINTEXT" in said
+    assert "it does not speak TLS on this port (set security.protocol to PLAINTEXT or SASL_PLAINTEXT)" in said
 
 
 @asynccontextmanager
