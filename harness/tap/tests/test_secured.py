@@ -41,6 +41,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SmallSer
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
+        loop.close()
 
 
 def test_a_client_in_plain_text_reaches_a_secured_broker_and_no_password_is_kept(

@@ -12,7 +12,7 @@ from typing import Final
 from typing_extensions import override
 
 from harness.apis.descriptor import Access
-from harness.apis.rights import lacking_right
+from harness.apis.rights import UNAUTHORIZED, lacking_right
 from harness.apis.table import apis_where, descriptor, fields_of
 from harness.targets.base.interface import ApiRange, Connection, Frame
 from harness.targets.external.namespace import Namespace
@@ -64,10 +64,8 @@ class NotOurs(Exception):  # noqa: N818 - the guard at work, not a fault
 class NotAllowed(NotOurs):
     """A broker refused a request because the run's principal lacks a right outside the run's own names."""
 
-    def __init__(self, api: str, error: str, right: str) -> None:
-        Exception.__init__(
-            self, f"the run's principal lacks rights ({api} answers {error}; it would need {right})"
-        )
+    def __init__(self, asked: str, error: str, right: str) -> None:
+        Exception.__init__(self, f"the run's principal lacks rights: {right} ({asked}, answered by {error})")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -142,22 +140,26 @@ class Guard:
             self.transactional_ids.add(transactional_id)
 
     def note_answer(self, api: str, version: int, payload: bytes) -> None:
-        """Take in what an answer tells of a producer that is the run's, or of rights that are lacking.
-
-        Raises:
-            NotAllowed: it is an error for want of a right.
-        """
+        """Take in what an answer tells of a producer that is the run's; other answers tell nothing."""
         try:
             fields = decode_response(api, version, payload).fields
         except WireError:
             return
-        if self.is_restricted:
-            _raise_if_not_allowed(api, fields)
-        if not descriptor(api).gives_epoch:
-            return
         producer_id, epoch = fields.get("producer_id"), fields.get("producer_epoch")
         if isinstance(producer_id, int) and isinstance(epoch, int) and producer_id >= 0:
             self.epochs[producer_id] = max(epoch, self.epochs.get(producer_id, epoch))
+
+    def raise_if_not_allowed(self, api: str, version: int, request: bytes, answer: bytes) -> None:
+        """Raise `NotAllowed` if an answer says that the run's principal lacks a right."""
+        try:
+            fields = decode_response(api, version, answer).fields
+            errors = [value for _, value in _leaves(fields) if isinstance(value, str)]
+            refused = next((each for each in errors if each in UNAUTHORIZED), None)
+            names = self._names(decode_request(api, version, request).fields) if refused else []
+        except WireError:
+            return
+        if refused is not None:
+            raise NotAllowed(_reported(api, names), refused, f"{lacking_right(api, refused)}")
 
     def _refuse_making(self, api: str, version: int, fields: Fields) -> None:
         is_share = fields.get("key_type", 0) == _SHARE and version >= _SHARE_SINCE
@@ -217,8 +219,8 @@ class GuardedConnection(Connection):
     def __init__(self, connection: Connection, guard: Guard) -> None:
         self._connection = connection
         self._guard = guard
-        self._looked_at: dict[int, tuple[str, int]] = {}
-        """APIs and versions by correlation id, of requests whose answers matter to the guard."""
+        self._looked_at: dict[int, tuple[str, int, bytes]] = {}
+        """APIs, versions and requests by correlation id, where the answers matter to the guard."""
 
     @override
     async def send(self, payload: bytes) -> None:
@@ -227,7 +229,7 @@ class GuardedConnection(Connection):
         key, version = (int.from_bytes(payload[at : at + 2], signed=True) for at in (0, 2))
         api = API_NAMES.get(key, "")
         if descriptor(api).gives_epoch or self._guard.is_restricted:
-            self._looked_at[int.from_bytes(payload[4:8], signed=True)] = api, version
+            self._looked_at[int.from_bytes(payload[4:8], signed=True)] = api, version, payload
         await self._connection.send(payload)
 
     @override
@@ -236,18 +238,16 @@ class GuardedConnection(Connection):
         frame = await self._connection.receive(timeout_ms=timeout_ms)
         asked = self._looked_at.pop(int.from_bytes(frame.payload[:4], signed=True), None)
         if asked is not None:
-            self._guard.note_answer(*asked, frame.payload)
+            api, version, request = asked
+            if descriptor(api).gives_epoch:
+                self._guard.note_answer(api, version, frame.payload)
+            if self._guard.is_restricted:
+                self._guard.raise_if_not_allowed(api, version, request, frame.payload)
         return frame
 
     @override
     async def close(self) -> None:
         await self._connection.close()
-
-
-def _raise_if_not_allowed(api: str, fields: Fields) -> None:
-    for _, value in _leaves(fields):
-        if isinstance(value, str) and (right := lacking_right(api, value)) is not None:
-            raise NotAllowed(api, value, right)
 
 
 def _reported(api: str, names: Collection[str]) -> str:

@@ -15,6 +15,11 @@ REACH_TIMEOUT_S: Final = 4.0
 REACH_PAUSE_S: Final = 0.2
 _ENDED: Final = "by the peer"
 """What the loss of a connection is called that the broker ended: closed, or reset, by the peer."""
+_MAY_WANT_CERTIFICATE: Final = (
+    "it ends the connection before the first answer: it may want a client certificate that it trusts "
+    "(ssl.certificate.location, ssl.key.location)"
+)
+"""With TLS 1.3 a broker sees the client's certificate when the client's handshake is over."""
 _SPEAKING_LIMIT_MS: Final = 1500.0
 """For the first answer. A broker that starts may take longer, and is waited for later."""
 
@@ -79,7 +84,9 @@ async def _why_not_served(
             return SPEAKS_TLS if SPEAKS_TLS in str(error) else None
         if is_first_answered:
             return await _why_no_more(host, port, security)
-        return SPEAKS_TLS if security.tls is None and await speaks_tls(host, port) else None
+        if security.tls is not None:
+            return _MAY_WANT_CERTIFICATE
+        return SPEAKS_TLS if await speaks_tls(host, port) else None
     return None
 
 

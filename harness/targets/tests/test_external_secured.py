@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.diff.model import Judgement
 from harness.targets.base.interface import TargetError
 from harness.targets.external.reach import reach
 from harness.targets.external.target import ExternalTarget
@@ -26,6 +27,8 @@ from harness.tests.secured_broker import (
     secured_broker,
     token_command,
 )
+from harness.trace.files import RunFolder, read_records
+from harness.verdict import Outcome
 
 pytestmark = pytest.mark.broker
 
@@ -146,6 +149,14 @@ def test_a_run_with_the_documented_rights_conforms_and_tells_no_password(
     assert code == 0, printed
     assert "deleted" in printed
     assert "left behind" not in printed
+    (folder,) = (tmp_path / "reports").glob("2*")
+    judgements = read_records(Judgement, RunFolder(folder).judgements)
+    judged = [each for each in judgements if each.target.startswith("external-")]
+    assert sum(each.outcome == Outcome.CONFORMS for each in judged) > 50
+    # Only a name that belongs to nobody lies outside what these rights are for.
+    refused = [each.reason for each in judged if "lacks rights" in each.reason]
+    assert refused
+    assert [why for why in refused if "no name" not in why] == []
 
 
 def test_real_clients_reach_the_broker_through_the_tap_and_need_no_password(
