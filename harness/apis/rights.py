@@ -64,7 +64,7 @@ OPERATIONS: Final[Mapping[str, int]] = {
     "DescribeConfigs": 10,
 }
 """Their bits in `authorized_operations`. Source: AclOperation (3.9.2)."""
-_NOT_TOLD: Final = -(1 << 31)
+_NO_SET: Final = -(1 << 31)
 """Stands for no set of operations. Source: KIP-430."""
 
 
@@ -78,6 +78,6 @@ def lacking_right(api: str, error: str) -> str | None:
 
 def lacking_operations(authorized: int, wanted: tuple[str, ...]) -> tuple[str, ...]:
     """Return which operations are not in a set that a broker gives; none where it gives no set."""
-    if authorized == _NOT_TOLD:
+    if authorized == _NO_SET:
         return ()
     return tuple(name for name in wanted if not authorized >> OPERATIONS[name] & 1)

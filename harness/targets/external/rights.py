@@ -16,7 +16,7 @@ TOPIC_RIGHTS: Final = ("Read", "Write", "Delete")
 _ALL_OF_CLUSTER: Final = ("Alter",)
 """A right on the cluster that only those have whom no list of rights restricts."""
 _NO_PRODUCER: Final = -1
-_NOTHING_TOLD: Final = -1
+_NO_FIELD: Final = -1
 """What `Answer.number` gives for a field that a version has not."""
 
 
@@ -107,4 +107,4 @@ async def _is_restricted(dialogue: Dialogue) -> bool:
 
 
 def _lacking(authorized: int, wanted: tuple[str, ...]) -> Sequence[str]:
-    return () if authorized == _NOTHING_TOLD else lacking_operations(authorized, wanted)
+    return () if authorized == _NO_FIELD else lacking_operations(authorized, wanted)

@@ -162,7 +162,9 @@ def test_a_run_with_the_documented_rights_conforms_and_tells_no_password(
 def test_real_clients_reach_the_broker_through_the_tap_and_need_no_password(
     broker: SecuredBroker, tmp_path: Path
 ) -> None:
-    libraries = [word for name in ("confluent-kafka", "kafka-python") for word in ("--client", name)]
+    libraries = [
+        word for name in ("confluent-kafka", "kafka-python", "java:3.9.2") for word in ("--client", name)
+    ]
     with allowed(broker.admin, documented()):
         code, printed = carried_out(broker, tmp_path, "clients", *libraries, "clients/rebalance/eager")
     assert code == 0, printed
