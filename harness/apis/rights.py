@@ -42,6 +42,7 @@ _OPERATIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "Cluster": {
         "CreateTopics": "Create",
         "DescribeConfigs": "DescribeConfigs",
+        "FindCoordinator": "ClusterAction",
         "InitProducerId": "IdempotentWrite",
         "Produce": "IdempotentWrite",
         "WriteTxnMarkers": "ClusterAction",

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from harness.diff.model import Judgement
+from harness.results.exit_code import ExitCode
 from harness.targets.base.interface import TargetError
 from harness.targets.external.reach import reach
 from harness.targets.external.target import ExternalTarget
@@ -111,14 +112,16 @@ def command_lines() -> Iterator[bytes]:
             continue
 
 
-def carried_out(broker: SecuredBroker, directory: Path, *command: str) -> tuple[int, str]:
+def carried_out(
+    broker: SecuredBroker, directory: Path, *command: str, password: str = PASSWORD
+) -> tuple[int, str]:
     """Run a command against the broker; nothing that it prints, writes or is called has the password."""
     config = directory / "client.properties"
     config.write_text("".join(f"{name}={value}\n" for name, value in broker.properties().items()))
     environment = {
         **os.environ,
         COMMAND_CONFIG_VARIABLE: str(config),
-        "KAFKA_CONFORMANCE_CLIENT_SASL_PASSWORD": PASSWORD,
+        "KAFKA_CONFORMANCE_CLIENT_SASL_PASSWORD": password,
     }
     target = ("--target", f"external:{broker.sasl_ssl}", "--out", str(directory / "reports"))
     printed = directory / "printed"
@@ -131,11 +134,11 @@ def carried_out(broker: SecuredBroker, directory: Path, *command: str) -> tuple[
             stderr=subprocess.STDOUT,
         )
         while process.returncode is None:
-            assert not [line for line in command_lines() if PASSWORD.encode() in line]
+            assert not [line for line in command_lines() if password.encode() in line]
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(0.2)
     telling = [
-        file for file in directory.rglob("*") if file.is_file() and PASSWORD.encode() in file.read_bytes()
+        file for file in directory.rglob("*") if file.is_file() and password.encode() in file.read_bytes()
     ]
     assert telling == []
     return process.returncode, printed.read_text()
@@ -157,6 +160,15 @@ def test_a_run_with_the_documented_rights_conforms_and_tells_no_password(
     refused = [each.reason for each in judged if "lacks rights" in each.reason]
     assert refused
     assert [why for why in refused if "no name" not in why] == []
+
+
+def test_a_wrong_password_ends_a_run_with_69_and_is_not_printed(
+    broker: SecuredBroker, tmp_path: Path
+) -> None:
+    command = ("run", "--no-report", "classic/heartbeat/**")
+    code, printed = carried_out(broker, tmp_path, *command, password="a wrong secret")
+    assert code == ExitCode.UNAVAILABLE
+    assert "check sasl.username and sasl.password" in printed
 
 
 def test_real_clients_reach_the_broker_through_the_tap_and_need_no_password(
