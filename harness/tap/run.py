@@ -105,10 +105,8 @@ async def _tap(plan: TapPlan, folder: RunFolder, broker: Broker, stop: asyncio.E
         raise TargetError(f"{plan.target.spec} listens nowhere ({bootstrap}); tap one that has a port")
     name = plan.target.name
     directory = folder.events(name).parent
-    is_secured = _is_secured(plan, broker)
-    with Tap(
-        bootstrap, directory, listen=plan.listen, advertise=plan.advertise, is_secured=is_secured
-    ) as tap:
+    secured = is_secured(plan, broker)
+    with Tap(bootstrap, directory, listen=plan.listen, advertise=plan.advertise, is_secured=secured) as tap:
         tell(f"tapping {plan.target.spec}: clients find it at {tap.bootstrap_servers}")
         checker = checker_for(folder.read_headers(name)) if plan.checks else None
         with Follower(tap.journal, run_id=plan.run_id, target=name) as follower:
@@ -125,8 +123,12 @@ async def _tap(plan: TapPlan, folder: RunFolder, broker: Broker, stop: asyncio.E
     return ENDED_COMPLETE
 
 
-def _is_secured(plan: TapPlan, broker: Broker) -> bool:
-    """Tell whether connections to a broker are secured; those of clients to the tap never are."""
+def is_secured(plan: TapPlan, broker: Broker) -> bool:
+    """Tell whether connections to a broker are secured; those of clients to the tap never are.
+
+    Raises:
+        TargetError: they are, and clients on other machines would reach the tap.
+    """
     if broker.run_namespace is None or broker.run_namespace.security == PLAINTEXT:
         return False
     if parse_address(plan.listen)[0] not in _LOOPBACK:

@@ -10,7 +10,15 @@ import pytest
 
 from harness.tap import Tap
 from harness.tap.framing import Dialogue, RequestStream
-from harness.targets.secured.properties import PROPERTY_PREFIX
+from harness.tap.run import TapPlan, is_secured
+from harness.targets.base.interface import BrokerDescription, TargetError
+from harness.targets.base.layout import Endpoint, Layout
+from harness.targets.external.guard import Guard
+from harness.targets.external.namespace import Namespace, TopicNames
+from harness.targets.external.run_namespace import RunNamespace
+from harness.targets.external.target import ExternalBroker, ExternalTarget
+from harness.targets.secured.properties import PROPERTY_PREFIX, security_of
+from harness.targets.secured.security import PLAINTEXT, Security
 from harness.tests.certificates import Authority
 from harness.tests.small_secured_server import PASSWORD, USER, SmallServer, small_server
 from harness.tests.tapped import RUN_ID, TARGET, connected, framed, request
@@ -69,6 +77,51 @@ def test_a_broker_that_refuses_ends_the_clients_connection_and_the_log_says_why(
     said = (tmp_path / "tap" / "tap.log").read_text()
     assert "check sasl.username and sasl.password" in said
     assert "a wrong one" not in said
+
+
+def test_a_tap_lends_rights_to_nobody_on_other_machines(tmp_path: Path) -> None:
+    secured = security_of(
+        {
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "PLAIN",
+            "sasl.username": USER,
+            "sasl.password": PASSWORD,
+        }
+    )
+    for listen, security, expected in (
+        ("127.0.0.1:0", secured, True),
+        ("0.0.0.0:9092", PLAINTEXT, False),
+    ):
+        assert is_secured(tap_plan(listen, tmp_path), external_broker(security)) == expected
+    with pytest.raises(TargetError, match=r"let it listen on 127\.0\.0\.1, not on 0\.0\.0\.0:9092"):
+        is_secured(tap_plan("0.0.0.0:9092", tmp_path), external_broker(secured))
+
+
+def tap_plan(listen: str, out: Path) -> TapPlan:
+    target = ExternalTarget("127.0.0.1", 9092)
+    return TapPlan(
+        run_id="run", target=target, listen=listen, advertise=None, out=out, command="", checks=False
+    )
+
+
+def external_broker(security: Security) -> ExternalBroker:
+    namespace = Namespace.new("run")
+    description = BrokerDescription(
+        spec="external:127.0.0.1:9092",
+        profile="3.9",
+        implementation="",
+        bootstrap="127.0.0.1:9092",
+        broker_config={},
+        api_ranges=(),
+    )
+    run_namespace = RunNamespace(
+        namespace=namespace,
+        guard=Guard(namespace=namespace),
+        layout=Layout(nodes={1: Endpoint(node_id=1, host="127.0.0.1", port=9092)}),
+        topics=TopicNames(namespace, ()),
+        security=security,
+    )
+    return ExternalBroker(description, run_namespace)
 
 
 @pytest.mark.parametrize("cut", [1, 5, 11, 12, 13, 30, 1000])
