@@ -33,6 +33,7 @@ from harness.scenario.registry import record_each, scenario_functions
 from harness.scenario.script import Script
 from harness.spark.master import LOCAL_MASTER
 from harness.targets.base.interface import Target
+from harness.targets.secured.properties import CommandConfigError
 from harness.verdict import Expectation, Outcome
 
 
@@ -93,7 +94,7 @@ def pytest_configure(config: pytest.Config) -> None:
         targets = parse_targets(
             config.getoption("target") or ["reference"], profile=config.getoption("target_profile")
         )
-    except PlanError as error:
+    except (PlanError, CommandConfigError) as error:
         raise pytest.UsageError(str(error)) from error
     config.stash[_STATE] = _State(targets)
 

@@ -10,6 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from harness import __version__
+from harness.cli.command_config import COMMAND_CONFIG
 from harness.cli.commands import EXAMPLES, add_commands
 from harness.cli.interrupts import end_at_once_from_now_on, is_interruption, take_signals
 from harness.cli.jar_lock import JAR_LOCK
@@ -43,6 +44,7 @@ def _of_all(
     ] = False,
     maven_mirror: Annotated[str | None, MAVEN_MIRROR] = None,
     jar_lock: Annotated[str | None, JAR_LOCK] = None,
+    command_config: Annotated[str | None, COMMAND_CONFIG] = None,
     answer_mib: Annotated[float | None, ANSWER_MIB] = None,
     trace_mib: Annotated[float | None, TRACE_MIB] = None,
     page_mib: Annotated[float | None, PAGE_MIB] = None,

@@ -16,7 +16,8 @@ from harness.results.exit_code import ExitCode
 from harness.targets.external.cleaning import Cleaned, Cleaner
 from harness.targets.external.guard import Guard
 from harness.targets.external.namespace import MARK, Namespace, made, run_part
-from harness.targets.external.target import ExternalTarget, reach
+from harness.targets.external.reach import reach
+from harness.targets.external.target import ExternalTarget
 
 _AGE: Final = re.compile(r"(\d{1,6})([smhd])")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
@@ -59,9 +60,14 @@ def clean(
 
 async def _clean(target: ExternalTarget, is_ours: Callable[[str], bool]) -> Cleaned:
     guard = Guard(namespace=Namespace(MARK))
-    await reach(target.host, target.port)
+    await reach(target.host, target.port, target.security)
     layout = await target.layout(guard)
-    cleaner = Cleaner(nodes=layout.nodes, guard=replace(guard, is_cleaning=True), is_ours=is_ours)
+    cleaner = Cleaner(
+        nodes=layout.nodes,
+        guard=replace(guard, is_cleaning=True),
+        is_ours=is_ours,
+        security=target.security,
+    )
     return await cleaner.clean(limit_s=_LIMIT_S)
 
 

@@ -20,6 +20,7 @@ CODES: Final[Mapping[str, ExitCode]] = {
     "harness.gate.expectation_file:EditError": ExitCode.CONFIGURATION,
     "harness.gate.merge:MergeError": ExitCode.BAD_DATA,
     "harness.scenario.errors:ScenarioError": ExitCode.CONFIGURATION,
+    "harness.targets.secured.properties:CommandConfigError": ExitCode.CONFIGURATION,
     # A package of suites that is not there, or imports what is not.
     "builtins:ImportError": ExitCode.CONFIGURATION,
     "harness.trace.schema:TraceError": ExitCode.BAD_DATA,

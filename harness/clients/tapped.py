@@ -16,6 +16,7 @@ from harness.tap import Tap, TapError
 from harness.tap.journal import read_journal
 from harness.tap.reading import TraceReader
 from harness.targets.base.interface import Broker, BrokerDescription, TargetError
+from harness.targets.secured.security import PLAINTEXT
 from harness.trace.files import write_records
 
 
@@ -50,8 +51,9 @@ async def tapped(
     """
     description, run_namespace = broker.description, broker.run_namespace
     prefix = "" if run_namespace is None else run_namespace.namespace.prefix
+    is_secured = run_namespace is not None and run_namespace.security != PLAINTEXT
     try:
-        with Tap(description.bootstrap, directory, prefix=prefix) as tap:
+        with Tap(description.bootstrap, directory, prefix=prefix, is_secured=is_secured) as tap:
             yield Way(address=tap.conversation, refusal=tap.refusal)
             lost = tap.failure()
         if lost is not None:

@@ -179,6 +179,7 @@ def parse_targets(specs: Sequence[str], *, profile: str | None = None) -> tuple[
 
     Raises:
         PlanError: a spec names no target, two have one name, or nobody takes the profile.
+        CommandConfigError: the security settings for external brokers are wrong.
     """
     if profile is not None and all(_is_reference_with_profile(spec) for spec in specs):
         raise PlanError(

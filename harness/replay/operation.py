@@ -8,8 +8,7 @@ from typing_extensions import override
 
 from harness.apis.descriptor import OF_GROUP_COORDINATOR, Subject
 from harness.apis.table import apis_where, descriptor
-from harness.invariants.exchange import NO_ERROR, Fields, items, text
-from harness.invariants.group import COORDINATOR_CHANGED
+from harness.invariants.exchange import COORDINATOR_CHANGED, NO_ERROR, Fields, items, text
 from harness.orders.history import Operation
 from harness.replay.topics import Change
 

@@ -36,9 +36,11 @@ from harness.tap.listeners import (
     peer_of,
     written,
 )
+from harness.tap.secured import SecuredWay
 from harness.targets.base.nonsense import why_no_address
 from harness.targets.external.guard import Guard
 from harness.targets.external.namespace import Namespace
+from harness.targets.secured.properties import configured_security
 from harness.trace.schema import json_object
 
 _SWEEP_S: Final = 1.0
@@ -97,6 +99,7 @@ class Carrier:
         listen: Address,
         advertised: str,
         guard: Guard | None = None,
+        secured: SecuredWay | None = None,
     ) -> None:
         link.settimeout(0)
         self._link = link
@@ -106,6 +109,7 @@ class Carrier:
         self._listen = listen
         self._advertised = advertised
         self._guard = guard
+        self._secured = secured
         self._refused: dict[str, str] = {}
         """By conversation, the first request of its clients that was not passed."""
         self._poll = select.epoll()
@@ -237,6 +241,10 @@ class Carrier:
             sys.stderr.write(f"{listener.broker}: {why_not}\n")
             client.close()
             return
+        if self._secured is not None:
+            broker = self._secured.socket_to(host, port)
+            self._open(listener, client, broker, (host, port)).connected()
+            return
         try:
             family, _type, _protocol, _name, address = socket.getaddrinfo(
                 host, port, type=socket.SOCK_STREAM
@@ -277,7 +285,9 @@ class Carrier:
             self._accept_at(listener)
 
 
-def main(link: str, journal: str, bootstrap: str, listen: str, advertised: str, prefix: str = "") -> None:
+def main(
+    link: str, journal: str, bootstrap: str, listen: str, advertised: str, prefix: str, is_secured: str
+) -> None:
     """Be the process of the tap that gave these; with a prefix, clients may change nothing else."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # Meant for the parent, which hangs up when it has ended.
@@ -291,6 +301,7 @@ def main(link: str, journal: str, bootstrap: str, listen: str, advertised: str, 
         parse_address(listen),
         advertised,
         Guard(namespace=Namespace(prefix), serves_clients=True) if prefix else None,
+        SecuredWay(configured_security()) if is_secured else None,
     )
     # What was imported stays for good: nobody is to look through it while bytes wait.
     gc.freeze()

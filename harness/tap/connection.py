@@ -51,7 +51,8 @@ class End:
 
     def __init__(self, connected: socket.socket, side: Endpoint, stream: Stream) -> None:
         connected.settimeout(0)
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if connected.family != socket.AF_UNIX:  # as it is on the way to a secured broker
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket = connected
         self.side = side
         self.stream = stream
@@ -114,15 +115,19 @@ class Connection:
         """Begin to connect to the broker; the client is not read before that has worked."""
         status = self.broker.socket.connect_ex(address)
         if status in (0, errno.EINPROGRESS):
-            self._around.watch(self.broker.socket, EPOLLOUT, self._connected)
+            self._around.watch(self.broker.socket, EPOLLOUT, self._connecting)
         else:
             self.end(Endpoint.BROKER, os.strerror(status), reset=True)
 
-    def _connected(self, _: int) -> None:
+    def _connecting(self, _: int) -> None:
         status = self.broker.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if status:
             self.end(Endpoint.BROKER, os.strerror(status), reset=True)
             return
+        self.connected()
+
+    def connected(self) -> None:
+        """Begin to carry: the socket to the broker is connected."""
         self.deadline_s = None
         for end, other in ((self.client, self.broker), (self.broker, self.client)):
             end.watched_for = EPOLLIN

@@ -36,6 +36,8 @@ _VERSION_AT: Final = slice(6, 8)
 _UNKNOWN_VERSION: Final = b"\x7f\xff"
 _GIVE_EPOCHS: Final = frozenset(each.key for each in APIS.values() if each.gives_epoch)
 _NEWEST_GUARDED: Final = {**NEWEST_READ, api_key("Produce"): PRODUCE_BY_NAME_MAX}
+_SASL_AUTHENTICATE: Final = api_key("SaslAuthenticate")
+"""Its request has a password, or a proof of one: only its head is for the trace."""
 _AWAITED_MAX: Final = 4096
 """Requests without an answer (Produce with acks=0) are forgotten when so many are newer."""
 
@@ -124,10 +126,10 @@ class Stream:
         self.dialogue.remark(Remark(side=side, correlation_id=None, text=text))
         return data
 
-    def _leave_out(self, to_come: int, size: int) -> None:
+    def _leave_out(self, to_come: int, size: int, *, kept: int = FRAME_BYTES_KEPT) -> None:
         """Keep only the beginning of a frame; `to_come` is how much of the stream came from its begin on."""
         begin = self.offset - to_come + _SIZE_BYTES
-        self.left_out.append((begin + FRAME_BYTES_KEPT, begin + size))
+        self.left_out.append((begin + kept, begin + size))
 
 
 class RequestStream(Stream):
@@ -143,8 +145,9 @@ class RequestStream(Stream):
                 return self._give_up(data, Endpoint.CLIENT, size)
             if may_lead_elsewhere(key, version):
                 data = self._awaiting(data, position, key, version, correlation_id)
-            if size > FRAME_BYTES_KEPT:
-                self._leave_out(end - position, size)
+            kept = _REQUEST_BYTES_MIN if key == _SASL_AUTHENTICATE else FRAME_BYTES_KEPT
+            if size > kept:
+                self._leave_out(end - position, size, kept=kept)
             position += _SIZE_BYTES + size
         if position >= end:
             self._remaining = position - end
@@ -202,7 +205,7 @@ class GuardedRequestStream(RequestStream):
         """Return nothing: what is kept back is no whole request."""
         return b""
 
-    def _leave_out(self, to_come: int, size: int) -> None:
+    def _leave_out(self, to_come: int, size: int, *, kept: int = FRAME_BYTES_KEPT) -> None:
         """Keep every frame whole: what is kept runs ahead of what is passed."""
 
     def _may_pass(self, payload: bytes) -> bool:

@@ -19,10 +19,12 @@ from harness.results.exit_code import ENDED_COMPLETE
 from harness.tap.completeness import refuse_cut_short
 from harness.tap.following import Follower
 from harness.tap.journal import JOURNAL
+from harness.tap.listeners import parse_address
 from harness.tap.reading import events_of_journal
 from harness.tap.tap import Tap, TapError
 from harness.targets.base.interface import Broker, BrokerDescription, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
+from harness.targets.secured.security import PLAINTEXT
 from harness.trace.events import TARGET_LOST, EventKind, RunFooter, RunHeader, RunKind, TraceHeader
 from harness.trace.files import EventWriter, RunFolder
 from harness.trace.formats import FORMAT_VERSION, config_digest
@@ -34,6 +36,7 @@ Tell: TypeAlias = Callable[[str], None]
 
 _LOOK_S: Final = 0.2
 """Between two looks at whether all is well, and at what was kept meanwhile."""
+_LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _DECODED_LATER: Final = "interrupted: decoded later"
 
 
@@ -102,7 +105,8 @@ async def _tap(plan: TapPlan, folder: RunFolder, broker: Broker, stop: asyncio.E
         raise TargetError(f"{plan.target.spec} listens nowhere ({bootstrap}); tap one that has a port")
     name = plan.target.name
     directory = folder.events(name).parent
-    with Tap(bootstrap, directory, listen=plan.listen, advertise=plan.advertise) as tap:
+    secured = is_secured(plan, broker)
+    with Tap(bootstrap, directory, listen=plan.listen, advertise=plan.advertise, is_secured=secured) as tap:
         tell(f"tapping {plan.target.spec}: clients find it at {tap.bootstrap_servers}")
         checker = checker_for(folder.read_headers(name)) if plan.checks else None
         with Follower(tap.journal, run_id=plan.run_id, target=name) as follower:
@@ -117,6 +121,22 @@ async def _tap(plan: TapPlan, folder: RunFolder, broker: Broker, stop: asyncio.E
                 if (gone := broker.failure()) is not None:
                     return f"{TARGET_LOST}{gone}"
     return ENDED_COMPLETE
+
+
+def is_secured(plan: TapPlan, broker: Broker) -> bool:
+    """Tell whether connections to a broker are secured; those of clients to the tap never are.
+
+    Raises:
+        TargetError: they are, and clients on other machines would reach the tap.
+    """
+    if broker.run_namespace is None or broker.run_namespace.security == PLAINTEXT:
+        return False
+    if parse_address(plan.listen)[0] not in _LOOPBACK:
+        raise TargetError(
+            "a tap of a secured broker speaks plain text with its clients, and lends them the rights of the "
+            f"run: let it listen on 127.0.0.1, not on {plan.listen}"
+        )
+    return True
 
 
 async def _rest(stop: asyncio.Event) -> None:

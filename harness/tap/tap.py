@@ -45,6 +45,7 @@ class Tap:
         listen: str = "127.0.0.1:0",
         advertise: str | None = None,
         prefix: str = "",
+        is_secured: bool = False,
     ) -> None:
         """Start it; it listens when this returns.
 
@@ -55,6 +56,8 @@ class Tap:
                 are all ports for further brokers and conversations.
             advertise: the host that clients are told; that of `listen` if not given.
             prefix: of all that clients may change on a broker of others; without one they are free.
+            is_secured: whether connections to the brokers have the configured security; those of the clients
+                are in plain text.
 
         Raises:
             TapError: nobody can listen there, an address makes no sense, or a journal is there already.
@@ -68,7 +71,8 @@ class Tap:
         self._lock = threading.Lock()
         self._is_stopped = False
         self._unread = b""
-        self._link, self._process = self._started(bootstrap, listen, advertised, prefix)
+        arguments = (bootstrap, listen, advertised, prefix, "secured" if is_secured else "")
+        self._link, self._process = self._started(*arguments)
         self._link.settimeout(_START_TIMEOUT_S)
         try:
             self._bootstrap_servers = self.conversation(CONVERSATION)

@@ -9,7 +9,7 @@ from typing import Final
 
 from harness.suggestions import close_to
 from harness.targets.base.interface import Target, TargetError
-from harness.targets.external.target import ExternalTarget
+from harness.targets.external.target import EXTERNAL_TIMEOUT_MS, ExternalTarget
 from harness.targets.jars.published import PUBLISHED, TABLE_DATE, newest_patch
 from harness.targets.jars.resolved import LATEST, release_of
 from harness.targets.kafka.local import START_TIMEOUT_MS
@@ -18,6 +18,7 @@ from harness.targets.kafka.released import JAVA_BY_CHOICE, JAVA_SUFFIX, KafkaTar
 from harness.targets.librdkafka.mock import INFLEXIBLE_SUFFIX, SPEC, LibrdkafkaMockTarget
 from harness.targets.reference.target import ReferenceTarget
 from harness.targets.reference.tcp import ReferenceTcpTarget
+from harness.targets.secured.properties import configured_security
 
 SPEC_FORMS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -60,6 +61,7 @@ def parse_target(spec: str, *, profile: str | None = None, start_timeout_ms: flo
 
     Raises:
         TargetError: it names no target; the message lists what does.
+        CommandConfigError: the security settings for external brokers are wrong.
     """
     kind, separator, rest = spec.partition(":")
     if not separator:
@@ -174,10 +176,13 @@ def _external(spec: str, rest: str, options: _Options) -> Target:
     if found is None or not 0 < int(found["port"]) <= _PORT_MAX:
         raise TargetError(f"{spec!r}: {rest!r} is not an address; write for instance external:127.0.0.1:9092")
     host = found["ipv6"] or found["host"]
-    timeout_ms = options.start_timeout_ms
-    if timeout_ms is None:
-        return ExternalTarget(host, int(found["port"]), profile=options.profile)
-    return ExternalTarget(host, int(found["port"]), profile=options.profile, timeout_ms=timeout_ms)
+    return ExternalTarget(
+        host,
+        int(found["port"]),
+        profile=options.profile,
+        timeout_ms=options.start_timeout_ms or EXTERNAL_TIMEOUT_MS,
+        security=configured_security(),
+    )
 
 
 def _librdkafka_mock(spec: str, rest: str, options: _Options) -> Target:

@@ -11,6 +11,7 @@ import pytest
 from harness import __version__
 from harness.orchestration import run as orchestrated_run
 from harness.results.exit_code import ExitCode
+from harness.targets.secured.properties import COMMAND_CONFIG_VARIABLE
 from harness.tests.completed_runs import CHECKOUT
 from harness.tests.in_process import CommandLine, forget_suites
 from harness.tests.small_suite import NEW, RIGHT, WRONG, entry
@@ -290,3 +291,27 @@ def test_every_exit_code_is_documented() -> None:
     text = (CHECKOUT / "docs" / "exit-codes.md").read_text()
     rows = {int(code) for code in re.findall(r"^\| (\d+) \|", text, re.MULTILINE)}
     assert rows == set(ExitCode)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("security.protocol=TLS\n", "security.protocol=TLS: choose from PLAINTEXT, SSL"),
+        ("security.protocol=SSL\nssl.ca.location=/no/such.pem\n", "there is no file /no/such.pem"),
+        (None, "No such file or directory; --command-config names a properties file"),
+    ],
+)
+def test_security_settings_that_are_wrong_end_a_command_with_78(
+    kafka_conformance: CommandLine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    text: str | None,
+    says: str,
+) -> None:
+    monkeypatch.setenv(COMMAND_CONFIG_VARIABLE, "")  # to be as before at the end, for the option sets it
+    file = tmp_path / "client.properties"
+    if text is not None:
+        file.write_text(text)
+    command = ("clean", "external:127.0.0.1:9")
+    assert kafka_conformance("--command-config", file, *command) == ExitCode.CONFIGURATION
+    assert says in kafka_conformance.err

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
+from harness.apis.rights import lacking_right
 from harness.targets.base.dialogue import Answer, Dialogue, NotYet, OutOfTime
 from harness.targets.base.interface import ApiRange, BrokerSession, ConnectionLost, TargetError
 from harness.targets.base.layout import Endpoint, Layout
@@ -38,9 +39,7 @@ Source: BrokerMetadataPublisher#onMetadataUpdate (4.3.1), which tells the coordi
 """
 _TRANSACTION: Final = 1
 """Source: CoordinatorType.TRANSACTION."""
-_FORBIDDEN: Final = frozenset(
-    {"TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED", "POLICY_VIOLATION", "UNSUPPORTED_VERSION"}
-)
+_FORBIDDEN: Final = frozenset({"CLUSTER_AUTHORIZATION_FAILED", "POLICY_VIOLATION", "UNSUPPORTED_VERSION"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,11 +128,11 @@ async def find_layout(session: BrokerSession, *, name: str, timeout_ms: float) -
         await dialogue.learn_versions()
         await find_coordinator(dialogue, name)
         nodes = await find_nodes(dialogue)
-        offsets = await _leaders(dialogue, "__consumer_offsets")
+        offsets = await _leaders(dialogue, "__consumer_offsets", is_needed=len(nodes) >= _SEVERAL)
         if len(nodes) < _SEVERAL:
             return Layout(nodes=nodes, offsets=offsets)
         await find_coordinator(dialogue, name, is_transaction=True)
-        transactions = await _leaders(dialogue, "__transaction_state")
+        transactions = await _leaders(dialogue, "__transaction_state", is_needed=True)
         return Layout(nodes=nodes, offsets=offsets, transactions=transactions)
 
     return await ask_until(session, ask, timeout_ms=timeout_ms, failure=lambda: None)
@@ -154,9 +153,11 @@ async def find_nodes(dialogue: Dialogue) -> Mapping[int, Endpoint]:
     return nodes
 
 
-async def _leaders(dialogue: Dialogue, topic: str) -> tuple[int, ...]:
+async def _leaders(dialogue: Dialogue, topic: str, *, is_needed: bool) -> tuple[int, ...]:
     """Return who leads each partition of a topic; nothing if the broker does not tell of the topic."""
     _, rows = await _describe(dialogue, [topic])
+    if is_needed and topic in rows:
+        _raise_if_not_allowed("Metadata", rows[topic].text("error_code") or "", name=topic)
     partitions = rows[topic].rows("partitions") if topic in rows else ()
     leaders = {row.number("partition_index"): row.number("leader_id") for row in partitions}
     if any(leader < 0 for leader in leaders.values()):
@@ -249,9 +250,20 @@ async def _check_group(dialogue: Dialogue, group: str) -> None:
 
 
 def _expect(api: str, answer: Answer, error: str) -> None:
-    reported = answer.text("error_code")
+    reported = answer.text("error_code") or ""
+    _raise_if_not_allowed(api, reported)
     if reported != error:
         raise NotYet(f"{api} answers {reported}")
+
+
+def _raise_if_not_allowed(api: str, error: str, *, name: str = "") -> None:
+    """Give up on a broker that refuses a request for want of a right: asking again would not help."""
+    if (right := lacking_right(api, error)) is not None:
+        of_what = f" {name}" if name else ""
+        raise TargetError(
+            f"the run's principal lacks rights: {right}{of_what} ({api} answers {error}); docs/external.md "
+            "lists what a run needs"
+        )
 
 
 async def create_topics(dialogue: Dialogue, topics: Mapping[str, int]) -> tuple[str, ...]:
@@ -271,6 +283,7 @@ async def create_topics(dialogue: Dialogue, topics: Mapping[str, int]) -> tuple[
         if error in _FORBIDDEN:
             notes.append(f"topic {name} cannot be created: {error}")
         elif error not in _CREATED:
+            _raise_if_not_allowed("CreateTopics", error)
             raise NotYet(f"CreateTopics answers {error} for {name}")
     return tuple(notes)
 
@@ -287,6 +300,7 @@ async def _check_topics(
     cluster_id, rows = await _describe(dialogue, topics)
     notes: list[str] = []
     for name, partition_count in topics.items():
+        _raise_if_not_allowed("Metadata", (name in rows and rows[name].text("error_code")) or "")
         partitions = rows[name].rows("partitions") if name in rows else ()
         if not partitions and is_given_up:
             continue

@@ -1,6 +1,7 @@
 """Connections and broker sessions over a network, on the real clock."""
 
 import asyncio
+import ssl
 import struct
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -22,9 +23,14 @@ from harness.targets.base.interface import (
 )
 from harness.targets.base.limits import ANSWER_BYTES
 from harness.targets.base.nonsense import why_no_address
+from harness.targets.secured.sasl import authenticate
+from harness.targets.secured.security import PLAINTEXT, AccessRefused, Credentials, Security
+from harness.targets.secured.tls import explained
 from harness.wire.log_records import EncodedRecord
 
 _CONNECT_TIMEOUT_S: Final = 10
+_TLS_END_S: Final = 1.0
+"""For the peer to confirm the end of a connection."""
 _CONNECTS_AT_ONCE: Final = 32
 """Stays below the smallest backlog of a broker, so that no connect waits for a repeated SYN."""
 _SETTLE_MS: Final = 100.0
@@ -32,6 +38,7 @@ _SIZE: Final = struct.Struct(">i")
 _HTTP: Final = b"HTTP"
 _TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")
 """How an alert and a handshake begin. Source: RFC 8446, section 5.1."""
+SPEAKS_TLS: Final = "it speaks TLS: set security.protocol to SSL or SASL_SSL (--command-config)"
 
 
 def new_connect_slots() -> asyncio.Semaphore:
@@ -57,25 +64,58 @@ class StreamConnection(Connection):
 
     @classmethod
     async def open(
-        cls, host: str, port: int, *, on_loss: Callable[[], None] | None = None
+        cls,
+        host: str,
+        port: int,
+        *,
+        security: Security = PLAINTEXT,
+        on_loss: Callable[[], None] | None = None,
     ) -> "StreamConnection":
-        """Connect; `ConnectionLost` when nobody accepts.
+        """Connect, and authenticate where the security settings ask for it.
 
         Args:
             host: of the broker.
             port: of the broker.
+            security: of the connection.
             on_loss: called when the connection, once open, is lost.
+
+        Raises:
+            AccessRefused: the broker and the security settings do not fit together.
+            ConnectionLost: nobody accepts.
         """
         if (why_not := why_no_address(host, port)) is not None:
             raise ConnectionLost(why_not)
         try:
             async with asyncio.timeout(_CONNECT_TIMEOUT_S):
-                reader, writer = await asyncio.open_connection(host, port)
+                reader, writer = await _connected(host, port, security.tls)
         except TimeoutError:
             raise ConnectionLost(f"{host}:{port} did not accept within {_CONNECT_TIMEOUT_S} s") from None
+        except (ssl.SSLError, ConnectionAbortedError, ConnectionResetError) as error:
+            if security.tls is None:
+                raise ConnectionLost(f"{host}:{port} does not accept: {_reported(error)}") from error
+            raise AccessRefused(f"{host}:{port}: {explained(error)}") from error
         except OSError as error:
             raise ConnectionLost(f"{host}:{port} does not accept: {_reported(error)}") from error
-        return cls(reader, writer, on_loss=on_loss)
+        connection = cls(reader, writer)
+        if security.credentials is not None:
+            await connection._authenticate(security.credentials, f"{host}:{port}")
+        connection._on_loss = on_loss
+        return connection
+
+    async def _authenticate(self, credentials: Credentials, address: str) -> None:
+        try:
+            await authenticate(self, credentials)
+        except ConnectionLost as error:
+            await self.close()
+            raise type(error)(f"{address}: {error}") from error
+        except BaseException:
+            self._writer.close()
+            raise
+
+    @property
+    def streams(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """What carries the bytes, for who reads no frames; the connection is to be used no more."""
+        return self._reader, self._writer
 
     @override
     async def send(self, payload: bytes) -> None:
@@ -84,7 +124,7 @@ class StreamConnection(Connection):
         try:
             await self._writer.drain()
         except OSError as error:
-            raise self._lost(_reported(error)) from error
+            raise self._lost_by(error) from error
 
     @override
     async def receive(self, *, timeout_ms: float) -> Frame:
@@ -97,7 +137,7 @@ class StreamConnection(Connection):
         except asyncio.IncompleteReadError as error:
             raise self._lost(self._ending(len(error.partial))) from error
         except OSError as error:
-            raise self._lost(_reported(error)) from error
+            raise self._lost_by(error) from error
 
     async def _next_payload(self) -> bytes:
         """Read a frame; what a cancelled call has read of it is kept for the next."""
@@ -124,6 +164,12 @@ class StreamConnection(Connection):
         if self._loss is not None:
             raise ConnectionLost(self._loss)
 
+    def _lost_by(self, error: OSError) -> ConnectionLost:
+        """Note what the network said. With TLS 1.3 a client learns after the handshake that it is refused."""
+        if isinstance(error, ssl.SSLError):
+            return AccessRefused(str(self._lost(explained(error))))
+        return self._lost(_reported(error))
+
     def _lost(self, how: str) -> ConnectionLost:
         self._loss = how
         self._writer.close()
@@ -140,12 +186,20 @@ class StreamConnection(Connection):
             await self._writer.wait_closed()
 
 
+async def _connected(
+    host: str, port: int, tls: ssl.SSLContext | None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    if tls is None:
+        return await asyncio.open_connection(host, port)
+    return await asyncio.open_connection(host, port, ssl=tls, ssl_shutdown_timeout=_TLS_END_S)
+
+
 def _hint(announced: int) -> str:
     """Tell what a size that is none may be the beginning of."""
     begins = _SIZE.pack(announced)
     if begins == _HTTP:
         return ": it speaks HTTP, not Kafka's protocol"
-    return ": it speaks TLS, which the harness does not" if begins.startswith(_TLS_RECORDS) else ""
+    return f": {SPEAKS_TLS}" if begins.startswith(_TLS_RECORDS) else ""
 
 
 def _reported(error: OSError) -> str:
@@ -165,11 +219,13 @@ class TcpSession(BrokerSession):
         port: int,
         *,
         connect_slots: asyncio.Semaphore,
+        security: Security = PLAINTEXT,
         on_loss: Callable[[], None] | None = None,
     ) -> None:
         self._host = host
         self._port = port
         self._connect_slots = connect_slots
+        self._security = security
         self._on_loss = on_loss
         self._opened_s = time.monotonic()
         self._connections: list[StreamConnection] = []
@@ -193,7 +249,9 @@ class TcpSession(BrokerSession):
         """Open a connection that is closed with the session."""
         async with self._connect_slots:
             try:
-                connection = await StreamConnection.open(host, port, on_loss=self._on_loss)
+                connection = await StreamConnection.open(
+                    host, port, security=self._security, on_loss=self._on_loss
+                )
             except ConnectionLost:
                 if self._on_loss is not None:
                     self._on_loss()

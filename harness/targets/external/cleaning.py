@@ -16,6 +16,7 @@ from harness.targets.base.layout import Endpoint
 from harness.targets.base.prepare import find_coordinator
 from harness.targets.base.tcp import StreamConnection
 from harness.targets.external.guard import Guard, GuardedConnection
+from harness.targets.secured.security import PLAINTEXT, Security
 from harness.wire.codec import Fields
 
 _Ask: TypeAlias = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
@@ -72,11 +73,13 @@ class Cleaner:
         nodes: the brokers of the cluster.
         guard: of every request; it lets topics be deleted.
         is_ours: tells by its name whether a thing is to go.
+        security: of the connections.
     """
 
     nodes: Mapping[int, Endpoint]
     guard: Guard
     is_ours: Callable[[str], bool]
+    security: Security = PLAINTEXT
     _cleaned: Cleaned = field(default_factory=Cleaned, init=False)
     _pending: dict[str, str] = field(default_factory=dict, init=False)
     """What is being taken away, and how the broker last answered."""
@@ -199,7 +202,8 @@ class Cleaner:
 
     @contextlib.asynccontextmanager
     async def _asking(self, node: Endpoint) -> AsyncIterator[Dialogue]:
-        connection = GuardedConnection(await StreamConnection.open(node.host, node.port), self.guard)
+        opened = await StreamConnection.open(node.host, node.port, security=self.security)
+        connection = GuardedConnection(opened, self.guard)
         try:
             dialogue = Dialogue(connection)
             await dialogue.learn_versions()

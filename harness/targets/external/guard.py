@@ -12,6 +12,7 @@ from typing import Final
 from typing_extensions import override
 
 from harness.apis.descriptor import Access
+from harness.apis.rights import UNAUTHORIZED, lacking_right
 from harness.apis.table import apis_where, descriptor, fields_of
 from harness.targets.base.interface import ApiRange, Connection, Frame
 from harness.targets.external.namespace import Namespace
@@ -60,6 +61,13 @@ class NotOurs(Exception):  # noqa: N818 - the guard at work, not a fault
         super().__init__(f"would touch what is not ours ({what})")
 
 
+class NotAllowed(NotOurs):
+    """A broker refused a request because the run's principal lacks a right outside the run's own names."""
+
+    def __init__(self, asked: str, error: str, right: str) -> None:
+        Exception.__init__(self, f"the run's principal lacks rights: {right} ({asked}, answered by {error})")
+
+
 @dataclass(slots=True, kw_only=True)
 class Guard:
     """Knows what is a run's own on one broker, and remembers what it made.
@@ -75,6 +83,8 @@ class Guard:
     api_ranges: Mapping[int, ApiRange] = field(default_factory=dict)
     is_cleaning: bool = False
     serves_clients: bool = False
+    is_restricted: bool = False
+    """Whether the run's principal has some rights only, so that requests may be refused for want of one."""
     has_changed: bool = False
     """Whether a request left that may have changed anything."""
     transactional_ids: set[str] = field(default_factory=set)
@@ -139,6 +149,18 @@ class Guard:
         if isinstance(producer_id, int) and isinstance(epoch, int) and producer_id >= 0:
             self.epochs[producer_id] = max(epoch, self.epochs.get(producer_id, epoch))
 
+    def raise_if_not_allowed(self, api: str, version: int, request: bytes, answer: bytes) -> None:
+        """Raise `NotAllowed` if an answer says that the run's principal lacks a right."""
+        try:
+            fields = decode_response(api, version, answer).fields
+            errors = [value for _, value in _leaves(fields) if isinstance(value, str)]
+            refused = next((each for each in errors if each in UNAUTHORIZED), None)
+            names = self._names(decode_request(api, version, request).fields) if refused else []
+        except WireError:
+            return
+        if refused is not None:
+            raise NotAllowed(_reported(api, names), refused, f"{lacking_right(api, refused)}")
+
     def _refuse_making(self, api: str, version: int, fields: Fields) -> None:
         is_share = fields.get("key_type", 0) == _SHARE and version >= _SHARE_SINCE
         may_share = not self.api_ranges or _SHARE_GROUP_HEARTBEAT in self.api_ranges
@@ -197,8 +219,8 @@ class GuardedConnection(Connection):
     def __init__(self, connection: Connection, guard: Guard) -> None:
         self._connection = connection
         self._guard = guard
-        self._asks_for_epoch: dict[int, tuple[str, int]] = {}
-        """APIs and versions by correlation id."""
+        self._looked_at: dict[int, tuple[str, int, bytes]] = {}
+        """APIs, versions and requests by correlation id, where the answers matter to the guard."""
 
     @override
     async def send(self, payload: bytes) -> None:
@@ -206,16 +228,21 @@ class GuardedConnection(Connection):
         self._guard.refuse_frame(payload)
         key, version = (int.from_bytes(payload[at : at + 2], signed=True) for at in (0, 2))
         api = API_NAMES.get(key, "")
-        if descriptor(api).gives_epoch:
-            self._asks_for_epoch[int.from_bytes(payload[4:8], signed=True)] = api, version
+        if descriptor(api).gives_epoch or self._guard.is_restricted:
+            self._looked_at[int.from_bytes(payload[4:8], signed=True)] = api, version, payload
         await self._connection.send(payload)
 
     @override
     async def receive(self, *, timeout_ms: float) -> Frame:
+        """Wait for the next frame; `NotAllowed` if it says that the run's principal lacks a right."""
         frame = await self._connection.receive(timeout_ms=timeout_ms)
-        asked = self._asks_for_epoch.pop(int.from_bytes(frame.payload[:4], signed=True), None)
+        asked = self._looked_at.pop(int.from_bytes(frame.payload[:4], signed=True), None)
         if asked is not None:
-            self._guard.note_answer(*asked, frame.payload)
+            api, version, request = asked
+            if descriptor(api).gives_epoch:
+                self._guard.note_answer(api, version, frame.payload)
+            if self._guard.is_restricted:
+                self._guard.raise_if_not_allowed(api, version, request, frame.payload)
         return frame
 
     @override

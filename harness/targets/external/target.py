@@ -14,6 +14,7 @@ from typing import Final
 
 from typing_extensions import override
 
+from harness.targets.base.dialogue import Dialogue
 from harness.targets.base.guess import guess_profile
 from harness.targets.base.interface import (
     CONFORMANCE_TOPICS,
@@ -31,22 +32,22 @@ from harness.targets.base.interface import (
     TargetError,
 )
 from harness.targets.base.layout import Endpoint, Layout
-from harness.targets.base.prepare import Prepared, described_config, find_layout, prepare
+from harness.targets.base.prepare import Prepared, ask_until, described_config, find_layout, prepare
 from harness.targets.base.tcp import StreamConnection, TcpSession, new_connect_slots
 from harness.targets.external.cleaning import Cleaned, Cleaner
 from harness.targets.external.guard import Guard, GuardedConnection
 from harness.targets.external.namespace import Namespace, TopicNames
+from harness.targets.external.reach import reach
+from harness.targets.external.rights import require_rights
 from harness.targets.external.run_namespace import RunNamespace
 from harness.targets.kafka.properties import matters_to_a_coordinator
+from harness.targets.secured.security import PLAINTEXT, Security
 
 EXTERNAL_TIMEOUT_MS: Final = 20_000.0
-REACH_TIMEOUT_S: Final = 4.0
-"""How long nobody may answer before the broker counts as unreachable."""
 _TOGETHER: Final = 1.25
 """How many times as long as either alone it may take to learn who there is and whether they are ready.
 With `CLEANING_LIMIT_S` behind it, who answers slowest is done with within a minute."""
 CLEANING_LIMIT_S: Final = 30.0
-REACH_PAUSE_S: Final = 0.2
 _PROBE: Final = "ready"
 _MISSING_TOPIC: Final = "no-such-topic"
 """What scenarios call a topic that does not exist."""
@@ -56,11 +57,19 @@ _NUM_PARTITIONS: Final = "offsets.topic.num.partitions"
 class ExternalSession(TcpSession):
     """A broker session on a broker of others: nothing leaves it unguarded."""
 
-    def __init__(self, endpoint: Endpoint, guard: Guard, *, broker: "ExternalBroker | None" = None) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        guard: Guard,
+        security: Security,
+        *,
+        broker: "ExternalBroker | None" = None,
+    ) -> None:
         super().__init__(
             endpoint.host,
             endpoint.port,
             connect_slots=new_connect_slots() if broker is None else broker.connect_slots,
+            security=security,
             on_loss=None if broker is None else partial(broker.suspect, endpoint),
         )
         self._guard = guard
@@ -74,10 +83,17 @@ class ExternalTarget(Target):
     """A broker, or a cluster of them, by a bootstrap address."""
 
     def __init__(
-        self, host: str, port: int, *, profile: str | None = None, timeout_ms: float = EXTERNAL_TIMEOUT_MS
+        self,
+        host: str,
+        port: int,
+        *,
+        profile: str | None = None,
+        timeout_ms: float = EXTERNAL_TIMEOUT_MS,
+        security: Security = PLAINTEXT,
     ) -> None:
         self.host = host
         self.port = port
+        self.security = security
         self._profile = profile
         self._timeout_ms = timeout_ms
         self._run_id = "run"
@@ -141,14 +157,15 @@ class ExternalTarget(Target):
             raise TargetError(f"{self.spec}: {error}") from error
 
     async def _find(self, guard: Guard, progress: Progress) -> "ExternalBroker":
-        await reach(self.host, self.port)
+        await reach(self.host, self.port, self.security)
         until_s = time.monotonic() + self._timeout_ms / 1000 * _TOGETHER
         layout = await self.layout(guard)
         left_ms = (until_s - time.monotonic()) * 1000
         try:
             prepared = await self._prepare(guard, layout, timeout_ms=min(self._timeout_ms, left_ms))
+            guard.is_restricted = await self._require_rights(guard, layout)
         except BaseException:
-            await clean(layout, guard)
+            await clean(layout, guard, self.security)
             raise
         guard.api_ranges = {each.api_key: each for each in prepared.api_ranges}
         run_namespace = RunNamespace(
@@ -156,6 +173,7 @@ class ExternalTarget(Target):
             guard=guard,
             layout=layout,
             topics=TopicNames(guard.namespace, (*CONFORMANCE_TOPICS, _MISSING_TOPIC)),
+            security=self.security,
         )
         description = await self._description(run_namespace, prepared)
         return ExternalBroker(description, run_namespace, progress)
@@ -163,7 +181,7 @@ class ExternalTarget(Target):
     async def layout(self, guard: Guard) -> Layout:
         """Ask which brokers there are, and which coordinates what."""
         bootstrap = Endpoint(node_id=-1, host=self.host, port=self.port)
-        session = ExternalSession(bootstrap, guard)
+        session = ExternalSession(bootstrap, guard, self.security)
         try:
             name = f"{guard.namespace.prefix}{_PROBE}"
             layout = await find_layout(session, name=name, timeout_ms=self._timeout_ms)
@@ -179,7 +197,7 @@ class ExternalTarget(Target):
         prepared: Prepared | None = None
         topics = {guard.namespace.topic(name): count for name, count in CONFORMANCE_TOPICS.items()}
         for home in layout.homes:
-            session = ExternalSession(layout.nodes[home], guard)
+            session = ExternalSession(layout.nodes[home], guard, self.security)
             try:
                 asked = await prepare(
                     session,
@@ -193,12 +211,28 @@ class ExternalTarget(Target):
         assert prepared is not None, "a cluster has a broker"
         return prepared
 
+    async def _require_rights(self, guard: Guard, layout: Layout) -> bool:
+        """Return whether the run's principal is one of those whose rights are restricted."""
+
+        async def ask(dialogue: Dialogue) -> bool:
+            await dialogue.learn_versions()
+            name = layout.name_at(home, f"{guard.namespace.prefix}{_PROBE}")
+            topics = [guard.namespace.topic(each) for each in CONFORMANCE_TOPICS]
+            return await require_rights(dialogue, group=name, topics=topics)
+
+        home = layout.homes[0]
+        session = ExternalSession(layout.nodes[home], guard, self.security)
+        try:
+            return await ask_until(session, ask, timeout_ms=self._timeout_ms, failure=lambda: None)
+        finally:
+            await session.close()
+
     async def _description(self, run_namespace: RunNamespace, prepared: Prepared) -> BrokerDescription:
         layout, homes = (
             run_namespace.layout,
             [run_namespace.layout.nodes[each] for each in run_namespace.layout.homes],
         )
-        session = ExternalSession(homes[0], run_namespace.guard)
+        session = ExternalSession(homes[0], run_namespace.guard, self.security)
         try:
             reported = await described_config(session, homes[0].node_id)
         finally:
@@ -232,7 +266,10 @@ class ExternalTarget(Target):
             homes = ", ".join(map(str, run_namespace.layout.homes))
             notes.append(f"scenarios are dealt out to the brokers {homes}, which coordinate their groups")
         if set(config) <= {_NUM_PARTITIONS}:
-            notes.append("the broker does not tell its configuration (DescribeConfigs)")
+            notes.append(
+                "the broker does not tell its configuration (DescribeConfigs), so that Kafka's defaults are "
+                "assumed; where it has ACLs, the run's principal needs DescribeConfigs on Cluster"
+            )
         return tuple(notes)
 
 
@@ -268,7 +305,7 @@ class ExternalBroker(Broker):
     @override
     def open_session(self, scenario_id: str) -> BrokerSession:
         home = self._external.layout.home_of(scenario_id)
-        return ExternalSession(home, self._external.guard, broker=self)
+        return ExternalSession(home, self._external.guard, self._external.security, broker=self)
 
     @override
     def failure(self) -> str | None:
@@ -285,7 +322,7 @@ class ExternalBroker(Broker):
             await asyncio.wait([look])
         if self._external.guard.has_changed:
             self._progress("taking away what the run made")
-            cleaned = await clean(self._external.layout, self._external.guard)
+            cleaned = await clean(self._external.layout, self._external.guard, self._external.security)
             self._progress(str(cleaned))
 
     def suspect(self, endpoint: Endpoint) -> None:
@@ -298,40 +335,24 @@ class ExternalBroker(Broker):
         while self._suspects:
             endpoint = self._suspects.pop()
             try:
-                connection = await StreamConnection.open(endpoint.host, endpoint.port)
+                connection = await StreamConnection.open(
+                    endpoint.host, endpoint.port, security=self._external.security
+                )
             except ConnectionLost as error:
                 self._failure = str(error)
             else:
                 await connection.close()
 
 
-async def clean(layout: Layout, guard: Guard) -> Cleaned:
+async def clean(layout: Layout, guard: Guard, security: Security) -> Cleaned:
     """Take away what a run made, within a bounded time."""
     cleaner = Cleaner(
-        nodes=layout.nodes, guard=replace(guard, is_cleaning=True), is_ours=guard.namespace.owns
+        nodes=layout.nodes,
+        guard=replace(guard, is_cleaning=True),
+        is_ours=guard.namespace.owns,
+        security=security,
     )
     return await cleaner.clean(guard.transactional_ids, limit_s=CLEANING_LIMIT_S)
-
-
-async def reach(host: str, port: int) -> None:
-    """Connect once, for a broker that is not there is no broker that is not ready.
-
-    Raises:
-        TargetError: nobody accepts, however often and long it is tried within `REACH_TIMEOUT_S`.
-    """
-    last = f"{host}:{port} does not accept"
-    try:
-        async with asyncio.timeout(REACH_TIMEOUT_S):
-            while True:
-                try:
-                    await (await StreamConnection.open(host, port)).close()
-                except ConnectionLost as error:
-                    last = str(error)
-                else:
-                    return
-                await asyncio.sleep(REACH_PAUSE_S)
-    except TimeoutError:
-        raise TargetError(f"{last}, asked for {REACH_TIMEOUT_S:g} s") from None
 
 
 def _address(host: str, port: int) -> str:

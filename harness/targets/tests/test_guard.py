@@ -1,6 +1,7 @@
 """What leaves for a broker of others, and what does not whatever a script says."""
 
 import asyncio
+import re
 
 import pytest
 
@@ -9,11 +10,11 @@ from harness.scenario.registry import collect
 from harness.scenario.script import Script
 from harness.targets.base.interface import ApiRange, BrokerDescription, Connection, Frame
 from harness.targets.base.layout import Endpoint, Layout
-from harness.targets.external.guard import Guard, GuardedConnection, NotOurs
+from harness.targets.external.guard import Guard, GuardedConnection, NotAllowed, NotOurs
 from harness.targets.external.namespace import Namespace, TopicNames
 from harness.targets.external.run_namespace import RunNamespace
 from harness.wire.codec import Fields, FieldValue, encode_request, encode_response
-from harness.wire.schema import API_NAMES, api_key
+from harness.wire.schema import API_NAMES, api_key, request_shape
 
 NAMESPACE = Namespace.new("run")
 OURS = f"{NAMESPACE.prefix}classic.join.main"
@@ -331,3 +332,35 @@ def test_clients_may_produce_and_fetch_and_others_may_not(api: str, version: int
     Guard(namespace=NAMESPACE, serves_clients=True).refuse_frame(frame(api, fields, version=version))
     with pytest.raises(NotOurs):
         Guard(namespace=NAMESPACE).refuse_frame(frame(api, fields, version=version))
+
+
+@pytest.mark.parametrize(
+    ("api", "fields", "right"),
+    [
+        ("Heartbeat", {"error_code": "GROUP_AUTHORIZATION_FAILED"}, "Read on Group"),
+        (
+            "DeleteGroups",
+            {"results": [{"group_id": "", "error_code": "GROUP_AUTHORIZATION_FAILED"}]},
+            "Delete on Group",
+        ),
+        ("EndTxn", {"error_code": "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"}, "Write on TransactionalId"),
+    ],
+)
+def test_a_refusal_for_want_of_a_right_is_no_answer_of_a_coordinator(
+    api: str, fields: Fields, right: str
+) -> None:
+    version = VERSIONS[api]
+    answer = encode_response(api, version, correlation_id=7, fields=fields)
+
+    async def received(guard: Guard) -> bytes:
+        connection = GuardedConnection(_Recorded(answer), guard)
+        least: Fields = {"group_id": OURS, "groups_names": [OURS], "transactional_id": OURS}
+        asked = {name: value for name, value in least.items() if name in request_shape(api, version).fields}
+        await connection.send(encode_request(api, version, correlation_id=7, fields=asked))
+        return (await connection.receive(timeout_ms=1000)).payload
+
+    guard = Guard(namespace=NAMESPACE, is_cleaning=True)
+    assert asyncio.run(received(guard)) == answer
+    guard.is_restricted = True
+    with pytest.raises(NotAllowed, match=rf"lacks rights: {right} \({api}: {re.escape(OURS[:60])}, answered"):
+        asyncio.run(received(guard))

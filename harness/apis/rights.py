@@ -1,0 +1,84 @@
+"""Which right a principal lacks where a broker refuses a request for want of one.
+
+Source: KafkaApis, AclEntry#supportedOperations (3.9.2).
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+UNAUTHORIZED: Final[Mapping[str, str]] = {
+    "GROUP_AUTHORIZATION_FAILED": "Group",
+    "TOPIC_AUTHORIZATION_FAILED": "Topic",
+    "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "TransactionalId",
+    "CLUSTER_AUTHORIZATION_FAILED": "Cluster",
+}
+"""Error codes, with the type of resource that they are about."""
+_OPERATIONS: Final[Mapping[str, Mapping[str, str]]] = {
+    "Group": {
+        "ConsumerGroupDescribe": "Describe",
+        "DeleteGroups": "Delete",
+        "DescribeGroups": "Describe",
+        "FindCoordinator": "Describe",
+        "ListGroups": "Describe",
+        "OffsetDelete": "Delete",
+        "OffsetFetch": "Describe",
+    },
+    "Topic": {
+        "AddPartitionsToTxn": "Write",
+        "ConsumerGroupDescribe": "Describe",
+        "ConsumerGroupHeartbeat": "Describe",
+        "CreateTopics": "Create",
+        "DeleteTopics": "Delete",
+        "ListOffsets": "Describe",
+        "Metadata": "Describe",
+        "OffsetFetch": "Describe",
+        "Produce": "Write",
+    },
+    "TransactionalId": {
+        "DescribeTransactions": "Describe",
+        "FindCoordinator": "Describe",
+        "ListTransactions": "Describe",
+    },
+    "Cluster": {
+        "CreateTopics": "Create",
+        "DescribeConfigs": "DescribeConfigs",
+        "FindCoordinator": "ClusterAction",
+        "InitProducerId": "IdempotentWrite",
+        "Produce": "IdempotentWrite",
+        "WriteTxnMarkers": "ClusterAction",
+    },
+}
+"""By type of resource, the operations of APIs that need another one than the usual."""
+_USUAL: Final[Mapping[str, str]] = {
+    "Group": "Read",
+    "Topic": "Read",
+    "TransactionalId": "Write",
+    "Cluster": "Describe",
+}
+OPERATIONS: Final[Mapping[str, int]] = {
+    "Read": 3,
+    "Write": 4,
+    "Create": 5,
+    "Delete": 6,
+    "Alter": 7,
+    "Describe": 8,
+    "DescribeConfigs": 10,
+}
+"""Their bits in `authorized_operations`. Source: AclOperation (3.9.2)."""
+_NO_SET: Final = -(1 << 31)
+"""Stands for no set of operations. Source: KIP-430."""
+
+
+def lacking_right(api: str, error: str) -> str | None:
+    """Return the right that an error of an API is about, e.g. `Read on Group`; None for any other error."""
+    resource = UNAUTHORIZED.get(error)
+    if resource is None:
+        return None
+    return f"{_OPERATIONS[resource].get(api, _USUAL[resource])} on {resource}"
+
+
+def lacking_operations(authorized: int, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """Return which operations are not in a set that a broker gives; none where it gives no set."""
+    if authorized == _NO_SET:
+        return ()
+    return tuple(name for name in wanted if not authorized >> OPERATIONS[name] & 1)
