@@ -5,7 +5,7 @@ answer alike. `pytest -m history` runs them; they are left out otherwise, for th
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -108,6 +108,102 @@ HISTORY: Final = (
         affected="4.0.0",
         fixed="4.0.1",
     ),
+    Bug(
+        number="pull request 20030",
+        scenario="consumer_groups/describe/empty-id",
+        affected="4.0.0",
+        fixed="4.0.1",
+    ),
+    Bug(
+        number="KAFKA-18687",
+        scenario="migration/replace/by-consumer",
+        affected="4.0.0",
+        fixed="4.0.1",
+    ),
+    Bug(
+        number="KAFKA-19546",
+        scenario="migration/replace/other-subscription",
+        affected="4.1.0",
+        fixed="4.1.1",
+    ),
+    Bug(
+        number="KAFKA-19720",
+        scenario="regressions/kafka-19720/classic-successor-of-a-regex",
+        affected="4.1.1",
+        fixed="4.1.2",
+    ),
+    Bug(
+        number="KAFKA-19899",
+        scenario="consumer_groups/regex/cleared-alone",
+        affected="4.1.1",
+        fixed="4.1.2",
+    ),
+    Bug(
+        number="KAFKA-19862",
+        scenario="loading/unreadable/partition-handed-over",
+        affected="4.1.1",
+        fixed="4.1.2",
+    ),
+    Bug(
+        number="KAFKA-19431",
+        scenario="consumer_groups/regex/changed",
+        affected="4.1.2",
+        fixed="4.2.0",
+    ),
+    Bug(
+        number="KAFKA-19233",
+        scenario="consumer_groups/membership/joins-again-later",
+        affected="4.1.2",
+        fixed="4.2.0",
+    ),
+    Bug(
+        number="KAFKA-20066",
+        scenario="consumer_groups/offsets/earlier-epoch",
+        affected="4.2.1",
+        fixed="4.3.0",
+    ),
+    Bug(
+        number="KAFKA-20431",
+        scenario="consumer_groups/reconciliation/described-on-the-way",
+        affected="4.2.1",
+        fixed="4.3.0",
+    ),
+    Bug(
+        number="KAFKA-20640",
+        scenario="migration/policy/disabled-join",
+        affected="4.3.0",
+        fixed="4.3.1",
+    ),
+    Bug(
+        number="KAFKA-20434",
+        scenario="regressions/kafka-20434/successor-with-another-assignor",
+        affected="4.3.1",
+        fixed="4.4.0",
+    ),
+    Bug(
+        number="KAFKA-20442",
+        scenario="consumer_groups/membership/last-leaves",
+        affected="4.3.1",
+        fixed="4.4.0",
+    ),
+    Bug(
+        number="KAFKA-20601",
+        scenario="consumer_groups/membership/full-of-instances",
+        affected="4.3.1",
+        fixed="4.4.0",
+    ),
+    Bug(
+        number="KAFKA-20662",
+        scenario="migration/joins/unreadable-subscription",
+        affected="4.3.1",
+        fixed="4.4.0",
+    ),
+    Bug(
+        number="KAFKA-20747",
+        scenario="consumer_groups/static/renamed",
+        affected="4.3.1",
+        fixed="4.4.0",
+    ),
 )
 ANSWERED: Final = tuple(bug for bug in HISTORY if not bug.is_of_a_version)
 SERVED: Final = tuple(bug for bug in HISTORY if bug.is_of_a_version)
@@ -116,21 +212,34 @@ PAIRS: Final = (*dict.fromkeys((bug.affected, bug.fixed) for bug in HISTORY), (O
 
 @cache
 def _run(reports: Path, affected: str, fixed: str) -> tuple[CompletedRun, Mapping[str, tuple[str, ...]]]:
-    """Drive the two releases; give the run and, by scenario, the sources of the behaviours that part them."""
+    """Run the two releases; return the run and, by scenario, the sources of the behaviours that differ."""
     scenarios = [bug.scenario for bug in HISTORY if (bug.affected, bug.fixed) == (affected, fixed)]
     run = completed_run(
         reports / f"{affected}-{fixed}", [f"kafka:{affected}", f"kafka:{fixed}"], CONTROLS, *scenarios
     )
+    return run, _sources(run, run.checked.judgements)
+
+
+@cache
+def _run_of_references(reports: Path, affected: str, fixed: str) -> Mapping[str, tuple[str, ...]]:
+    """Run the two references; return, by scenario, the sources of the behaviours in which they differ."""
+    scenarios = [bug.scenario for bug in ANSWERED if (bug.affected, bug.fixed) == (affected, fixed)]
+    targets = [f"reference:{affected}", f"reference:{fixed}"]
+    run = completed_run(reports / f"references-{affected}-{fixed}", targets, *scenarios)
+    return _sources(run, [replace(each, oracle=each.target) for each in run.checked.judgements])
+
+
+def _sources(run: CompletedRun, judgements: Iterable[Judgement]) -> Mapping[str, tuple[str, ...]]:
     attributions = asyncio.run(
         attribute(
             read_scripts(run.folder),
             read_traces(run.folder),
-            run.checked.judgements,
+            judgements,
             order=run.folder.read_run().targets,
             progress=lambda _: None,
         )
     )
-    return run, {each.scenario_id: each.sources for each in attributions}
+    return {each.scenario_id: each.sources for each in attributions}
 
 
 @cache
@@ -166,6 +275,13 @@ def _outcomes(run: CompletedRun, scenario: str) -> list[str]:
 @pytest.mark.parametrize("bug", ANSWERED, ids=str)
 def test_a_fault_tells_the_release_that_has_it_from_the_one_that_has_it_not(bug: Bug, reports: Path) -> None:
     assert _blindly(reports, bug.affected, bug.fixed)[bug.scenario].outcome == Outcome.DIVERGES
+
+
+@pytest.mark.parametrize("bug", ANSWERED, ids=str)
+def test_the_reference_has_a_fault_by_its_number(bug: Bug, reports: Path) -> None:
+    sources = _run_of_references(reports, bug.affected, bug.fixed)
+
+    assert any(bug.number in source for source in sources[bug.scenario])
 
 
 @pytest.mark.history

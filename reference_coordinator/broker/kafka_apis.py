@@ -37,7 +37,7 @@ from reference_coordinator.broker_messages import (
 from reference_coordinator.coordinator.coordinator import GroupCoordinator
 from reference_coordinator.core.choices import Choices
 from reference_coordinator.core.effects import AppendRecords, Effect, Permitted, Respond
-from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.errors import Errors, IllegalStateError
 from reference_coordinator.core.ids import AppendId, Millis, ResponseToken
 from reference_coordinator.core.records import CoordinatorRecord, EndTransactionMarker
 from reference_coordinator.core.timers import Timers
@@ -319,7 +319,7 @@ class KafkaApis:
             self._external_counts[partition] = self.cluster.log.external_count(partition)
             try:
                 self._coordinator.load(partition, self.cluster.log.read(partition))
-            except UnreadableLogError:
+            except (UnreadableLogError, IllegalStateError):
                 effects = self._coordinator.load_failed(partition, now_ms=now_ms)
             else:
                 effects = self._coordinator.finish_loading(partition, now_ms=now_ms)

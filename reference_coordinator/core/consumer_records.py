@@ -14,9 +14,9 @@ from reference_coordinator.core.values import value
 class MemberState(IntEnum):
     """How far a member is with its reconciliation. Source: MemberState (4.3.1)."""
 
-    STABLE = 1
-    UNREVOKED_PARTITIONS = 2
-    UNRELEASED_PARTITIONS = 3
+    STABLE = 0
+    UNREVOKED_PARTITIONS = 1
+    UNRELEASED_PARTITIONS = 2
     UNKNOWN = 127
 
 

@@ -72,7 +72,11 @@ def only_consumer_groups_are_described(conversation: Conversation) -> None:
         )
 
 
-@scenario("consumer_groups/describe/empty-id", source="KAFKA-19019", clauses=("CD-04",))
+@scenario(
+    "consumer_groups/describe/empty-id",
+    source="GroupCoordinatorService#consumerGroupDescribe",
+    clauses=("CD-04",),
+)
 def an_empty_id_is_described_by_itself(conversation: Conversation) -> None:
     """Describe of an empty id fails for that id alone, but in 4.0.0 for all."""
     ana, _ = sole_member(conversation)

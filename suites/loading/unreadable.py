@@ -31,6 +31,8 @@ LOST = ("NONE", "NOT_COORDINATOR")
 UNKNOWN = b"\x00\x4d"
 """Version 77."""
 WITHIN_MS = 15_000
+ASSIGNMENT_TYPE = 8
+"""The type of the records of what members of consumer groups have. Source: CoordinatorRecordType (4.3.1)."""
 
 
 def _appends(conversation: Conversation, name: str, partition: int, *records: LogRecord) -> GroupRef:
@@ -208,3 +210,42 @@ def what_some_releases_read_costs_the_partition_in_others(conversation: Conversa
         ana.asks(ask.describe_groups(groups=(group,)), expect.describe_groups(error_code=one_of(*LOST)))
     ana.sends(ask.offset_fetch(group_id=longer, topics={"orders": (0,), "payments": (0,)}))
     ana.receives(expect.offset_fetch({"orders": {0: 10}, "payments": {0: 7}}))
+
+
+def _owns(member_id: str, epoch: int, *partitions: int) -> LogRecord:
+    """Return what a stable member of a consumer group `y` has of a topic, since an epoch.
+
+    Source: ConsumerGroupCurrentMemberAssignmentKey.json, ConsumerGroupCurrentMemberAssignmentValue.json.
+    """
+    name = member_id.encode()
+    numbers = b"".join(each.to_bytes(4, "big") for each in partitions)
+    assigned = b"\x02" + bytes(range(16)) + bytes([len(partitions) + 1]) + numbers + b"\x00"
+    epochs = epoch.to_bytes(4, "big") + (epoch - 1).to_bytes(4, "big")
+    return record_of_type(
+        ASSIGNMENT_TYPE,
+        key=b"\x00\x01y" + len(name).to_bytes(2, "big") + name,
+        value=b"\x00\x00" + epochs + b"\x00" + (assigned if partitions else b"\x01") + b"\x01\x00",
+    )
+
+
+@scenario(
+    "loading/unreadable/partition-handed-over",
+    source="KAFKA-19862",
+    clauses=("KL-10",),
+    needs=WRITES,
+    broker_config=SIXTEEN,
+)
+def a_log_may_be_compacted_while_it_is_read(conversation: Conversation) -> None:
+    """A member may have a partition before the log says that another has given it up.
+
+    A log reads so when it is compacted meanwhile: the record by which the other gave it up has been replaced
+    by a later one. Before 4.1.2, and in 4.0 before 4.0.2, this cost the partition of the log.
+    """
+    ana = conversation.actor("ana")
+    producer = initialised(ana)
+    records = (_owns("bob-1", 1, 0, 1), _owns("dan-1", 2, 1), _owns("bob-1", 3, 0))
+    group = _appends(conversation, "main", 3, *records)
+    _appends(conversation, "good", 15)
+    _restarts(conversation, producer, group)
+
+    _fetches(ana, group)

@@ -1,0 +1,79 @@
+"""Consumer groups that a coordinator only knows from its log, as another release may have written it."""
+
+from harness.scenario import Capability, Conversation, Member, ask, expect, record_of_type, scenario
+from harness.scenario.log_records import LogRecord
+from suites.consumer_groups.loading import EPOCH_TYPE, MEMBER_TYPE, NAMED_X
+from suites.consumer_groups.validation import ALL
+
+TARGET_EPOCH_TYPE, TARGET_TYPE, ASSIGNMENT_TYPE = 6, 7, 8
+"""Types of records of consumer groups. Source: CoordinatorRecordType (4.3.1)."""
+WRITES = (Capability.RESTART, Capability.WRITE_LOG)
+BUILDS = "CurrentAssignmentBuilder#build"
+EPOCH = 5
+"""Of the group and of all its members."""
+STABLE, OF_A_RELEASE_TO_COME = 0, 99
+"""States of members. Source: MemberState (4.3.1)."""
+WITHIN_MS = 20_000
+
+
+def _number(value: int) -> bytes:
+    return value.to_bytes(4, "big")
+
+
+def _text(value: str) -> bytes:
+    return bytes([len(value) + 1]) + value.encode()
+
+
+def logged(member_id: str, state: int) -> tuple[LogRecord, ...]:
+    """Return a group `x` of one member, which subscribes to `orders` and has nothing.
+
+    Source: ConsumerGroupMetadataValue.json, ConsumerGroupMemberMetadataValue.json,
+    ConsumerGroupTargetAssignmentMetadataValue.json, ConsumerGroupTargetAssignmentMemberValue.json and
+    ConsumerGroupCurrentMemberAssignmentValue.json (4.0.0).
+    """
+    of_member = NAMED_X + len(member_id).to_bytes(2, "big") + member_id.encode()
+    epoch = b"\x00\x00" + _number(EPOCH) + b"\x00"
+    client = b"\x00\x00" + _text("ana") + _text("/127.0.0.1")
+    names = b"\x02" + _text("orders") + _text("")
+    member = b"\x00\x00" + client + names + _number(5_000) + b"\x00\x00"
+    assigned = b"\x00\x00" + _number(EPOCH) + _number(EPOCH - 1) + bytes([state]) + b"\x01\x01\x00"
+    return (
+        record_of_type(MEMBER_TYPE, key=of_member, value=member),
+        record_of_type(EPOCH_TYPE, key=NAMED_X, value=epoch),
+        record_of_type(TARGET_TYPE, key=of_member, value=b"\x00\x00\x01\x00"),
+        record_of_type(TARGET_EPOCH_TYPE, key=NAMED_X, value=epoch),
+        record_of_type(ASSIGNMENT_TYPE, key=of_member, value=assigned),
+    )
+
+
+def loaded(conversation: Conversation, state: int) -> Member:
+    """Have a coordinator load the group `x`, and return its member."""
+    ana = conversation.member("ana")
+    conversation.appends(*logged("member-ana", state), spoils=True)
+    conversation.restarts_coordinator()
+    ana.repeats(
+        ask.consumer_group_describe(group_ids=("x",)),
+        until=expect.consumer_group_describe(error_code="NONE", group_epoch=EPOCH),
+        within_ms=WITHIN_MS,
+    )
+    return ana
+
+
+@scenario("consumer_groups/logged/stable", source=BUILDS, clauses=("KL-11",), needs=WRITES)
+def a_member_goes_on_where_the_log_ends(conversation: Conversation) -> None:
+    """A member that is Stable in the log is assigned its topics in the next epoch."""
+    ana = loaded(conversation, STABLE)
+
+    ana.heartbeats(group_id="x", epoch=EPOCH, member_epoch=EPOCH + 1, assigned=ALL)
+    ana.heartbeats(group_id="x", epoch=EPOCH + 1, owned=ALL, member_epoch=EPOCH + 1, assigned=None)
+
+
+@scenario("consumer_groups/logged/state-to-come", source=BUILDS, clauses=("KL-11",), needs=WRITES)
+def a_state_that_nobody_knows_is_left_with_nothing(conversation: Conversation) -> None:
+    """A member in a state that its coordinator does not know is fenced until it says that it has nothing."""
+    ana = loaded(conversation, OF_A_RELEASE_TO_COME)
+
+    for owned in (None, {"orders": (0,)}):
+        ana.heartbeats(group_id="x", epoch=EPOCH, owned=owned, error_code="FENCED_MEMBER_EPOCH")
+    ana.heartbeats(group_id="x", epoch=EPOCH, owned={}, member_epoch=EPOCH + 1, assigned=ALL)
+    ana.heartbeats(group_id="x", epoch=EPOCH + 1, member_epoch=EPOCH + 1, assigned=None)
