@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand
 from typing_extensions import override
 
+from harness.cli.command_config import take_behind
 from harness.extras import remedy_for
 from harness.results.exit_code import ExitCode
 
@@ -105,6 +106,10 @@ Where is `module:name` in `harness.cli`, the name of a function or of a `Typer` 
 """
 
 
+_REACH_OTHERS: Final = frozenset({"clean", "clients", "race", "run", "tap"})
+"""Commands that take an external broker: `--command-config` may stand behind them, as with Kafka's tools."""
+
+
 class LazyCommand(TyperCommand):
     """Stands for a command in the list of commands; the command itself parses its words and runs."""
 
@@ -130,7 +135,10 @@ def load_command(name: str) -> "Command":
         return typer.main.get_command(found)
     alone = typer.Typer(add_completion=False, rich_markup_mode="markdown")
     alone.command(name)(found)
-    return typer.main.get_command(alone)
+    command = typer.main.get_command(alone)
+    if name in _REACH_OTHERS:
+        take_behind(command)
+    return command
 
 
 def add_commands(app: typer.Typer) -> None:
