@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand
 from typing_extensions import override
 
+from harness.cli.command_config import take_behind
 from harness.extras import remedy_for
 from harness.results.exit_code import ExitCode
 
@@ -125,6 +126,8 @@ EXAMPLES: Final = """Examples, each a line:
 
 `kafka-conformance diff --run reports/latest kafka:3.9.2 kafka:4.4.0`
 """
+_REACH_OTHERS: Final = frozenset({"clean", "clients", "race", "run", "tap"})
+"""Commands that take an external broker: `--command-config` may stand behind them, as with Kafka's tools."""
 
 
 class LazyCommand(TyperCommand):
@@ -152,7 +155,10 @@ def load_command(name: str) -> "Command":
         return typer.main.get_command(found)
     alone = typer.Typer(add_completion=False, rich_markup_mode="markdown")
     alone.command(name)(found)
-    return typer.main.get_command(alone)
+    command = typer.main.get_command(alone)
+    if name in _REACH_OTHERS:
+        take_behind(command)
+    return command
 
 
 def add_commands(app: typer.Typer) -> None:

@@ -220,11 +220,11 @@ def _state_in_words(group: Group) -> str:
     match group:
         case ClassicGroup():
             members = ", ".join(group.members) or "no members"
-            return f"{group.state_as_string()} in generation {group.generation_id} with {members}"
+            return f"{group.state.value} in generation {group.generation_id} with {members}"
         case ConsumerGroup():
             each_with_epoch = (f"{name} in {each.member_epoch}" for name, each in group.members.items())
             members = ", ".join(each_with_epoch) or "no members"
-            return f"{group.state_as_string()} in epoch {group.group_epoch} with {members}"
+            return f"{group.state.value} in epoch {group.group_epoch} with {members}"
         case _:
             raise AssertionError(f"{group.group_id} is of type {group.type.value}")
 

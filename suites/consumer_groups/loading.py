@@ -31,8 +31,8 @@ RUNS = "CoordinatorRuntime#withActiveContextOrThrow"
 READS = "CoordinatorRecordSerde#deserialize"
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 WITHIN_MS = 20_000
-EPOCH_TYPE = 3
-"""Of the record of a group's epoch. Source: CoordinatorRecordType (4.3.1)."""
+EPOCH_TYPE, MEMBER_TYPE = 3, 5
+"""Of the records of a group's epoch and of a member. Source: CoordinatorRecordType (4.3.1)."""
 NAMED_X = b"\x00\x01x"
 """A key for a group `x`: a string with its length ahead."""
 

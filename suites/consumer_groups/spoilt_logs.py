@@ -2,14 +2,12 @@
 
 from harness.scenario import Conversation, ask, expect, offset_record, record_of_type, scenario
 from harness.scenario.log_records import LogRecord
-from suites.consumer_groups.loading import EPOCH_TYPE, NAMED_X
+from suites.consumer_groups.loading import EPOCH_TYPE, MEMBER_TYPE, NAMED_X
 from suites.consumer_groups.validation import sole_member
 from suites.loading.unreadable import LOADS, SIXTEEN, UNKNOWN, WRITES, restarts
 from suites.transactions.producers import initialised
 
 LOST = "NOT_COORDINATOR"
-MEMBER_TYPE = 5
-"""Of the record of a member. Source: CoordinatorRecordType (4.3.1)."""
 
 
 def _costs_the_partition(conversation: Conversation, record: LogRecord, *, partition: int) -> None:

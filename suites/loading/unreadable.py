@@ -246,6 +246,6 @@ def a_log_may_be_compacted_while_it_is_read(conversation: Conversation) -> None:
     records = (_owns("bob-1", 1, 0, 1), _owns("dan-1", 2, 1), _owns("bob-1", 3, 0))
     group = _appends(conversation, "main", 3, *records)
     _appends(conversation, "good", 15)
-    _restarts(conversation, producer, group)
+    restarts(conversation, producer, group)
 
     _fetches(ana, group)

@@ -308,10 +308,11 @@ def test_security_settings_that_are_wrong_end_a_command_with_78(
     text: str | None,
     says: str,
 ) -> None:
-    monkeypatch.setenv(COMMAND_CONFIG_VARIABLE, "")  # to be as before at the end, for the option sets it
     file = tmp_path / "client.properties"
     if text is not None:
         file.write_text(text)
-    command = ("clean", "external:127.0.0.1:9")
-    assert kafka_conformance("--command-config", file, *command) == ExitCode.CONFIGURATION
-    assert says in kafka_conformance.err
+    option, command = ("--command-config", file), ("clean", "external:127.0.0.1:9")
+    for words in ((*option, *command), (*command, *option)):
+        monkeypatch.setenv(COMMAND_CONFIG_VARIABLE, "")  # which the option sets, and is as before at the end
+        assert kafka_conformance(*words) == ExitCode.CONFIGURATION
+        assert says in kafka_conformance.err
