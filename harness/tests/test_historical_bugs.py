@@ -145,6 +145,12 @@ HISTORY: Final = (
         fixed="4.1.2",
     ),
     Bug(
+        number="KAFKA-19449",
+        scenario="consumer_groups/given-up/own-again",
+        affected="4.1.1",
+        fixed="4.1.2",
+    ),
+    Bug(
         number="KAFKA-19431",
         scenario="consumer_groups/regex/changed",
         affected="4.1.2",

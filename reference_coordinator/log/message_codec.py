@@ -40,6 +40,7 @@ _LENGTHS: Final = MappingProxyType({"string": _NUMBERS["int16"], "bytes": _NUMBE
 _TEXT_BYTES_MAX: Final = 0x7FFF
 _UUID_BYTES: Final = 16
 _MISSING: Final = b"\xff"
+_MISSING_TAGGED: Final = b"\x00"
 _PRESENT: Final = b"\x01"
 _NULL: Final = "null"
 _LOW_BITS: Final = 0x7F
@@ -116,7 +117,11 @@ def _write_fields(buffer: bytearray, fields: tuple[Field, ...], values: Fields, 
         _write_unsigned_varint(buffer, len(tagged))
     for field in sorted(tagged, key=_tag):
         content = bytearray()
-        _write_field(content, field, values[_snake_case(field.name)], form)
+        written = values[_snake_case(field.name)]
+        if field.fields and written is None:
+            content += _MISSING_TAGGED
+        else:
+            _write_field(content, field, written, form)
         _write_unsigned_varint(buffer, _tag(field))
         _write_unsigned_varint(buffer, len(content))
         buffer += content
@@ -128,6 +133,8 @@ def _tag(field: Field) -> int:
 
 
 def _is_default(field: Field, written: object) -> bool:
+    if field.fields:
+        return written == _empty(field)
     if field.default == _NULL:
         return written is None
     return not written if field.default is None else str(written) == field.default
@@ -196,13 +203,22 @@ def _read_fields(content: bytes, position: int, fields: tuple[Field, ...], form:
         known = tagged.get(tag)
         if known is None:
             position = _end(content, position, size)
+        elif known.fields and content[position : position + 1] == _MISSING_TAGGED:
+            found[_snake_case(known.name)], position = None, position + 1
         else:
             found[_snake_case(known.name)], position = _read_field(content, position, known, form)
     return found, position
 
 
-def _default(field: Field) -> int | None:
-    """Return what a tagged field is that is not there; those of records are numbers, or may be null."""
+def _empty(field: Field) -> Fields:
+    """Return a structure as Kafka's classes begin with it, also where the schema's default is a plain null."""
+    return {_snake_case(each.name): () if each.is_array else 0 for each in field.fields}
+
+
+def _default(field: Field) -> int | Fields | None:
+    """Return what a tagged field is that is not there: in records a number, a structure or null."""
+    if field.fields:
+        return _empty(field)
     return None if field.default is None or field.default == _NULL else int(field.default)
 
 

@@ -35,7 +35,8 @@ def logged(member_id: str, state: int) -> tuple[LogRecord, ...]:
     epoch = b"\x00\x00" + _number(EPOCH) + b"\x00"
     client = b"\x00\x00" + _text("ana") + _text("/127.0.0.1")
     names = b"\x02" + _text("orders") + _text("")
-    member = b"\x00\x00" + client + names + _number(5_000) + b"\x00\x00"
+    # Kafka has to be told that the metadata of the classic protocol are null.
+    member = b"\x00\x00" + client + names + _number(5_000) + b"\x00\x01\x00\x01\x00"
     assigned = b"\x00\x00" + _number(EPOCH) + _number(EPOCH - 1) + bytes([state]) + b"\x01\x01\x00"
     return (
         record_of_type(MEMBER_TYPE, key=of_member, value=member),

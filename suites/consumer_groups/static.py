@@ -129,3 +129,13 @@ def a_static_member_leaves_for_good(conversation: Conversation) -> None:
     ana.leaves()
     group_is(ana, "Empty", epoch=joined["member_epoch"] + 1)
     ana.heartbeats(epoch=-1, error_code="UNKNOWN_MEMBER_ID")
+
+
+@scenario("consumer_groups/static/comes-back-unnamed", source=SUBSCRIBES, clauses=("CS-03", "CS-12"))
+def a_static_member_comes_back_without_its_instance(conversation: Conversation) -> None:
+    """A member that left for a while and joins without its instance id is taken from 4.2 on, else fenced."""
+    ana, _ = static_member(conversation)
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
+
+    ana.enters(instance_id=None, error_code=one_of("NONE", "FENCED_MEMBER_EPOCH"))
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="NONE"))

@@ -119,7 +119,7 @@ MADE_BY_KAFKA = [
     pytest.param(
         JOINED,
         "000500016700016d",
-        "0000000007636c69656e740b2f3132372e302e302e31030261026201000493e00000",
+        "0000000007636c69656e740b2f3132372e302e302e31030261026201000493e00001000100",
         id="member",
     ),
     pytest.param(
@@ -239,6 +239,19 @@ def test_tagged_fields_of_releases_to_come_are_skipped() -> None:
     assert read(EPOCH_KEY, bytes.fromhex("0000 00000007 01 05 03 aabbcc")) == EPOCH
     both = bytes.fromhex("0000 00000007 02 00 08 fffffffffffffffe 05 00 00")
     assert read(EPOCH_KEY, both) == replace(EPOCH, metadata_hash=-2)
+
+
+def test_a_member_of_whom_nothing_is_said_speaks_the_classic_protocol() -> None:
+    """Kafka's class begins with empty metadata, whatever the schema's default says."""
+    key, value = write_record(JOINED, profile_for("4.4"))
+    assert value is not None
+    silent = bytes.fromhex(value.hex().removesuffix("01000100") + "00")
+
+    found = read(key, silent)
+
+    empty = ClassicMemberMetadata(session_timeout_ms=Millis(0), supported_protocols=())
+    assert found == replace(JOINED, classic_member_metadata=empty)
+    assert write_record(replace(JOINED, classic_member_metadata=empty), profile_for("4.4")) == (key, silent)
 
 
 def test_an_unknown_state_is_unknown() -> None:

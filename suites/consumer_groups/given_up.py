@@ -1,0 +1,78 @@
+"""Partitions that a member is to give up: how long it may keep them, and which epochs are taken meanwhile."""
+
+from harness.scenario import Answer, Conversation, Member, one_of, scenario
+from suites.consumer_groups.membership import BOTH
+from suites.consumer_groups.reconciliation import INTERVAL_IS_OVER_MS, KEPT, LONG_INTERVAL, two_members
+from suites.consumer_groups.validation import ALL
+
+COMPUTES = "CurrentAssignmentBuilder#computeNextAssignment"
+UPDATES = "CurrentAssignmentBuilder#updateCurrentAssignment"
+TAKEN_OR_FENCED = one_of("NONE", "FENCED_MEMBER_EPOCH")
+
+
+def in_its_second_epoch(conversation: Conversation) -> tuple[Member, Answer]:
+    """Bring in ana, who has two topics since her second epoch; also return how she was let in.
+
+    From 4.3 on, no assignment is computed in the 5 s that follow.
+    """
+    ana = conversation.member("ana")
+    ana.configures(LONG_INTERVAL, error_code=one_of("NONE", "INVALID_CONFIG"))
+    joined = ana.enters(assigned=ALL)
+    conversation.elapses(INTERVAL_IS_OVER_MS)
+    ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1, assigned=BOTH)
+    return ana, joined
+
+
+@scenario("consumer_groups/given-up/own-again", source="KAFKA-19449", clauses=("CR-04",))
+def what_a_member_gives_up_may_come_back(conversation: Conversation) -> None:
+    """A member that has given up a partition, and is to have it again, has it in the same answer.
+
+    Before 4.1.2, and in 4.0 before 4.0.2, it had to wait for the next answer.
+    """
+    ana, bob, joined = two_members(conversation)
+    ana.heartbeats(member_epoch=joined["member_epoch"], assigned=KEPT)
+    bob.leaves()
+
+    ana.heartbeats(owned=KEPT, member_epoch=joined["member_epoch"] + 2)
+    ana.heartbeats(owned=ana.assigned, member_epoch=joined["member_epoch"] + 2)
+    ana.heartbeats(owned=ALL, member_epoch=joined["member_epoch"] + 2, assigned=None)
+
+
+@scenario("consumer_groups/given-up/dropped-topic-kept", source=UPDATES, clauses=("CR-16",))
+def a_dropped_topic_has_to_be_given_up(conversation: Conversation) -> None:
+    """A member that keeps a topic that it dropped does not get into the next epoch."""
+    ana, joined = in_its_second_epoch(conversation)
+
+    ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"] + 1, assigned=ALL)
+    conversation.elapses(INTERVAL_IS_OVER_MS)
+    ana.heartbeats(owned=BOTH, member_epoch=joined["member_epoch"] + 1, assigned=None)
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned=None)
+    ana.heartbeats(owned=ALL, member_epoch=joined["member_epoch"] + 2, assigned=None)
+
+
+@scenario("consumer_groups/given-up/dropped-topic-gone", source=UPDATES, clauses=("CR-16",))
+def a_dropped_topic_may_be_gone_already(conversation: Conversation) -> None:
+    """A member that gives a topic up as it drops it need not say so again."""
+    ana, joined = in_its_second_epoch(conversation)
+
+    ana.heartbeats(topics=("orders",), owned=ALL)
+    conversation.elapses(INTERVAL_IS_OVER_MS)
+    ana.heartbeats(member_epoch=joined["member_epoch"] + 2, assigned=None)
+
+
+@scenario("consumer_groups/given-up/previous-epoch", source=UPDATES, clauses=("CR-16",))
+def whoever_drops_a_topic_has_no_previous_epoch(conversation: Conversation) -> None:
+    """The epoch before a member's own is fenced from 4.3 on once the member has dropped a topic."""
+    ana, joined = in_its_second_epoch(conversation)
+
+    ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"] + 1, assigned=ALL)
+    ana.heartbeats(epoch=joined["member_epoch"], owned=ALL, error_code=TAKEN_OR_FENCED)
+
+
+@scenario("consumer_groups/given-up/previous-epoch-stays", source=UPDATES, clauses=("CR-17",))
+def whoever_adds_a_topic_has_a_previous_epoch(conversation: Conversation) -> None:
+    """The epoch before a member's own is still taken once the member has added a topic."""
+    ana, joined = in_its_second_epoch(conversation)
+
+    ana.heartbeats(topics=("orders", "payments", "missing"))
+    ana.heartbeats(epoch=joined["member_epoch"], owned=ALL, error_code=TAKEN_OR_FENCED)
