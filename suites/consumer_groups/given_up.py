@@ -1,9 +1,8 @@
 """Partitions that a member is to give up: how long it may keep them, and which epochs are taken meanwhile."""
 
 from harness.scenario import Answer, Conversation, Member, one_of, scenario
-from suites.consumer_groups.membership import BOTH
 from suites.consumer_groups.reconciliation import INTERVAL_IS_OVER_MS, KEPT, LONG_INTERVAL, two_members
-from suites.consumer_groups.validation import ALL
+from suites.consumer_groups.validation import ALL, BOTH
 
 COMPUTES = "CurrentAssignmentBuilder#computeNextAssignment"
 UPDATES = "CurrentAssignmentBuilder#updateCurrentAssignment"
