@@ -211,7 +211,7 @@ def _read_fields(content: bytes, position: int, fields: tuple[Field, ...], form:
 
 
 def _empty(field: Field) -> Fields:
-    """Return a structure as Kafka's classes begin with it, also where the schema's default is a plain null."""
+    """Return a structure as Kafka's classes begin with it, also where its default is a plain null."""
     return {_snake_case(each.name): () if each.is_array else 0 for each in field.fields}
 
 

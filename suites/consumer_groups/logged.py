@@ -3,6 +3,7 @@
 from harness.scenario import Capability, Conversation, Member, ask, expect, record_of_type, scenario
 from harness.scenario.log_records import LogRecord
 from suites.consumer_groups.loading import EPOCH_TYPE, MEMBER_TYPE, NAMED_X
+from suites.consumer_groups.membership import SPREADS_MS
 from suites.consumer_groups.validation import ALL
 
 TARGET_EPOCH_TYPE, TARGET_TYPE, ASSIGNMENT_TYPE = 6, 7, 8
@@ -57,6 +58,8 @@ def loaded(conversation: Conversation, state: int) -> Member:
         until=expect.consumer_group_describe(error_code="NONE", group_epoch=EPOCH),
         within_ms=WITHIN_MS,
     )
+    # A restarted coordinator may load its groups before it knows of any topic.
+    conversation.elapses(SPREADS_MS)
     return ana
 
 
