@@ -3,7 +3,6 @@
 from harness.scenario import Capability, Conversation, Member, ask, expect, record_of_type, scenario
 from harness.scenario.log_records import LogRecord
 from suites.consumer_groups.loading import EPOCH_TYPE, MEMBER_TYPE, NAMED_X
-from suites.consumer_groups.membership import SPREADS_MS
 from suites.consumer_groups.validation import ALL
 
 TARGET_EPOCH_TYPE, TARGET_TYPE, ASSIGNMENT_TYPE = 6, 7, 8
@@ -59,7 +58,7 @@ def loaded(conversation: Conversation, state: int) -> Member:
         within_ms=WITHIN_MS,
     )
     # A restarted coordinator may load its groups before it knows of any topic.
-    conversation.elapses(SPREADS_MS)
+    ana.awaits_metadata()
     return ana
 
 
