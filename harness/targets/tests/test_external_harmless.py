@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -261,5 +262,5 @@ def test_a_dry_run_lists_and_asks_nothing(tmp_path: Path) -> None:
         [*command, "--out", str(tmp_path)], cwd=CHECKOUT, capture_output=True, text=True, check=True
     )
     assert f"topic: {MARK}" in done.stdout
-    assert "not applicable: 6 scenarios: would touch what is not ours (DeleteTopics)" in done.stdout
+    assert re.search(r"not applicable: \d+ scenarios: would touch .* \(DeleteTopics\)", done.stdout)
     assert list(tmp_path.iterdir()) == []

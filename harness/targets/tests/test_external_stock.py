@@ -30,7 +30,7 @@ SHARE = 0.85
 
 Nobody restarts, kills, moves or holds a broker of others.
 """
-BEYOND_AN_ADDRESS = (" serves ", "does not serve", "lacks the capability")
+BEYOND_AN_ADDRESS = (" serves ", "does not serve", "is of before Kafka", "lacks the capability")
 """Reasons that no broker by its address can do anything about."""
 
 
