@@ -73,6 +73,30 @@ def test_of_several_behaviours_those_count_that_lead_to_the_other_answer(
     assert change["behaviours"] == ["malformed_subscription_throws"]
 
 
+def test_later_answers_are_put_down_to_what_they_hang_on_beside_the_first(
+    kafka_conformance: CommandLine, ran: Ran
+) -> None:
+    scenario = "consumer_groups/describe/states"
+    run = ran("run", "reference:4.2", "reference:4.3", suite=scenario)
+    asked = ("diff", "reference:4.2", "reference:4.3", "--run", run, "--format", "json")
+    assert kafka_conformance(*asked) == ExitCode.EXPECTED
+    (comparison,) = json.loads(kafka_conformance.out)
+    (change,) = comparison["changes"]
+    (also,) = change["also"]
+    assert (change["api"], change["behaviours"]) == ("ConsumerGroupHeartbeat", ["group_epoch_starts_at_one"])
+    assert (also["api"], also["behaviours"]) == (
+        "ConsumerGroupDescribe",
+        ["describe_shows_pending_revocations"],
+    )
+    assert also["step"] > change["step"]
+    assert len(also["sources"]) == 1
+    assert comparison["causes"] == {
+        "describe_shows_pending_revocations": 1,
+        "group_epoch_starts_at_one": 1,
+    }
+    assert comparison["sentence"] == "answers changed in 1 of 1 scenarios, none of them for an unknown cause"
+
+
 def test_without_explaining_the_reference_is_not_asked(kafka_conformance: CommandLine, ran: Ran) -> None:
     run = ran("run", "reference:2.5", "reference:4.4")
     assert kafka_conformance("diff", "reference:2.5", "reference-4.4", "--run", run, "--no-explain") == 0
