@@ -137,7 +137,7 @@ def explained(
     steps = {change.scenario_id: change.step for change in changes}
     found = search.decisive(steps)
     rest = {name: None for name in steps if name not in found}
-    names = {name: each.behaviours for name, each in search.attributed(rest).items()} | found
+    names = {**found, **{name: each.behaviours for name, each in search.attributed(rest).items()}}
     named = [with_cause(change, names.get(change.scenario_id, ())) for change in changes]
     # A flaky change is put down to nothing else.
     first = {change.scenario_id: (change.step, change.behaviours) for change in named if not change.is_flaky}
