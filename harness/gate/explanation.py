@@ -19,7 +19,7 @@ from harness.scenario.script import Script
 from harness.targets.reference.variants import behaviour_source, variant
 from harness.trace.events import Event
 
-_LATER_COUNT_MAX: Final = 4
+_LATER_COUNT_MAX: Final = 2
 """Answers after the first that are explained in one scenario."""
 
 
