@@ -7,9 +7,6 @@ from harness.clients.libraries import ClientLibrary
 from harness.clients.steps import CONSUMER_SESSION_MS, ClientScript, GroupProtocol
 from harness.targets.base.interface import Capability, Target
 from harness.targets.jars.resolved import release_of
-from harness.targets.reference.target import ReferenceTarget
-from harness.targets.reference.tcp import ReferenceTcpTarget
-from reference_coordinator.profile.config import GroupCoordinatorConfig
 
 BROKER_CONFIG: Final[Mapping[str, str]] = {"offsets.topic.num.partitions": "8"}
 """Groups are to be spread over partitions, as they are in earnest."""
@@ -27,17 +24,12 @@ _CONSUMER_MIN: Final = (4, 0)
 def config_for(target: Target) -> Mapping[str, str]:
     """Return what a target's brokers are told: nothing where they run already.
 
-    Who coordinates in a cluster is known by the one partition that its groups have. Kafka passes over
-    properties that a release does not know. The reference does not, so it is told what it knows.
+    Who coordinates in a cluster is known by the one partition that its groups have.
     """
     if Capability.BROKER_CONFIG not in target.capabilities:
         return {}
     spread = {} if Capability.CLUSTER in target.capabilities else BROKER_CONFIG
-    config = {**spread, **CONSUMER_CONFIG}
-    if isinstance(target, ReferenceTarget | ReferenceTcpTarget):
-        known = GroupCoordinatorConfig.property_names()
-        return {name: value for name, value in config.items() if name in known}
-    return config
+    return {**spread, **CONSUMER_CONFIG}
 
 
 def why_not(script: ClientScript, library: ClientLibrary, target: Target, profile: str) -> str | None:

@@ -6,7 +6,7 @@ and both give one of the right ones, nothing has changed.
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from harness.diff.alignment import aligned
@@ -16,7 +16,7 @@ from harness.diff.model import Judgement
 from harness.diff.paths import is_within, unequal_leaves, unindexed
 from harness.diff.raw_difference import leaf_text
 from harness.gate.comparison_model import ClientChange, Comparison, LeftOut
-from harness.gate.explanation import explained
+from harness.gate.explanation import LaterCause, explained, with_cause
 from harness.gate.sides import ComparedTarget
 from harness.report.model.phrases import links_in
 from harness.results.answer_impact import Contrast, FieldChange
@@ -53,7 +53,8 @@ def compare(
     behaviours = _behaviours(before), _behaviours(after)
     changes = [change for name in both if (change := _change(scripts[name], before, after)) is not None]
     if explain and not is_judgement:
-        changes = explained(changes, scripts, before, after, progress)
+        changes, later = explained(changes, scripts, before, after, progress)
+        changes = [_with_later(change, later, scripts, before, after) for change in changes]
     return Comparison(
         before=before.label,
         after=after.label,
@@ -140,7 +141,10 @@ class _ChangedAnswer:
         return found
 
 
-def _change(script: Script, before: ComparedTarget, after: ComparedTarget) -> ClientChange | None:
+def _change(
+    script: Script, before: ComparedTarget, after: ComparedTarget, *, since: int = 0
+) -> ClientChange | None:
+    """Return what changed in a scenario from some step on."""
     judged = before.judgement(script.id), after.judgement(script.id)
     assert judged[0] is not None
     assert judged[1] is not None
@@ -149,10 +153,29 @@ def _change(script: Script, before: ComparedTarget, after: ComparedTarget) -> Cl
     places = list(_places(script.id, before, after, chance))
     if _is_measure_of(before, after) and judged[1].first_step is not None:
         # What came before the finding was found permitted.
-        places = [place for place in places if place.event.step >= judged[1].first_step]
+        since = max(since, judged[1].first_step)
+    places = [place for place in places if place.event.step >= since]
     if not places:
         return None
     return _reported(script, places, judged[0], judged[1])
+
+
+def _with_later(
+    change: ClientChange,
+    causes: Sequence[LaterCause],
+    scripts: Mapping[str, Script],
+    before: ComparedTarget,
+    after: ComparedTarget,
+) -> ClientChange:
+    """Return a change with the answers in which something else is first seen to change."""
+    later = [
+        replace(with_cause(seen, cause.behaviours), later=())
+        for cause in causes
+        if cause.scenario_id == change.scenario_id
+        and (seen := _change(scripts[change.scenario_id], before, after, since=cause.step)) is not None
+        and seen.step == cause.step
+    ]
+    return replace(change, also=tuple(later))
 
 
 def _reported(

@@ -55,6 +55,8 @@ class ClientChange:
     """The other answers that differ; they may follow from the first one."""
     is_flaky: bool = False
     """Whether a side's result showed once and not again."""
+    also: tuple["ClientChange", ...] = ()
+    """The same scenario at later answers, each of which hangs on more behaviours than the answers before."""
 
     @property
     def contrast(self) -> Contrast:
@@ -177,8 +179,12 @@ class Comparison:
         return {name: tuple(seen.values()) for name, seen in ordered}
 
     def by_cause(self) -> Mapping[str, Sequence[ClientChange]]:
-        """Gather the changes of each cause: without a known one first, what no common client sees last."""
-        grouped = _grouped(self.changes, self.cause_of)
+        """Gather the changes of each cause: without a known one first, what no common client sees last.
+
+        A scenario stands under each cause of its answers.
+        """
+        seen = [each for change in self.changes for each in (change, *change.also)]
+        grouped = _grouped(seen, self.cause_of)
         return dict(
             sorted(
                 grouped.items(),

@@ -1,20 +1,125 @@
 """Which named behaviours the changes between two targets hang on, as their references tell.
 
 A behaviour is found if to exchange it changes the answer in which a change is first seen. Of several, those
-count that make the one reference answer as the other does; the others only meddle.
+count that make the one reference answer as the other does; the others only meddle. The former reference then
+gets what was found, and the first answer that still differs is explained in the same way.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
 from harness.diff.check import TargetTrace
 from harness.diff.model import Attribution, Judgement
 from harness.gate.comparison_model import ClientChange
 from harness.gate.sides import ComparedTarget
-from harness.orchestration.attributing import attribute
+from harness.orchestration.attributing import attribute, is_whole, recorded, seen_in, unequal_places
 from harness.scenario.script import Script
-from harness.targets.reference.variants import behaviour_source
+from harness.targets.reference.variants import behaviour_source, variant
+from harness.trace.events import Event
+
+_LATER_COUNT_MAX: Final = 2
+"""Answers after the first that are explained in one scenario."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaterCause:
+    """Behaviours on which a later answer of a scenario hangs, beside those of the answers before it."""
+
+    scenario_id: str
+    step: int
+    behaviours: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Search:
+    """A search for the behaviours on which answers of some scenarios hang."""
+
+    scripts: Mapping[str, Script]
+    before: ComparedTarget
+    after: ComparedTarget
+    progress: Callable[[str], None]
+    known: frozenset[str] = frozenset()
+    """What the former's reference has of the latter's."""
+
+    def decisive(self, steps: Mapping[str, int]) -> Mapping[str, tuple[str, ...]]:
+        """Return, by scenario, the behaviours that make either reference answer a step as the other does.
+
+        Where none does so alone, it is all that change the answer.
+        """
+        found = self.attributed(steps)
+        several = {name: steps[name] for name, each in found.items() if len(each.behaviours) > 1}
+        meddling = self.attributed(several, is_crossed=True)
+        return {name: _decisive(each, meddling.get(name)) for name, each in found.items()}
+
+    def attributed(
+        self, steps: Mapping[str, int | None], *, is_crossed: bool = False
+    ) -> Mapping[str, Attribution]:
+        """Find the named behaviours of which an exchange makes a reference answer otherwise than it does.
+
+        Both may be of one name, in two runs, so they are told apart by names of their own.
+
+        Args:
+            steps: the scenarios, each with the step that is looked at; None for all of them.
+            is_crossed: whether to find those that make it answer otherwise than the other reference does.
+        """
+        oracles = self.before.oracle, self.after.oracle
+        if not steps or oracles[0] is None or oracles[1] is None:
+            return {}
+        reported = oracles[::-1] if is_crossed else oracles
+        traces: dict[str, TargetTrace] = {}
+        judgements: list[Judgement] = []
+        for name, side, oracle, events in zip(
+            ("before", "after"), (self.before, self.after), oracles, reported, strict=True
+        ):
+            assert oracle is not None
+            assert events is not None
+            measure = f"{name}: reference-{oracle.info.profile}"
+            traces[measure] = replace(oracle, events=_at_steps(events, steps).events)
+            traces[name] = side.trace
+            judgements += [
+                replace(judgement, target=name, oracle=measure)
+                for scenario_id in steps
+                if (judgement := side.judgement(scenario_id)) is not None
+            ]
+        found = asyncio.run(
+            attribute(
+                {name: self.scripts[name] for name in steps},
+                traces,
+                judgements,
+                order=("before", "after"),
+                progress=self.progress,
+                known=self.known,
+            )
+        )
+        return {each.scenario_id: each for each in found if each.behaviours}
+
+    def knowing(self, known: frozenset[str], names: Sequence[str]) -> "_Search":
+        """Return a search in which the former's reference has some behaviours of the latter's.
+
+        Args:
+            known: the behaviours.
+            names: the scenarios that it answers anew; the search is among these that it answers to the end.
+        """
+        former, latter = self.before.oracle, self.after.oracle
+        assert former is not None
+        assert latter is not None
+        target = variant(former.info.profile, known, of=latter.info.profile)
+        reported = asyncio.run(recorded(target, [self.scripts[name] for name in names]))
+        events = {name: tuple(each) for name, each in reported.items() if is_whole(each)}
+        loaded = self.before.loaded
+        traces = {
+            **loaded.traces,
+            self.before.trace.info.oracle or self.before.target: replace(former, events=events),
+        }
+        return replace(self, before=replace(self.before, loaded=replace(loaded, traces=traces)), known=known)
+
+    def steps_that_differ(self, scenario_id: str) -> Iterator[int]:
+        """Return the steps at which the two references answer a scenario otherwise."""
+        sides = [_events(side.oracle, scenario_id) for side in (self.before, self.after)]
+        if all(sides):
+            yield from (step for step, _ in unequal_places(*map(seen_in, sides)))
 
 
 def explained(
@@ -23,22 +128,73 @@ def explained(
     before: ComparedTarget,
     after: ComparedTarget,
     progress: Callable[[str], None],
-) -> list[ClientChange]:
-    """Return changes with the named behaviours that they hang on.
+) -> tuple[list[ClientChange], tuple[LaterCause, ...]]:
+    """Return changes with the named behaviours that they hang on, and what later answers hang on too.
 
-    What comes after the answer in which a change is first seen may hang on more, and is looked at only where
-    nothing explains that answer.
+    Where nothing explains the answer in which a change is first seen, all answers are looked at together.
     """
+    search = _Search(scripts=scripts, before=before, after=after, progress=progress)
     steps = {change.scenario_id: change.step for change in changes}
-    found = _attributed(scripts, before, after, steps, progress)
-    several = {name: steps[name] for name, each in found.items() if len(each.behaviours) > 1}
-    meddling = _attributed(scripts, before, after, several, progress, is_crossed=True)
-    names = {name: _decisive(each, meddling.get(name)) for name, each in found.items()}
+    found = search.decisive(steps)
     rest = {name: None for name in steps if name not in found}
-    names |= {
-        name: each.behaviours for name, each in _attributed(scripts, before, after, rest, progress).items()
-    }
-    return [_with_cause(change, names.get(change.scenario_id, ())) for change in changes]
+    names = {**found, **{name: each.behaviours for name, each in search.attributed(rest).items()}}
+    named = [with_cause(change, names.get(change.scenario_id, ())) for change in changes]
+    # A flaky change is put down to nothing else.
+    first = {change.scenario_id: (change.step, change.behaviours) for change in named if not change.is_flaky}
+    return named, tuple(_later({name: first[name] for name in found if name in first}, search))
+
+
+def _later(first: Mapping[str, tuple[int, tuple[str, ...]]], search: _Search) -> Iterator[LaterCause]:
+    """Explain the first answer that still differs where all that is found is known, and so on.
+
+    Args:
+        first: by scenario: the step at which the first change is seen, and the behaviours that it hangs on.
+        search: of the first changes.
+    """
+    known = {name: frozenset(behaviours) for name, (_, behaviours) in first.items()}
+    since = {name: step for name, (step, _) in first.items()}
+    changed = {name: _steps_that_changed(name, search) for name in first}
+    for _ in range(_LATER_COUNT_MAX):
+        for behaviours, names in _gathered(known).items():
+            knowing = search.knowing(behaviours, names)
+            steps = {
+                name: _next(changed[name], since[name], knowing.steps_that_differ(name)) for name in names
+            }
+            looked_at = {name: step for name, step in steps.items() if step is not None}
+            found = knowing.decisive(looked_at)
+            for name in names:
+                if name not in looked_at:
+                    del known[name]
+                    continue
+                # What is explained in part may be explained further.
+                since[name] = looked_at[name] + (name not in found)
+                if name in found:
+                    known[name] |= set(found[name])
+                    yield LaterCause(scenario_id=name, step=looked_at[name], behaviours=found[name])
+
+
+def _gathered(known: Mapping[str, frozenset[str]]) -> Mapping[frozenset[str], Sequence[str]]:
+    """Gather scenarios in which the same is known."""
+    found: dict[frozenset[str], list[str]] = {}
+    for name, behaviours in known.items():
+        found.setdefault(behaviours, []).append(name)
+    return found
+
+
+def _next(changed: frozenset[int], since: int, differing: Iterable[int]) -> int | None:
+    return min((step for step in differing if step >= since and step in changed), default=None)
+
+
+def _steps_that_changed(scenario_id: str, search: _Search) -> frozenset[int]:
+    """Return the steps at which the targets answer otherwise, and their references too."""
+    sides = [seen_in(_events(side.trace, scenario_id)) for side in (search.before, search.after)]
+    return frozenset(step for step, _ in unequal_places(*sides)) & frozenset(
+        search.steps_that_differ(scenario_id)
+    )
+
+
+def _events(trace: TargetTrace | None, scenario_id: str) -> Sequence[Event]:
+    return () if trace is None else trace.events.get(scenario_id, ())
 
 
 def _decisive(found: Attribution, meddling: Attribution | None) -> tuple[str, ...]:
@@ -49,53 +205,9 @@ def _decisive(found: Attribution, meddling: Attribution | None) -> tuple[str, ..
     return decisive or found.behaviours
 
 
-def _with_cause(change: ClientChange, names: tuple[str, ...]) -> ClientChange:
+def with_cause(change: ClientChange, names: tuple[str, ...]) -> ClientChange:
+    """Return a change with the named behaviours that it hangs on."""
     return replace(change, behaviours=names, sources=tuple(behaviour_source(name) for name in names))
-
-
-def _attributed(
-    scripts: Mapping[str, Script],
-    before: ComparedTarget,
-    after: ComparedTarget,
-    steps: Mapping[str, int | None],
-    progress: Callable[[str], None],
-    *,
-    is_crossed: bool = False,
-) -> Mapping[str, Attribution]:
-    """Find the named behaviours of which an exchange makes a reference answer otherwise than it does.
-
-    Both may be of one name, in two runs, so they are told apart by names of their own.
-
-    Args:
-        scripts: of both.
-        before: the former.
-        after: the latter.
-        steps: the scenarios, each with the step that is looked at; None for all of them.
-        progress: told what is being worked on.
-        is_crossed: whether to find those that make it answer otherwise than the other reference does.
-    """
-    oracles = before.oracle, after.oracle
-    if not steps or oracles[0] is None or oracles[1] is None:
-        return {}
-    reported = oracles[::-1] if is_crossed else oracles
-    traces: dict[str, TargetTrace] = {}
-    judgements: list[Judgement] = []
-    for name, side, oracle, events in zip(
-        ("before", "after"), (before, after), oracles, reported, strict=True
-    ):
-        assert oracle is not None
-        assert events is not None
-        measure = f"{name}: reference-{oracle.info.profile}"
-        traces[measure] = replace(oracle, events=_at_steps(events, steps).events)
-        traces[name] = side.trace
-        judgements += [
-            replace(judgement, target=name, oracle=measure)
-            for scenario_id in steps
-            if (judgement := side.judgement(scenario_id)) is not None
-        ]
-    chosen = {name: scripts[name] for name in steps}
-    found = asyncio.run(attribute(chosen, traces, judgements, order=("before", "after"), progress=progress))
-    return {each.scenario_id: each for each in found if each.behaviours}
 
 
 def _at_steps(trace: TargetTrace, steps: Mapping[str, int | None]) -> TargetTrace:

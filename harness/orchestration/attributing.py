@@ -49,6 +49,8 @@ class _Trial:
     base: str
     of: str
     behaviour: str
+    known: frozenset[str]
+    """Behaviours that it has of the other one already."""
 
 
 class _Unwatched(Watcher):
@@ -71,6 +73,7 @@ async def attribute(
     *,
     order: Sequence[str],
     progress: Callable[[str], None],
+    known: frozenset[str] = frozenset(),
 ) -> tuple[Attribution, ...]:
     """Attribute to named behaviours what changes from each target to the next.
 
@@ -80,9 +83,10 @@ async def attribute(
         judgements: of the run; what was not run is passed over.
         order: the targets' names; neighbours in it are compared.
         progress: told what is being worked on.
+        known: behaviours that the former reference of each pair has of the latter, which its trace shows.
     """
     pairs = _where_references_part(traces, judgements, order)
-    trials = [trial for pair in sorted(pairs) for trial in _trials(traces, pair)]
+    trials = [trial for pair in sorted(pairs) for trial in _trials(traces, pair, known)]
     responsible: dict[_Pair, dict[str, set[str]]] = {pair: {} for pair in pairs}
     async for trial, reported in _tried(trials, scripts, traces, pairs, progress):
         for scenario_id, places in pairs[trial.pair].items():
@@ -155,26 +159,29 @@ def _where_references_part(
     return found
 
 
-def _trials(traces: Mapping[str, TargetTrace], pair: _Pair) -> Iterator[_Trial]:
+def _trials(traces: Mapping[str, TargetTrace], pair: _Pair, known: frozenset[str]) -> Iterator[_Trial]:
     """Name every trial of a pair: each behaviour in which they differ, on either side."""
     profiles = [traces[name].info.profile for name in (pair.from_oracle, pair.to_oracle)]
     for behaviour in differing_behaviours(*profiles):
-        for name, base, of in (
-            (pair.to_oracle, profiles[1], profiles[0]),
-            (pair.from_oracle, profiles[0], profiles[1]),
+        if behaviour in known:
+            continue
+        for name, base, of, taken in (
+            (pair.to_oracle, profiles[1], profiles[0], frozenset[str]()),
+            (pair.from_oracle, profiles[0], profiles[1], known),
         ):
-            yield _Trial(pair=pair, name=name, base=base, of=of, behaviour=behaviour)
+            yield _Trial(pair=pair, name=name, base=base, of=of, behaviour=behaviour, known=taken)
 
 
 def _changed_answers(
     trial: _Trial, scripts: Sequence[Script], usual: Mapping[str, AnswerDigests]
 ) -> ChangedAnswers:
     """Return, of the scenarios that a trial tells whole, where it does not tell them as usual."""
-    reported = asyncio.run(recorded(variant(trial.base, behaviour=trial.behaviour, of=trial.of), scripts))
+    changed = variant(trial.base, {trial.behaviour, *trial.known}, of=trial.of)
+    reported = asyncio.run(recorded(changed, scripts))
     return {
         scenario_id: unequal_places(seen_in(events), usual[scenario_id])
         for scenario_id, events in reported.items()
-        if _is_whole(events)
+        if is_whole(events)
     }
 
 
@@ -198,7 +205,7 @@ async def recorded(target: VariantTarget, scripts: Sequence[Script]) -> dict[str
     return reported
 
 
-def _is_whole(events: Sequence[Event]) -> bool:
+def is_whole(events: Sequence[Event]) -> bool:
     """Tell whether a variant, which no release is, could tell a scenario at all."""
     return bool(events) and all(event.kind != EventKind.HARNESS_ERROR for event in events)
 

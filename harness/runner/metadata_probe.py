@@ -14,7 +14,8 @@ was published to the end. No group takes part in this, and none is changed by it
 The reference publishes a change before it answers, so there each request of the probe is asked once.
 
 Source: BrokerMetadataPublisher#onMetadataUpdate, ConfigHelper#describeConfigs,
-CoordinatorRuntime#onMetadataUpdate, EventAccumulator#addLast (4.0.2, 4.3.1, 4.4.0).
+EventAccumulator#addLast (4.0.2, 4.3.1, 4.4.0), CoordinatorRuntime#onNewMetadataImage (4.0.2),
+CoordinatorRuntime#onMetadataUpdate (4.3.1, 4.4.0).
 """
 
 from collections.abc import Mapping

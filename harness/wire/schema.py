@@ -34,6 +34,13 @@ _ZEROS: Final[Mapping[str, object]] = MappingProxyType(
     {"string": "", "bytes": b"", "records": b"", "bool": False, "uuid": UUID(int=0), "float64": 0.0}
 )
 """Kafka's defaults by type where they are not the number 0."""
+_NULL_BY_DEFAULT: Final[Mapping[str, str]] = MappingProxyType(
+    {"ConsumerGroupHeartbeatRequest": "topic_partitions"}
+)
+"""Of APIs that the harness speaks: the arrays of structures that are null in Kafka, by message.
+
+kio knows the default of no array of structures.
+"""
 _CARRIED_ATTRIBUTES: Final = (
     "__type__",
     "__version__",
@@ -122,7 +129,7 @@ def _twin(entity: Any) -> Shape:
     twins: list[tuple[str, Any, Any]] = []
     shapes: dict[str, FieldShape] = {}
     for field in dataclasses.fields(entity):
-        twin_field, shape = _twin_field(field)
+        twin_field, shape = _twin_field(field, is_null=_NULL_BY_DEFAULT.get(entity.__name__) == field.name)
         twins.append(twin_field)
         shapes[shape.name] = shape
     namespace = {name: getattr(entity, name) for name in _CARRIED_ATTRIBUTES if hasattr(entity, name)}
@@ -135,7 +142,7 @@ def _twin(entity: Any) -> Shape:
     )
 
 
-def _twin_field(field: dataclasses.Field[Any]) -> tuple[tuple[str, Any, Any], FieldShape]:
+def _twin_field(field: dataclasses.Field[Any], *, is_null: bool) -> tuple[tuple[str, Any, Any], FieldShape]:
     kafka_type: str = field.metadata.get("kafka_type", "structure")
     nullable, inner, is_array = _unwrap(field.type)
     nested: Shape | None = (
@@ -149,7 +156,7 @@ def _twin_field(field: dataclasses.Field[Any]) -> tuple[tuple[str, Any, Any], Fi
     elif nested is not None:
         annotation = _rewrap(nested.twin, nullable=nullable, is_array=is_array)
     is_duration = kafka_type.startswith("timedelta")
-    default = _plain_default(field.default, nested)
+    default = None if is_null else _plain_default(field.default, nested)
     twin_field = dataclasses.field(default=default, metadata=metadata)
     return (field.name, annotation, twin_field), FieldShape(
         name=f"{field.name}_ms" if is_duration else field.name,

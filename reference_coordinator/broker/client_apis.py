@@ -104,7 +104,7 @@ class ClientApis:
     def refused(self, error: Errors) -> ClientAnswers:
         """Answer everybody who waits that no partition can be read any more.
 
-        Source: ReplicaManager#completeDelayedOperationsWhenNotPartitionLeader (3.9.2).
+        Source: ReplicaManager#completeDelayedOperationsWhenNotPartitionLeader (4.3.1).
         """
         return tuple(
             Respond(token=delayed.token, response=refused_fetch(self._broker, delayed.request, error))

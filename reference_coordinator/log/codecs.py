@@ -66,7 +66,7 @@ def decompress(content: bytes, codec: int) -> bytes:
 def _lz4_compress(content: bytes) -> bytes:
     """Compress in blocks that know nothing of each other, as Kafka wants them.
 
-    Source: Lz4BlockInputStream.FLG#validate (4.3.1).
+    Source: Lz4BlockOutputStream.FLG#validate (4.3.1).
     """
     compressor = cramjam.lz4.Compressor(block_linked=False, content_checksum=False)
     compressor.compress(content)

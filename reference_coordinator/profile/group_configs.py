@@ -3,7 +3,8 @@
 The reference runs neither share groups nor streams groups. It takes their configurations as Kafka does, with
 the bounds that a broker has by default.
 
-Source: GroupConfig#CONFIG_DEF, GroupConfig#validateValues (4.0.0 to 4.3.1; 4.4.0).
+Source: GroupConfig#CONFIG (4.0.0), GroupConfig#CONFIG_DEF (4.3.1),
+GroupConfig#validateValues (4.0.0 to 4.3.1; 4.4.0).
 """
 
 from collections.abc import Iterator, Mapping

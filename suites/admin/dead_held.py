@@ -44,7 +44,7 @@ def _asks_the_dead(conversation: Conversation, *asked: tuple[Request, Response])
 
 @scenario(
     "admin/dead-held/join",
-    source="GroupCoordinator#doUnknownJoinGroup",
+    source="GroupCoordinator#doNewMemberJoinGroup",
     clauses=("CO-23",),
     needs=PAUSES,
     sweep=sweep("JoinGroup", 0, 9),
@@ -61,7 +61,7 @@ def nobody_joins_the_dead(conversation: Conversation, version: int) -> None:
 
 @scenario(
     "admin/dead-held/join-without-protocols",
-    source="GroupCoordinator#doUnknownJoinGroup",
+    source="GroupCoordinator#doNewMemberJoinGroup",
     clauses=("CO-23",),
     needs=PAUSES,
 )
@@ -77,7 +77,7 @@ def the_dead_hear_of_before_protocols(conversation: Conversation) -> None:
 
 @scenario(
     "admin/dead-held/join-static",
-    source="GroupCoordinator#doUnknownJoinGroup",
+    source="GroupCoordinator#doNewMemberJoinGroup",
     clauses=("CO-23",),
     needs=PAUSES,
     sweep=sweep("JoinGroup", 5, 9),

@@ -5,7 +5,7 @@ A coordinator may describe what its log has committed, so what changed just now 
 
 from harness.scenario import ORDERS, Conversation, ask, expect, in_any_order, scenario, starting_with, sweep
 
-DESCRIBES = "ClassicGroup#asDescribedGroup"
+DESCRIBES = "GroupMetadataManager#describeGroups"
 
 
 @scenario(

@@ -71,7 +71,9 @@ def sticky(play: Play) -> None:
     play.settles_evenly([ana, bob], orders, because=_STICKY_IS_FREE, moved=2)
 
 
-@client_script("clients/assignors/cooperative-sticky", source="CooperativeStickyAssignor#assign (KIP-429)")
+@client_script(
+    "clients/assignors/cooperative-sticky", source="CooperativeStickyAssignor#assignPartitions (KIP-429)"
+)
 def cooperative_sticky(play: Play) -> None:
     """Cooperative-sticky ends where sticky does: even, with as few partitions moved as can be."""
     orders = play.topic("orders", partitions=6)

@@ -89,7 +89,7 @@ def first_member_leads(play: Play) -> None:
     settles_shared(play, {ana: [orders], bob: [orders]})
 
 
-@client_script("clients/group/no-protocol-in-common", source="GroupCoordinator#doJoinGroup")
+@client_script("clients/group/no-protocol-in-common", source="GroupCoordinator#doNewMemberJoinGroup")
 def no_protocol_in_common(play: Play) -> None:
     """Who offers no protocol that all members support is refused, and nobody else takes notice."""
     orders = play.topic("orders", partitions=4)

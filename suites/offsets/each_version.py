@@ -3,7 +3,7 @@
 from harness.scenario import OWN, Conversation, Pattern, Value, ask, expect, scenario, sweep
 from suites.offsets.topics import UNKNOWN_ID, asked_by_id, committed_by_id, id_of
 
-COMMITS = "GroupMetadataManager#validateOffsetCommit"
+COMMITS = "OffsetMetadataManager#validateOffsetCommit"
 FETCHES = "OffsetMetadataManager#fetchOffsets"
 
 

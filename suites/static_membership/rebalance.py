@@ -203,7 +203,7 @@ def a_rebalance_that_nobody_joined_is_prolonged(conversation: Conversation) -> N
 
 @scenario(
     "static_membership/rebalance/restart-in-full-group",
-    source="ClassicGroup#acceptJoiningMember",
+    source="GroupMetadataManager#acceptJoiningMember",
     clauses=("MX-12", "MX-02"),
     broker_config={"group.max.size": "2"},
 )

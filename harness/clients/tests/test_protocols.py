@@ -120,6 +120,9 @@ def test_sessions_that_are_not_ours_to_shorten_are_not_waited_for() -> None:
     [
         ("kafka:4.3.1", {**BROKER_CONFIG, **CONSUMER_CONFIG}),
         ("kafka:4.3.1*3", dict(CONSUMER_CONFIG)),
+        ("reference", dict(CONSUMER_CONFIG)),
+        ("reference-tcp", {**BROKER_CONFIG, **CONSUMER_CONFIG}),
+        ("reference-tcp:4.3.1*3", dict(CONSUMER_CONFIG)),
         ("external:127.0.0.1:9092", {}),
     ],
 )
@@ -127,12 +130,10 @@ def test_brokers_of_ours_are_made_quick(spec: str, config: dict[str, str]) -> No
     assert config_for(parse_target(spec)) == config
 
 
-@pytest.mark.parametrize("spec", ["reference", "reference-tcp", "reference-tcp:4.3.1*3"])
-def test_the_reference_gets_only_properties_that_it_takes(spec: str) -> None:
-    config = config_for(parse_target(spec))
+def test_the_reference_takes_all_properties_that_brokers_get() -> None:
+    config = GroupCoordinatorConfig.from_properties({**BROKER_CONFIG, **CONSUMER_CONFIG})
 
-    GroupCoordinatorConfig.from_properties(config)
-    assert config.items() <= {**BROKER_CONFIG, **CONSUMER_CONFIG}.items()
+    assert config.named == {*BROKER_CONFIG, *CONSUMER_CONFIG}
 
 
 def test_who_gets_what_is_free_in_consumer_groups_but_for_static_members_by_range() -> None:

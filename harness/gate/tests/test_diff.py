@@ -22,6 +22,7 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
 SUITE = "classic/heartbeat/**"
 CHANGED = "classic/heartbeat/before-assignments"
 """What is answered NONE since 2.6.1, and REBALANCE_IN_PROGRESS before."""
+STATES = "consumer_groups/describe/states"
 BEHAVIOUR = "heartbeat_in_completing_rebalance_is_fine"
 Ran = Callable[..., Path]
 
@@ -62,15 +63,26 @@ def test_what_changed_between_two_targets_of_a_run_is_put_down_to_a_named_behavi
     assert comparison["same_count"] + len(changes) <= len(RunFolder(run).read_scripts())
 
 
-def test_of_several_behaviours_those_count_that_lead_to_the_other_answer(
-    kafka_conformance: CommandLine, ran: Ran
+@pytest.mark.parametrize(
+    ("scenario", "releases", "causes"),
+    [
+        ("classic/subscription/negative-count", ("3.9", "4.4"), ["malformed_subscription_throws"]),
+        (STATES, ("4.2", "4.3"), ["group_epoch_starts_at_one", "describe_shows_pending_revocations"]),
+    ],
+    ids=["those alone that lead to the other answer", "a later answer by what it hangs on too"],
+)
+def test_answers_are_put_down_to_behaviours(
+    kafka_conformance: CommandLine, ran: Ran, scenario: str, releases: tuple[str, ...], causes: list[str]
 ) -> None:
-    scenario = "classic/subscription/negative-count"
-    run = ran("run", "reference:3.9", "reference:4.4", suite=scenario)
-    asked = ("diff", "reference:3.9", "reference:4.4", "--run", run, "--format", "json")
-    assert kafka_conformance(*asked) == ExitCode.EXPECTED
-    ((change,),) = (each["changes"] for each in json.loads(kafka_conformance.out))
-    assert change["behaviours"] == ["malformed_subscription_throws"]
+    targets = [f"reference:{release}" for release in releases]
+    run = ran("run", *targets, suite=scenario)
+    assert kafka_conformance("diff", *targets, "--run", run, "--format", "json") == ExitCode.EXPECTED
+    (comparison,) = json.loads(kafka_conformance.out)
+    (change,) = comparison["changes"]
+    seen = [change, *change["also"]]
+    assert [each["behaviours"] for each in seen] == [[cause] for cause in causes]
+    assert [each["step"] for each in seen] == sorted({each["step"] for each in seen})
+    assert comparison["causes"] == dict.fromkeys(causes, 1)
 
 
 def test_without_explaining_the_reference_is_not_asked(kafka_conformance: CommandLine, ran: Ran) -> None:

@@ -202,7 +202,7 @@ def test_profiles_of_two_coordinators_differ_in_the_coordinator_too() -> None:
 def test_a_variant_differs_in_one_behaviour_alone() -> None:
     usual, changed = (
         target._profile.behaviours
-        for target in (variant("3.0.2", behaviour=NAME, of=of) for of in ("3.0.2", "2.8.2"))
+        for target in (variant("3.0.2", {NAME}, of=of) for of in ("3.0.2", "2.8.2"))
     )
 
     assert {behaviour.name.lower() for behaviour in usual ^ changed} == {NAME}

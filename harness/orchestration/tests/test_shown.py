@@ -37,7 +37,7 @@ def test_a_scenario_shows_a_behaviour(name: str, scenario_id: str) -> None:
 
     behaviour = Behaviour[name.upper()]
     assert any(
-        seen(VariantTarget(reference_profile(base))) != seen(variant(base, behaviour=name, of=other))
+        seen(VariantTarget(reference_profile(base))) != seen(variant(base, {name}, of=other))
         for base, other in bases_and_others(behaviour)
     )
 

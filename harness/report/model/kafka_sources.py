@@ -59,10 +59,6 @@ _METHODS: Final = {
             *("removeGroupsForPartition", "scheduleLoadGroupAndOffsets", "storeGroup", "storeOffsets"),
         )
     },
-    **{
-        f"GroupCoordinator#{method}": ("2.4.1", f"{_CORE}/coordinator/group/GroupCoordinator.scala")
-        for method in ("doJoinGroup", "doUnknownJoinGroup")
-    },
     "Processor#processCompletedReceives": (_JAVA, f"{_CORE}/network/SocketServer.scala"),
 }
 """Methods whose file is not the one of their class's name, or is another release's."""

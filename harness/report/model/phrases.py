@@ -5,6 +5,7 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from itertools import zip_longest
 from typing import Final, Protocol
 
@@ -65,9 +66,11 @@ def given_options(command: str, passed_on: Mapping[str, str] = _PASSED_ON) -> tu
     return tuple(given)
 
 
+@cache
 def _words(command: str) -> Sequence[str]:
+    """Return the words of a run's command line, which every result of the run asks for."""
     try:
-        return shlex.split(command)
+        return tuple(shlex.split(command))
     except ValueError:
         return ()
 

@@ -22,40 +22,25 @@ def test_every_result_has_a_status(outcome: Outcome, expectation: Expectation) -
 
 
 @pytest.mark.parametrize(
-    ("outcome", "expectation", "expected"),
+    ("outcome", "expectation", "status", "code"),
     [
-        ("conforms", "expected", ResultStatus.PASSED),
-        ("conforms", "stale", ResultStatus.STALE),
-        ("lenient", "expected", ResultStatus.PASSED),
-        ("diverges", "expected", ResultStatus.KNOWN),
-        ("diverges", "unexpected", ResultStatus.FAILED),
-        ("diverges", "stale", ResultStatus.STALE),
-        ("indeterminate", "unexpected", ResultStatus.INDETERMINATE),
-        ("indeterminate", "expected", ResultStatus.KNOWN),
-        ("not applicable", "expected", ResultStatus.SKIPPED),
-        ("harness error", "expected", ResultStatus.ERROR),
+        ("conforms", "expected", ResultStatus.PASSED, ExitCode.EXPECTED),
+        ("conforms", "stale", ResultStatus.STALE, ExitCode.STALE),
+        ("lenient", "expected", ResultStatus.PASSED, ExitCode.EXPECTED),
+        ("diverges", "expected", ResultStatus.KNOWN, ExitCode.EXPECTED),
+        ("diverges", "unexpected", ResultStatus.FAILED, ExitCode.UNEXPECTED),
+        ("diverges", "stale", ResultStatus.STALE, ExitCode.STALE),
+        ("indeterminate", "unexpected", ResultStatus.INDETERMINATE, ExitCode.INDETERMINATE),
+        ("indeterminate", "expected", ResultStatus.KNOWN, ExitCode.EXPECTED),
+        ("not applicable", "expected", ResultStatus.SKIPPED, ExitCode.NOTHING_RAN),
+        ("harness error", "expected", ResultStatus.ERROR, ExitCode.HARNESS_ERROR),
+        ("harness error", "unexpected", ResultStatus.ERROR, ExitCode.HARNESS_ERROR),
     ],
 )
-def test_status_follows_from_outcome_and_expectation(
-    outcome: str, expectation: str, expected: ResultStatus
+def test_outcome_and_expectation_of_one_result_decide_its_status_and_the_exit_code(
+    outcome: str, expectation: str, status: ResultStatus, code: ExitCode
 ) -> None:
-    assert status_of(result(outcome, expectation)) is expected
-
-
-@pytest.mark.parametrize(
-    ("outcome", "expectation", "code"),
-    [
-        ("conforms", "expected", ExitCode.EXPECTED),
-        ("lenient", "expected", ExitCode.EXPECTED),
-        ("diverges", "expected", ExitCode.EXPECTED),
-        ("diverges", "unexpected", ExitCode.UNEXPECTED),
-        ("conforms", "stale", ExitCode.STALE),
-        ("indeterminate", "unexpected", ExitCode.INDETERMINATE),
-        ("not applicable", "expected", ExitCode.NOTHING_RAN),
-        ("harness error", "unexpected", ExitCode.HARNESS_ERROR),
-    ],
-)
-def test_one_result_decides_the_exit_code(outcome: str, expectation: str, code: ExitCode) -> None:
+    assert status_of(result(outcome, expectation)) is status
     assert exit_code([result(outcome, expectation)], FOOTER) is code
 
 

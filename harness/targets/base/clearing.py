@@ -27,7 +27,7 @@ async def clear_log(session: BrokerSession, *, partitions: int, timeout_ms: floa
     Raises:
         TargetError: the coordinator goes on without its log, as that of 4.0.0 does, or does not come back.
 
-    Source: GroupCoordinatorService#onUnloaded, GroupCoordinator#onResignation; KAFKA-19274.
+    Source: GroupCoordinatorShard#onUnloaded, GroupCoordinator#onResignation; KAFKA-19274.
     """
     groups = tuple(f"kafka-conformance-gone-{number}" for number in range(partitions * _GROUPS_A_PARTITION))
 

@@ -1,5 +1,6 @@
-"""References that are one behaviour away from a profile: what tells which behaviour a change hangs on."""
+"""References that are some behaviours away from a profile: what tells which behaviours a change hangs on."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
 
@@ -39,12 +40,14 @@ def behaviour_source(name: str) -> str:
     return _COORDINATOR_SOURCE if name == COORDINATOR else behaviour_sheet(name).source
 
 
-def variant(base: str, *, behaviour: str, of: str) -> VariantTarget:
-    """Return the reference of one profile with a single behaviour as another profile has it."""
+def variant(base: str, behaviours: Collection[str], *, of: str) -> VariantTarget:
+    """Return the reference of one profile with some behaviours as another profile has them."""
     profile, other = reference_profile(base), reference_profile(of)
-    if behaviour == COORDINATOR:
-        return VariantTarget(replace(profile, coordinator=other.coordinator))
-    switched = Behaviour[behaviour.upper()]
-    rest = profile.behaviours - {switched}
-    behaviours_of_variant = rest | {switched} if other.has(switched) else rest
-    return VariantTarget(replace(profile, behaviours=behaviours_of_variant))
+    switched = {Behaviour[name.upper()] for name in behaviours if name != COORDINATOR}
+    return VariantTarget(
+        replace(
+            profile,
+            coordinator=(other if COORDINATOR in behaviours else profile).coordinator,
+            behaviours=profile.behaviours - switched | other.behaviours & switched,
+        )
+    )

@@ -124,6 +124,19 @@ def test_durations_are_milliseconds_and_left_out_fields_have_kafkas_default() ->
     assert "throttle_time_ms" in response_shape("JoinGroup", 9).fields
 
 
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_heartbeat_that_leaves_out_its_partitions_says_null_as_kafkas_clients_do(version: int) -> None:
+    left_out = encode_request("ConsumerGroupHeartbeat", version, correlation_id=1, fields={})
+
+    fields = decode_request("ConsumerGroupHeartbeat", version, left_out).fields
+    assert fields["topic_partitions"] is None
+    assert fields["subscribed_topic_names"] is None
+    owns_none = encode_request(
+        "ConsumerGroupHeartbeat", version, correlation_id=1, fields={"topic_partitions": ()}
+    )
+    assert owns_none != left_out
+
+
 @pytest.mark.parametrize(
     ("api", "version", "fields", "says"),
     [

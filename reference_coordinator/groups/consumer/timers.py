@@ -22,7 +22,7 @@ from reference_coordinator.groups.group_metadata_manager import GroupMetadataMan
 from reference_coordinator.runtime.coordinator_result import Continuation
 
 _RETRY_BACKOFF_MS: Final = 500
-"""Source: CoordinatorRuntime.EventBasedCoordinatorTimer#schedule (4.3.1)."""
+"""Source: CoordinatorTimerImpl#schedule (4.3.1)."""
 _TRANSIENT: Final = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_LOAD_IN_PROGRESS})
 
 
@@ -37,7 +37,7 @@ class TimerRetried(Continuation):
     def append_completed(self, error: Errors) -> None:
         """Let it fall due once more if it could not be written.
 
-        Decided in: CoordinatorRuntime.EventBasedCoordinatorTimer#schedule (4.3.1).
+        Decided in: CoordinatorTimerImpl#schedule (4.3.1).
         """
         is_newer = self.shard.timers.deadline_of(self.deadline.key) is not None
         if error is not Errors.NONE and error not in _TRANSIENT and not is_newer:
