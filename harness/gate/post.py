@@ -85,9 +85,7 @@ def marker_of(name: str) -> str:
 
 def body_of(summary: str, name: str, run_address: str) -> str:
     """Return the text to post: the marker, a decision in Markdown, and where the report is kept."""
-    tail = (
-        f"\n\nThe report is an artifact of [this workflow's run]({run_address}).\n" if run_address else "\n"
-    )
+    tail = f"\n\nThe report is an artifact of [this run]({run_address}).\n" if run_address else "\n"
     room = BODY_LENGTH_MAX - len(tail)
     text = f"{marker_of(name)}\n{summary.strip()}"
     if len(text) > room:
