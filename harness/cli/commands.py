@@ -12,6 +12,7 @@ from typer.core import TyperCommand
 from typing_extensions import override
 
 from harness.cli.command_config import take_behind
+from harness.cli.suites_here import find_suites_here
 from harness.extras import remedy_for
 from harness.results.exit_code import ExitCode
 
@@ -162,6 +163,7 @@ def load_command(name: str) -> "Command":
     command = typer.main.get_command(alone)
     if name in _REACH_OTHERS:
         take_behind(command)
+    find_suites_here(command)
     return command
 
 
