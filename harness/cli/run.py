@@ -20,7 +20,7 @@ from harness.orchestration.expectation_files import expectation_files
 from harness.orchestration.external import announcement
 from harness.orchestration.external import dry_run as list_external
 from harness.orchestration.judging import judge_run_again, read_expectations
-from harness.orchestration.newer_releases import judged_as_older
+from harness.orchestration.newer_releases import found_newer, judged_as_older
 from harness.orchestration.plan import (
     RunPlan,
     RunShard,
@@ -200,6 +200,8 @@ def carry_out(
     with telling_of_interruption(folder, "report"), ProgressDisplay(console) as display:
         completed = orchestrate(plan, display)
         print_brokers(completed.folder, console)
+        for line in found_newer(plan.targets, completed.folder):
+            say(line)
         is_interrupted = completed.footer.ended.startswith(ENDED_INTERRUPTED)
         if is_reported and is_interrupted:
             say("interrupted; making a report of the recording (press Ctrl-C again to stop)")
