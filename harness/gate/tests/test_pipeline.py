@@ -162,6 +162,15 @@ def test_a_selection_that_there_is_not_is_refused(tmp_path: Path) -> None:
     assert "selection is quick or full, and not fast" in action.printed
 
 
+def test_an_earlier_run_is_not_decided_on_in_place_of_this_one(tmp_path: Path) -> None:
+    action = Steps(tmp_path)
+    (tmp_path / "out" / "gate").mkdir(parents=True)
+    (tmp_path / "out" / "gate" / "run.json").write_text("{}")
+    assert action("Run the scenarios", TARGETS="reference", OUT="out") == ExitCode.USAGE
+    assert "out/gate is there already" in action.printed
+    assert "run" not in action.outputs
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("recipe", [RECIPES / "gitlab-ci.yml", JENKINSFILE], ids=lambda path: path.name)
 def test_a_recipe_leaves_junit_and_decides(repository: Repository, coordinator: str, recipe: Path) -> None:
