@@ -7,10 +7,10 @@ from fnmatch import fnmatchcase
 from typing import Annotated, Final
 
 import typer
+from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.wide_console import wide_console
 from harness.gate.client_impact import client_impact
 from harness.orchestration.plan import PlanError, select_scripts
 from harness.scenario.behaviours import load_behaviours
@@ -21,7 +21,7 @@ from harness.targets.base.interface import TargetError
 from harness.targets.reference.behaviours import BehaviourSheet, behaviour_sheet, behaviour_sheets
 from harness.trace.clause import Clause
 
-_ANY_WIDTH: Final = 10_000
+_TITLES: Final = ("scenario", "APIs", "rows", "what it claims")
 
 
 @ends_with_exit_code
@@ -48,14 +48,22 @@ def list_scenarios(
     if as_json:
         typer.echo(json.dumps([_summary(script) for script in chosen.values()], indent=2, ensure_ascii=False))
         return
-    table = Table(box=None, pad_edge=False)
-    for title in ("scenario", "APIs", "rows", "what it claims"):
-        table.add_column(title, overflow="fold")
-    for script in chosen.values():
-        table.add_row(script.id, " ".join(script.apis), " ".join(script.clauses), script.title)
-    console = wide_console(_ANY_WIDTH)  # whoever reads a pipe looks for ids that are whole
-    console.print(table)
-    console.print(f"{len(chosen)} scenarios")
+    rows = [
+        (script.id, " ".join(script.apis), " ".join(script.clauses), script.title)
+        for script in chosen.values()
+    ]
+    console = Console()
+    if console.is_terminal:
+        table = Table(box=None, pad_edge=False)
+        for title in _TITLES:
+            table.add_column(title, overflow="fold")
+        for row in rows:
+            table.add_row(*row)
+        console.print(table)
+    else:
+        # A program that reads a pipe looks for whole ids, and for fields that it can cut.
+        typer.echo("\n".join("\t".join(row) for row in (_TITLES, *rows)))
+    typer.echo(f"{len(chosen)} scenarios")
 
 
 def _list_clauses(clauses: Iterable[Clause], patterns: Sequence[str], *, as_json: bool) -> None:

@@ -12,6 +12,7 @@ from typer.core import TyperCommand
 from typing_extensions import override
 
 from harness.cli.command_config import take_behind
+from harness.cli.suites_here import find_suites_here
 from harness.extras import remedy_for
 from harness.results.exit_code import ExitCode
 
@@ -64,6 +65,10 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "Put runs into the archive, and make tables and pages of all of them.",
     ),
     "gate": ("gate:gate", "Decide on a stored run: exit code 0 is green, any other says why not."),
+    "post": (
+        "post:post",
+        "Post the gate's decision to GitHub, as one comment on the pull request or as one issue.",
+    ),
     "diff": (
         "diff:diff",
         "Show what changes for clients between two runs, or two targets of one run; decide nothing.",
@@ -108,7 +113,7 @@ Where is `module:name` in `harness.cli`, the name of a function or of a `Typer` 
 
 PANELS: Final[Mapping[str, tuple[str, ...]]] = {
     "Run and look": ("run", "list", "explain", "report", "clients", "merge", "clean"),
-    "Decide and compare": ("gate", "diff", "matrix", "expect", "trend"),
+    "Decide and compare": ("gate", "post", "diff", "matrix", "expect", "trend"),
     "Other tests": ("race", "tap", "replay", "invariants"),
     "The harness itself": (
         *("doctor", "coverage", "mutate", "loading-table", "images"),
@@ -158,6 +163,7 @@ def load_command(name: str) -> "Command":
     command = typer.main.get_command(alone)
     if name in _REACH_OTHERS:
         take_behind(command)
+    find_suites_here(command)
     return command
 
 

@@ -19,6 +19,7 @@ CODES: Final[Mapping[str, ExitCode]] = {
     "harness.gate.policy:PolicyError": ExitCode.CONFIGURATION,
     "harness.gate.expectation_file:EditError": ExitCode.CONFIGURATION,
     "harness.gate.merge:MergeError": ExitCode.BAD_DATA,
+    "harness.gate.post:PostError": ExitCode.USAGE,
     "harness.scenario.errors:ScenarioError": ExitCode.CONFIGURATION,
     "harness.targets.secured.properties:CommandConfigError": ExitCode.CONFIGURATION,
     # A package of suites that is not there, or imports what is not.

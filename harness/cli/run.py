@@ -20,7 +20,7 @@ from harness.orchestration.expectation_files import expectation_files
 from harness.orchestration.external import announcement
 from harness.orchestration.external import dry_run as list_external
 from harness.orchestration.judging import judge_run_again, read_expectations
-from harness.orchestration.newer_releases import judged_as_older
+from harness.orchestration.newer_releases import found_newer, judged_as_older
 from harness.orchestration.plan import (
     RunPlan,
     RunShard,
@@ -62,6 +62,9 @@ _PROFILE = typer.Option(
     help="Compare targets with this profile, e.g. `3.9` for a broker that claims to be like it."
 )
 _SKIP = typer.Option(help="Scenario ids or globs to leave out; may be repeated.")
+_QUICK = typer.Option(
+    "--quick", help="Leave out what waits for time-outs, or needs a broker action or a broker of its own."
+)
 _OUT = typer.Option(help="Where to make the run's folder.", file_okay=False)
 _EXPECT = typer.Option(help="Another expectation file; may be repeated.", exists=True, dir_okay=False)
 _BASELINE = typer.Option(help="The folder of an earlier run to compare outcomes with.")
@@ -106,6 +109,7 @@ def run(
     target: Annotated[list[str] | None, _TARGET] = None,
     profile: Annotated[str | None, _PROFILE] = None,
     skip: Annotated[list[str] | None, _SKIP] = None,
+    quick: Annotated[bool, _QUICK] = False,
     out: Annotated[Path, _OUT] = Path("reports"),
     run_id: Annotated[str | None, RUN_ID] = None,
     jobs: Annotated[int, _JOBS] = JOBS,
@@ -128,7 +132,7 @@ def run(
     dry_run: Annotated[bool, _DRY_RUN] = False,
 ) -> ExitCode:
     """Run scenarios on targets, judge the differences, and write a report."""
-    selection = select_scripts(collect(suites), scenarios or [], skip or [])
+    selection = select_scripts(collect(suites), scenarios or [], skip or [], quick=quick)
     plan = RunPlan(
         run_id=run_id or new_run_id(),
         shard=(part := None if shard is None else RunShard.parse(shard)),
@@ -148,12 +152,13 @@ def run(
     if dry_run:
         return _print_dry_run(plan, Console())
     options = ReportOptions(wanted=not only_drive, allure=allure, spark_master=spark_master, archive=archive)
-    beside = _beside(plan, profile=profile, suites=suites) if clients else None
-    return carry_out(plan, options, beside, Console())
+    return carry_out(plan, options, _beside(plan, profile, suites, wanted=clients), Console())
 
 
-def _beside(plan: RunPlan, *, profile: str | None, suites: str) -> "ClientsPlan":
-    """Plan client scripts on the targets of a run."""
+def _beside(plan: RunPlan, profile: str | None, suites: str, *, wanted: bool) -> "ClientsPlan | None":
+    """Plan client scripts on the targets of a run, if they are wanted."""
+    if not wanted:
+        return None
     # Runs without client scripts do not wait until their libraries are imported; likewise further below.
     from harness.cli.clients_beside import plan_beside  # noqa: PLC0415 - as said
 
@@ -195,6 +200,8 @@ def carry_out(
     with telling_of_interruption(folder, "report"), ProgressDisplay(console) as display:
         completed = orchestrate(plan, display)
         print_brokers(completed.folder, console)
+        for line in found_newer(plan.targets, completed.folder):
+            say(line)
         is_interrupted = completed.footer.ended.startswith(ENDED_INTERRUPTED)
         if is_reported and is_interrupted:
             say("interrupted; making a report of the recording (press Ctrl-C again to stop)")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.expectations import matches_scenario
+from harness.orchestration.quick import is_quick
 from harness.runner.drive import Limits
 from harness.scenario.script import Script
 from harness.suggestions import close_to
@@ -145,9 +146,19 @@ def new_run_id(now: datetime | None = None) -> str:
 
 
 def select_scripts(
-    scripts: Mapping[str, Script], patterns: Sequence[str], skipped: Sequence[str] = ()
+    scripts: Mapping[str, Script],
+    patterns: Sequence[str],
+    skipped: Sequence[str] = (),
+    *,
+    quick: bool = False,
 ) -> Mapping[str, Script]:
     """Choose scenarios by id, by the beginning of an id (`classic/join`) or by glob; no pattern chooses all.
+
+    Args:
+        scripts: all that there are.
+        patterns: which of them to choose.
+        skipped: which of these to leave out again.
+        quick: whether to choose only what a quick run has.
 
     Raises:
         PlanError: a pattern matches nothing, or nothing is left.
@@ -164,6 +175,7 @@ def select_scripts(
         for name, script in scripts.items()
         if (not patterns or any(_matches(name, pattern) for pattern in patterns))
         and not any(_matches(name, pattern) for pattern in skipped)
+        and (not quick or is_quick(script))
     }
     if not chosen:
         raise PlanError("the selection leaves no scenario to run")

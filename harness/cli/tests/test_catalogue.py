@@ -43,11 +43,14 @@ def test_a_selection_is_listed_with_its_count(
     assert out.splitlines()[-1] == f"{count} scenarios"
 
 
-def test_on_a_pipe_each_scenario_has_a_line_that_begins_with_its_whole_id(
+def test_on_a_pipe_each_scenario_has_a_line_of_fields_that_begins_with_its_whole_id(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, out = reported(monkeypatch, capsys, "list")
-    assert [line.split()[0] for line in out.splitlines()[1:-1]] == list(catalogue())
+    heading, *lines, _ = out.splitlines()
+    assert heading.split("\t") == ["scenario", "APIs", "rows", "what it claims"]
+    assert [line.split("\t")[0] for line in lines] == list(catalogue())
+    assert all(line.split("\t")[3] == catalogue()[line.split("\t")[0]].title for line in lines)
 
 
 def test_a_scenario_is_explained_step_by_step_with_its_source(

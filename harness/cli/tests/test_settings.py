@@ -134,3 +134,19 @@ def test_a_run_takes_what_the_table_says_and_the_command_line_wins(
     assert ending.value.code == ExitCode.EXPECTED
     run = json.loads((tmp_path / "kept" / "one" / "run.json").read_text())
     assert run["targets"] == ["reference"]
+
+
+def test_suites_in_the_working_directory_are_found_without_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_suite(tmp_path, "suites_of_this_folder")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [each for each in sys.path if each])
+    monkeypatch.setattr(sys, "argv", ["kafka-conformance", "list", "--suites", "suites_of_this_folder"])
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code in {0, None}
+    assert RIGHT in capsys.readouterr().out
+    assert sys.path[-1] == str(tmp_path)

@@ -143,3 +143,14 @@ def test_one_lost_target_among_others_is_reported_beside_their_results(tmp_path:
 
 def test_two_lost_targets_are_counted(tmp_path: Path) -> None:
     assert "2 targets lost" in verdict_line(Run.load(with_lost(SCALA, REFERENCE).write(tmp_path)))
+
+
+def test_a_target_of_ours_that_cannot_start_has_its_own_cause_and_no_other_remedy(
+    kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_java(monkeypatch, tmp_path)
+    monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path / "cache"))
+    options = ("--target", "kafka:3.9.2", "--out", tmp_path / "reports", CHOSEN)
+    assert kafka_conformance("run", *options) == ExitCode.UNAVAILABLE
+    assert "no java was found in JAVA_HOME or on the PATH: install Java" in kafka_conformance.out
+    assert "check that it runs" not in kafka_conformance.out

@@ -25,6 +25,7 @@ from harness.verdict import DifferenceClass, Expectation, Outcome
 
 RESULT_COUNT_MAX: Final = 10
 VALUE_LENGTH_MAX: Final = 160
+_EXTERNAL: Final = "external:"
 _STYLES: Final = {
     Outcome.CONFORMS: "green",
     Outcome.LENIENT: "cyan",
@@ -68,7 +69,8 @@ def _print_run(run: Run, console: Console) -> None:
     console.print(_plain(f"{sentence[0].upper()}{sentence[1:]}.", style))
     for loss in lost:
         console.print(_plain(f"  {loss}", "yellow"), soft_wrap=True)
-    if any("Remedy: " not in loss.cause for loss in lost):
+    external = {each.target for each in run.targets if each.spec.startswith(_EXTERNAL)}
+    if any("Remedy: " not in loss.cause and loss.target in external for loss in lost):
         console.print(_plain(f"  {REMEDY}."))
 
 

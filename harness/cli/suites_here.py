@@ -1,0 +1,28 @@
+"""`--suites` of a package in the working directory: it is found there, as `python -m` would find it."""
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typer._click import Command, Context, Parameter
+
+
+def find_suites_here(command: "Command") -> None:
+    """Let a command find its package of suites in the working directory, if it is nowhere else."""
+    for option in command.params:
+        if option.name == "suites":
+            option.callback = _found
+
+
+def _found(_context: "Context", _option: "Parameter", package: str) -> str:
+    """Extend Python's path for a package that only the working directory has.
+
+    The folder joins at the end, and only then: a folder such as `docker` shall not stand for an extra that is
+    not installed.
+    """
+    top, here = package.partition(".")[0], Path.cwd()
+    if find_spec(top) is None and (here / top).is_dir():
+        sys.path.append(str(here))
+    return package

@@ -1,0 +1,31 @@
+"""The part of the scenarios that a quick run has: what any broker answers at once."""
+
+from typing import Final
+
+from harness.scenario.script import Elapse, Receive, Script, StayParked, Step
+
+WAIT_MS_MAX: Final = 500
+"""Milliseconds that a scenario of a quick run lets pass at most."""
+
+
+def is_quick(script: Script) -> bool:
+    """Tell whether a scenario needs no broker action, no configuration of its own and hardly any time.
+
+    All such scenarios share one broker of a target. None waits for a session or a rebalance to time out.
+    """
+    return (
+        not script.needs
+        and not script.broker_config
+        and sum(_waits_ms(step) for step in script.steps) <= WAIT_MS_MAX
+    )
+
+
+def _waits_ms(step: Step) -> int:
+    """Return the least time that a step takes on a broker that does as it should."""
+    match step:
+        case Elapse(duration_ms=waits_ms) | StayParked(for_ms=waits_ms):
+            return waits_ms
+        case Receive(not_before_ms=int(waits_ms)):
+            return waits_ms
+        case _:
+            return 0
