@@ -12,7 +12,7 @@ from harness.apis.table import apis_where
 from harness.invariants.exchange import NO_ERROR, items, number, text
 from harness.orders.course import Course
 from harness.replay.finding import Replayed
-from harness.replay.history import RecordedConversation, members_of, read_conversation
+from harness.replay.history import Gap, RecordedConversation, members_of, read_conversation
 from harness.replay.machine import ReplayMachine
 from harness.replay.operation import OF_TRANSACTIONS, RecordedOperation, TopicChange
 from harness.replay.seeds import Seed, carried, first_offsets, first_seed
@@ -31,6 +31,7 @@ _FINDINGS_MAX: Final = 10
 """Of one group: what comes after so many is one difference's consequences."""
 _LATE_MS: Final = 10_000.0
 """By how much more than the tolerance an answer may come later than the reference's."""
+_UNSEEN: Final = "while requests or answers may be missing in the recording"
 _JOINS: Final = 0
 """The member epoch of who joins. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
 _MEMBERSHIP: Final = apis_where(
@@ -40,7 +41,13 @@ _MEMBERSHIP: Final = apis_where(
 
 
 def replay(
-    events: Iterable[Event], spec: ReferenceProfile, *, conversation_id: str, is_whole: bool
+    events: Iterable[Event],
+    spec: ReferenceProfile,
+    *,
+    conversation_id: str,
+    is_whole: bool,
+    gaps: Sequence[Gap] = (),
+    only: str | None = None,
 ) -> Replayed:
     """Feed a recorded conversation to the reference and compare the coordinator's answers.
 
@@ -50,11 +57,14 @@ def replay(
         conversation_id: its name, for the findings.
         is_whole: whether the recording has all that was ever said about its groups; otherwise a group is
             compared only from when it is known.
+        gaps: when requests or answers may be missing in the recording.
+        only: the one group to compare; None for all.
     """
     conversation = read_conversation(events)
     account = _Account(conversation_id=conversation_id, not_compared=Counter(conversation.unread))
-    for group_id in sorted({group for each in conversation.operations for group in each.groups}):
-        group = _GroupReplay(conversation, spec, group_id, account, is_whole=is_whole)
+    groups = {group for each in conversation.operations for group in each.groups if only in (None, group)}
+    for group_id in sorted(groups):
+        group = _GroupReplay(conversation, spec, group_id, account, is_whole=is_whole, gaps=gaps)
         if (why := conversation.other_groups.get(group_id)) is None:
             group.run()
         else:
@@ -88,6 +98,7 @@ class _GroupReplay:
         account: _Account,
         *,
         is_whole: bool,
+        gaps: Sequence[Gap],
     ) -> None:
         self._conversation = conversation
         self._spec = spec
@@ -101,6 +112,8 @@ class _GroupReplay:
             changes = [each for each in conversation.operations if isinstance(each, TopicChange)]
             self._operations = sorted([*self._operations, *changes], key=lambda each: each.index)
         self._strays = _strays(self._operations, group_id)
+        connections = {each.connection for each in self._operations}
+        self._gaps = [each for each in gaps if each.connection in connections]
 
     def leave_out(self, why: str) -> None:
         """Compare nothing that is about it."""
@@ -114,18 +127,28 @@ class _GroupReplay:
             return
         breaks = _breaks(self._operations, self._conversation.breaks)
         seed = Seed(at_ms=-inf) if self._is_whole else None
-        for begin_ms, end_ms in pairwise((-inf, *breaks, inf)):
+        unseen = {at_ms for gap in self._gaps for at_ms in (gap.since_ms, gap.until_ms)}
+        breaks = [each for each in breaks if each not in unseen]
+        for begin_ms, end_ms in pairwise((-inf, *sorted((*breaks, *unseen)), inf)):
             era = [each for each in reported if begin_ms < each.asked_ms and _belongs_before(each, end_ms)]
             under_way = [each for each in reported if _is_under_way(each, end_ms)]
+            if any(gap.since_ms <= begin_ms and end_ms <= gap.until_ms for gap in self._gaps):
+                self._leave_out(era, _UNSEEN)
+                seed = None
+                continue
             if seed is None and begin_ms == -inf:
                 seed = self._seed_at_first(era)
             seed = self._replay_era(era, seed)
-            if seed is not None and end_ms != inf:
+            if end_ms in unseen:
+                seed = None
+            elif seed is not None and end_ms != inf:
                 seed = carried(seed, under_way, at_ms=end_ms, names=self._conversation.topic_names)
                 if any(each.transactional_id for each in self._operations):
                     seed = None
         lost = [each for each in reported if any(_is_under_way(each, at_ms) for at_ms in breaks)]
         self._leave_out(lost, "while the coordinator went or was gone")
+        of_gaps = [each for each in reported if any(_is_under_way(each, at_ms) for at_ms in unseen)]
+        self._leave_out([each for each in of_gaps if each not in lost], _UNSEEN)
 
     def _beyond_replay(self) -> str | None:
         """Return why nothing can be compared of the group; None if it can."""
