@@ -14,7 +14,8 @@ from typing_extensions import override
 
 from harness.captures.notes import Notes
 from harness.captures.streams import Ended, Gone, Happening, Opened, Piece
-from harness.replay.history import READ, Gap
+from harness.replay.gaps import Gap
+from harness.replay.history import READ
 from harness.tap.frames import KeptFrame, RequestHead, read_response, request_head
 from harness.tap.framing import FRAME_BYTES_KEPT, REQUEST_BYTES_MAX, RESPONSE_BYTES_MAX
 from harness.tap.journal import Closing, Endpoint, Entry, Kind, Opening, left_out

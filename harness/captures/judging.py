@@ -18,7 +18,7 @@ from harness.captures.notes import Notes
 from harness.captures.segments import segments_of
 from harness.captures.streams import pieces_of
 from harness.replay import ReferenceProfile, replay
-from harness.replay.history import Gap
+from harness.replay.gaps import Gap
 
 DEFAULT_PORT: Final = 9092
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from harness.replay.history import Gap
+from harness.replay.gaps import Gap
 from harness.tap.journal import Endpoint
 
 _PORTS_NOTED_MAX: Final = 1_000

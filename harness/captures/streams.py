@@ -72,7 +72,13 @@ class _Direction:
     waiting: dict[int, bytes] = field(default_factory=dict)
     """What came ahead of its time, by position."""
     waiting_bytes: int = 0
-    has_ended: bool = False
+    end: int | None = None
+    """The position behind its last byte, where that is known."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all of it is there."""
+        return self.end is not None and self.position >= self.end
 
     def place(self, seq: int) -> int:
         """Return the position of a sequence number, which wraps around."""
@@ -108,6 +114,7 @@ class _Direction:
         """Wait for nothing any more."""
         while self.waiting:
             yield from self.lose_up_to(min(self.waiting))
+        yield from self.lose_up_to(self.acknowledged if self.end is None else self.end)
 
     def _ready(self) -> Iterator[tuple[int, bytes]]:
         while self.waiting and (begin := min(self.waiting)) <= self.position:
@@ -167,7 +174,7 @@ class _Streams:
                 is_whole=is_new,
             )
         yield from self._follow(connection, segment)
-        if segment.is_rst or all(each.has_ended for each in connection.directions.values()):
+        if segment.is_rst or all(each.is_over for each in connection.directions.values()):
             yield from self._give_up(self._open.pop(key))
 
     def finish(self) -> Iterator[Happening]:
@@ -191,13 +198,12 @@ class _Streams:
             mine.next_seq = begin % _SEQUENCES
         if segment.data and mine.next_seq is not None:
             yield from self._pieces(connection, segment.side, mine.take(begin, segment.data))
-        if segment.is_rst or (segment.is_fin and not mine.has_ended):
-            mine.has_ended = True
-            if not connection.is_ended:
-                connection.is_ended = True
-                yield from self._pieces(connection, segment.side, mine.lose_all())
-                how = "reset" if segment.is_rst else "closed"
-                yield Ended(connection=connection.number, at_ms=self._now_ms, side=segment.side, how=how)
+        if segment.is_fin and mine.next_seq is not None:
+            mine.end = mine.place(begin + len(segment.data))
+        if (segment.is_rst or segment.is_fin) and not connection.is_ended:
+            connection.is_ended = True
+            how = "reset" if segment.is_rst else "closed"
+            yield Ended(connection=connection.number, at_ms=self._now_ms, side=segment.side, how=how)
 
     def _acknowledge(self, connection: _Connection, others: _Direction, segment: Segment) -> Iterator[Piece]:
         assert segment.ack is not None
@@ -205,7 +211,7 @@ class _Streams:
             others.next_seq = segment.ack
             return
         others.acknowledged = max(others.acknowledged, others.place(segment.ack))
-        if segment.data and others.acknowledged > others.position and not others.has_ended:
+        if segment.data and others.acknowledged > others.position and others.end is None:
             side = Endpoint.BROKER if segment.side is Endpoint.CLIENT else Endpoint.CLIENT
             yield from self._pieces(connection, side, others.lose_up_to(others.acknowledged))
 

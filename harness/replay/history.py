@@ -41,16 +41,6 @@ _IN_DOUBT: Final = "about offsets that a request which cannot be read may have w
 _NO_TOPIC: Final = frozenset(("UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID", "INVALID_TOPIC_EXCEPTION"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gap:
-    """A time in which a recording may lack requests or answers."""
-
-    connection: str
-    """On which connection."""
-    since_ms: float
-    until_ms: float
-
-
 @dataclass(slots=True)
 class RecordedConversation:
     """All that replaying needs to know of one conversation."""

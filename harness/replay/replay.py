@@ -12,7 +12,8 @@ from harness.apis.table import apis_where
 from harness.invariants.exchange import NO_ERROR, items, number, text
 from harness.orders.course import Course
 from harness.replay.finding import Replayed
-from harness.replay.history import Gap, RecordedConversation, members_of, read_conversation
+from harness.replay.gaps import UNSEEN, Gap, gaps_of, with_begun
+from harness.replay.history import RecordedConversation, members_of, read_conversation
 from harness.replay.machine import ReplayMachine
 from harness.replay.operation import OF_TRANSACTIONS, RecordedOperation, TopicChange
 from harness.replay.seeds import Seed, carried, first_offsets, first_seed
@@ -31,7 +32,6 @@ _FINDINGS_MAX: Final = 10
 """Of one group: what comes after so many is one difference's consequences."""
 _LATE_MS: Final = 10_000.0
 """By how much more than the tolerance an answer may come later than the reference's."""
-_UNSEEN: Final = "while requests or answers may be missing in the recording"
 _JOINS: Final = 0
 """The member epoch of who joins. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
 _MEMBERSHIP: Final = apis_where(
@@ -112,8 +112,7 @@ class _GroupReplay:
             changes = [each for each in conversation.operations if isinstance(each, TopicChange)]
             self._operations = sorted([*self._operations, *changes], key=lambda each: each.index)
         self._strays = _strays(self._operations, group_id)
-        connections = {each.connection for each in self._operations}
-        self._gaps = [each for each in gaps if each.connection in connections]
+        self._gaps = gaps_of(self._operations, gaps)
 
     def leave_out(self, why: str) -> None:
         """Compare nothing that is about it."""
@@ -132,23 +131,29 @@ class _GroupReplay:
         for begin_ms, end_ms in pairwise((-inf, *sorted((*breaks, *unseen)), inf)):
             era = [each for each in reported if begin_ms < each.asked_ms and _belongs_before(each, end_ms)]
             under_way = [each for each in reported if _is_under_way(each, end_ms)]
-            if any(gap.since_ms <= begin_ms and end_ms <= gap.until_ms for gap in self._gaps):
-                self._leave_out(era, _UNSEEN)
+            if any(gap.has(begin_ms, end_ms) for gap in self._gaps):
+                self._leave_out(era, UNSEEN)
                 seed = None
                 continue
             if seed is None and begin_ms == -inf:
                 seed = self._seed_at_first(era)
-            seed = self._replay_era(era, seed)
             if end_ms in unseen:
+                self._replay_era(with_begun(era, under_way, begin_ms), seed)
                 seed = None
-            elif seed is not None and end_ms != inf:
-                seed = carried(seed, under_way, at_ms=end_ms, names=self._conversation.topic_names)
-                if any(each.transactional_id for each in self._operations):
-                    seed = None
+            else:
+                seed = self._carried(self._replay_era(era, seed), under_way, end_ms)
         lost = [each for each in reported if any(_is_under_way(each, at_ms) for at_ms in breaks)]
         self._leave_out(lost, "while the coordinator went or was gone")
         of_gaps = [each for each in reported if any(_is_under_way(each, at_ms) for at_ms in unseen)]
-        self._leave_out([each for each in of_gaps if each not in lost], _UNSEEN)
+        self._leave_out([each for each in of_gaps if each not in lost], UNSEEN)
+
+    def _carried(
+        self, seed: Seed | None, under_way: Sequence[RecordedOperation], end_ms: float
+    ) -> Seed | None:
+        """Return what the coordinator after the one that went finds in the log; None where nobody knows."""
+        if seed is None or end_ms == inf or any(each.transactional_id for each in self._operations):
+            return None
+        return carried(seed, under_way, at_ms=end_ms, names=self._conversation.topic_names)
 
     def _beyond_replay(self) -> str | None:
         """Return why nothing can be compared of the group; None if it can."""
