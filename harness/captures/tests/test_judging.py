@@ -99,8 +99,8 @@ def test_segments_may_come_in_another_order_and_twice(recording: Recording, tmp_
 def test_a_lie_is_found_at_its_group(recording: Recording, tmp_path: Path) -> None:
     position = recording.position("Heartbeat", -1)
     event = recording.events[position]
-    told = decode_response("Heartbeat", 3, bytes.fromhex(event.raw or "")).fields
-    forged = with_forged(recording.events, position, {**told, "error_code": "UNKNOWN_MEMBER_ID"})
+    said = decode_response("Heartbeat", 3, bytes.fromhex(event.raw or "")).fields
+    forged = with_forged(recording.events, position, {**said, "error_code": "UNKNOWN_MEMBER_ID"})
 
     (group,) = judged(recording, write_pcap(tmp_path / "c.pcap", wire_of(forged).sent)).groups
 
@@ -132,7 +132,7 @@ def test_whichever_segment_is_lost_no_answer_is_called_wrong_for_it(
         assert sum(found.notes.lost.values()) == len(sent[lost].data), (lost, sent[lost])
 
 
-def test_a_lost_request_is_told_with_its_connection(recording: Recording, tmp_path: Path) -> None:
+def test_a_lost_request_is_printed_with_its_connection(recording: Recording, tmp_path: Path) -> None:
     sent = wire_of(recording.events).sent
     lost = requests_of(sent, 40_000)[4]
 
@@ -160,8 +160,8 @@ def test_nobody_can_read_hashed_ids(recording: Recording, tmp_path: Path) -> Non
     position = recording.position("JoinGroup", -1)
     event = recording.events[position]
     assert event.raw is not None
-    told = decode_response("JoinGroup", 5, bytes.fromhex(event.raw)).fields
-    forged = with_forged(recording.events, position, {**told, "leader": "somebody-else"})
+    said = decode_response("JoinGroup", 5, bytes.fromhex(event.raw)).fields
+    forged = with_forged(recording.events, position, {**said, "leader": "somebody-else"})
     path = write_pcap(tmp_path / "c.pcap", wire_of(forged).sent)
     (plain,) = judged(recording, path).groups
 

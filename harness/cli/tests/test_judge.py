@@ -25,8 +25,8 @@ def lying(path: Path) -> Path:
     position = recording.position("Heartbeat", -1)
     raw = recording.events[position].raw
     assert raw is not None
-    told = decode_response("Heartbeat", 3, bytes.fromhex(raw)).fields
-    forged = with_forged(recording.events, position, {**told, "error_code": "UNKNOWN_MEMBER_ID"})
+    said = decode_response("Heartbeat", 3, bytes.fromhex(raw)).fields
+    forged = with_forged(recording.events, position, {**said, "error_code": "UNKNOWN_MEMBER_ID"})
     return write_pcap(path / "lying.pcap", wire_of(forged).sent)
 
 
