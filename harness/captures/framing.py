@@ -16,7 +16,7 @@ from harness.captures.notes import Notes
 from harness.captures.streams import Ended, Gone, Happening, Opened, Piece
 from harness.replay.gaps import Gap
 from harness.replay.history import READ
-from harness.tap.frames import KeptFrame, RequestHead, read_response, request_head
+from harness.tap.frames import KeptFrame, RequestHead, read_request, read_response, request_head
 from harness.tap.framing import FRAME_BYTES_KEPT, REQUEST_BYTES_MAX, RESPONSE_BYTES_MAX
 from harness.tap.journal import Closing, Endpoint, Entry, Kind, Opening, left_out
 from harness.wire.errors import WireError
@@ -185,6 +185,8 @@ class _Requests(_Frames):
 
     @override
     def _search(self, data: bytes) -> tuple[int, bool]:
+        if _is_one_request(data):
+            return 0, True
         for found in _LIKE_A_REQUEST.finditer(data):
             begin = found.start()
             size = int.from_bytes(data[begin : begin + _SIZE_BYTES], "big")
@@ -193,6 +195,18 @@ class _Requests(_Frames):
             if head.api is not None and size <= REQUEST_BYTES_MAX and is_of_client:
                 return begin, True
         return max(len(data) - _SEARCHED_HEAD_BYTES, 0), False
+
+
+def _is_one_request(data: bytes) -> bool:
+    """Whether bytes are a request from begin to end, of whatever client: so most segments are."""
+    size = int.from_bytes(data[:_SIZE_BYTES], "big", signed=True)
+    if size < _REQUEST_HEAD_BYTES or len(data) != _SIZE_BYTES + size:
+        return False
+    try:
+        read_request(request_head(data[_SIZE_BYTES:]), KeptFrame(payload=data[_SIZE_BYTES:], left_out=0))
+    except WireError:
+        return False
+    return True
 
 
 class _Responses(_Frames):

@@ -16,7 +16,7 @@ from harness.replay.gaps import UNSEEN, Gap, gaps_of, with_begun
 from harness.replay.history import RecordedConversation, members_of, read_conversation
 from harness.replay.machine import ReplayMachine
 from harness.replay.operation import OF_TRANSACTIONS, RecordedOperation, TopicChange
-from harness.replay.seeds import Seed, carried, first_offsets, first_seed
+from harness.replay.seeds import Seed, carried, first_offsets, first_seed, has_earlier_members
 from harness.replay.unexplained import Unexplained, unexplained
 from harness.replay.windows import Windows
 from harness.results.replay_results import ReplayFinding
@@ -202,6 +202,8 @@ class _GroupReplay:
         """
         joined = (each for each in era if each.api == "JoinGroup" or _joins_consumers(each))
         first = next((each for each in joined if each.answer is not None and each.error == NO_ERROR), None)
+        if has_earlier_members(era):
+            return None
         if not any(each.api in _MEMBERSHIP for each in era) or (first is not None and self._is_first(first)):
             return Seed(at_ms=-inf, unknown=None)
         return None

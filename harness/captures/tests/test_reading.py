@@ -19,7 +19,7 @@ from harness.replay import specification
 from harness.results.errors import ReportError
 from harness.tests.replayed import Recording, two_members
 from harness.trace.schema import TraceError
-from harness.wire.codec import encode_request
+from harness.wire.codec import encode_request, encode_response
 
 SEEDS = 40
 CLIENT_HELLO = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"
@@ -87,6 +87,20 @@ def test_a_damaged_block_of_pcapng_is_printed_with_its_place(recording: Recordin
 
     assert "damaged behind byte" in found.notes.damages[0]
     assert compared(found) > 0
+
+
+def test_a_client_without_an_id_is_found_in_the_middle_of_its_connection(tmp_path: Path) -> None:
+    wire = Wire()
+    beat = encode_request("Heartbeat", 0, correlation_id=7, client_id="", fields={"group_id": "g"})
+    answer = encode_response("Heartbeat", 0, correlation_id=7, fields={"error_code": "UNKNOWN_MEMBER_ID"})
+    wire.sends(0.0, 40_000, b"rest of a request", is_from_client=True)
+    wire.sends(1.0, 40_000, framed(beat), is_from_client=True)
+    wire.sends(2.0, 40_000, framed(answer), is_from_client=False)
+
+    found = judged(write_pcap(tmp_path / "c.pcap", wire.sent[3:]))
+
+    (group,) = found.groups
+    assert (group.group, group.replayed.compared) == ("g", 1)
 
 
 def test_what_is_no_capture_is_refused(tmp_path: Path) -> None:
