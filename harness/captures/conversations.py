@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from harness.apis.table import descriptor
+from harness.apis.table import apis_where, descriptor
 from harness.captures.framing import WANTED
 from harness.invariants.exchange import text
 from harness.replay.history import READ
@@ -21,6 +21,8 @@ _WITHOUT_GROUP: Final = frozenset(
     api for api in (*READ, "DeleteTopics") if api == "DeleteTopics" or not descriptor(api).groups
 )
 """APIs that tell of topics, transactions or all groups: every group's state may hang on them."""
+_OF_ANY_CONNECTION: Final = READ | _WITHOUT_GROUP | apis_where(lambda api: api.is_prompt)
+"""APIs that say something of the coordinator; others only say when a connection was busy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,8 @@ class _Seen:
     """By group."""
     clients: dict[str, str] = field(default_factory=dict)
     """By connection."""
+    about_groups: set[str] = field(default_factory=set)
+    """Connections on which somebody spoke of a group."""
 
     def take(self, event: Event) -> None:
         connection = event.connection or ""
@@ -50,10 +54,13 @@ class _Seen:
             fields = stored_fields(event)
             for group in groups_of(event.api, fields):
                 self.connections[group].add(connection)
+                self.about_groups.add(connection)
             if event.api == "ApiVersions" and text(fields, "client_software_name"):
                 named = f"{text(fields, 'client_software_name')} {text(fields, 'client_software_version')}"
                 self.clients[connection] = named.strip()
-        self.events.append(event)
+        # Fetches and produces are many, and most are on connections of their own.
+        if event.api is None or event.api in _OF_ANY_CONNECTION or connection in self.about_groups:
+            self.events.append(event)
 
 
 def events_of(entries: Iterable[Entry], *, target: str) -> Iterator[Event]:
