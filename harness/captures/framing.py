@@ -41,6 +41,7 @@ _LIKE_A_REQUEST: Final = re.compile(
 """Size, API key, version, correlation id, and the begin of a client id."""
 _TLS: Final = re.compile(rb"[\x14-\x17]\x03[\x00-\x04]")
 """How each record of TLS begins. Source: RFC 8446, 5.1."""
+_A_MOMENT_MS: Final = 0.001
 _Frame: TypeAlias = tuple[bytes, int]
 """The kept begin of a frame, and the size of the rest."""
 
@@ -281,6 +282,10 @@ class _Framed:
             most=RESPONSE_BYTES_MAX,
         )
         self._is_encrypted = False
+        if not opened.is_whole:
+            until_ms = opened.at_ms - _A_MOMENT_MS
+            gap = Gap(connection=dialogue.name, since_ms=-1.0, until_ms=until_ms, is_before=True)
+            notes.gaps.append(gap)
 
     def take(self, piece: Piece) -> Iterator[Entry]:
         if self._is_encrypted:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Final
 
-from harness.replay.operation import RecordedOperation
+from harness.replay.operation import MEMBERSHIP, RecordedOperation
 
 UNSEEN: Final = "while requests or answers may be missing in the recording"
 """Why answers of such a time are not compared."""
@@ -19,6 +19,8 @@ class Gap:
     """On which connection."""
     since_ms: float
     until_ms: float
+    is_before: bool = False
+    """Whether the connection began unseen: members speak often, others may have been silent until then."""
 
     def has(self, begin_ms: float, end_ms: float) -> bool:
         """Whether a time is within it."""
@@ -30,8 +32,13 @@ def gaps_of(operations: Sequence[RecordedOperation], gaps: Iterable[Gap]) -> lis
 
     A gap lasts until what was under way at its end is answered: before that, the group may be changing.
     """
-    connections = {each.connection for each in operations}
-    return [_settled(each, operations) for each in gaps if each.connection in connections]
+    all_of_them = {each.connection for each in operations}
+    of_members = {each.connection for each in operations if each.api in MEMBERSHIP}
+    return [
+        _settled(each, operations)
+        for each in gaps
+        if each.connection in (of_members if each.is_before else all_of_them)
+    ]
 
 
 def _settled(gap: Gap, operations: Iterable[RecordedOperation]) -> Gap:

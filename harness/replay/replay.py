@@ -7,15 +7,13 @@ from itertools import pairwise
 from math import inf
 from typing import Final
 
-from harness.apis.descriptor import Subject
-from harness.apis.table import apis_where
 from harness.invariants.exchange import NO_ERROR, items, number, text
 from harness.orders.course import Course
 from harness.replay.finding import Replayed
 from harness.replay.gaps import UNSEEN, Gap, gaps_of, with_begun
 from harness.replay.history import RecordedConversation, members_of, read_conversation
 from harness.replay.machine import ReplayMachine
-from harness.replay.operation import OF_TRANSACTIONS, RecordedOperation, TopicChange
+from harness.replay.operation import MEMBERSHIP, OF_TRANSACTIONS, RecordedOperation, TopicChange
 from harness.replay.seeds import Seed, carried, first_offsets, first_seed, has_earlier_members
 from harness.replay.unexplained import Unexplained, unexplained
 from harness.replay.windows import Windows
@@ -34,10 +32,6 @@ _LATE_MS: Final = 10_000.0
 """By how much more than the tolerance an answer may come later than the reference's."""
 _JOINS: Final = 0
 """The member epoch of who joins. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
-_MEMBERSHIP: Final = apis_where(
-    lambda api: api.subject in (Subject.MEMBERSHIP, Subject.CONSUMER_GROUPS) and bool(api.members)
-)
-"""APIs in which members speak, of whichever protocol."""
 
 
 def replay(
@@ -204,7 +198,7 @@ class _GroupReplay:
         first = next((each for each in joined if each.answer is not None and each.error == NO_ERROR), None)
         if has_earlier_members(era):
             return None
-        if not any(each.api in _MEMBERSHIP for each in era) or (first is not None and self._is_first(first)):
+        if not any(each.api in MEMBERSHIP for each in era) or (first is not None and self._is_first(first)):
             return Seed(at_ms=-inf, unknown=None)
         return None
 
