@@ -144,6 +144,17 @@ def test_a_lost_request_is_printed_with_its_connection(recording: Recording, tmp
     assert 0 < group.replayed.compared < answers(recording)
 
 
+@pytest.mark.parametrize("count", range(3, 12))
+def test_the_begin_of_a_member_may_be_lost(recording: Recording, tmp_path: Path, count: int) -> None:
+    sent = wire_of(recording.events).sent
+    of_bob = [each for each in sent if each.client_port == 40_001][:count]
+    kept = [each for each in sent if each not in of_bob]
+
+    (group,) = judged(recording, write_pcap(tmp_path / "c.pcap", kept), whole=False).groups
+
+    assert group.replayed.findings == ()
+
+
 def test_a_capture_may_begin_in_the_middle_of_a_frame(recording: Recording, tmp_path: Path) -> None:
     sent = wire_of(recording.events, cut=7).sent
     middle = next(index for index, each in enumerate(sent) if each.client_port == 40_001) + 60
