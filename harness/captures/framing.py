@@ -95,8 +95,9 @@ class _Frames:
         yield from self._whole_frames(piece.at_ms)
 
     def end(self) -> None:
-        """Count what is no whole frame."""
-        self._skip(len(self.buffer))
+        """Count what is no whole frame, unless nobody needs the rest of it."""
+        if not self.to_skip:
+            self._skip(len(self.buffer))
 
     def _whole_frames(self, at_ms: float) -> Iterator[_Frame]:
         while self.is_found or self._found(at_ms):
