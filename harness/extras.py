@@ -10,6 +10,7 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "containers": ("docker", "requests", "testcontainers"),
     "allure": ("allure_commons",),
     "bench": ("duckdb",),
+    "captures": ("dpkt",),
 }
 """Packages that are imported, by the extra of ours that installs them."""
 

@@ -89,6 +89,10 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "replay:replay",
         "Send the requests of a tapped target to the reference, and compare the answers.",
     ),
+    "judge": (
+        "judge:judge",
+        "Compare a broker's answers in a capture of tcpdump with those of the reference.",
+    ),
     "clean": (
         "clean:clean",
         "Clean an external broker: delete the groups and topics, and abort the transactions, of killed runs.",
@@ -114,7 +118,7 @@ Where is `module:name` in `harness.cli`, the name of a function or of a `Typer` 
 PANELS: Final[Mapping[str, tuple[str, ...]]] = {
     "Run and look": ("run", "list", "explain", "report", "clients", "merge", "clean"),
     "Decide and compare": ("gate", "post", "diff", "matrix", "expect", "trend"),
-    "Other tests": ("race", "tap", "replay", "invariants"),
+    "Other tests": ("race", "tap", "replay", "judge", "invariants"),
     "The harness itself": (
         *("doctor", "coverage", "mutate", "loading-table", "images"),
         *("bench", "bench-drive", "bench-spark", "bench-tap"),

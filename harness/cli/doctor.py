@@ -24,6 +24,7 @@ _EXTRAS: Final = {
     "clients": "no real clients can run, and no librdkafka mock",
     "containers": "no target can be a container",
     "allure": "no Allure results are written",
+    "captures": "no captures of tcpdump can be judged",
 }
 """What each leaves out, by the extra that has it."""
 _PYTHON_MIN: Final = (3, 11)

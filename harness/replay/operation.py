@@ -16,6 +16,10 @@ COMPARED: Final = apis_where(lambda api: api.subject in OF_GROUP_COORDINATOR)
 """The group coordinator's APIs, whose answers are compared with the reference's."""
 OF_TRANSACTIONS: Final = apis_where(lambda api: api.subject is Subject.TRANSACTIONS)
 """Fed, since committed offsets hang on them; not compared."""
+MEMBERSHIP: Final = apis_where(
+    lambda api: api.subject in (Subject.MEMBERSHIP, Subject.CONSUMER_GROUPS) and bool(api.members)
+)
+"""APIs in which members speak, of whichever protocol."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

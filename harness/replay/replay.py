@@ -7,15 +7,14 @@ from itertools import pairwise
 from math import inf
 from typing import Final
 
-from harness.apis.descriptor import Subject
-from harness.apis.table import apis_where
 from harness.invariants.exchange import NO_ERROR, items, number, text
 from harness.orders.course import Course
 from harness.replay.finding import Replayed
+from harness.replay.gaps import UNSEEN, Gap, gaps_of, with_begun
 from harness.replay.history import RecordedConversation, members_of, read_conversation
 from harness.replay.machine import ReplayMachine
-from harness.replay.operation import OF_TRANSACTIONS, RecordedOperation, TopicChange
-from harness.replay.seeds import Seed, carried, first_offsets, first_seed
+from harness.replay.operation import MEMBERSHIP, OF_TRANSACTIONS, RecordedOperation, TopicChange
+from harness.replay.seeds import Seed, carried, first_offsets, first_seed, has_earlier_members
 from harness.replay.unexplained import Unexplained, unexplained
 from harness.replay.windows import Windows
 from harness.results.replay_results import ReplayFinding
@@ -33,14 +32,16 @@ _LATE_MS: Final = 10_000.0
 """By how much more than the tolerance an answer may come later than the reference's."""
 _JOINS: Final = 0
 """The member epoch of who joins. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
-_MEMBERSHIP: Final = apis_where(
-    lambda api: api.subject in (Subject.MEMBERSHIP, Subject.CONSUMER_GROUPS) and bool(api.members)
-)
-"""APIs in which members speak, of whichever protocol."""
 
 
 def replay(
-    events: Iterable[Event], spec: ReferenceProfile, *, conversation_id: str, is_whole: bool
+    events: Iterable[Event],
+    spec: ReferenceProfile,
+    *,
+    conversation_id: str,
+    is_whole: bool,
+    gaps: Sequence[Gap] = (),
+    only: str | None = None,
 ) -> Replayed:
     """Feed a recorded conversation to the reference and compare the coordinator's answers.
 
@@ -50,11 +51,14 @@ def replay(
         conversation_id: its name, for the findings.
         is_whole: whether the recording has all that was ever said about its groups; otherwise a group is
             compared only from when it is known.
+        gaps: when requests or answers may be missing in the recording.
+        only: the one group to compare; None for all.
     """
     conversation = read_conversation(events)
     account = _Account(conversation_id=conversation_id, not_compared=Counter(conversation.unread))
-    for group_id in sorted({group for each in conversation.operations for group in each.groups}):
-        group = _GroupReplay(conversation, spec, group_id, account, is_whole=is_whole)
+    groups = {group for each in conversation.operations for group in each.groups if only in (None, group)}
+    for group_id in sorted(groups):
+        group = _GroupReplay(conversation, spec, group_id, account, is_whole=is_whole, gaps=gaps)
         if (why := conversation.other_groups.get(group_id)) is None:
             group.run()
         else:
@@ -88,6 +92,7 @@ class _GroupReplay:
         account: _Account,
         *,
         is_whole: bool,
+        gaps: Sequence[Gap],
     ) -> None:
         self._conversation = conversation
         self._spec = spec
@@ -101,6 +106,7 @@ class _GroupReplay:
             changes = [each for each in conversation.operations if isinstance(each, TopicChange)]
             self._operations = sorted([*self._operations, *changes], key=lambda each: each.index)
         self._strays = _strays(self._operations, group_id)
+        self._gaps = gaps_of(self._operations, gaps)
 
     def leave_out(self, why: str) -> None:
         """Compare nothing that is about it."""
@@ -114,18 +120,34 @@ class _GroupReplay:
             return
         breaks = _breaks(self._operations, self._conversation.breaks)
         seed = Seed(at_ms=-inf) if self._is_whole else None
-        for begin_ms, end_ms in pairwise((-inf, *breaks, inf)):
+        unseen = {at_ms for gap in self._gaps for at_ms in (gap.since_ms, gap.until_ms)}
+        breaks = [each for each in breaks if each not in unseen]
+        for begin_ms, end_ms in pairwise((-inf, *sorted((*breaks, *unseen)), inf)):
             era = [each for each in reported if begin_ms < each.asked_ms and _belongs_before(each, end_ms)]
             under_way = [each for each in reported if _is_under_way(each, end_ms)]
+            if any(gap.has(begin_ms, end_ms) for gap in self._gaps):
+                self._leave_out(era, UNSEEN)
+                seed = None
+                continue
             if seed is None and begin_ms == -inf:
                 seed = self._seed_at_first(era)
-            seed = self._replay_era(era, seed)
-            if seed is not None and end_ms != inf:
-                seed = carried(seed, under_way, at_ms=end_ms, names=self._conversation.topic_names)
-                if any(each.transactional_id for each in self._operations):
-                    seed = None
+            if end_ms in unseen:
+                self._replay_era(with_begun(era, under_way, begin_ms), seed)
+                seed = None
+            else:
+                seed = self._carried(self._replay_era(era, seed), under_way, end_ms)
         lost = [each for each in reported if any(_is_under_way(each, at_ms) for at_ms in breaks)]
         self._leave_out(lost, "while the coordinator went or was gone")
+        of_gaps = [each for each in reported if any(_is_under_way(each, at_ms) for at_ms in unseen)]
+        self._leave_out([each for each in of_gaps if each not in lost], UNSEEN)
+
+    def _carried(
+        self, seed: Seed | None, under_way: Sequence[RecordedOperation], end_ms: float
+    ) -> Seed | None:
+        """Return what the coordinator after the one that went finds in the log; None where nobody knows."""
+        if seed is None or end_ms == inf or any(each.transactional_id for each in self._operations):
+            return None
+        return carried(seed, under_way, at_ms=end_ms, names=self._conversation.topic_names)
 
     def _beyond_replay(self) -> str | None:
         """Return why nothing can be compared of the group; None if it can."""
@@ -174,7 +196,9 @@ class _GroupReplay:
         """
         joined = (each for each in era if each.api == "JoinGroup" or _joins_consumers(each))
         first = next((each for each in joined if each.answer is not None and each.error == NO_ERROR), None)
-        if not any(each.api in _MEMBERSHIP for each in era) or (first is not None and self._is_first(first)):
+        if has_earlier_members(era):
+            return None
+        if not any(each.api in MEMBERSHIP for each in era) or (first is not None and self._is_first(first)):
             return Seed(at_ms=-inf, unknown=None)
         return None
 

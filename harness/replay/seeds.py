@@ -75,6 +75,14 @@ def first_seed(operations: Sequence[RecordedOperation]) -> Seed | None:
     return None
 
 
+def has_earlier_members(operations: Sequence[RecordedOperation]) -> bool:
+    """Whether somebody joins with an id that was given before: the group was there then."""
+    joins = [each for each in operations if each.api == "JoinGroup" and each.answer is not None]
+    given = {text(each.answer or {}, "member_id") for each in joins if not text(each.request, "member_id")}
+    accepted = {text(each.request, "member_id") for each in joins if each.error == NO_ERROR}
+    return bool(accepted - given - {""})
+
+
 def _is_changing_members(operation: RecordedOperation, at_ms: float) -> bool:
     """Whether a request that changes members is neither over nor still to come."""
     return operation.api in ("JoinGroup", "LeaveGroup") and operation.asked_ms < at_ms < operation.answered_ms

@@ -102,6 +102,7 @@ def test_a_basic_installation_gives_a_verdict_and_names_the_extra_that_is_missin
         ("run", "--target", "container:apache/kafka:4.3.1", SCENARIO): "containers",
         ("images", "list"): "containers",
         ("bench-tap",): "clients",
+        ("judge", "broker.pcap"): "captures",
     }
     if not extra:
         lacking |= {

@@ -43,6 +43,15 @@ def test_a_tap_that_begins_late_compares_from_when_the_group_is_known() -> None:
     assert replayed.not_compared["before the group was known"] > 0
 
 
+def test_whenever_a_tap_begins_no_answer_is_called_wrong_for_it() -> None:
+    conversation = two_members()
+
+    for begin in range(len(conversation.events)):
+        replayed = conversation.replayed(from_position(conversation, begin), is_whole=False)
+
+        assert replayed.findings == (), begin
+
+
 def test_a_lie_after_the_group_is_known_is_found_though_the_tap_began_late() -> None:
     conversation = two_members()
     position = conversation.position("Heartbeat", -1)

@@ -49,23 +49,43 @@ class ReferenceProfile:
         return KafkaApis(config=self.config, profile=self.profile, choices=choices, node=node, timers=timers)
 
 
-def specification(profile: str, broker_config: Mapping[str, str]) -> ReferenceProfile:
-    """Return the reference as a target is compared with it; properties unknown to it are passed over."""
+def specification(
+    profile: str, broker_config: Mapping[str, str], *, defaults: Mapping[str, str] = CONFORMANCE_CONFIG
+) -> ReferenceProfile:
+    """Return the reference as a target is compared with it; properties unknown to it are passed over.
+
+    Args:
+        profile: its name.
+        broker_config: the target's properties.
+        defaults: properties that the target has as well where it was not given others.
+    """
     known = GroupCoordinatorConfig.property_names()
     properties = {name: value for name, value in broker_config.items() if name in known}
-    config = GroupCoordinatorConfig.from_properties({**CONFORMANCE_CONFIG, **properties})
+    config = GroupCoordinatorConfig.from_properties({**defaults, **properties})
     return ReferenceProfile(profile=reference_profile(profile), config=config)
 
 
-def stored_specification(profile: str, broker_config: Mapping[str, str], *, where: str) -> ReferenceProfile:
+def stored_specification(
+    profile: str,
+    broker_config: Mapping[str, str],
+    *,
+    where: str,
+    defaults: Mapping[str, str] = CONFORMANCE_CONFIG,
+) -> ReferenceProfile:
     """Return the reference as a target on file is compared with it.
+
+    Args:
+        profile: its name.
+        broker_config: the target's properties.
+        where: the properties come from, for messages.
+        defaults: properties that the target has as well where it was not given others.
 
     Raises:
         TraceError: the configuration on file is none that Kafka takes.
         TargetError: the reference has no such profile.
     """
     try:
-        return specification(profile, broker_config)
+        return specification(profile, broker_config, defaults=defaults)
     except ConfigError as error:
         raise TraceError(f"{where}: {error}") from error
 

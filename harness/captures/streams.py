@@ -1,0 +1,238 @@
+"""From segments to the two streams of each connection: in order, once, and with what is missing."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from harness.captures.notes import Notes
+from harness.captures.segments import Address, Segment, in_words
+from harness.tap.journal import Endpoint
+
+_WAITING_BYTES_MAX: Final = 1 << 22
+"""Of one direction, behind bytes that have not come: more than any window that brokers have."""
+_WAITING_SEGMENTS_MAX: Final = 1 << 12
+_SEQUENCES: Final = 1 << 32
+_HALF: Final = 1 << 31
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A connection is seen for the first time."""
+
+    connection: int
+    at_ms: float
+    client: str
+    broker: str
+    is_whole: bool
+    """Whether it is seen from its begin."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Bytes of one direction, or how many are missing there."""
+
+    connection: int
+    at_ms: float
+    side: Endpoint
+    """Who sent them."""
+    data: bytes = b""
+    lost: int = 0
+    """How many bytes the capture does not have, in front of the data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A connection ends."""
+
+    connection: int
+    at_ms: float
+    side: Endpoint
+    how: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gone:
+    """Nothing more comes of a connection."""
+
+    connection: int
+
+
+Happening: TypeAlias = Opened | Piece | Ended | Gone
+
+
+@dataclass(slots=True)
+class _Direction:
+    """What one end sends."""
+
+    next_seq: int | None = None
+    position: int = 0
+    """Of `next_seq`, counted from the first byte; unlike sequence numbers it only grows."""
+    acknowledged: int = 0
+    """The position up to which the other end says that it has all."""
+    waiting: dict[int, bytes] = field(default_factory=dict)
+    """What came ahead of its time, by position."""
+    waiting_bytes: int = 0
+    end: int | None = None
+    """The position behind its last byte, where that is known."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all of it is there."""
+        return self.end is not None and self.position >= self.end
+
+    def place(self, seq: int) -> int:
+        """Return the position of a sequence number, which wraps around."""
+        assert self.next_seq is not None
+        return self.position + (seq - self.next_seq + _HALF) % _SEQUENCES - _HALF
+
+    def take(self, seq: int, data: bytes) -> Iterator[tuple[int, bytes]]:
+        """Take in a segment; yield what is in order now, each with the count of bytes lost before it."""
+        begin = self.place(seq)
+        if begin + len(data) <= self.position:
+            return
+        if begin > self.position and len(data) > len(self.waiting.get(begin, b"")):
+            self.waiting_bytes += len(data) - len(self.waiting.get(begin, b""))
+            self.waiting[begin] = data
+        elif begin <= self.position:
+            yield 0, self._advance(data[self.position - begin :])
+        yield from self._ready()
+        if begin > self.position and begin <= self.acknowledged:
+            yield from self.lose_up_to(begin)
+        if self.waiting_bytes > _WAITING_BYTES_MAX or len(self.waiting) > _WAITING_SEGMENTS_MAX:
+            yield from self.lose_up_to(min(self.waiting))
+
+    def lose_up_to(self, end: int) -> Iterator[tuple[int, bytes]]:
+        """Wait for nothing before a position any more: the other end has it, and the capture does not."""
+        while self.position < end:
+            place = min([end, *self.waiting])
+            lost = place - self.position
+            self._skip(lost)
+            yield lost, b""
+            yield from self._ready()
+
+    def lose_all(self) -> Iterator[tuple[int, bytes]]:
+        """Wait for nothing any more."""
+        while self.waiting:
+            yield from self.lose_up_to(min(self.waiting))
+        yield from self.lose_up_to(self.acknowledged if self.end is None else self.end)
+
+    def _ready(self) -> Iterator[tuple[int, bytes]]:
+        while self.waiting and (begin := min(self.waiting)) <= self.position:
+            data = self.waiting.pop(begin)
+            self.waiting_bytes -= len(data)
+            if begin + len(data) > self.position:
+                yield 0, self._advance(data[self.position - begin :])
+
+    def _advance(self, data: bytes) -> bytes:
+        self._skip(len(data))
+        return data
+
+    def _skip(self, count: int) -> None:
+        assert self.next_seq is not None
+        self.position += count
+        self.next_seq = (self.next_seq + count) % _SEQUENCES
+
+
+@dataclass(slots=True)
+class _Connection:
+    number: int
+    opening_seq: int | None
+    """The client's first sequence number, where its SYN was seen."""
+    directions: dict[Endpoint, _Direction] = field(
+        default_factory=lambda: {Endpoint.CLIENT: _Direction(), Endpoint.BROKER: _Direction()}
+    )
+    is_ended: bool = False
+
+
+class _Streams:
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+        self._open: dict[tuple[Address, Address], _Connection] = {}
+        self._began_ms: float | None = None
+        self._now_ms = 0.0
+
+    def take(self, segment: Segment) -> Iterator[Happening]:
+        if self._began_ms is None:
+            self._began_ms = segment.at_ms
+        # Clocks may be set back; what came later is later.
+        self._now_ms = max(self._now_ms, segment.at_ms - self._began_ms)
+        key = (segment.client, segment.broker)
+        is_new = segment.is_syn and segment.side is Endpoint.CLIENT
+        connection = self._open.get(key)
+        if connection is not None and is_new and connection.opening_seq != segment.seq:
+            yield from self._give_up(self._open.pop(key))
+            connection = None
+        if connection is None:
+            if not (is_new or segment.data):
+                return
+            connection = self._open[key] = self._opened(segment, is_new=is_new)
+            yield Opened(
+                connection=connection.number,
+                at_ms=self._now_ms,
+                client=in_words(segment.client),
+                broker=in_words(segment.broker),
+                is_whole=is_new,
+            )
+        yield from self._follow(connection, segment)
+        if segment.is_rst or all(each.is_over for each in connection.directions.values()):
+            yield from self._give_up(self._open.pop(key))
+
+    def finish(self) -> Iterator[Happening]:
+        """Give up waiting in all connections: the capture is at its end."""
+        for connection in self._open.values():
+            yield from self._give_up(connection)
+
+    def _opened(self, segment: Segment, *, is_new: bool) -> _Connection:
+        self._notes.connections += 1
+        return _Connection(self._notes.connections, segment.seq if is_new else None)
+
+    def _follow(self, connection: _Connection, segment: Segment) -> Iterator[Piece | Ended]:
+        mine = connection.directions[segment.side]
+        others = connection.directions[
+            Endpoint.BROKER if segment.side is Endpoint.CLIENT else Endpoint.CLIENT
+        ]
+        if segment.ack is not None:
+            yield from self._acknowledge(connection, others, segment)
+        begin = segment.seq + 1 if segment.is_syn else segment.seq
+        if mine.next_seq is None and not segment.is_rst:
+            mine.next_seq = begin % _SEQUENCES
+        if segment.data and mine.next_seq is not None:
+            yield from self._pieces(connection, segment.side, mine.take(begin, segment.data))
+        if segment.is_fin and mine.next_seq is not None:
+            mine.end = mine.place(begin + len(segment.data))
+        if (segment.is_rst or segment.is_fin) and not connection.is_ended:
+            connection.is_ended = True
+            how = "reset" if segment.is_rst else "closed"
+            yield Ended(connection=connection.number, at_ms=self._now_ms, side=segment.side, how=how)
+
+    def _acknowledge(self, connection: _Connection, others: _Direction, segment: Segment) -> Iterator[Piece]:
+        assert segment.ack is not None
+        if others.next_seq is None:
+            others.next_seq = segment.ack
+            return
+        others.acknowledged = max(others.acknowledged, others.place(segment.ack))
+        if segment.data and others.acknowledged > others.position and others.end is None:
+            side = Endpoint.BROKER if segment.side is Endpoint.CLIENT else Endpoint.CLIENT
+            yield from self._pieces(connection, side, others.lose_up_to(others.acknowledged))
+
+    def _give_up(self, connection: _Connection) -> Iterator[Happening]:
+        for side, direction in connection.directions.items():
+            yield from self._pieces(connection, side, direction.lose_all())
+        yield Gone(connection=connection.number)
+
+    def _pieces(
+        self, connection: _Connection, side: Endpoint, parts: Iterable[tuple[int, bytes]]
+    ) -> Iterator[Piece]:
+        for lost, data in parts:
+            yield Piece(connection=connection.number, at_ms=self._now_ms, side=side, data=data, lost=lost)
+
+
+def pieces_of(segments: Iterable[Segment], notes: Notes) -> Iterator[Happening]:
+    """Put the streams of all connections together, each piece as soon as those before it are there.
+
+    A piece that never comes is lost when the other end has acknowledged it, or when too much waits behind it.
+    """
+    streams = _Streams(notes)
+    for segment in segments:
+        yield from streams.take(segment)
+    yield from streams.finish()

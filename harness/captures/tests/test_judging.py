@@ -1,0 +1,184 @@
+"""Captures of what the reference answers agree with it, however they are cut; a lie in one is found."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.captures import JudgedCaptures, judge_captures
+from harness.captures.tests.made_captures import (
+    LINKS,
+    PORT,
+    Sent,
+    pcapng_bytes,
+    wire_of,
+    with_forged,
+    write_pcap,
+)
+from harness.replay import specification
+from harness.tests.replayed import GROUP, Recording, two_members
+from harness.trace.events import EventKind
+from harness.wire.codec import decode_response
+
+
+@pytest.fixture(scope="module")
+def recording() -> Recording:
+    return two_members()
+
+
+def judged(recording: Recording, path: Path, *, whole: bool = True, hashed: bool = False) -> JudgedCaptures:
+    spec = specification(recording.profile, recording.config)
+    return judge_captures([path], spec, ports={PORT}, is_whole=whole, hashes_ids=hashed)
+
+
+def answers(recording: Recording) -> int:
+    return sum(each.kind == EventKind.RESPONSE for each in recording.events)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_capture_of_the_reference_agrees_with_it(recording: Recording, tmp_path: Path, link: str) -> None:
+    found = judged(recording, write_pcap(tmp_path / "c.pcap", wire_of(recording.events).sent, link))
+
+    (group,) = found.groups
+    assert (group.group, group.clients) == (GROUP, ("made-up 1.2",))
+    assert (group.replayed.compared, group.replayed.findings) == (answers(recording), ())
+    assert list(found.notes.in_words()) == []
+
+
+def test_pcapng_is_read_as_well(recording: Recording, tmp_path: Path) -> None:
+    path = tmp_path / "c.pcapng"
+    path.write_bytes(pcapng_bytes(wire_of(recording.events).sent))
+
+    (group,) = judged(recording, path).groups
+
+    assert (group.replayed.compared, group.replayed.findings) == (answers(recording), ())
+
+
+@pytest.mark.parametrize("cut", [1, 3, 7, 50])
+def test_segments_may_be_cut_anywhere(recording: Recording, tmp_path: Path, cut: int) -> None:
+    found = judged(recording, write_pcap(tmp_path / "c.pcap", wire_of(recording.events, cut=cut).sent))
+
+    (group,) = found.groups
+    assert (group.replayed.compared, group.replayed.findings) == (answers(recording), ())
+    assert list(found.notes.in_words()) == []
+
+
+def out_of_order_and_twice(sent: list[Sent]) -> list[Sent]:
+    """Swap neighbours of one direction at the same time, and repeat some, also with more bytes."""
+    changed: list[Sent] = []
+    for index, each in enumerate(sent):
+        before = changed[-1] if changed else None
+        if before is not None and each.data and before.data and _is_of_same_stream(before, each):
+            changed.insert(len(changed) - 1, each)
+        else:
+            changed.append(each)
+        if index % 3 == 0 and each.data:
+            changed.append(each)
+    return changed
+
+
+def _is_of_same_stream(one: Sent, other: Sent) -> bool:
+    return (one.at_ms, one.client_port, one.is_from_client) == (
+        other.at_ms,
+        other.client_port,
+        other.is_from_client,
+    )
+
+
+def test_segments_may_come_in_another_order_and_twice(recording: Recording, tmp_path: Path) -> None:
+    sent = wire_of(recording.events, cut=9).sent
+    changed = out_of_order_and_twice(sent)
+    assert changed != sent
+
+    found = judged(recording, write_pcap(tmp_path / "c.pcap", changed))
+
+    (group,) = found.groups
+    assert (group.replayed.compared, group.replayed.findings) == (answers(recording), ())
+    assert list(found.notes.in_words()) == []
+
+
+def test_a_lie_is_found_at_its_group(recording: Recording, tmp_path: Path) -> None:
+    position = recording.position("Heartbeat", -1)
+    event = recording.events[position]
+    said = decode_response("Heartbeat", 3, bytes.fromhex(event.raw or "")).fields
+    forged = with_forged(recording.events, position, {**said, "error_code": "UNKNOWN_MEMBER_ID"})
+
+    (group,) = judged(recording, write_pcap(tmp_path / "c.pcap", wire_of(forged).sent)).groups
+
+    (finding,) = group.replayed.findings
+    assert (finding.group, finding.api, finding.field) == (GROUP, "Heartbeat", "error_code")
+
+
+def requests_of(sent: list[Sent], port: int) -> list[Sent]:
+    return [each for each in sent if each.client_port == port and each.is_from_client and each.data]
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+@pytest.mark.parametrize("cut", [11, 1400])
+def test_whichever_segment_is_lost_no_answer_is_called_wrong_for_it(
+    recording: Recording, tmp_path: Path, cut: int, *, is_whole: bool
+) -> None:
+    sent = wire_of(recording.events, cut=cut).sent
+    with_data = [index for index, each in enumerate(sent) if each.data]
+
+    for lost in with_data[:: 1 if cut == 1400 else 23]:
+        found = judged(
+            recording,
+            write_pcap(tmp_path / "c.pcap", [*sent[:lost], *sent[lost + 1 :]]),
+            whole=is_whole,
+        )
+
+        findings = [finding.says for group in found.groups for finding in group.replayed.findings]
+        assert findings == [], (lost, sent[lost])
+        assert sum(found.notes.lost.values()) == len(sent[lost].data), (lost, sent[lost])
+
+
+def test_a_lost_request_is_printed_with_its_connection(recording: Recording, tmp_path: Path) -> None:
+    sent = wire_of(recording.events).sent
+    lost = requests_of(sent, 40_000)[4]
+
+    found = judged(recording, write_pcap(tmp_path / "c.pcap", [each for each in sent if each is not lost]))
+
+    (line,) = [each for each in found.notes.in_words() if "not in the capture, and" in each]
+    assert f"1 10.0.0.5:9092 from 10.0.0.9:40000, from the client: {len(lost.data)} bytes" in line
+    (group,) = found.groups
+    assert 0 < group.replayed.compared < answers(recording)
+
+
+@pytest.mark.parametrize("count", range(3, 12))
+def test_the_begin_of_a_member_may_be_lost(recording: Recording, tmp_path: Path, count: int) -> None:
+    sent = wire_of(recording.events).sent
+    of_bob = [each for each in sent if each.client_port == 40_001][:count]
+    kept = [each for each in sent if each not in of_bob]
+
+    (group,) = judged(recording, write_pcap(tmp_path / "c.pcap", kept), whole=False).groups
+
+    assert group.replayed.findings == ()
+
+
+def test_a_capture_may_begin_in_the_middle_of_a_frame(recording: Recording, tmp_path: Path) -> None:
+    sent = wire_of(recording.events, cut=7).sent
+    middle = next(index for index, each in enumerate(sent) if each.client_port == 40_001) + 60
+
+    found = judged(recording, write_pcap(tmp_path / "c.pcap", sent[middle:]), whole=False)
+
+    (group,) = found.groups
+    assert group.replayed.findings == ()
+    assert group.replayed.compared > 0
+    assert sum(found.notes.skipped.values()) > 0
+
+
+def test_nobody_can_read_hashed_ids(recording: Recording, tmp_path: Path) -> None:
+    position = recording.position("JoinGroup", -1)
+    event = recording.events[position]
+    assert event.raw is not None
+    said = decode_response("JoinGroup", 5, bytes.fromhex(event.raw)).fields
+    forged = with_forged(recording.events, position, {**said, "leader": "somebody-else"})
+    path = write_pcap(tmp_path / "c.pcap", wire_of(forged).sent)
+    (plain,) = judged(recording, path).groups
+
+    (group,) = judged(recording, path, hashed=True).groups
+
+    assert len(group.replayed.findings) == len(plain.replayed.findings) > 0
+    assert "somebody-else" in repr(plain)
+    for name in (GROUP, "ana", "bob", "orders", "somebody-else"):
+        assert name not in repr(group)

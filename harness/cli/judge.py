@@ -1,0 +1,127 @@
+"""`judge`: what brokers answered in captures of tcpdump is compared with what the reference answers."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from harness.captures import DEFAULT_PORT, JudgedCaptures, judge_captures
+from harness.cli.errors import ends_with_exit_code
+from harness.cli.replay import exit_code
+from harness.cli.wide_console import wide_console
+from harness.orchestration.plan import PlanError, parse_properties
+from harness.replay import ReferenceProfile
+from harness.results.exit_code import ExitCode, worst
+from harness.targets.base.interface import TargetError
+from harness.targets.reference.profile import stored_specification
+from harness.targets.reference.target import DEFAULT_PROFILE
+from harness.trace.files import write_whole
+from harness.trace.schema import TraceError
+
+_CAPTURES = typer.Argument(help="Captures, pcap or pcapng; several are read as one.", show_default=False)
+_PROFILE = typer.Option(help="The release of the brokers, e.g. `4.1`; by default the newest.")
+_PORT = typer.Option("--port", help=f"A port of the brokers; may be repeated. By default {DEFAULT_PORT}.")
+_PROPERTY = typer.Option(
+    "--broker-property",
+    help="A property that the brokers have, e.g. `group.initial.rebalance.delay.ms=0`; may be repeated. "
+    "All others are Kafka's defaults.",
+)
+_WHOLE = typer.Option(
+    "--whole",
+    help="The captures have everything ever sent about these groups: compare from the start.",
+)
+_HASH_IDS = typer.Option(
+    "--hash-ids", help="Hash groups, members, clients and topics in all that is printed and written."
+)
+_JSON = typer.Option("--json", help="A file to write the results to.", dir_okay=False)
+_SHOWN: Final = 40
+
+
+@ends_with_exit_code
+def judge(
+    captures: Annotated[list[Path], _CAPTURES],
+    *,
+    profile: Annotated[str | None, _PROFILE] = None,
+    port: Annotated[list[int] | None, _PORT] = None,
+    broker_property: Annotated[list[str] | None, _PROPERTY] = None,
+    whole: Annotated[bool, _WHOLE] = False,
+    hash_ids: Annotated[bool, _HASH_IDS] = False,
+    json_file: Annotated[Path | None, _JSON] = None,
+) -> ExitCode:
+    """Compare a broker's answers in a capture of tcpdump with those of the reference."""
+    spec = _spec(profile or DEFAULT_PROFILE, broker_property or [])
+    judged = judge_captures(
+        captures, spec, ports=frozenset(port or [DEFAULT_PORT]), is_whole=whole, hashes_ids=hash_ids
+    )
+    console = wide_console()
+    if profile is None:
+        _say(console, f"compared with the newest profile, {spec.profile.name}; name another with --profile")
+    _print(console, judged)
+    if json_file is not None:
+        write_whole(json_file, json.dumps(_as_json(judged, spec), indent=2, ensure_ascii=False) + "\n")
+    code = exit_code([each.replayed for each in judged.groups])
+    return worst([code, ExitCode.BAD_DATA] if judged.notes.damages else [code])
+
+
+def _spec(profile: str, properties: list[str]) -> ReferenceProfile:
+    try:
+        return stored_specification(
+            profile, parse_properties(properties), where="--broker-property", defaults={}
+        )
+    except (TargetError, TraceError) as error:
+        raise PlanError(str(error)) from error
+
+
+def _print(console: Console, judged: JudgedCaptures) -> None:
+    table = Table("group", "clients", "compared", "not compared", "answered otherwise")
+    for each in judged.groups:
+        replayed = each.replayed
+        table.add_row(
+            Text(_printable(each.group)),
+            Text(_printable(", ".join(each.clients) or "unknown")),
+            str(replayed.compared),
+            str(sum(replayed.not_compared.values())),
+            str(len(replayed.findings)),
+        )
+    console.print(table)
+    for line in judged.notes.in_words():
+        _say(console, line)
+    for each in judged.groups:
+        for why, count in sorted(each.replayed.not_compared.items()):
+            _say(console, f"group {each.group}: not compared: {count} {why}")
+    findings = [finding for each in judged.groups for finding in each.replayed.findings]
+    for finding in findings[:_SHOWN]:
+        _say(console, f"group {finding.group}, at {finding.at_ms / 1_000:.3f} s: {finding.says}")
+    if len(findings) > _SHOWN:
+        _say(console, f"and {len(findings) - _SHOWN} more")
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(_printable(line), soft_wrap=True, highlight=False, markup=False)
+
+
+def _printable(text: str) -> str:
+    """Return a text without anything that a terminal would obey."""
+    return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+
+
+def _as_json(judged: JudgedCaptures, spec: ReferenceProfile) -> dict[str, object]:
+    return {
+        "profile": spec.profile.name,
+        "notes": list(judged.notes.in_words()),
+        "groups": [
+            {
+                "group": each.group,
+                "clients": each.clients,
+                "compared": each.replayed.compared,
+                "not_compared": dict(each.replayed.not_compared),
+                "findings": [asdict(finding) for finding in each.replayed.findings],
+            }
+            for each in judged.groups
+        ],
+    }
