@@ -1,0 +1,1 @@
+"""Conversations that nobody wrote: made by chance and by what the reference is doing, compared, and shrunk."""

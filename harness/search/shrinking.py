@@ -1,0 +1,102 @@
+"""Shrinks a conversation that two references answer differently, until no move of it can go.
+
+A request and its answer that comes at once are one move, so both go together.
+"""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from harness.search.moves import Ask, Hear, Move, Stay, Wait
+
+T = TypeVar("T")
+_SHORT_WAITS_MS: Final = (1, 10, 100, 1_000, 5_000, 10_000, 30_000, 60_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """What may still show the difference."""
+
+    moves: tuple[Move, ...]
+    broker_config: Mapping[str, str]
+
+
+StillDiffers = Callable[[Candidate], Awaitable[bool]]
+"""Tells whether a candidate shows the same difference."""
+
+
+async def minimal(items: Sequence[T], still: Callable[[Sequence[T]], Awaitable[bool]]) -> tuple[T, ...]:
+    """Leave out items, many at a time and then each, until none can go (delta debugging)."""
+    kept = tuple(items)
+    size = max(1, len(kept) // 2)
+    while True:
+        before = len(kept)
+        start = 0
+        while start < len(kept):
+            fewer = kept[:start] + kept[start + size :]
+            if await still(fewer):
+                kept = fewer
+            else:
+                start += size
+        if size == 1 and len(kept) == before:
+            return kept
+        if size > 1:
+            size //= 2
+
+
+async def shrunk(candidate: Candidate, still: StillDiffers) -> Candidate:
+    """Return a candidate that shows the same difference, of which no move can go."""
+
+    async def still_without(moves: Sequence[Move]) -> bool:
+        return await still(replace(kept, moves=tuple(moves)))
+
+    kept = candidate
+    while True:
+        before = kept
+        for name in sorted({each.actor for each in kept.moves if not isinstance(each, Wait)}):
+            fewer = [each for each in kept.moves if isinstance(each, Wait) or each.actor != name]
+            if await still_without(fewer):
+                kept = replace(kept, moves=tuple(fewer))
+        kept = replace(kept, moves=await minimal(kept.moves, still_without))
+        kept = await _simplified(kept, still)
+        if kept == before:
+            return kept
+
+
+async def _simplified(kept: Candidate, still: StillDiffers) -> Candidate:
+    """Make each move plainer, one thing at a time."""
+    if kept.broker_config:
+        usual = replace(kept, broker_config={})
+        kept = usual if await still(usual) else kept
+    for index in range(len(kept.moves)):
+        is_plainer = True
+        while is_plainer:
+            is_plainer = False
+            for plainer in _plainer(kept.moves[index]):
+                moves = (*kept.moves[:index], plainer, *kept.moves[index + 1 :])
+                if await still(replace(kept, moves=moves)):
+                    kept, is_plainer = replace(kept, moves=moves), True
+                    break
+    return kept
+
+
+def _plainer(move: Move) -> Iterator[Move]:
+    match move:
+        case Wait(duration_ms=waited):
+            yield from (Wait(duration_ms=each) for each in _SHORT_WAITS_MS if each < waited)
+        case Stay(for_ms=waited):
+            yield from (replace(move, for_ms=each) for each in _SHORT_WAITS_MS if each < waited)
+        case Ask():
+            for name in move.arguments:
+                rest = {other: value for other, value in move.arguments.items() if other != name}
+                yield replace(move, arguments=rest)
+            for name, value in move.arguments.items():
+                if isinstance(value, tuple) and len(value) > 1:
+                    for index in range(len(value)):
+                        fewer = value[:index] + value[index + 1 :]
+                        yield replace(move, arguments={**move.arguments, name: fewer})
+            if move.is_aside:
+                yield replace(move, is_aside=False)
+        case Hear():
+            if move.is_aside:
+                yield replace(move, is_aside=False)
