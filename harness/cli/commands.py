@@ -80,6 +80,10 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "race:race",
         "Send concurrent requests many times, and report answers that no order of them explains.",
     ),
+    "search": (
+        "search:search",
+        "Make conversations that nobody wrote, and explain what two references answer differently.",
+    ),
     "replay": (
         "replay:replay",
         "Send the requests of a tapped target to the reference, and compare the answers.",
@@ -109,7 +113,7 @@ Where is `module:name` in `harness.cli`, the name of a function or of a `Typer` 
 PANELS: Final[Mapping[str, tuple[str, ...]]] = {
     "Run and look": ("run", "list", "explain", "report", "clients", "merge", "clean"),
     "Decide and compare": ("gate", "diff", "matrix", "expect", "trend"),
-    "Other tests": ("race", "tap", "replay", "invariants"),
+    "Other tests": ("search", "race", "tap", "replay", "invariants"),
     "The harness itself": (
         *("doctor", "coverage", "mutate", "loading-table", "images"),
         *("bench", "bench-drive", "bench-spark", "bench-tap"),

@@ -1,1 +1,1 @@
-"""Conversations that nobody wrote: made by chance and by what the reference is doing, compared, and shrunk."""
+"""Conversations that nobody wrote: made by what a reference is doing, compared, and shrunk."""

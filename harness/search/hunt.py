@@ -20,12 +20,15 @@ from harness.search.requests import REQUESTS
 from harness.search.shrinking import Candidate, shrunk
 from harness.search.sides import Side
 from harness.targets.reference.variants import VariantTarget, variant_of
+from harness.trace.events import Event
 from harness.wire.schema import has_version
 
 SCRIPT_ID: Final = "search/made/conversation"
 """Of every made conversation: the reference draws by it, and a shrunk one is to draw alike."""
 STEPS_EACH: Final = 40
 """About how many steps a conversation has."""
+
+_CONSUMER_GROUPS: Final = "consumer_groups"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,17 +110,20 @@ class Hunt:
         self._other = order.mutant or Side(order.against)
         self._explainer = Explainer()
         self._switched: tuple[str, ...] = ()
+        self._versions: Mapping[str, Sequence[int]] = {}
         self._by_cause: dict[Cause, Cluster] = {}
         self._harvest = Harvest()
 
     async def run(self) -> Harvest:
         """Search until as many steps were compared as wanted."""
         harvest, order = self._harvest, self._order
-        versions = await common_versions(self._plain, self._other)
+        self._versions = await common_versions(self._plain, self._other)
         while harvest.steps < order.steps:
             began_s = time.process_time()
             seed = f"{order.seed}/{harvest.conversations}"
-            made = await Maker(seed, versions).make(self._walked, script_id=SCRIPT_ID, steps_max=STEPS_EACH)
+            made = await Maker(seed, self._versions).make(
+                self._walked, script_id=SCRIPT_ID, steps_max=STEPS_EACH
+            )
             difference = await self._compared(made)
             harvest.conversations += 1
             harvest.steps += len(made.script.steps)
@@ -181,6 +187,14 @@ class Hunt:
         self._avoid(cluster, cause)
         return cluster
 
+    async def traces(self, cluster: Cluster) -> tuple[Sequence[Event], Sequence[Event]]:
+        """Return how both sides, as they were asked for, answer a cluster's shortest conversation."""
+        return await self._plain.run(cluster.script), await self._other.run(cluster.script)
+
+    async def differs(self, script: Script) -> bool:
+        """Tell whether both sides, as they were asked for, answer a script differently."""
+        return found_difference(await self._plain.run(script), await self._other.run(script)) is not None
+
     async def _difference(self, script: Script) -> RawDifference | None:
         return found_difference(await self._walked.run(script), await self._other.run(script))
 
@@ -188,7 +202,12 @@ class Hunt:
         kept = self._harvest.mixtures if cluster.is_mixture else self._harvest.clusters
         kept.append(cluster)
         self._by_cause[cause] = cluster
-        if cluster.is_explained:
+        if _CONSUMER_GROUPS in cluster.explanation.behaviours:
+            # One side has none at all, so there is nothing else to learn of them.
+            self._versions = {
+                api: served for api, served in self._versions.items() if not api.startswith("ConsumerGroup")
+            }
+        elif cluster.is_explained:
             self._switched = (*self._switched, *cluster.explanation.behaviours)
             self._target = variant_of(self._order.target, self._switched, self._order.against)
             self._walked = Side(self._target)

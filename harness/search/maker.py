@@ -5,7 +5,6 @@ past generation, another member's id, a commit while a group completes its rebal
 millisecond before a deadline.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
@@ -17,6 +16,7 @@ from harness.search.moves import CAST, GROUPS, Ask, Hear, Move, Stage, Stay, Wai
 from harness.search.requests import REQUESTS, Situation, Standing, chosen_api
 from harness.search.sides import LiveRun, Side
 from harness.trace.events import Event, EventKind
+from harness.trace.schema import json_object
 from harness.wire.errors import WireError
 
 _CASTS: Final = (
@@ -142,13 +142,14 @@ class Maker:
         """Say a move and let it happen; one that cannot be said, or names what nobody knows, is left out."""
         steps = self._stage.conversation.steps
         before = len(steps)
+        self._moves.append(move)
         try:
             self._stage.take(move)
             await live.take(steps[-1], tuple(self._stage.conversation.sheets.values()))
         except (ScenarioError, UnboundReferenceError, WireError):
             del steps[before:]
+            del self._moves[-1]
             return
-        self._moves.append(move)
         match move:
             case Ask(actor=name, is_aside=is_aside):
                 self._open.append((name, is_aside))
@@ -175,7 +176,7 @@ class Maker:
         """See from an answer where its actor stands."""
         if event.kind != EventKind.RESPONSE or event.fields is None:
             return
-        fields = json.loads(event.fields)
+        fields = json_object(event.fields, where="`fields`")
         error = fields.get("error_code")
         if (event.api == "JoinGroup" and error == "MEMBER_ID_REQUIRED") or error == "REBALANCE_IN_PROGRESS":
             self._standings[name] = Standing.NAMED

@@ -104,6 +104,11 @@ class Wait:
 Move: TypeAlias = Ask | Hear | Stay | Wait
 
 
+def speaker_of(name: str) -> Speaker:
+    """Return who bears a name."""
+    return _CAST_BY_NAME[name]
+
+
 class Stage:
     """A conversation that is being made of moves."""
 
@@ -114,7 +119,7 @@ class Stage:
     def actor(self, name: str, *, is_aside: bool = False) -> Actor:
         """Return an actor on one of its connections; it is brought in when it is first named."""
         if name not in self._actors:
-            speaker = _CAST_BY_NAME[name]
+            speaker = speaker_of(name)
             conversation = self.conversation
             self._actors[name] = (
                 conversation.member(name, instance_id=speaker.instance_id)

@@ -196,7 +196,7 @@ def _offset_fetch(at: Situation) -> None:
         at.arguments["member_id"] = at.id_of(at.speaker)
         own = Ref(at.speaker.name, "member_epoch" if at.speaker.is_consumer else "generation_id")
         at.arguments["member_epoch"] = at.rng.choice((own, own - 1, own + 1, -1))
-    at.puts(0.1, "require_stable", True)
+    at.puts(0.1, "require_stable", *(True,))
 
 
 _WITH_ASKER: Final = 9

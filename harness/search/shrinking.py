@@ -87,16 +87,21 @@ def _plainer(move: Move) -> Iterator[Move]:
         case Stay(for_ms=waited):
             yield from (replace(move, for_ms=each) for each in _SHORT_WAITS_MS if each < waited)
         case Ask():
-            for name in move.arguments:
-                rest = {other: value for other, value in move.arguments.items() if other != name}
-                yield replace(move, arguments=rest)
-            for name, value in move.arguments.items():
-                if isinstance(value, tuple) and len(value) > 1:
-                    for index in range(len(value)):
-                        fewer = value[:index] + value[index + 1 :]
-                        yield replace(move, arguments={**move.arguments, name: fewer})
+            yield from _plainer_arguments(move)
             if move.is_aside:
                 yield replace(move, is_aside=False)
         case Hear():
             if move.is_aside:
                 yield replace(move, is_aside=False)
+
+
+def _plainer_arguments(move: Ask) -> Iterator[Ask]:
+    """Leave out arguments, and items of those that are several."""
+    for name in move.arguments:
+        rest = {other: value for other, value in move.arguments.items() if other != name}
+        yield replace(move, arguments=rest)
+    for name, value in move.arguments.items():
+        for index in range(len(value) if isinstance(value, tuple) and len(value) > 1 else 0):
+            assert isinstance(value, tuple)
+            fewer = value[:index] + value[index + 1 :]
+            yield replace(move, arguments={**move.arguments, name: fewer})

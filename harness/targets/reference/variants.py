@@ -52,7 +52,9 @@ def behaviour_source(name: str) -> str:
 
 def variant(base: str, *, behaviour: str, of: str) -> VariantTarget:
     """Return the reference of one profile with a single behaviour as another profile has it."""
-    return variant_of(VariantTarget(reference_profile(base)), (behaviour,), VariantTarget(reference_profile(of)))
+    return variant_of(
+        VariantTarget(reference_profile(base)), (behaviour,), VariantTarget(reference_profile(of))
+    )
 
 
 def variant_of(base: VariantTarget, behaviours: Collection[str], of: VariantTarget) -> VariantTarget:
