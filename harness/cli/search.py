@@ -28,7 +28,11 @@ _MUTANT = typer.Option(
 )
 _STEPS = typer.Option(min=1, help="How many steps to compare.")
 _SEED = typer.Option(help="The seed of all conversations.")
-_WRITE = typer.Option(help="Write the shortest conversation of each cluster as a scenario into this folder.")
+_WRITE = typer.Option(
+    "--write",
+    file_okay=False,
+    help="Write the shortest conversation of each cluster as a scenario into this folder.",
+)
 _PROGRESS_STEPS = 2_000
 
 
@@ -40,7 +44,7 @@ def search(
     mutant: Annotated[str | None, _MUTANT] = None,
     steps: Annotated[int, _STEPS] = 10_000,
     seed: Annotated[int, _SEED] = 0,
-    write_to: Annotated[Path | None, typer.Option("--write", help=_WRITE.help, file_okay=False)] = None,
+    write_to: Annotated[Path | None, _WRITE] = None,
 ) -> ExitCode:
     """Make conversations that nobody wrote, and shrink and explain what two references answer differently.
 

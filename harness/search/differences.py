@@ -50,6 +50,11 @@ def found_difference(events: Sequence[Event], others: Sequence[Event]) -> RawDif
     return _failed(failed, expected="an answer", actual=_failure_text(failed))
 
 
+def has_failed(events: Sequence[Event]) -> bool:
+    """Tell whether the reference failed in a conversation."""
+    return _failure(events) is not None
+
+
 def is_failure(text: str) -> bool:
     """Tell whether a side of a difference says that a reference failed."""
     return text.startswith(_FAILS)

@@ -12,7 +12,7 @@ from typing import Final
 from harness.diff.raw_difference import RawDifference
 from harness.scenario.errors import ScenarioError
 from harness.scenario.script import Script
-from harness.search.differences import Cause, cause_of, found_difference, is_failure
+from harness.search.differences import Cause, cause_of, found_difference, has_failed, is_failure
 from harness.search.explaining import Explainer, Explanation
 from harness.search.maker import Made, Maker
 from harness.search.moves import script_of
@@ -60,13 +60,10 @@ class Cluster:
     """How many steps had been compared by then."""
     beside: tuple[str, ...]
     """The behaviours that were switched already when it was found."""
+    is_mixture: bool
+    """Whether it only shows that behaviours of two releases do not go together in one reference."""
     count: int = 1
     """In how many conversations it was the first difference."""
-
-    @property
-    def is_mixture(self) -> bool:
-        """Whether it only shows that behaviours of two releases do not go together in one reference."""
-        return bool(self.beside) and is_failure(self.difference.actual)
 
     @property
     def is_explained(self) -> bool:
@@ -183,9 +180,16 @@ class Hunt:
             seed=seed,
             after_steps=self._harvest.steps,
             beside=self._switched,
+            is_mixture=await self._is_mixture(script, reported or difference),
         )
         self._avoid(cluster, cause)
         return cluster
+
+    async def _is_mixture(self, script: Script, difference: RawDifference) -> bool:
+        """Tell whether a reference fails that no release is, and the one of the release does not."""
+        if not (self._switched and is_failure(difference.actual)):
+            return False
+        return not has_failed(await self._plain.run(script))
 
     async def traces(self, cluster: Cluster) -> tuple[Sequence[Event], Sequence[Event]]:
         """Return how both sides, as they were asked for, answer a cluster's shortest conversation."""

@@ -6,7 +6,7 @@ millisecond before a deadline.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Final
 
@@ -164,13 +164,14 @@ class Maker:
 
     def _join_up(self) -> None:
         """Make one move of a request and its answer that came at once."""
-        asked, heard = (*self._moves, None, None)[-2:] if len(self._moves) > 1 else (None, None)
-        if not (isinstance(asked, Ask) and isinstance(heard, Hear)):
-            return
-        if (asked.actor, asked.is_aside, asked.is_answered) == (heard.actor, heard.is_aside, False):
-            self._moves[-2:] = [
-                Ask(actor=asked.actor, api=asked.api, arguments=asked.arguments, is_aside=asked.is_aside)
-            ]
+        match self._moves[-2:]:
+            case [Ask() as asked, Hear() as heard] if (asked.actor, asked.is_aside) == (
+                heard.actor,
+                heard.is_aside,
+            ):
+                self._moves[-2:] = [replace(asked, is_answered=True)]
+            case _:
+                pass
 
     def _learn(self, name: str, event: Event) -> None:
         """See from an answer where its actor stands."""

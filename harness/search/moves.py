@@ -12,7 +12,7 @@ from harness.scenario.actor import Actor
 from harness.scenario.errors import ScenarioError
 from harness.scenario.messages import Request, pinned
 from harness.scenario.script import ASIDE, MAIN, ActorSheet, Receive, Script, Send
-from harness.scenario.values import GroupRef, Value
+from harness.scenario.values import GroupRef
 
 BUILDERS: Final[Mapping[str, Callable[..., Request]]] = {
     "JoinGroup": ask.join_group,
@@ -71,7 +71,7 @@ class Ask:
 
     actor: str
     api: str
-    arguments: Mapping[str, Value] = field(default_factory=dict)
+    arguments: Mapping[str, object] = field(default_factory=dict)
     """Of the builder of the API's requests; what is left out is the actor's own, or usual."""
     is_aside: bool = False
     is_answered: bool = True

@@ -7,10 +7,11 @@ from random import Random
 from typing import Final, TypeAlias
 
 from harness.scenario import ask
-from harness.scenario.values import GroupRef, Ref, Value
+from harness.scenario.values import GroupRef, Ref
 from harness.search.moves import OTHER_GROUP, Speaker
 
-Arguments: TypeAlias = dict[str, Value]
+Arguments: TypeAlias = dict[str, object]
+"""Of a builder of requests, by name."""
 
 
 class Standing(StrEnum):
@@ -44,18 +45,22 @@ class Situation:
         """Tell, for so many of all times, that it is so."""
         return self.rng.random() < share
 
-    def puts(self, share: float, name: str, *values: Value) -> None:
+    def puts(self, share: float, name: str, *values: object) -> None:
         """Name an argument for so many of all times, with one of some values."""
         if self.chance(share):
             self.arguments[name] = self.rng.choice(values)
 
-    def id_of(self, speaker: Speaker) -> Value:
+    def id_of(self, speaker: Speaker) -> str | Ref:
         """Return the member id of somebody."""
         return f"member-{speaker.name}" if speaker.is_consumer else Ref(speaker.name, "member_id")
 
     def puts_wrong_id(self, share: float) -> None:
         """Name, for so many of all times, an id that is not the actor's own."""
-        strangers = ["", "nobody", *(self.id_of(each) for each in self.named if each != self.speaker)]
+        strangers: list[object] = [
+            "",
+            "nobody",
+            *(self.id_of(each) for each in self.named if each != self.speaker),
+        ]
         self.puts(share, "member_id", *strangers)
 
     def puts_wrong_generation(self, share: float, name: str = "generation_id") -> None:
@@ -106,7 +111,7 @@ _PROTOCOLS: Final[Sequence[Sequence[tuple[str, bytes]]]] = (
     (("range", b""),),
     (),
 )
-_OFFSETS: Final[Sequence[Value]] = (
+_OFFSETS: Final[Sequence[object]] = (
     {"orders": {0: 7}},
     {"orders": {0: 8, 1: 3}},
     {"payments": {1: 5}},
@@ -116,7 +121,7 @@ _OFFSETS: Final[Sequence[Value]] = (
     {"orders": {0: -1}},
     {},
 )
-_PARTITIONS: Final[Sequence[Value]] = (
+_PARTITIONS: Final[Sequence[object]] = (
     {"orders": (0,)},
     {"orders": (0, 1), "payments": (1,)},
     {"nowhere": (0,)},

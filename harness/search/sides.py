@@ -105,11 +105,6 @@ class LiveRun:
             broker_failure=broker.failure,
         )
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether the reference failed."""
-        return bool(self.events) and self.events[-1].kind == EventKind.HARNESS_ERROR
-
     async def take(self, step: Step, actors: tuple[ActorSheet, ...]) -> None:
         """Take another step, said by one of these actors."""
         self.interpreter.script = replace(self.interpreter.script, actors=actors)

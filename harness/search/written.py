@@ -8,7 +8,7 @@ from typing import Final
 
 from harness.scenario import ask
 from harness.scenario.script import Receive
-from harness.scenario.values import GroupRef, Plus, Ref, Value
+from harness.scenario.values import GroupRef, Plus, Ref
 from harness.search.hunt import Cluster
 from harness.search.moves import BUILDERS, Ask, Hear, Move, Speaker, Stay, Wait, speaker_of
 from harness.search.outcome import title
@@ -18,6 +18,7 @@ from harness.trace.schema import json_object
 from harness.wire.schema import response_shape
 
 _LINE_MAX: Final = 110
+_CALL_MAX: Final = 90
 _THROTTLE: Final = "throttle_time_ms"
 _LEARNT: Final = {
     "member_id": "member_id",
@@ -26,7 +27,7 @@ _LEARNT: Final = {
     "topic_partitions": "assigned",
 }
 """How a scenario names what an actor learnt."""
-_CONSTANTS: Final[Sequence[tuple[Value, str]]] = (
+_CONSTANTS: Final[Sequence[tuple[object, str]]] = (
     (tuple(ask.RANGE), "ask.RANGE"),
     (tuple(ask.ROUND_ROBIN), "ask.ROUND_ROBIN"),
     (ask.ORDERS, "ask.ORDERS"),
@@ -80,7 +81,7 @@ def scenario_of(
             "",
             *(f"    {line}" for line in _notes(cluster, names, reproduction)),
             '    """',
-            *(f"    {line}" for line in body.text),
+            *(f"    {line}".rstrip() for line in body.text),
             "",
         )
     )
@@ -159,7 +160,7 @@ class _Body:
                 api = self._asked[move.actor, move.is_aside].pop(0)
                 return [f"{_actor(move)}.receives({self._expected(api)})"]
             case Ask(is_answered=True):
-                return _called(f"{_actor(move)}.asks", [_request(move), self._expected(move.api)])
+                return _called(f"{_actor(move)}.asks", [_request(move), [self._expected(move.api)]])
             case Ask():
                 self._asked.setdefault((move.actor, move.is_aside), []).append(move.api)
                 return _called(f"{_actor(move)}.sends", [_request(move)])
@@ -205,20 +206,21 @@ def _actor(move: Ask | Hear | Stay) -> str:
     return f"{move.actor}.aside" if move.is_aside else move.actor
 
 
-def _request(move: Ask) -> str:
-    builder = BUILDERS[move.api].__name__
-    return f"ask.{builder}({', '.join(f'{name}={_code(value)}' for name, value in move.arguments.items())})"
+def _request(move: Ask) -> list[str]:
+    arguments = [[f"{name}={_code(value)}"] for name, value in move.arguments.items()]
+    return _called(f"ask.{BUILDERS[move.api].__name__}", arguments)
 
 
-def _called(function: str, arguments: Sequence[str]) -> list[str]:
-    """Write a call on a line, or with a line for each argument."""
-    line = f"{function}({', '.join(arguments)})"
-    if len(line) + 4 <= _LINE_MAX:
+def _called(function: str, arguments: Sequence[Sequence[str]]) -> list[str]:
+    """Write a call on a line, or with lines of their own for each argument, itself of one line or several."""
+    line = f"{function}({', '.join(''.join(each) for each in arguments)})"
+    if len(line) <= _CALL_MAX and all(len(each) == 1 for each in arguments):
         return [line]
-    return [f"{function}(", *(f"    {each}," for each in arguments), ")"]
+    lines = [line for each in arguments for line in (*each[:-1], f"{each[-1]},")]
+    return [f"{function}(", *(f"    {line}" for line in lines), ")"]
 
 
-def _code(value: Value) -> str:
+def _code(value: object) -> str:
     """Write a value as a scenario does."""
     known = next((text for constant, text in _CONSTANTS if constant == value), None)
     if known is not None:
@@ -241,6 +243,8 @@ def _code(value: Value) -> str:
 def _plain(value: object) -> str:
     if isinstance(value, str):
         return _quoted(value)
+    if isinstance(value, bytes) and value.isascii():
+        return f"b{_quoted(value.decode('ascii'))}" if value.decode("ascii").isprintable() else repr(value)
     return _number(value) if isinstance(value, int) and not isinstance(value, bool) else repr(value)
 
 
