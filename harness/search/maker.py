@@ -6,13 +6,13 @@ millisecond before a deadline.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from typing import Final
 
 from harness.scenario.errors import ScenarioError, UnboundReferenceError
 from harness.scenario.script import ASIDE, MAIN, Script
-from harness.search.moves import CAST, GROUPS, Ask, Hear, Move, Stage, Stay, Wait, stage_script
+from harness.search.moves import CAST, GROUPS, Ask, Hear, Move, Stage, Stay, Wait, joined, stage_script
 from harness.search.requests import REQUESTS, Situation, Standing, chosen_api
 from harness.search.sides import LiveRun, Side
 from harness.trace.events import Event, EventKind
@@ -123,9 +123,9 @@ class Maker:
                 if each.is_consumer or self._standings[each.name] is not Standing.OUTSIDE
             ],
             versions=self._versions,
+            state=live.session.group_states.get(live.interpreter.bindings.groups[GROUPS[0]]),
         )
-        state = live.session.group_states.get(live.interpreter.bindings.groups[GROUPS[0]])
-        api = chosen_api(situation, state)
+        api = chosen_api(situation)
         REQUESTS[api](situation)
         await self._take(
             live,
@@ -164,14 +164,7 @@ class Maker:
 
     def _join_up(self) -> None:
         """Make one move of a request and its answer that came at once."""
-        match self._moves[-2:]:
-            case [Ask() as asked, Hear() as heard] if (asked.actor, asked.is_aside) == (
-                heard.actor,
-                heard.is_aside,
-            ):
-                self._moves[-2:] = [replace(asked, is_answered=True)]
-            case _:
-                pass
+        self._moves[-2:] = joined(self._moves[-2:])
 
     def _learn(self, name: str, event: Event) -> None:
         """See from an answer where its actor stands."""

@@ -4,7 +4,7 @@ A script's steps refer to each other by their numbers. Moves do not, so that any
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from harness.scenario import Conversation, ask, expect
@@ -173,6 +173,22 @@ class Stage:
             and (step.actor, step.connection) == (move.actor, connection)
             and index not in heard
         ]
+
+
+def joined(moves: Sequence[Move]) -> list[Move]:
+    """Make one move of each request whose answer is the next thing that its actor receives there."""
+    made: list[Move] = []
+    for move in moves:
+        asked = made[-1] if made else None
+        if (
+            isinstance(move, Hear)
+            and isinstance(asked, Ask)
+            and (asked.actor, asked.is_aside, asked.is_answered) == (move.actor, move.is_aside, False)
+        ):
+            made[-1] = replace(asked, is_answered=True)
+        else:
+            made.append(move)
+    return made
 
 
 def script_of(moves: Sequence[Move], *, script_id: str, broker_config: Mapping[str, str]) -> Script:

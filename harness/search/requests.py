@@ -39,6 +39,8 @@ class Situation:
     """All of the cast who have learnt an id, or chose one."""
     versions: Mapping[str, Sequence[int]]
     """By API, what both sides serve."""
+    state: str | None = None
+    """Of the group of all, if there is one."""
     arguments: Arguments = field(default_factory=dict)
 
     def chance(self, share: float) -> bool:
@@ -94,7 +96,7 @@ _USUAL_VERSIONS: Final = {
     "OffsetFetch": 6,
     "OffsetDelete": 0,
     "DescribeGroups": 5,
-    "ListGroups": 3,
+    "ListGroups": 4,
     "DeleteGroups": 2,
     "FindCoordinator": 2,
     "ConsumerGroupHeartbeat": 1,
@@ -229,11 +231,12 @@ def _delete_groups(at: Situation) -> None:
 
 
 def _list_groups(at: Situation) -> None:
-    at.puts_version("ListGroups", 0.6)
+    at.puts_version("ListGroups", 0.9)
     version = int(str(at.arguments.get("version", 3)))
-    states = (("Stable",), ("stable",), (" Empty",), ("PreparingRebalance", "Dead"), ("unknown",))
+    state = at.state or "Dead"
+    states = ((state,), (state.lower(),), (f" {state}",), ("Stable", "Empty"), ("unknown",))
     if version >= _WITH_STATES:
-        at.puts(0.6, "states_filter", *states)
+        at.puts(0.8, "states_filter", *states)
     if version > _WITH_STATES:
         at.puts(0.4, "types_filter", ("classic",), ("Consumer",), ("unknown",))
 
@@ -295,7 +298,7 @@ _WEIGHTS: Final[Mapping[str, int]] = {
     "OffsetFetch": 6,
     "OffsetDelete": 3,
     "DescribeGroups": 6,
-    "ListGroups": 3,
+    "ListGroups": 4,
     "DeleteGroups": 3,
     "FindCoordinator": 1,
 }
@@ -323,16 +326,16 @@ _IN_STATE: Final[Mapping[str, Mapping[str, int]]] = {
 """By the group's state, how much more often something is asked that has rules of its own there."""
 
 
-def chosen_api(at: Situation, state: str | None) -> str:
+def chosen_api(at: Situation) -> str:
     """Return what an actor asks: mostly what it should, or what has rules of its own in the group's state."""
     if at.speaker.is_consumer:
         weights = dict(_OF_CONSUMERS)
     else:
         right = [api for api in _RIGHT[at.standing] if api in at.versions]
-        if right and at.chance(0.6):
+        if right and at.chance(0.5):
             return at.rng.choice(right)
         weights = dict(_WEIGHTS)
-    for api, factor in _IN_STATE.get(state or "", {}).items():
+    for api, factor in _IN_STATE.get(at.state or "", {}).items():
         weights[api] = weights.get(api, 0) * factor
     served = [api for api in weights if api in at.versions]
     return at.rng.choices(served, [weights[api] for api in served])[0]

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from harness.search.moves import Ask, Hear, Move, Stay, Wait
+from harness.search.moves import Ask, Hear, Move, Stay, Wait, joined
 
 T = TypeVar("T")
 _SHORT_WAITS_MS: Final = (1, 10, 100, 1_000, 5_000, 10_000, 30_000, 60_000)
@@ -58,9 +58,30 @@ async def shrunk(candidate: Candidate, still: StillDiffers) -> Candidate:
             if await still_without(fewer):
                 kept = replace(kept, moves=tuple(fewer))
         kept = replace(kept, moves=await minimal(kept.moves, still_without))
-        kept = await _simplified(kept, still)
+        together = replace(kept, moves=tuple(joined(kept.moves)))
+        kept = together if together != kept and await still(together) else kept
+        kept = await _simplified(await _waits_together(kept, still), still)
         if kept == before:
             return kept
+
+
+async def _waits_together(kept: Candidate, still: StillDiffers) -> Candidate:
+    """Let time pass once where it passes twice in a row, for a round while if that does."""
+    index = 0
+    while index + 1 < len(kept.moves):
+        one, other = kept.moves[index : index + 2]
+        if isinstance(one, Wait | Stay) and isinstance(other, Wait):
+            waited = other.duration_ms + (one.for_ms if isinstance(one, Stay) else one.duration_ms)
+            for length in (*(each for each in _SHORT_WAITS_MS if each >= waited), waited):
+                moves = (*kept.moves[:index], Wait(duration_ms=length), *kept.moves[index + 2 :])
+                if await still(replace(kept, moves=moves)):
+                    kept = replace(kept, moves=moves)
+                    break
+            else:
+                index += 1
+        else:
+            index += 1
+    return kept
 
 
 async def _simplified(kept: Candidate, still: StillDiffers) -> Candidate:

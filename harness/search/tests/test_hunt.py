@@ -98,9 +98,29 @@ def test_what_is_written_is_a_scenario_that_shows_the_difference(
     script = record(function)
     sys.modules.pop(module.__name__)
 
-    assert script.id == "found/offset-fetch/duplicate-partitions-answered-each"
+    api = "offset-fetch" if cluster.difference.api == "OffsetFetch" else "offset-delete"
+    assert script.id == f"found/{api}/duplicate-partitions-answered-each"
     assert [type(each) for each in script.steps] == [type(each) for each in cluster.script.steps]
     assert asyncio.run(hunt.differs(script))
+
+
+def test_a_fault_in_the_code_is_found_and_shrunk() -> None:
+    target = _reference("4.4")
+    mutant = "groups.classic.heartbeat:validate_classic_group_heartbeat:error-replaced:1"
+    order = Order(
+        target=target,
+        against=target,
+        mutant=mutated(target, mutant),
+        steps=4_000,
+        seed=_SEED,
+        stops_at_first=True,
+    )
+
+    cluster = _only(asyncio.run(Hunt(order, lambda _harvest, _cluster: None).run()))
+
+    assert cluster.difference.actual == '"ILLEGAL_GENERATION"'
+    assert cluster.difference.expected == '"UNKNOWN_SERVER_ERROR"'
+    assert len(cluster.script.steps) <= _STEPS_MAX
 
 
 def test_a_mutant_is_named_by_its_id_alone() -> None:

@@ -48,3 +48,13 @@ def test_moves_go_and_the_rest_gets_plainer() -> None:
         Ask(actor="bob", api="Heartbeat", arguments={"member_id": "nobody"}),
     )
     assert found.broker_config == {}
+
+
+def test_time_passes_once_where_it_passed_twice() -> None:
+    async def still(candidate: Candidate) -> bool:
+        return sum(each.duration_ms for each in candidate.moves if isinstance(each, Wait)) > 29_000
+
+    waits = (Wait(duration_ms=20_000), Wait(duration_ms=10_000))
+    found = asyncio.run(shrunk(Candidate(moves=waits, broker_config={}), still))
+
+    assert found.moves == (Wait(duration_ms=30_000),)
