@@ -6,7 +6,7 @@ where the broker is gone.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
@@ -40,14 +40,7 @@ from harness.scenario.script import (
     step_text,
 )
 from harness.scenario.values import GroupRef
-from harness.targets.base.interface import (
-    Breakpoint,
-    BrokerAction,
-    BrokerSession,
-    Connection,
-    ConnectionLost,
-    NoAnswer,
-)
+from harness.targets.base.interface import Breakpoint, BrokerAction, BrokerSession, ConnectionLost, NoAnswer
 from harness.targets.base.java_hash import partition_of
 from harness.targets.external.namespace import TopicNames
 from harness.trace.events import TARGET_LOST, EventKind
@@ -102,21 +95,6 @@ class Interpreter:
             self.recorder.note(EventKind.ABANDONED, EventPosition(step=index), f"{TARGET_LOST}{lost}")
         finally:
             self._tell_starvation(index, is_last=True)
-
-    async def take_another(self, step: Step) -> None:
-        """Take a step behind the script's last and add it: for who makes a script by what came before.
-
-        Raises:
-            UnboundReferenceError: no answer brought a value that the step refers to; it is not added.
-            WireError: the request cannot be written; it is not added.
-        """
-        await self._take(len(self.script.steps), step)
-        self.script = replace(self.script, steps=(*self.script.steps, step))
-
-    def connection_of(self, actor: str, connection: str) -> Connection | None:
-        """Return the connection of an actor, if it is open."""
-        line = self._lines.get((actor, connection))
-        return None if line is None else line.connection
 
     def _tell_starvation(self, index: int, *, is_last: bool = False) -> None:
         if self.witness is not None:

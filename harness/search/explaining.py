@@ -37,11 +37,11 @@ class Explainer:
         """
         names = sorted(differing(one, other), key=lambda name: (name == COORDINATOR, name))
         for base, of in ((one, other), (other, one)):
-            events = await self._side(of).run(script)
+            events = await self.side(of).run(script)
             alone = [name for name in names if await self._agrees(script, events, base, (name,), of)]
             if alone:
                 return Explanation(behaviours=(alone[0],), others=tuple(alone[1:]))
-        events = await self._side(other).run(script)
+        events = await self.side(other).run(script)
 
         async def agrees(chosen: Sequence[str]) -> bool:
             return await self._agrees(script, events, one, chosen, other)
@@ -56,10 +56,11 @@ class Explainer:
         names: Sequence[str],
         of: VariantTarget,
     ) -> bool:
-        reported = await self._side(variant_of(base, names, of)).run(script)
+        reported = await self.side(variant_of(base, names, of)).run(script)
         return found_difference(reported, events) is None
 
-    def _side(self, target: VariantTarget) -> Side:
+    def side(self, target: VariantTarget) -> Side:
+        """Return a reference as a side; one that is asked for again is the same."""
         key = (target.profile.name, target.profile.coordinator, target.profile.behaviours)
         return self._sides.setdefault(key, Side(target))
 

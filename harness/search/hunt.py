@@ -108,7 +108,7 @@ class Hunt:
         self._explainer = Explainer()
         self._switched: tuple[str, ...] = ()
         self._versions: Mapping[str, Sequence[int]] = {}
-        self._by_cause: dict[Cause, Cluster] = {}
+        self._by_cause: dict[Cause, list[Cluster]] = {}
         self._harvest = Harvest()
 
     async def run(self) -> Harvest:
@@ -135,21 +135,33 @@ class Hunt:
         """Return the first difference that is new; count the one that is known, if that comes first."""
         events = await self._other.run(made.script)
         if self._switched:
-            known = found_difference(await self._plain.run(made.script), events)
-            self._count(known)
+            await self._count(made.script, events)
         difference = found_difference(made.events, events)
-        if difference is None or cause_of(difference) not in self._by_cause:
-            return difference
-        cluster = self._by_cause[cause_of(difference)]
-        if cluster.is_explained:
-            return difference
-        cluster.count += 1
-        return None
-
-    def _count(self, difference: RawDifference | None) -> None:
-        cluster = None if difference is None else self._by_cause.get(cause_of(difference))
-        if cluster is not None and cluster.is_explained:
+        if difference is None:
+            return None
+        avoided = [each for each in self._by_cause.get(cause_of(difference), ()) if not each.is_explained]
+        for cluster in avoided:
             cluster.count += 1
+        return None if avoided else difference
+
+    async def _count(self, script: Script, events: Sequence[Event]) -> None:
+        """Count the explained cluster to which the first difference of the plain reference belongs."""
+        known = found_difference(await self._plain.run(script), events)
+        clusters = [] if known is None else self._by_cause.get(cause_of(known), [])
+        explained = [each for each in clusters if each.is_explained]
+        for cluster in explained:
+            if len(explained) == 1 or await self._would_go(known, cluster, script, events):
+                cluster.count += 1
+                break
+
+    async def _would_go(
+        self, known: RawDifference | None, cluster: Cluster, script: Script, events: Sequence[Event]
+    ) -> bool:
+        """Tell whether a difference is gone as soon as a cluster's behaviours are switched."""
+        order = self._order
+        switched = variant_of(order.target, cluster.explanation.behaviours, order.against)
+        reported = found_difference(await self._explainer.side(switched).run(script), events)
+        return reported != known
 
     async def _look_into(self, made: Made, difference: RawDifference, seed: str) -> Cluster:
         cause = cause_of(difference)
@@ -205,7 +217,7 @@ class Hunt:
     def _avoid(self, cluster: Cluster, cause: Cause) -> None:
         kept = self._harvest.mixtures if cluster.is_mixture else self._harvest.clusters
         kept.append(cluster)
-        self._by_cause[cause] = cluster
+        self._by_cause.setdefault(cause, []).append(cluster)
         if _CONSUMER_GROUPS in cluster.explanation.behaviours:
             # One side has none at all, so there is nothing else to learn of them.
             self._versions = {

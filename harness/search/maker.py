@@ -12,8 +12,8 @@ from typing import Final
 
 from harness.scenario.errors import ScenarioError, UnboundReferenceError
 from harness.scenario.script import ASIDE, MAIN, Script
-from harness.search.moves import CAST, GROUPS, Ask, Hear, Move, Stage, Stay, Wait, joined, stage_script
-from harness.search.requests import REQUESTS, Situation, Standing, chosen_api
+from harness.search.moves import CAST, GROUPS, Ask, Draft, Hear, Move, Stay, Wait, draft_script, joined
+from harness.search.requests import REQUESTS, Membership, Situation, chosen_api
 from harness.search.sides import LiveRun, Side
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import json_object
@@ -60,8 +60,8 @@ class Maker:
         names = self._rng.choice(_CONSUMER_CASTS if has_consumers else _CASTS)
         self._cast = tuple(each for each in CAST if each.name in names)
         self._config = self._rng.choice(_CONFIGS)
-        self._stage = Stage()
-        self._standings = dict.fromkeys(names, Standing.OUTSIDE)
+        self._draft = Draft()
+        self._memberships = dict.fromkeys(names, Membership.OUTSIDE)
         self._leaders: set[str] = set()
         self._moves: list[Move] = []
         self._open: list[tuple[str, bool]] = []
@@ -72,7 +72,7 @@ class Maker:
         live = await side.begin(self._script(script_id))
         try:
             for _ in range(_TRIES):
-                if len(self._stage.conversation.steps) >= steps_max:
+                if len(self._draft.conversation.steps) >= steps_max:
                     break
                 await self._move(live)
             while self._open:
@@ -83,7 +83,7 @@ class Maker:
         return Made(moves=tuple(self._moves), script=self._script(script_id), events=tuple(live.events))
 
     def _script(self, script_id: str) -> Script:
-        return stage_script(self._stage, script_id=script_id, broker_config=self._config)
+        return draft_script(self._draft, script_id=script_id, broker_config=self._config)
 
     async def _move(self, live: LiveRun) -> None:
         arrived = [each for each in self._open if live.has_answer(each[0], _connection(each[1]))]
@@ -114,13 +114,13 @@ class Maker:
         situation = Situation(
             rng=self._rng,
             speaker=speaker,
-            standing=self._standings[speaker.name],
+            membership=self._memberships[speaker.name],
             is_leader=speaker.name in self._leaders,
             others=[each for each in self._cast if each != speaker],
             named=[
                 each
                 for each in self._cast
-                if each.is_consumer or self._standings[each.name] is not Standing.OUTSIDE
+                if each.is_consumer or self._memberships[each.name] is not Membership.OUTSIDE
             ],
             versions=self._versions,
             state=live.session.group_states.get(live.interpreter.bindings.groups[GROUPS[0]]),
@@ -140,12 +140,12 @@ class Maker:
 
     async def _take(self, live: LiveRun, move: Move) -> None:
         """Say a move and let it happen; one that cannot be said, or names what nobody knows, is left out."""
-        steps = self._stage.conversation.steps
+        steps = self._draft.conversation.steps
         before = len(steps)
         self._moves.append(move)
         try:
-            self._stage.take(move)
-            await live.take(steps[-1], tuple(self._stage.conversation.sheets.values()))
+            self._draft.take(move)
+            await live.take(steps[-1], tuple(self._draft.conversation.sheets.values()))
         except (ScenarioError, UnboundReferenceError, WireError):
             del steps[before:]
             del self._moves[-1]
@@ -173,27 +173,27 @@ class Maker:
         fields = json_object(event.fields, where="`fields`")
         error = fields.get("error_code")
         if (event.api == "JoinGroup" and error == "MEMBER_ID_REQUIRED") or error == "REBALANCE_IN_PROGRESS":
-            self._standings[name] = Standing.NAMED
+            self._memberships[name] = Membership.NAMED
         elif error in _BROKEN:
-            self._standings[name] = Standing.OUTSIDE
+            self._memberships[name] = Membership.OUTSIDE
         elif error == "NONE":
             self._learn_success(name, event.api, fields)
 
     def _learn_success(self, name: str, api: str | None, fields: Mapping[str, object]) -> None:
         match api:
             case "JoinGroup":
-                self._standings[name] = Standing.JOINED
+                self._memberships[name] = Membership.JOINED
                 self._leaders.discard(name)
                 if fields.get("leader") == fields.get("member_id"):
                     self._leaders.add(name)
             case "SyncGroup":
-                self._standings[name] = Standing.SYNCED
+                self._memberships[name] = Membership.SYNCED
             case "ConsumerGroupHeartbeat":
                 epoch = fields.get("member_epoch")
                 is_in = isinstance(epoch, int) and epoch > 0
-                self._standings[name] = Standing.SYNCED if is_in else Standing.OUTSIDE
+                self._memberships[name] = Membership.SYNCED if is_in else Membership.OUTSIDE
             case "LeaveGroup":
-                self._standings[name] = Standing.OUTSIDE
+                self._memberships[name] = Membership.OUTSIDE
             case _:
                 pass
 

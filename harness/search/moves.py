@@ -109,7 +109,7 @@ def speaker_of(name: str) -> Speaker:
     return _CAST_BY_NAME[name]
 
 
-class Stage:
+class Draft:
     """A conversation that is being made of moves."""
 
     def __init__(self) -> None:
@@ -197,15 +197,15 @@ def script_of(moves: Sequence[Move], *, script_id: str, broker_config: Mapping[s
     Raises:
         ScenarioError: a move cannot be made where it stands.
     """
-    stage = Stage()
+    draft = Draft()
     for move in moves:
-        stage.take(move)
-    return stage_script(stage, script_id=script_id, broker_config=broker_config)
+        draft.take(move)
+    return draft_script(draft, script_id=script_id, broker_config=broker_config)
 
 
-def stage_script(stage: Stage, *, script_id: str, broker_config: Mapping[str, str]) -> Script:
+def draft_script(draft: Draft, *, script_id: str, broker_config: Mapping[str, str]) -> Script:
     """Return the script as far as it is made."""
-    conversation = stage.conversation
+    conversation = draft.conversation
     return Script(
         id=script_id,
         title="Made by search.",

@@ -14,7 +14,7 @@ Arguments: TypeAlias = dict[str, object]
 """Of a builder of requests, by name."""
 
 
-class Standing(StrEnum):
+class Membership(StrEnum):
     """What an actor is to its group, as far as its answers show."""
 
     OUTSIDE = "outside"
@@ -31,7 +31,7 @@ class Situation:
 
     rng: Random
     speaker: Speaker
-    standing: Standing
+    membership: Membership
     is_leader: bool
     others: Sequence[Speaker]
     """The rest of the cast."""
@@ -134,7 +134,7 @@ _PARTITIONS: Final[Sequence[object]] = (
 
 def _join_group(at: Situation) -> None:
     at.puts_version("JoinGroup", 0.2)
-    if at.standing is Standing.OUTSIDE:
+    if at.membership is Membership.OUTSIDE:
         at.arguments["member_id"] = ""
     at.puts_wrong_id(0.08)
     at.puts_wrong_instance(0.06)
@@ -254,7 +254,7 @@ def _find_coordinator(at: Situation) -> None:
 def _consumer_group_heartbeat(at: Situation) -> None:
     at.puts_version("ConsumerGroupHeartbeat", 0.1)
     topics = (("orders",), ("payments",), ("orders", "payments"), ("nowhere",), ())
-    if at.standing is Standing.OUTSIDE:
+    if at.membership is Membership.OUTSIDE:
         at.arguments.update(
             member_epoch=0, topic_partitions=(), rebalance_timeout_ms=at.rng.choice((30_000, 5_000))
         )
@@ -311,11 +311,11 @@ _OF_CONSUMERS: Final[Mapping[str, int]] = {
     "Heartbeat": 1,
     "LeaveGroup": 2,
 }
-_RIGHT: Final[Mapping[Standing, Sequence[str]]] = {
-    Standing.OUTSIDE: ("JoinGroup",),
-    Standing.NAMED: ("JoinGroup",),
-    Standing.JOINED: ("SyncGroup",),
-    Standing.SYNCED: ("Heartbeat", "OffsetCommit", "OffsetFetch", "JoinGroup", "LeaveGroup"),
+_RIGHT: Final[Mapping[Membership, Sequence[str]]] = {
+    Membership.OUTSIDE: ("JoinGroup",),
+    Membership.NAMED: ("JoinGroup",),
+    Membership.JOINED: ("SyncGroup",),
+    Membership.SYNCED: ("Heartbeat", "OffsetCommit", "OffsetFetch", "JoinGroup", "LeaveGroup"),
 }
 _IN_STATE: Final[Mapping[str, Mapping[str, int]]] = {
     "CompletingRebalance": {"OffsetCommit": 3, "SyncGroup": 2, "Heartbeat": 2},
@@ -331,7 +331,7 @@ def chosen_api(at: Situation) -> str:
     if at.speaker.is_consumer:
         weights = dict(_OF_CONSUMERS)
     else:
-        right = [api for api in _RIGHT[at.standing] if api in at.versions]
+        right = [api for api in _RIGHT[at.membership] if api in at.versions]
         if right and at.chance(0.5):
             return at.rng.choice(right)
         weights = dict(_WEIGHTS)

@@ -11,7 +11,7 @@ from harness.runner.recorder import EventPosition, recorder_of
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import ActorSheet, Script, Send, Step
 from harness.search.moves import ALL_SHEETS, GROUPS
-from harness.targets.base.interface import Broker
+from harness.targets.base.interface import Broker, Connection
 from harness.targets.reference.connection import ReferenceConnection
 from harness.targets.reference.target import ReferenceSession, ReferenceTarget
 from harness.trace.events import Event, EventKind
@@ -75,6 +75,27 @@ class Side:
         return self._brokers[key]
 
 
+class GrowingInterpreter(Interpreter):
+    """Runs a script that is made while it runs: each step is decided by what came before."""
+
+    __slots__ = ()
+
+    async def take_another(self, step: Step) -> None:
+        """Take a step behind the script's last, and add it.
+
+        Raises:
+            UnboundReferenceError: no answer brought a value that the step refers to; it is not added.
+            WireError: the request cannot be written; it is not added.
+        """
+        await self._take(len(self.script.steps), step)
+        self.script = replace(self.script, steps=(*self.script.steps, step))
+
+    def connection_of(self, actor: str, connection: str) -> Connection | None:
+        """Return a connection of an actor's, if it is open."""
+        line = self._lines.get((actor, connection))
+        return None if line is None else line.connection
+
+
 class LiveRun:
     """A conversation on a reference that goes on step by step.
 
@@ -97,7 +118,7 @@ class LiveRun:
             write=self.events.append,
         )
         recorder.now_ms = session.now_ms
-        self.interpreter = Interpreter(
+        self.interpreter = GrowingInterpreter(
             script=script,
             session=session,
             recorder=recorder,

@@ -214,8 +214,7 @@ class ReferenceSession(BrokerSession):
     @property
     def next_deadline_ms(self) -> float | None:
         """When something happens next if nobody asks anything, on the broker session's clock."""
-        deadline = self._cluster.next_deadline()
-        return None if deadline is None else deadline - self._opened_ms
+        return None if (due := self._cluster.next_deadline()) is None else due - self._opened_ms
 
     @property
     def group_states(self) -> Mapping[str, str]:
