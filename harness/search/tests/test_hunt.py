@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.scenario.registry import record, scenario_functions
+from harness.scenario.registry import record_each, scenario_functions
 from harness.search.differences import found_difference
 from harness.search.hunt import SCRIPT_ID, Cluster, Harvest, Hunt, Order, common_versions
 from harness.search.maker import Maker
@@ -95,7 +95,7 @@ def test_what_is_written_is_a_scenario_that_shows_the_difference(
     monkeypatch.syspath_prepend(str(tmp_path))
     module = importlib.import_module(f"found_by_search.{written.module}")
     (function,) = scenario_functions(module)
-    script = record(function)
+    (script,) = record_each(function)
     sys.modules.pop(module.__name__)
 
     api = "offset-fetch" if cluster.difference.api == "OffsetFetch" else "offset-delete"
