@@ -85,6 +85,10 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "race:race",
         "Send concurrent requests many times, and report answers that no order of them explains.",
     ),
+    "search": (
+        "search:search",
+        "Make conversations that nobody wrote, and explain what two references answer differently.",
+    ),
     "replay": (
         "replay:replay",
         "Send the requests of a tapped target to the reference, and compare the answers.",
@@ -118,7 +122,7 @@ Where is `module:name` in `harness.cli`, the name of a function or of a `Typer` 
 PANELS: Final[Mapping[str, tuple[str, ...]]] = {
     "Run and look": ("run", "list", "explain", "report", "clients", "merge", "clean"),
     "Decide and compare": ("gate", "post", "diff", "matrix", "expect", "trend"),
-    "Other tests": ("race", "tap", "replay", "judge", "invariants"),
+    "Other tests": ("search", "race", "tap", "replay", "judge", "invariants"),
     "The harness itself": (
         *("doctor", "coverage", "mutate", "loading-table", "images"),
         *("bench", "bench-drive", "bench-spark", "bench-tap"),

@@ -211,6 +211,17 @@ class ReferenceSession(BrokerSession):
     def now_ms(self) -> float:
         return self._clock_ms - self._opened_ms
 
+    @property
+    def next_deadline_ms(self) -> float | None:
+        """When something happens next if nobody asks anything, on the broker session's clock."""
+        return None if (due := self._cluster.next_deadline()) is None else due - self._opened_ms
+
+    @property
+    def group_states(self) -> Mapping[str, str]:
+        """The state of each group by its id, as ListGroups prints it."""
+        groups = self._cluster.listener(self._coordinator).apis.coordinator.shard.groups()
+        return {each.group_id: each.as_listed_group().group_state for each in groups}
+
     async def prepared(self) -> Prepared:
         """Bring the coordinator to where a scenario may begin, once; the clock begins after that."""
         if self._prepared is None:

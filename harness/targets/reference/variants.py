@@ -21,6 +21,11 @@ class VariantTarget(ReferenceTarget):
         super().__init__(profile.name)
         self._profile = profile
 
+    @property
+    def profile(self) -> Profile:
+        """Its behaviours."""
+        return self._profile
+
 
 def differing_behaviours(one: str, other: str) -> tuple[str, ...]:
     """Return the names of the behaviours in which two profiles differ, in alphabetical order.
@@ -28,7 +33,12 @@ def differing_behaviours(one: str, other: str) -> tuple[str, ...]:
     Raises:
         TargetError: there is no such profile.
     """
-    profiles = reference_profile(one), reference_profile(other)
+    return differing(VariantTarget(reference_profile(one)), VariantTarget(reference_profile(other)))
+
+
+def differing(one: VariantTarget, other: VariantTarget) -> tuple[str, ...]:
+    """Return the names of the behaviours in which two references differ, in alphabetical order."""
+    profiles = one.profile, other.profile
     names = {behaviour.name.lower() for behaviour in profiles[0].behaviours ^ profiles[1].behaviours}
     if profiles[0].coordinator is not profiles[1].coordinator:
         names.add(COORDINATOR)
@@ -42,12 +52,26 @@ def behaviour_source(name: str) -> str:
 
 def variant(base: str, behaviours: Collection[str], *, of: str) -> VariantTarget:
     """Return the reference of one profile with some behaviours as another profile has them."""
-    profile, other = reference_profile(base), reference_profile(of)
-    switched = {Behaviour[name.upper()] for name in behaviours if name != COORDINATOR}
-    return VariantTarget(
-        replace(
-            profile,
-            coordinator=(other if COORDINATOR in behaviours else profile).coordinator,
-            behaviours=profile.behaviours - switched | other.behaviours & switched,
-        )
+    return variant_of(
+        VariantTarget(reference_profile(base)), behaviours, VariantTarget(reference_profile(of))
     )
+
+
+def variant_of(base: VariantTarget, behaviours: Collection[str], of: VariantTarget) -> VariantTarget:
+    """Return a reference with some behaviours as another has them."""
+    profile, other = base.profile, of.profile
+    switched = frozenset(Behaviour[name.upper()] for name in behaviours if name != COORDINATOR)
+    coordinator = other.coordinator if COORDINATOR in behaviours else profile.coordinator
+    kept = (profile.behaviours - switched) | (other.behaviours & switched)
+    return VariantTarget(replace(profile, coordinator=coordinator, behaviours=kept))
+
+
+def flipped(base: VariantTarget, behaviour: str) -> VariantTarget:
+    """Return a reference that has a behaviour if another lacks it, and lacks it if that has it.
+
+    Raises:
+        TargetError: there is no such behaviour.
+    """
+    name = behaviour_sheet(behaviour).name
+    profile = base.profile
+    return VariantTarget(replace(profile, behaviours=profile.behaviours ^ {Behaviour[name.upper()]}))

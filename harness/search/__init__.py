@@ -1,0 +1,1 @@
+"""Conversations that nobody wrote: made by what a reference is doing, compared, and shrunk."""

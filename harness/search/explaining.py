@@ -1,0 +1,72 @@
+"""Which named behaviours make two references answer a conversation differently."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from harness.scenario.script import Script
+from harness.search.differences import found_difference
+from harness.search.shrinking import minimal
+from harness.search.sides import Side
+from harness.targets.reference.variants import COORDINATOR, VariantTarget, differing, variant_of
+from harness.trace.events import Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Behaviours that account for a difference."""
+
+    behaviours: tuple[str, ...]
+    """Those that make both references agree if one has all of them as the other; none if nothing does."""
+    others: tuple[str, ...] = ()
+    """Behaviours each of which does so alone as well."""
+
+
+class Explainer:
+    """Switches behaviours of references, and keeps the references that it made."""
+
+    def __init__(self) -> None:
+        self._sides: dict[tuple[object, ...], Side] = {}
+
+    async def explain(self, script: Script, one: VariantTarget, other: VariantTarget) -> Explanation:
+        """Return the behaviours that account for the difference between two references.
+
+        Args:
+            script: what they answer differently.
+            one: a reference, which is given behaviours of the other.
+            other: the other one, which is given behaviours of the first where that explains nothing.
+        """
+        names = sorted(differing(one, other), key=lambda name: (name == COORDINATOR, name))
+        for base, of in ((one, other), (other, one)):
+            events = await self.side(of).run(script)
+            alone = [name for name in names if await self._agrees(script, events, base, (name,), of)]
+            if alone:
+                return Explanation(behaviours=(alone[0],), others=tuple(alone[1:]))
+        events = await self.side(other).run(script)
+
+        async def agrees(chosen: Sequence[str]) -> bool:
+            return await self._agrees(script, events, one, chosen, other)
+
+        return Explanation(behaviours=await _fewest(names, agrees))
+
+    async def _agrees(
+        self,
+        script: Script,
+        events: Sequence[Event],
+        base: VariantTarget,
+        names: Sequence[str],
+        of: VariantTarget,
+    ) -> bool:
+        reported = await self.side(variant_of(base, names, of)).run(script)
+        return found_difference(reported, events) is None
+
+    def side(self, target: VariantTarget) -> Side:
+        """Return a reference as a side; one that is asked for again is the same."""
+        key = (target.profile.name, target.profile.coordinator, target.profile.behaviours)
+        return self._sides.setdefault(key, Side(target))
+
+
+async def _fewest(
+    names: Sequence[str], agrees: Callable[[Sequence[str]], Awaitable[bool]]
+) -> tuple[str, ...]:
+    """Return behaviours of which none can go if both are to agree; none if all of them are not enough."""
+    return await minimal(names, agrees) if await agrees(names) else ()

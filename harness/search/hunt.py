@@ -1,0 +1,248 @@
+"""The search: makes conversations on one reference, compares another's, and shrinks and explains differences.
+
+What is explained is switched in the first reference from then on, so that only what is new differs. What is
+not explained is avoided by its cause.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from harness.diff.raw_difference import RawDifference
+from harness.scenario.errors import ScenarioError
+from harness.scenario.script import Script
+from harness.search.differences import Cause, cause_of, found_difference, has_failed, is_failure
+from harness.search.explaining import Explainer, Explanation
+from harness.search.maker import Made, Maker
+from harness.search.moves import script_of
+from harness.search.requests import REQUESTS
+from harness.search.shrinking import Candidate, shrunk
+from harness.search.sides import Side
+from harness.targets.reference.variants import VariantTarget, variant_of
+from harness.trace.events import Event
+from harness.wire.schema import has_version
+
+SCRIPT_ID: Final = "search/made/conversation"
+"""Of every made conversation: the reference draws by it, and a shrunk one is to draw alike."""
+STEPS_EACH: Final = 40
+"""About how many steps a conversation has."""
+
+_CONSUMER_GROUPS: Final = "consumer_groups"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What is wanted of a search."""
+
+    target: VariantTarget
+    """The reference on which conversations are made."""
+    against: VariantTarget
+    """The reference that they are compared with."""
+    mutant: Side | None = None
+    """A reference with a fault in its code, to compare with in place of `against`."""
+    steps: int
+    seed: int
+    stops_at_first: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class Cluster:
+    """Differences of one cause, with the shortest conversation that shows it."""
+
+    difference: RawDifference
+    explanation: Explanation
+    candidate: Candidate
+    script: Script
+    seed: str
+    """Of the conversation in which it was first found."""
+    after_steps: int
+    """How many steps had been compared by then."""
+    beside: tuple[str, ...]
+    """The behaviours that were switched already when it was found."""
+    is_mixture: bool
+    """Whether it only shows that behaviours of two releases do not go together in one reference."""
+    count: int = 1
+    """In how many conversations it was the first difference."""
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether named behaviours account for it."""
+        return bool(self.explanation.behaviours)
+
+
+@dataclass(slots=True, kw_only=True)
+class Harvest:
+    """What a search found."""
+
+    clusters: list[Cluster] = field(default_factory=list)
+    mixtures: list[Cluster] = field(default_factory=list)
+    """What no release does, as behaviours were switched that do not go together."""
+    conversations: int = 0
+    steps: int = 0
+    """How many were compared."""
+    shrinking_runs: int = 0
+    comparing_s: float = 0.0
+    """Of a processor's time, for making and comparing, without shrinking and explaining."""
+
+    @property
+    def steps_a_second(self) -> float:
+        """How many steps were made and compared in a second."""
+        return self.steps / self.comparing_s if self.comparing_s else 0.0
+
+
+Tell = Callable[[Harvest, Cluster | None], None]
+"""Is told after each conversation how far the search is, and what is new."""
+
+
+class Hunt:
+    """One search."""
+
+    def __init__(self, order: Order, tell: Tell) -> None:
+        self._order = order
+        self._tell = tell
+        self._plain = Side(order.target)
+        self._walked = self._plain
+        self._target = order.target
+        self._other = order.mutant or Side(order.against)
+        self._explainer = Explainer()
+        self._switched: tuple[str, ...] = ()
+        self._versions: Mapping[str, Sequence[int]] = {}
+        self._by_cause: dict[Cause, list[Cluster]] = {}
+        self._harvest = Harvest()
+
+    async def run(self) -> Harvest:
+        """Search until as many steps were compared as wanted."""
+        harvest, order = self._harvest, self._order
+        self._versions = await common_versions(self._plain, self._other)
+        while harvest.steps < order.steps:
+            began_s = time.process_time()
+            seed = f"{order.seed}/{harvest.conversations}"
+            made = await Maker(seed, self._versions).make(
+                self._walked, script_id=SCRIPT_ID, steps_max=STEPS_EACH
+            )
+            difference = await self._compared(made)
+            harvest.conversations += 1
+            harvest.steps += len(made.script.steps)
+            harvest.comparing_s += time.process_time() - began_s
+            found = None if difference is None else await self._look_into(made, difference, seed)
+            self._tell(harvest, found)
+            if found is not None and order.stops_at_first:
+                break
+        return harvest
+
+    async def _compared(self, made: Made) -> RawDifference | None:
+        """Return the first difference that is new; count the one that is known, if that comes first."""
+        events = await self._other.run(made.script)
+        if self._switched:
+            await self._count(made.script, events)
+        difference = found_difference(made.events, events)
+        if difference is None:
+            return None
+        avoided = [each for each in self._by_cause.get(cause_of(difference), ()) if not each.is_explained]
+        for cluster in avoided:
+            cluster.count += 1
+        return None if avoided else difference
+
+    async def _count(self, script: Script, events: Sequence[Event]) -> None:
+        """Count the explained cluster to which the first difference of the plain reference belongs."""
+        known = found_difference(await self._plain.run(script), events)
+        clusters = [] if known is None else self._by_cause.get(cause_of(known), [])
+        explained = [each for each in clusters if each.is_explained]
+        for cluster in explained:
+            if len(explained) == 1 or await self._would_go(known, cluster, script, events):
+                cluster.count += 1
+                break
+
+    async def _would_go(
+        self, known: RawDifference | None, cluster: Cluster, script: Script, events: Sequence[Event]
+    ) -> bool:
+        """Tell whether a difference is gone as soon as a cluster's behaviours are switched."""
+        order = self._order
+        switched = variant_of(order.target, cluster.explanation.behaviours, order.against)
+        reported = found_difference(await self._explainer.side(switched).run(script), events)
+        return reported != known
+
+    async def _look_into(self, made: Made, difference: RawDifference, seed: str) -> Cluster:
+        cause = cause_of(difference)
+
+        async def still(candidate: Candidate) -> bool:
+            script = scripted(candidate)
+            if script is None:
+                return False
+            self._harvest.shrinking_runs += 1
+            reported = await self._difference(script)
+            return reported is not None and cause_of(reported) == cause
+
+        first = Candidate(moves=made.moves, broker_config=made.script.broker_config)
+        candidate = await shrunk(first, still)
+        script = scripted(candidate)
+        assert script is not None, "what is shrunk can be said"
+        reported = await self._difference(script)
+        explanation = (
+            Explanation(behaviours=())
+            if self._order.mutant
+            else await self._explainer.explain(script, self._target, self._order.against)
+        )
+        cluster = Cluster(
+            difference=reported or difference,
+            explanation=explanation,
+            candidate=candidate,
+            script=script,
+            seed=seed,
+            after_steps=self._harvest.steps,
+            beside=self._switched,
+            is_mixture=await self._is_mixture(script, reported or difference),
+        )
+        self._avoid(cluster, cause)
+        return cluster
+
+    async def _is_mixture(self, script: Script, difference: RawDifference) -> bool:
+        """Tell whether a reference fails that no release is, and the one of the release does not."""
+        if not (self._switched and is_failure(difference.actual)):
+            return False
+        return not has_failed(await self._plain.run(script))
+
+    async def traces(self, cluster: Cluster) -> tuple[Sequence[Event], Sequence[Event]]:
+        """Return how both sides, as they were asked for, answer a cluster's shortest conversation."""
+        return await self._plain.run(cluster.script), await self._other.run(cluster.script)
+
+    async def differs(self, script: Script) -> bool:
+        """Tell whether both sides, as they were asked for, answer a script differently."""
+        return found_difference(await self._plain.run(script), await self._other.run(script)) is not None
+
+    async def _difference(self, script: Script) -> RawDifference | None:
+        return found_difference(await self._walked.run(script), await self._other.run(script))
+
+    def _avoid(self, cluster: Cluster, cause: Cause) -> None:
+        kept = self._harvest.mixtures if cluster.is_mixture else self._harvest.clusters
+        kept.append(cluster)
+        self._by_cause.setdefault(cause, []).append(cluster)
+        if _CONSUMER_GROUPS in cluster.explanation.behaviours:
+            # One side has none at all, so there is nothing else to learn of them.
+            self._versions = {
+                api: served for api, served in self._versions.items() if not api.startswith("ConsumerGroup")
+            }
+        elif cluster.is_explained:
+            self._switched = (*self._switched, *cluster.explanation.behaviours)
+            self._target = variant_of(self._order.target, self._switched, self._order.against)
+            self._walked = Side(self._target)
+
+
+def scripted(candidate: Candidate) -> Script | None:
+    """Return the script of a candidate; None if it could not be said so."""
+    try:
+        return script_of(candidate.moves, script_id=SCRIPT_ID, broker_config=candidate.broker_config)
+    except ScenarioError:
+        return None
+
+
+async def common_versions(one: Side, other: Side) -> Mapping[str, Sequence[int]]:
+    """Return the versions that both sides serve and the codec knows, by API, of those that are asked."""
+    ours, theirs = await one.versions(), await other.versions()
+    both = {
+        api: [each for each in ours[api] if each in theirs[api] and has_version(api, each)]
+        for api in REQUESTS
+        if api in ours and api in theirs
+    }
+    return {api: served for api, served in both.items() if served}

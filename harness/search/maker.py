@@ -1,0 +1,202 @@
+"""Makes conversations: each move is chosen by what a live reference is doing.
+
+The reference is walked in virtual time while the conversation is made, so most requests are nearly right: a
+past generation, another member's id, a commit while a group completes its rebalance, a wait that ends one
+millisecond before a deadline.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Final
+
+from harness.scenario.errors import ScenarioError, UnboundReferenceError
+from harness.scenario.script import ASIDE, MAIN, Script
+from harness.search.moves import CAST, GROUPS, Ask, Draft, Hear, Move, Stay, Wait, draft_script, joined
+from harness.search.requests import REQUESTS, Membership, Situation, chosen_api
+from harness.search.sides import LiveRun, Side
+from harness.trace.events import Event, EventKind
+from harness.trace.schema import json_object
+from harness.wire.errors import WireError
+
+_CASTS: Final = (
+    ("ana", "bob"),
+    ("ana", "bob", "cat"),
+    ("ana", "dan", "eve"),
+    ("dan", "eve", "fay"),
+    ("ana", "bob", "dan"),
+)
+_CONSUMER_CASTS: Final = (("mia", "noa"), ("mia", "oda", "pia"), ("oda", "pia"), ("ana", "mia", "noa"))
+_CONFIGS: Final[Sequence[Mapping[str, str]]] = (
+    *({},) * 6,
+    {"group.max.size": "2"},
+    {"group.initial.rebalance.delay.ms": "3000"},
+)
+_CONSUMERS_SHARE: Final = 0.5
+_WAITS_MS: Final = (1, 100, 1_000, 5_000, 20_000, 60_000)
+_LONGEST_WAIT_MS: Final = 120_000
+_STAYS_MS: Final = (10, 100, 1_000)
+_TRIES: Final = 200
+_BROKEN: Final = ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "FENCED_MEMBER_EPOCH", "UNRELEASED_INSTANCE_ID")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A conversation that was made, and how it went on the reference that it was made on."""
+
+    moves: tuple[Move, ...]
+    script: Script
+    events: tuple[Event, ...]
+
+
+class Maker:
+    """Makes one conversation."""
+
+    def __init__(self, seed: str, versions: Mapping[str, Sequence[int]]) -> None:
+        """Begin with a seed; `versions` are those that both sides serve, by API."""
+        self._rng = Random(seed)  # noqa: S311 - chance that can be repeated, and no secret
+        self._versions = versions
+        has_consumers = "ConsumerGroupHeartbeat" in versions and self._rng.random() < _CONSUMERS_SHARE
+        names = self._rng.choice(_CONSUMER_CASTS if has_consumers else _CASTS)
+        self._cast = tuple(each for each in CAST if each.name in names)
+        self._config = self._rng.choice(_CONFIGS)
+        self._draft = Draft()
+        self._memberships = dict.fromkeys(names, Membership.OUTSIDE)
+        self._leaders: set[str] = set()
+        self._moves: list[Move] = []
+        self._open: list[tuple[str, bool]] = []
+        """Who awaits an answer, and whether on the connection aside."""
+
+    async def make(self, side: Side, *, script_id: str, steps_max: int) -> Made:
+        """Make a conversation of about so many steps on a reference."""
+        live = await side.begin(self._script(script_id))
+        try:
+            for _ in range(_TRIES):
+                if len(self._draft.conversation.steps) >= steps_max:
+                    break
+                await self._move(live)
+            while self._open:
+                await self._take(live, Hear(actor=self._open[0][0], is_aside=self._open[0][1]))
+        except Exception as error:  # noqa: BLE001 - that a reference fails is what is looked for
+            live.fails(error)
+        await live.session.close()
+        return Made(moves=tuple(self._moves), script=self._script(script_id), events=tuple(live.events))
+
+    def _script(self, script_id: str) -> Script:
+        return draft_script(self._draft, script_id=script_id, broker_config=self._config)
+
+    async def _move(self, live: LiveRun) -> None:
+        arrived = [each for each in self._open if live.has_answer(each[0], _connection(each[1]))]
+        if arrived and self._rng.random() < 0.8:
+            name, is_aside = arrived[0]
+            await self._take(live, Hear(actor=name, is_aside=is_aside))
+        elif self._open and self._rng.random() < 0.15:
+            name, is_aside = self._rng.choice(self._open)
+            await self._take(live, Stay(actor=name, is_aside=is_aside, for_ms=self._rng.choice(_STAYS_MS)))
+        elif self._moves and self._rng.random() < 0.1:
+            await self._take(live, Wait(duration_ms=self._wait_ms(live)))
+        else:
+            await self._ask(live)
+
+    def _wait_ms(self, live: LiveRun) -> int:
+        """Return how long to wait: up to the next deadline, one millisecond less or more, or any time."""
+        deadline = live.session.next_deadline_ms
+        if deadline is None or self._rng.random() < 0.3:
+            return self._rng.choice(_WAITS_MS)
+        left_ms = int(deadline - live.session.now_ms()) + self._rng.choice((-1, 0, 0, 1))
+        return min(max(left_ms, 1), _LONGEST_WAIT_MS)
+
+    async def _ask(self, live: LiveRun) -> None:
+        speaker = self._rng.choice(self._cast)
+        waiting = [is_aside for name, is_aside in self._open if name == speaker.name]
+        if len(waiting) > 1 or True in waiting:
+            return
+        situation = Situation(
+            rng=self._rng,
+            speaker=speaker,
+            membership=self._memberships[speaker.name],
+            is_leader=speaker.name in self._leaders,
+            others=[each for each in self._cast if each != speaker],
+            named=[
+                each
+                for each in self._cast
+                if each.is_consumer or self._memberships[each.name] is not Membership.OUTSIDE
+            ],
+            versions=self._versions,
+            state=live.session.group_states.get(live.interpreter.bindings.groups[GROUPS[0]]),
+        )
+        api = chosen_api(situation)
+        REQUESTS[api](situation)
+        await self._take(
+            live,
+            Ask(
+                actor=speaker.name,
+                api=api,
+                arguments=situation.arguments,
+                is_aside=bool(waiting),
+                is_answered=False,
+            ),
+        )
+
+    async def _take(self, live: LiveRun, move: Move) -> None:
+        """Say a move and let it happen; one that cannot be said, or names what nobody knows, is left out."""
+        steps = self._draft.conversation.steps
+        before = len(steps)
+        self._moves.append(move)
+        try:
+            self._draft.take(move)
+            await live.take(steps[-1], tuple(self._draft.conversation.sheets.values()))
+        except (ScenarioError, UnboundReferenceError, WireError):
+            del steps[before:]
+            del self._moves[-1]
+            return
+        match move:
+            case Ask(actor=name, is_aside=is_aside):
+                self._open.append((name, is_aside))
+                if live.has_answer(name, _connection(is_aside)):
+                    await self._take(live, Hear(actor=name, is_aside=is_aside))
+            case Hear(actor=name, is_aside=is_aside):
+                self._open.remove((name, is_aside))
+                self._learn(name, live.events[-1])
+                self._join_up()
+            case _:
+                pass
+
+    def _join_up(self) -> None:
+        """Make one move of a request and its answer that came at once."""
+        self._moves[-2:] = joined(self._moves[-2:])
+
+    def _learn(self, name: str, event: Event) -> None:
+        """See from an answer where its actor stands."""
+        if event.kind != EventKind.RESPONSE or event.fields is None:
+            return
+        fields = json_object(event.fields, where="`fields`")
+        error = fields.get("error_code")
+        if (event.api == "JoinGroup" and error == "MEMBER_ID_REQUIRED") or error == "REBALANCE_IN_PROGRESS":
+            self._memberships[name] = Membership.NAMED
+        elif error in _BROKEN:
+            self._memberships[name] = Membership.OUTSIDE
+        elif error == "NONE":
+            self._learn_success(name, event.api, fields)
+
+    def _learn_success(self, name: str, api: str | None, fields: Mapping[str, object]) -> None:
+        match api:
+            case "JoinGroup":
+                self._memberships[name] = Membership.JOINED
+                self._leaders.discard(name)
+                if fields.get("leader") == fields.get("member_id"):
+                    self._leaders.add(name)
+            case "SyncGroup":
+                self._memberships[name] = Membership.SYNCED
+            case "ConsumerGroupHeartbeat":
+                epoch = fields.get("member_epoch")
+                is_in = isinstance(epoch, int) and epoch > 0
+                self._memberships[name] = Membership.SYNCED if is_in else Membership.OUTSIDE
+            case "LeaveGroup":
+                self._memberships[name] = Membership.OUTSIDE
+            case _:
+                pass
+
+
+def _connection(is_aside: bool) -> str:  # noqa: FBT001 - a move has it
+    return ASIDE if is_aside else MAIN

@@ -1,0 +1,40 @@
+"""The reference with one fault in its code, as a side of a comparison."""
+
+import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from harness.mutants.campaign import Order, chosen_mutants
+from harness.mutants.patch import forget_answers, patched
+from harness.mutants.source import PACKAGE, behaviour_sources, source_of
+from harness.search.sides import Side
+from harness.targets.base.interface import TargetError
+from harness.targets.reference.variants import VariantTarget
+
+
+def mutated(target: VariantTarget, mutant_id: str) -> Side:
+    """Return a reference with the fault of a mutant, which is in the code only while it runs.
+
+    Raises:
+        TargetError: there is no mutant of that id, or several match it.
+    """
+    profile = target.profile.name
+    found = chosen_mutants(Order(scripts={}, profiles=(profile,), only=mutant_id))
+    if len(found) != 1:
+        raise TargetError(
+            f"{len(found)} mutants match {mutant_id!r}; `kafka-conformance mutate --list` shows all of them"
+        )
+    modules = [each.name for each in (*behaviour_sources(), source_of("profile.profiles"))]
+    for name in modules:
+        importlib.import_module(f"{PACKAGE}.{name}")
+
+    @contextmanager
+    def with_fault() -> Iterator[None]:
+        forget_answers(modules)
+        try:
+            with patched(found[0]):
+                yield
+        finally:
+            forget_answers(modules)
+
+    return Side(target, with_fault)

@@ -1,0 +1,75 @@
+"""What a search found, as people read it."""
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from harness.scenario.script import step_text
+from harness.search.hunt import Cluster, Harvest
+
+_SHOWN_CHARACTERS = 160
+
+
+def print_cluster(cluster: Cluster, console: Console, *, names: tuple[str, str]) -> None:
+    """Print the shortest conversation of a cluster, and how both sides answer it."""
+    found = cluster.difference
+    place = "" if found.field is None else f", {found.field}"
+    lines = [
+        f"{title(cluster)} ({len(cluster.script.steps)} steps, seed {cluster.seed})",
+        *(f"  {index:2} {step_text(step)}" for index, step in enumerate(cluster.script.steps)),
+        f"  step {found.step}, {found.api} v{found.api_version}{place}:",
+        f"    {names[0]}: {found.actual[:_SHOWN_CHARACTERS]}",
+        f"    {names[1]}: {found.expected[:_SHOWN_CHARACTERS]}",
+    ]
+    for line in lines:
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
+def print_outcome(harvest: Harvest, console: Console) -> None:
+    """Print a line a cluster, and how much was compared."""
+    table = Table("cluster", "behaviour", "found in", "steps", "first seed", "after steps")
+    for cluster in sorted(harvest.clusters, key=lambda each: (each.is_explained, -each.count)):
+        table.add_row(
+            _place(cluster),
+            title(cluster),
+            str(cluster.count),
+            str(len(cluster.script.steps)),
+            cluster.seed,
+            str(cluster.after_steps),
+        )
+    console.print(table)
+    for line in _summary(harvest):
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
+def _summary(harvest: Harvest) -> Sequence[str]:
+    unexplained = sum(not each.is_explained for each in harvest.clusters)
+    compared = (
+        f"{harvest.steps} steps of {harvest.conversations} conversations compared, "
+        f"{harvest.steps_a_second:.0f} a second of a processor's time; "
+        f"{harvest.shrinking_runs} conversations tried to shrink others"
+    )
+    lines = [
+        compared,
+        f"{len(harvest.clusters)} clusters, {unexplained} without a named behaviour",
+    ]
+    if harvest.mixtures:
+        lines.append(
+            f"{len(harvest.mixtures)} times the reference with behaviours of both releases could not go on: "
+            f"{', '.join(sorted({title(each) for each in harvest.mixtures}))}"
+        )
+    return lines
+
+
+def title(cluster: Cluster) -> str:
+    """Say what accounts for a cluster."""
+    if not cluster.is_explained:
+        return "no named behaviour"
+    others = f" (or {len(cluster.explanation.others)} others)" if cluster.explanation.others else ""
+    return f"{' + '.join(cluster.explanation.behaviours)}{others}"
+
+
+def _place(cluster: Cluster) -> str:
+    found = cluster.difference
+    return f"{found.api}: {found.field or found.difference_class.value}"

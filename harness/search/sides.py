@@ -1,0 +1,144 @@
+"""One side of a comparison: a reference in virtual time, which runs scripts and has them made on it."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from harness.runner.interpreter import Interpreter
+from harness.runner.recorder import EventPosition, recorder_of
+from harness.scenario.bindings import Bindings
+from harness.scenario.script import ActorSheet, Script, Send, Step
+from harness.search.moves import ALL_SHEETS, GROUPS
+from harness.targets.base.interface import Broker, Connection
+from harness.targets.reference.connection import ReferenceConnection
+from harness.targets.reference.target import ReferenceSession, ReferenceTarget
+from harness.trace.events import Event, EventKind
+from harness.wire.schema import API_NAMES
+
+_RUN_ID: Final = "search"
+_PREFIX: Final = "search"
+
+
+class Side:
+    """A reference, with a broker for each configuration that was asked for.
+
+    Attributes:
+        target: the reference.
+    """
+
+    def __init__(
+        self,
+        target: ReferenceTarget,
+        around: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        """Begin without brokers; `around` surrounds each run, and puts a fault in for as long."""
+        self.target = target
+        self._around = around
+        self._brokers: dict[tuple[tuple[str, str], ...], Broker] = {}
+
+    async def run(self, script: Script) -> tuple[Event, ...]:
+        """Run a script; a reference that fails ends the trace with a harness error."""
+        with self._around():
+            live = await self.begin(replace(script, steps=()))
+            live.interpreter.script = script
+            try:
+                await live.interpreter.run()
+            except Exception as error:  # noqa: BLE001 - that a reference fails is what is looked for
+                live.fails(error)
+            await live.session.close()
+        return tuple(live.events)
+
+    async def begin(self, script: Script) -> "LiveRun":
+        """Begin a conversation whose script is not made yet."""
+        broker = await self._broker(script.broker_config)
+        session = broker.open_session(script.id)
+        assert isinstance(session, ReferenceSession)
+        return LiveRun(script, session, broker)
+
+    async def versions(self) -> Mapping[str, range]:
+        """Return the versions that are served, by API."""
+        broker = await self._broker({})
+        return {
+            API_NAMES[each.api_key]: range(each.min_version, each.max_version + 1)
+            for each in broker.description.api_ranges
+            if each.api_key in API_NAMES
+        }
+
+    async def _broker(self, config: Mapping[str, str]) -> Broker:
+        key = tuple(sorted(config.items()))
+        if key not in self._brokers:
+            self._brokers[key] = await self.target.start(
+                broker_config=config, directory=Path(), progress=lambda _: None
+            )
+        return self._brokers[key]
+
+
+class GrowingInterpreter(Interpreter):
+    """Runs a script that is made while it runs: each step is decided by what came before."""
+
+    __slots__ = ()
+
+    async def take_another(self, step: Step) -> None:
+        """Take a step behind the script's last, and add it.
+
+        Raises:
+            UnboundReferenceError: no answer brought a value that the step refers to; it is not added.
+            WireError: the request cannot be written; it is not added.
+        """
+        await self._take(len(self.script.steps), step)
+        self.script = replace(self.script, steps=(*self.script.steps, step))
+
+    def connection_of(self, actor: str, connection: str) -> Connection | None:
+        """Return a connection of an actor's, if it is open."""
+        line = self._lines.get((actor, connection))
+        return None if line is None else line.connection
+
+
+class LiveRun:
+    """A conversation on a reference that goes on step by step.
+
+    Attributes:
+        session: the reference's clock, and what it is doing.
+        events: what happened so far.
+        interpreter: takes the steps.
+    """
+
+    def __init__(self, script: Script, session: ReferenceSession, broker: Broker) -> None:
+        self.session = session
+        self.events: list[Event] = []
+        groups = {name: f"{_PREFIX}.{name}" for name in GROUPS}
+        # All who may take part, so that ids have the same names however few of them a script keeps.
+        recorder = recorder_of(
+            replace(script, actors=ALL_SHEETS),
+            run_id=_RUN_ID,
+            target="reference",
+            groups=groups,
+            write=self.events.append,
+        )
+        recorder.now_ms = session.now_ms
+        self.interpreter = GrowingInterpreter(
+            script=script,
+            session=session,
+            recorder=recorder,
+            bindings=Bindings(groups=groups),
+            broker_failure=broker.failure,
+        )
+
+    async def take(self, step: Step, actors: tuple[ActorSheet, ...]) -> None:
+        """Take another step, said by one of these actors."""
+        self.interpreter.script = replace(self.interpreter.script, actors=actors)
+        await self.interpreter.take_another(step)
+
+    def has_answer(self, actor: str, connection: str) -> bool:
+        """Tell whether an answer lies ready on a connection."""
+        found = self.interpreter.connection_of(actor, connection)
+        return isinstance(found, ReferenceConnection) and bool(found.arrived)
+
+    def fails(self, error: Exception) -> None:
+        """Record that the reference could not go on."""
+        sent = [step for step in self.interpreter.script.steps if isinstance(step, Send)]
+        step = max((event.step for event in self.events), default=0)
+        place = EventPosition(step=step, api=sent[-1].api if sent else None)
+        self.interpreter.recorder.note(EventKind.HARNESS_ERROR, place, f"{type(error).__name__}: {error}")

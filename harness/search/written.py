@@ -1,0 +1,260 @@
+"""Writes a shrunk conversation as a scenario that the suites can run."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from harness.scenario import ask
+from harness.scenario.script import Receive
+from harness.scenario.values import GroupRef, Plus, Ref
+from harness.search.hunt import Cluster
+from harness.search.moves import BUILDERS, Ask, Hear, Move, Speaker, Stay, Wait, speaker_of
+from harness.search.outcome import title
+from harness.targets.reference.variants import behaviour_source
+from harness.trace.events import Event, EventKind
+from harness.trace.schema import json_object
+from harness.wire.schema import response_shape
+
+_LINE_MAX: Final = 110
+_CALL_MAX: Final = 90
+_THROTTLE: Final = "throttle_time_ms"
+_LEARNT: Final = {
+    "member_id": "member_id",
+    "generation_id": "generation_id",
+    "member_epoch": "epoch",
+    "topic_partitions": "assigned",
+}
+"""How a scenario names what an actor learnt."""
+_CONSTANTS: Final[Sequence[tuple[object, str]]] = (
+    (tuple(ask.RANGE), "ask.RANGE"),
+    (tuple(ask.ROUND_ROBIN), "ask.ROUND_ROBIN"),
+    (ask.ORDERS, "ask.ORDERS"),
+    (ask.subscription("payments"), 'ask.subscription("payments")'),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A scenario as text."""
+
+    id: str
+    module: str
+    """The module's name."""
+    text: str
+
+
+def scenario_of(
+    cluster: Cluster,
+    *,
+    names: tuple[str, str],
+    traces: tuple[Sequence[Event], Sequence[Event]],
+    reproduction: str,
+) -> Written:
+    """Return a cluster's shortest conversation as a scenario.
+
+    Args:
+        cluster: of a search.
+        names: of the two sides.
+        traces: how each side answers the conversation.
+        reproduction: the command that finds it.
+    """
+    subject = _slug(re.sub(r"(?<=[a-z])(?=[A-Z])", "-", str(cluster.difference.api)))
+    special = _slug("-and-".join(cluster.explanation.behaviours) or f"seed-{cluster.seed}")
+    function = re.sub(r"\W", "_", f"{subject}_{special}")
+    body = _Body(cluster, traces)
+    text = "\n".join(
+        (
+            f'"""Found by search: {subject} answers that differ between {names[0]} and {names[1]}."""',
+            "",
+            *_imports(body.text),
+            "",
+            "",
+            "@scenario(",
+            f"    {_quoted(f'found/{subject}/{special}')},",
+            f"    source={_quoted(_source(cluster))},",
+            *_config(cluster.candidate.broker_config),
+            ")",
+            f"def {function}(conversation: Conversation) -> None:",
+            f'    """{_claim(cluster)}',
+            "",
+            *(f"    {line}" for line in _notes(cluster, names, reproduction)),
+            '    """',
+            *(f"    {line}".rstrip() for line in body.text),
+            "",
+        )
+    )
+    return Written(id=f"found/{subject}/{special}", module=function, text=text)
+
+
+def write(folder: Path, written: Written) -> Path:
+    """Write a scenario into a package of suites, which is made if it is not there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    package = folder / "__init__.py"
+    if not package.exists():
+        package.write_text('"""Scenarios that search found."""\n', encoding="utf-8")
+    path = folder / f"{written.module}.py"
+    path.write_text(written.text, encoding="utf-8")
+    return path
+
+
+def _imports(body: Sequence[str]) -> Iterator[str]:
+    names = ["Conversation", "ask", "expect", "one_of", "scenario"]
+    text = "\n".join(body)
+    used = [name for name in names if name in ("Conversation", "scenario") or re.search(rf"\b{name}\b", text)]
+    yield f"from harness.scenario import {', '.join(used)}"
+
+
+def _config(broker_config: Mapping[str, str]) -> Iterator[str]:
+    if broker_config:
+        pairs = ", ".join(f"{_quoted(name)}: {_quoted(value)}" for name, value in broker_config.items())
+        yield f"    broker_config={{{pairs}}},"
+
+
+def _source(cluster: Cluster) -> str:
+    if cluster.is_explained:
+        return behaviour_source(cluster.explanation.behaviours[0])
+    return f"{cluster.difference.api}Request.json"
+
+
+def _claim(cluster: Cluster) -> str:
+    found = cluster.difference
+    what = found.field or found.difference_class.value
+    return f"Releases differ in {what} when they answer {found.api} v{found.api_version} here."
+
+
+def _notes(cluster: Cluster, names: tuple[str, str], reproduction: str) -> Iterator[str]:
+    found = cluster.difference
+    shown = _LINE_MAX - 30
+    yield f"Behaviour: {title(cluster)}."
+    for name, value in ((names[0], found.actual), (names[1], found.expected)):
+        text = value.replace("\\", "/").replace('"""', "'''")
+        yield f"{name}: {text[:shown]}{'…' if len(text) > shown else ''}"
+    yield f"Found by: {reproduction}"
+
+
+class _Body:
+    """The lines of a scenario's function."""
+
+    def __init__(self, cluster: Cluster, traces: tuple[Sequence[Event], Sequence[Event]]) -> None:
+        self._errors = _errors_by_step(traces)
+        self._steps = cluster.script.steps
+        self._receives = [
+            index for index, step in enumerate(cluster.script.steps) if isinstance(step, Receive)
+        ]
+        self._asked: dict[tuple[str, bool], list[str]] = {}
+        names = dict.fromkeys(each.actor for each in cluster.candidate.moves if not isinstance(each, Wait))
+        self.text = [_brought_in(speaker_of(name)) for name in names]
+        self.text.append("")
+        for move in cluster.candidate.moves:
+            self.text += self._lines(move)
+
+    def _lines(self, move: Move) -> list[str]:
+        match move:
+            case Wait(duration_ms=waited):
+                return [f"conversation.elapses({_number(waited)})"]
+            case Stay(for_ms=waited):
+                return [f"{_actor(move)}.stays_parked(for_ms={_number(waited)})"]
+            case Hear():
+                api = self._asked[move.actor, move.is_aside].pop(0)
+                return [f"{_actor(move)}.receives({self._expected(api)})"]
+            case Ask(is_answered=True):
+                return _called(f"{_actor(move)}.asks", [_request(move), [self._expected(move.api)]])
+            case Ask():
+                self._asked.setdefault((move.actor, move.is_aside), []).append(move.api)
+                return _called(f"{_actor(move)}.sends", [_request(move)])
+
+    def _expected(self, api: str) -> str:
+        """Pin what both sides answer: an error, or one of two; no more than a throttle time otherwise."""
+        index = self._receives.pop(0)
+        step = self._steps[index]
+        assert isinstance(step, Receive)
+        errors = self._errors.get(index, ())
+        if not errors:
+            has_throttle = _THROTTLE in response_shape(api, step.api_version).fields
+            pins = f", {_THROTTLE}=0" if has_throttle else ""
+        elif len(errors) == 1:
+            pins = f", error_code={_quoted(errors[0])}"
+        else:
+            pins = f", error_code=one_of({', '.join(map(_quoted, errors))})"
+        return f"expect.response({_quoted(api)}{pins})"
+
+
+def _errors_by_step(traces: tuple[Sequence[Event], Sequence[Event]]) -> Mapping[int, Sequence[str]]:
+    """Return the errors that the sides answer at each step, where both answer and have one at the top."""
+    sides = [
+        {
+            event.step: str(json_object(event.fields, where="`fields`").get("error_code", ""))
+            for event in events
+            if event.kind == EventKind.RESPONSE and event.fields is not None
+        }
+        for events in traces
+    ]
+    both = sides[0].keys() & sides[1].keys()
+    found = {step: list(dict.fromkeys(side[step] for side in sides)) for step in sorted(both)}
+    return {step: errors for step, errors in found.items() if all(errors)}
+
+
+def _brought_in(speaker: Speaker) -> str:
+    maker, keyword = ("member", "instance_id") if speaker.is_consumer else ("actor", "group_instance_id")
+    seat = "" if speaker.instance_id is None else f", {keyword}={_quoted(speaker.instance_id)}"
+    return f"{speaker.name} = conversation.{maker}({_quoted(speaker.name)}{seat})"
+
+
+def _actor(move: Ask | Hear | Stay) -> str:
+    return f"{move.actor}.aside" if move.is_aside else move.actor
+
+
+def _request(move: Ask) -> list[str]:
+    arguments = [[f"{name}={_code(value)}"] for name, value in move.arguments.items()]
+    return _called(f"ask.{BUILDERS[move.api].__name__}", arguments)
+
+
+def _called(function: str, arguments: Sequence[Sequence[str]]) -> list[str]:
+    """Write a call on a line, or with lines of their own for each argument, itself of one line or several."""
+    line = f"{function}({', '.join(''.join(each) for each in arguments)})"
+    if len(line) <= _CALL_MAX and all(len(each) == 1 for each in arguments):
+        return [line]
+    lines = [line for each in arguments for line in (*each[:-1], f"{each[-1]},")]
+    return [f"{function}(", *(f"    {line}" for line in lines), ")"]
+
+
+def _code(value: object) -> str:
+    """Write a value as a scenario does."""
+    known = next((text for constant, text in _CONSTANTS if constant == value), None)
+    if known is not None:
+        return known
+    match value:
+        case Ref(actor, name):
+            return f"{actor}.{_LEARNT[name]}"
+        case Plus(base, addend):
+            return f"{_code(base)} {'+' if addend >= 0 else '-'} {abs(addend)}"
+        case GroupRef(name):
+            return f"conversation.group({_quoted(name)})"
+        case Mapping():
+            return f"{{{', '.join(f'{_plain(key)}: {_code(item)}' for key, item in value.items())}}}"
+        case tuple():
+            return f"({', '.join(map(_code, value))}{',' if len(value) == 1 else ''})"
+        case _:
+            return _plain(value)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, bytes) and value.isascii():
+        return f"b{_quoted(value.decode('ascii'))}" if value.decode("ascii").isprintable() else repr(value)
+    return _number(value) if isinstance(value, int) and not isinstance(value, bool) else repr(value)
+
+
+def _number(value: int) -> str:
+    return f"{value:_}"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-.")
