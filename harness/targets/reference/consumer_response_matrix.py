@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Final
 
 from harness.targets.base.interface import CONFORMANCE_TOPICS, BrokerSession, NoAnswer
-from harness.targets.reference.probe import PARKED, Probe, answers, error_of, rows, table
+from harness.targets.reference.probe import PARKED, Asker, Probe, answers, error_of, rows, table
 from harness.wire.codec import Fields, FieldValue
 
 PROFILES: Final = ("4.0", "4.4")
@@ -47,21 +47,6 @@ class GroupState(StrEnum):
     REVOKING = "Reconciling, is to give up"
     WAITING = "Reconciling, waits"
     STABLE = "Stable"
-
-
-class Asker(StrEnum):
-    """Who asks."""
-
-    KNOWN = "known"
-    """A member, by both of its ids; in Empty, one that has left."""
-    FENCED = "fenced"
-    """Somebody else with the member's instance id."""
-    UNKNOWN = "unknown"
-    """Somebody else without an instance id."""
-    RESTARTED = "restarted"
-    """Whoever has the member's instance id and no member id, as only classic members may."""
-    NEW = "new"
-    """Somebody with neither."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -13,6 +14,21 @@ PARKED: Final = "parked"
 """Stands for the answer of a request that is not answered at once."""
 _WAIT_MS: Final = 60_000.0
 Question = TypeVar("Question")
+
+
+class Asker(StrEnum):
+    """Who asks."""
+
+    KNOWN = "known"
+    """The member that the page is about, by both of its ids; in Empty, one that has left."""
+    FENCED = "fenced"
+    """Somebody else with that member's instance id."""
+    UNKNOWN = "unknown"
+    """Somebody else without an instance id."""
+    RESTARTED = "restarted"
+    """Whoever has that member's instance id and no member id, as only classic members may."""
+    NEW = "new"
+    """Somebody with neither."""
 
 
 @dataclass(slots=True)

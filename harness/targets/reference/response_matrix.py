@@ -12,7 +12,7 @@ from typing import Final
 
 from harness.apis.table import descriptor
 from harness.targets.base.interface import CONFORMANCE_TOPICS, BrokerSession, Connection, NoAnswer
-from harness.targets.reference.probe import PARKED, Probe, answers, error_of, rows, table
+from harness.targets.reference.probe import PARKED, Asker, Probe, answers, error_of, rows, table
 from harness.wire.codec import Fields, FieldValue
 
 PROFILES: Final = ("3.9", "4.4")
@@ -39,21 +39,6 @@ class GroupState(StrEnum):
     PREPARING_REBALANCE = "PreparingRebalance"
     COMPLETING_REBALANCE = "CompletingRebalance"
     STABLE = "Stable"
-
-
-class Asker(StrEnum):
-    """Who asks."""
-
-    KNOWN = "known"
-    """The second member, by both of its ids; in Empty, one that has left."""
-    FENCED = "fenced"
-    """Somebody else with the second member's instance id."""
-    UNKNOWN = "unknown"
-    """Somebody else without an instance id."""
-    RESTARTED = "restarted"
-    """Whoever has the second member's instance id and no member id."""
-    NEW = "new"
-    """Somebody with neither."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
