@@ -11,6 +11,7 @@ from harness.capacity import machine
 from harness.diff.target_pattern import is_reference
 from harness.orchestration.background import BackgroundError, in_background
 from harness.orchestration.fetching import Fetches, fetching
+from harness.orchestration.needs import with_needs
 from harness.orchestration.packings import packings
 from harness.orchestration.plan import RunPlan
 from harness.orchestration.target_record import TargetRecord, Trace, Unwatched, header_of
@@ -197,6 +198,7 @@ class RunDrive:
                 base_config=self._properties_of(target) if base_config is None else base_config,
                 packing=self._packings.get(name),
                 fits=self.plan.against is None,
+                with_needs=with_needs,
                 gate=gate or Gate(frozenset(), jobs=self.plan.limits.jobs),
             )
             began_s = time.monotonic()

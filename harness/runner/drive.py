@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
@@ -129,6 +129,8 @@ class Drive:
     """Shared with the targets that are driven at the same time."""
     fits: bool = True
     """Whether scripts are fitted to a broker of others; not if its measure is driven as they are."""
+    with_needs: Callable[[Sequence[Script], BrokerDescription], Awaitable[Sequence[Script]]] | None = None
+    """Returns scripts with what they are found to need of such a broker, beside what they ask for."""
     base_config: Mapping[str, str] = field(default_factory=dict)
     """Properties for every broker, below those of a scenario; an oracle gets its target's here."""
     packing: Packing | None = None
@@ -218,11 +220,12 @@ class Drive:
             return self.gate.slots
         return asyncio.Semaphore(min(self.limits.jobs, _EXTERNAL_JOBS))
 
-    def _fitted(self, broker: Broker, scripts: Sequence[Script]) -> Sequence[Script]:
+    async def _fitted(self, broker: Broker, scripts: Sequence[Script]) -> Sequence[Script]:
         """Fit scripts to the settings of a broker that takes no others."""
         if broker.run_namespace is None or not self.fits:
             return scripts
-        return [fitted(script, broker.description.broker_config) for script in scripts]
+        found = [fitted(script, broker.description.broker_config) for script in scripts]
+        return found if self.with_needs is None else await self.with_needs(found, broker.description)
 
     async def _drive_later(self, broker_group: BrokerGroup, directory: Path) -> None:
         """Run the cohorts of a party when all targets are through with the first ones."""
@@ -245,7 +248,7 @@ class Drive:
                 if number and broker_group.cohorts[number - 1].clears and how_it_ended(broker) is None:
                     await _clear(broker)
                 # A script that waits for others gives its slot back, since they may need it.
-                scripts = self._fitted(broker, each.scripts)
+                scripts = await self._fitted(broker, each.scripts)
                 await self._run_all(broker, scripts, None if each.acts else slots, rendezvous)
             except TargetError as error:
                 note = f"{TARGET_LOST}{_first_line(str(error))}"

@@ -14,6 +14,9 @@ from harness.targets.kafka.local_nodes import LocalNodes, NodesPlan, start_nodes
 _STOCK: Final = {
     "auto.create.topics.enable": "true",
     "background.threads": "10",
+    "group.consumer.assignment.interval.ms": "1000",
+    "group.consumer.min.heartbeat.interval.ms": "5000",
+    "group.consumer.min.session.timeout.ms": "45000",
     "group.initial.rebalance.delay.ms": "3000",
     "group.min.session.timeout.ms": "6000",
     "log.cleaner.enable": "true",
