@@ -46,7 +46,7 @@ def search(
     seed: Annotated[int, _SEED] = 0,
     write_to: Annotated[Path | None, _WRITE] = None,
 ) -> ExitCode:
-    """Make conversations that nobody wrote, and shrink and explain what two references answer differently.
+    """Make conversations that nobody wrote, and explain what two references answer differently.
 
     Exit code 0: every difference has a named behaviour, or the mutant was found. 1: not so.
     """

@@ -10,7 +10,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from harness.tests.completed_runs import CHECKOUT
-from harness.tests.wheel_fixture import install, site_of, succeeds
+from harness.tests.wheels import install, site_of, succeeds
 
 pytest_plugins = ["harness.tests.wheel_fixture"]
 

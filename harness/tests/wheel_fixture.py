@@ -1,6 +1,5 @@
 """Fixtures: the wheel of this checkout, and an environment that has it."""
 
-import subprocess
 import sys
 import sysconfig
 import venv
@@ -9,12 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.tests.completed_runs import CHECKOUT
-
-
-def succeeds(*command: str | Path, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+from harness.tests.wheels import install, site_of, succeeds
 
 
 @pytest.fixture(name="wheel", scope="module")
@@ -35,17 +29,6 @@ def _wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     (built,) = folder.glob("*.whl")
     return built
-
-
-def install(wheel: Path, environment: Path) -> Path:
-    """Install the wheel alone into an environment and return its command."""
-    pip = (sys.executable, "-m", "pip", "--python", environment / "bin" / "python", "install", "--quiet")
-    succeeds(*pip, "--no-deps", "--no-index", "--force-reinstall", wheel, cwd=environment)
-    return environment / "bin" / "kafka-conformance"
-
-
-def site_of(environment: Path) -> Path:
-    return Path(sysconfig.get_path("purelib", vars={"base": str(environment)}))
 
 
 @pytest.fixture(name="installed", scope="module")
