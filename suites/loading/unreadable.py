@@ -244,7 +244,7 @@ def a_log_may_be_compacted_while_it_is_read(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = initialised(ana)
     records = (_owns("bob-1", 1, 0, 1), _owns("dan-1", 2, 1), _owns("bob-1", 3, 0))
-    group = _appends(conversation, "main", 3, *records)
+    group = _appends(conversation, "main", 12, *records)
     _appends(conversation, "good", 15)
     restarts(conversation, producer, group)
 
