@@ -4,7 +4,6 @@ from harness.scenario import Answer, Conversation, Member, one_of, scenario
 from suites.consumer_groups.reconciliation import INTERVAL_IS_OVER_MS, KEPT, LONG_INTERVAL, two_members
 from suites.consumer_groups.validation import ALL, BOTH
 
-COMPUTES = "CurrentAssignmentBuilder#computeNextAssignment"
 UPDATES = "CurrentAssignmentBuilder#updateCurrentAssignment"
 TAKEN_OR_FENCED = one_of("NONE", "FENCED_MEMBER_EPOCH")
 

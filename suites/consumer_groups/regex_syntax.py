@@ -9,7 +9,6 @@ from suites.consumer_groups.validation import ALL
 RESOLVES = "TopicRegexResolver#resolveRegularExpressions"
 REFUSES = "Utils#throwIfRegularExpressionIsInvalid"
 INVALID = "INVALID_REGULAR_EXPRESSION"
-ANA = ({"member_id": "member-ana"},)
 
 
 def _match(

@@ -15,7 +15,6 @@ from suites.consumer_groups.membership import deletes, group_is, grows, topic_ma
 from suites.consumer_groups.validation import ALL, BOTH
 
 UPDATES = "GroupMetadataManager#maybeUpdateRegularExpressions"
-TAKES_IN = "GroupMetadataManager#handleRegularExpressionsResult"
 DELETES = "GroupMetadataManager#maybeDeleteResolvedRegularExpressions"
 SUBSCRIBES = "ConsumerGroup#computeSubscribedTopicNames"
 PAYMENTS = {"payments": (0, 1)}

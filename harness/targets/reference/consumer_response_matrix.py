@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from harness.targets.base.interface import CONFORMANCE_TOPICS, BrokerSession, NoAnswer
-from harness.targets.reference.probe import PARKED, Asker, Probe, answers, error_of, rows, table
+from harness.targets.base.interface import CONFORMANCE_TOPICS, BrokerSession
+from harness.targets.reference.probe import Asker, Probe, answers, rows, table
 from harness.wire.codec import Fields, FieldValue
 
 PROFILES: Final = ("4.0", "4.4")
@@ -98,14 +98,7 @@ class _ProbeGroup:
         """Bring the group into a state, ask, and return the answer, and the state after it if another."""
         member = await self._member_in(question.state)
         before = await self._state()
-        connection = await self._probe.connect()
-        await self._probe.send(connection, question.api, _FIELDS[question.api][question.column](member))
-        try:
-            answer = await self._probe.receive(connection, question.api, wait_ms=0)
-        except NoAnswer:
-            reported = PARKED
-        else:
-            reported = error_of(answer)
+        reported = await self._probe.reported(question.api, _FIELDS[question.api][question.column](member))
         after = await self._state()
         return reported if after == before else f"{reported} → {after}"
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, TypeVar
 
-from harness.targets.base.interface import BrokerSession, Connection
+from harness.targets.base.interface import BrokerSession, Connection, NoAnswer
 from harness.targets.reference.target import ReferenceTarget
 from harness.wire.codec import Fields, FieldValue, decode_response, encode_request
 
@@ -55,6 +55,15 @@ class Probe:
         await connection.send(
             encode_request(api, version, correlation_id=self._asked, client_id="matrix", fields=fields)
         )
+
+    async def reported(self, api: str, fields: Fields) -> str:
+        """Ask on a connection of its own, and return the error of the answer, or that it is parked."""
+        connection = await self.connect()
+        await self.send(connection, api, fields)
+        try:
+            return error_of(await self.receive(connection, api, wait_ms=0))
+        except NoAnswer:
+            return PARKED
 
     async def receive(self, connection: Connection, api: str, *, wait_ms: float = _WAIT_MS) -> Fields:
         """Return the next answer.

@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import Final
 
 from harness.apis.table import descriptor
-from harness.targets.base.interface import CONFORMANCE_TOPICS, BrokerSession, Connection, NoAnswer
-from harness.targets.reference.probe import PARKED, Asker, Probe, answers, error_of, rows, table
+from harness.targets.base.interface import CONFORMANCE_TOPICS, BrokerSession, Connection
+from harness.targets.reference.probe import Asker, Probe, answers, rows, table
 from harness.wire.codec import Fields, FieldValue
 
 PROFILES: Final = ("3.9", "4.4")
@@ -69,14 +69,7 @@ class _ProbeGroup:
         """Bring the group into a state, ask, and tell the answer, and the state after it if another."""
         member = await self._second_member_in(question.state)
         before = await self._state()
-        connection = await self._probe.connect()
-        await self._probe.send(connection, question.api, _question_fields(question, member))
-        try:
-            answer = await self._probe.receive(connection, question.api, wait_ms=0)
-        except NoAnswer:
-            reported = PARKED
-        else:
-            reported = error_of(answer)
+        reported = await self._probe.reported(question.api, _question_fields(question, member))
         after = await self._state()
         return reported if after == before else f"{reported} → {after}"
 
