@@ -30,6 +30,7 @@ from harness.trace.files import EventWriter, RunFolder
 
 _BACKGROUND_FROM: Final = 200
 """Scenarios from which on a reference is driven in a process of its own, which takes a second to start."""
+_NO_BROKER_YET: Final = "interrupted before a broker was ready"
 _NOBODY_COMPARED: Final = "no target was compared with it"
 
 
@@ -216,9 +217,7 @@ class RunDrive:
                 drive.gate.settle(name)
                 self._abandon_rest(record, target, trace, f"{TARGET_LOST}{record.lost}", why=str(error))
             except asyncio.CancelledError:
-                self._abandon_rest(
-                    record, target, trace, ENDED_INTERRUPTED, why="interrupted before a broker was ready"
-                )
+                self._abandon_rest(record, target, trace, ENDED_INTERRUPTED, why=_NO_BROKER_YET)
                 raise
 
     def _properties_of(self, target: Target) -> Mapping[str, str]:
