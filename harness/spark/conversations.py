@@ -68,7 +68,9 @@ def rows_of(
     Raises:
         TraceError: an answer has no number.
     """
-    traces, timed, conversations = [], [], {}
+    traces: list[Trace] = []
+    timed: list[TimedStep] = []
+    conversations: dict[str, tuple[Answer, ...]] = {}
     refused = _refused(events)
     by_scenario = {
         scenario_id: [answer for _, answer in group]
@@ -93,21 +95,26 @@ def rows_of(
                 answer_count=len(answers),
             )
         )
-        timed += [
-            TimedStep(
-                run_id=run_id,
-                target=target,
-                scenario_id=scenario_id,
+        timed += _timed_steps(traces[-1], answers, bounds)
+    return RunRows(traces=tuple(traces), timed_steps=tuple(timed), conversations=conversations)
+
+
+def _timed_steps(
+    trace: Trace, answers: Sequence[tuple[Answer, float | None]], bounds: Bounds
+) -> Iterator[TimedStep]:
+    for answer, elapsed_ms in answers:
+        if elapsed_ms is None or not _is_first_response(answer):
+            continue
+        for bound, limit_ms in bounds.get((trace.scenario_id, answer.step), ()):
+            yield TimedStep(
+                run_id=trace.run_id,
+                target=trace.target,
+                scenario_id=trace.scenario_id,
                 step=answer.step,
                 bound=bound,
                 limit_ms=limit_ms,
                 elapsed_ms=elapsed_ms,
             )
-            for answer, elapsed_ms in answers
-            if elapsed_ms is not None and _is_first_response(answer)
-            for bound, limit_ms in bounds.get((scenario_id, answer.step), ())
-        ]
-    return RunRows(traces=tuple(traces), timed_steps=tuple(timed), conversations=conversations)
 
 
 def _is_first_response(answer: Answer) -> bool:
