@@ -21,6 +21,7 @@ from harness.scenario.errors import UnboundReferenceError
 from harness.scenario.matching import mismatches
 from harness.scenario.metadata_wait import AwaitMetadata
 from harness.scenario.script import (
+    ActorSheet,
     ActorStep,
     Append,
     Control,
@@ -352,7 +353,8 @@ class Interpreter:
     async def _line(self, actor: str, connection: str) -> Line:
         line = self._lines.get((actor, connection))
         if line is None:
-            opened = await self.session.connect(role_of(connection))
+            principal = self._sheet(actor).principal
+            opened = await self.session.connect(role_of(connection), principal=principal)
             line = Line(session=self.session, connection=opened, recorder=self.recorder, topics=self.topics)
             self._lines[actor, connection] = line
         return line
@@ -381,7 +383,10 @@ class Interpreter:
         return not (isinstance(following, Receive | StayParked) and following.sent_at == index)
 
     def _client_id(self, actor: str) -> str | None:
-        return next(sheet.client_id for sheet in self.script.actors if sheet.name == actor)
+        return self._sheet(actor).client_id
+
+    def _sheet(self, actor: str) -> ActorSheet:
+        return next(sheet for sheet in self.script.actors if sheet.name == actor)
 
     def _place(
         self, index: int, step: ActorStep, *, api: str | None = None, api_version: int | None = None

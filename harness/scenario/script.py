@@ -210,6 +210,8 @@ class ActorSheet:
     name: str
     client_id: str | None
     group_instance_id: str | None = None
+    principal: str | None = None
+    """Who connects, where an authorizer decides what he may do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,7 +298,12 @@ def script_to_json(script: Script) -> dict[str, Json]:
         "needs": list(script.needs),
         "broker_config": dict(script.broker_config),
         "actors": [
-            {"name": a.name, "client_id": a.client_id, "group_instance_id": a.group_instance_id}
+            {
+                "name": a.name,
+                "client_id": a.client_id,
+                "group_instance_id": a.group_instance_id,
+                **({} if a.principal is None else {"principal": a.principal}),
+            }
             for a in script.actors
         ],
         "steps": [_step_to_json(step) for step in script.steps],

@@ -93,7 +93,7 @@ def _describe_groups(
     request: AboutGroups,
     context: RequestContext,
 ) -> Narrowed:
-    """Refuse some of several groups: a field of the request names them, one of the response has an entry each.
+    """Refuse some of several groups: one field names them, one of the response has an entry each.
 
     Source: KafkaApis#handleDescribeGroupsRequest, #handleDeleteGroupsRequest (3.9.2).
     """

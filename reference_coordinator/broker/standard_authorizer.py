@@ -99,7 +99,7 @@ def _is_denied(acl: AclCreation, operation: AclOperation) -> bool:
 
 
 def _of_principal(acls: Iterable[AclCreation], context: RequestContext) -> Iterator[AclCreation]:
-    host = context.client_host.removeprefix("/")
+    host = context.client_host.lstrip("/")
     for each in acls:
         if each.principal in (_EVERYBODY, context.principal) and each.host in (WILDCARD, host):
             yield each
