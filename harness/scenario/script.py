@@ -298,12 +298,7 @@ def script_to_json(script: Script) -> dict[str, Json]:
         "needs": list(script.needs),
         "broker_config": dict(script.broker_config),
         "actors": [
-            {
-                "name": a.name,
-                "client_id": a.client_id,
-                "group_instance_id": a.group_instance_id,
-                **({} if a.principal is None else {"principal": a.principal}),
-            }
+            {name: each for name, each in asdict(a).items() if (name, each) != ("principal", None)}
             for a in script.actors
         ],
         "steps": [_step_to_json(step) for step in script.steps],

@@ -1,4 +1,4 @@
-"""Who may do what: super users, entries that allow or deny, and what holds where there is no entry."""
+"""Who may do what: super users, entries that allow or deny, and resources without any entry."""
 
 from collections.abc import Iterable, Iterator
 from types import MappingProxyType

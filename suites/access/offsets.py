@@ -52,8 +52,8 @@ def offsets_are_committed_of_topics_that_may_be_read(conversation: Conversation)
     needs=NEEDS,
     broker_config=AUTHORIZER,
 )
-def offsets_are_told_of_topics_that_may_be_seen(conversation: Conversation) -> None:
-    """OffsetFetch wants DESCRIBE on the group, and on topics; who asks for all is not told of hidden ones."""
+def offsets_are_fetched_of_topics_that_may_be_seen(conversation: Conversation) -> None:
+    """OffsetFetch wants DESCRIBE on the group, and on topics; who asks for all hears of no other."""
     administrator, ana = administrator_of(conversation), somebody(conversation, "ana")
     both = {"orders": {0: 1}, "payments": {0: 2}}
     administrator.asks(
