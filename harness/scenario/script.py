@@ -252,6 +252,10 @@ class Script:
     placements: tuple[Placement, ...] = ()
     """Of groups that may not be in any partition."""
 
+    def sheet(self, actor: str) -> ActorSheet:
+        """Return what is known of an actor."""
+        return next(each for each in self.actors if each.name == actor)
+
     @property
     def suite(self) -> str:
         """The first part of the id."""
