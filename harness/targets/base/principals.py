@@ -27,6 +27,8 @@ def principals_properties(host: str, port: int) -> dict[str, str]:
     return {
         "listeners": f"{_LISTENER}://{host}:{port}",
         "advertised.listeners": f"{_LISTENER}://{host}:{port}",
+        # Kafka maps the controller's listener by itself only where no other asks for a name.
+        "listener.security.protocol.map": f"CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,{_LISTENER}:{_LISTENER}",
         "sasl.enabled.mechanisms": "PLAIN",
         f"listener.name.{_LISTENER.lower()}.plain.sasl.jaas.config": f"{_MODULE} required {users};",
     }
