@@ -87,7 +87,7 @@ class AclEntry:
     host: str = "*"
 
 
-def create_acls(*entries: AclEntry, version: int = 2) -> Request:
+def create_acls(*entries: AclEntry, version: int = 1) -> Request:
     """Have an authorizer mind further entries."""
     creations: Value = tuple(
         {
@@ -104,7 +104,7 @@ def create_acls(*entries: AclEntry, version: int = 2) -> Request:
     return request("CreateAcls", version, creations=creations)
 
 
-def describe_acls(entry: AclEntry, *, version: int = 2) -> Request:
+def describe_acls(entry: AclEntry, *, version: int = 1) -> Request:
     """Ask whether an authorizer has an entry."""
     return request(
         "DescribeAcls",

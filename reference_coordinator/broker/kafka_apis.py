@@ -387,7 +387,7 @@ class KafkaApis:
 
 
 def answer_with(token: ResponseToken, response: BrokerResponse) -> Answers:
-    """Answer one request at once."""
+    """Answer one request at once. Decided in: RequestChannel#sendResponse (4.3.1)."""
     return (Respond(token=token, response=response),)
 
 
