@@ -19,6 +19,7 @@ from reference_coordinator.broker_messages import (
     FindCoordinatorRequest,
     MetadataRequest,
 )
+from reference_coordinator.broker_messages.acls import CreateAclsRequest, DescribeAclsRequest
 from reference_coordinator.broker_messages.inspection import (
     DescribeLogDirsRequest,
     DescribeQuorumRequest,
@@ -264,6 +265,8 @@ _MESSAGES: Final[Mapping[Api, _Mapping]] = MappingProxyType(
         Api.END_TXN: _as_read(EndTxnRequest),
         Api.WRITE_TXN_MARKERS: _as_read(WriteTxnMarkersRequest),
         Api.TXN_OFFSET_COMMIT: _as_read(TxnOffsetCommitRequest),
+        Api.DESCRIBE_ACLS: _as_read(DescribeAclsRequest),
+        Api.CREATE_ACLS: _as_read(CreateAclsRequest),
         Api.CREATE_PARTITIONS: _create_partitions,
         Api.DELETE_GROUPS: _as_read(DeleteGroupsRequest),
         Api.OFFSET_DELETE: _offset_delete,

@@ -49,6 +49,9 @@ class Capability(StrEnum):
     PAUSE_AT_DEAD = "pause at dead"
     """The coordinator can be paused before it removes a group that was marked Dead."""
 
+    PRINCIPALS = "principals"
+    """Actors can connect as somebody, of whom an authorizer decides what he may do."""
+
     @classmethod
     @override
     def _missing_(cls, value: object) -> "Capability | None":
@@ -181,8 +184,13 @@ class BrokerSession(Protocol):
     def now_ms(self) -> float:
         """Return the broker session's clock, 0 at its opening."""
 
-    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
-        """Open a connection; `ConnectionLost` when there is nothing to connect to."""
+    async def connect(self, role: Role = Role.COORDINATOR, *, principal: str | None = None) -> Connection:
+        """Open a connection; `ConnectionLost` when there is nothing to connect to.
+
+        Args:
+            role: of the broker.
+            principal: who connects, one of `PRINCIPALS`; None for nobody in particular.
+        """
 
     async def elapse(self, duration_ms: float) -> None:
         """Let time pass: a jump in virtual time, a wait otherwise."""
@@ -384,6 +392,9 @@ QUICK_CONSUMER_GROUPS: Mapping[str, str] = {
 
 Releases before 4.3 have no assignment interval, and ignore it.
 """
+
+PRINCIPALS: Sequence[str] = ("ana", "bob", "carol", "dora")
+"""Who may connect to a broker with an authorizer (Capability.PRINCIPALS)."""
 
 CONFORMANCE_TOPICS: Mapping[str, int] = {"orders": 3, "payments": 2}
 """Topics, with their partition counts, that every broker has before the first scenario."""

@@ -240,17 +240,17 @@ class TcpSession(BrokerSession):
         return (time.monotonic() - self._opened_s) * 1000
 
     @override
-    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
-        if role is not Role.COORDINATOR:
-            raise TargetError(f"{self._host}:{self._port} is not a cluster")
+    async def connect(self, role: Role = Role.COORDINATOR, *, principal: str | None = None) -> Connection:
+        if role is not Role.COORDINATOR or principal is not None:
+            raise TargetError(f"{self._host}:{self._port} is not a cluster, nor asks who connects")
         return await self.connect_to(self._host, self._port)
 
-    async def connect_to(self, host: str, port: int) -> Connection:
+    async def connect_to(self, host: str, port: int, *, security: Security | None = None) -> Connection:
         """Open a connection that is closed with the session."""
         async with self._connect_slots:
             try:
                 connection = await StreamConnection.open(
-                    host, port, security=self._security, on_loss=self._on_loss
+                    host, port, security=security or self._security, on_loss=self._on_loss
                 )
             except ConnectionLost:
                 if self._on_loss is not None:
