@@ -4,7 +4,7 @@ A field that a version lacks gets Kafka's default, except where Kafka's own requ
 does otherwise; that is said where it happens.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeAlias
 from uuid import UUID
@@ -179,9 +179,13 @@ def _list_offsets(body: ReadEntity, _: int) -> ListOffsetsRequest:
     return message_of(ListOffsetsRequest, body, is_committed=is_committed)
 
 
+def _assigned_brokers(assignments: Sequence[ReadEntity] | None) -> tuple[tuple[int, ...], ...] | None:
+    return None if assignments is None else tuple(tuple(each["broker_ids"]) for each in assignments)
+
+
 def _create_partitions(body: ReadEntity, _: int) -> CreatePartitionsRequest:
     topics = (
-        message_of(CreatePartitionsTopic, topic, has_assignments=bool(topic["assignments"]))
+        message_of(CreatePartitionsTopic, topic, assignments=_assigned_brokers(topic["assignments"]))
         for topic in body["topics"]
     )
     return message_of(CreatePartitionsRequest, body, topics=tuple(topics))

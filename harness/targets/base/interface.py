@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from typing_extensions import override
 
@@ -168,6 +168,10 @@ class Connection(Protocol):
 
     async def close(self) -> None:
         """Close it, as a client that goes away does. Idempotent."""
+
+
+SETTLE_MS: Final = 100.0
+"""How long a broker in real time is given to take in a request, before another connection sends one."""
 
 
 class BrokerSession(Protocol):

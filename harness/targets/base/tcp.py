@@ -11,6 +11,7 @@ from typing import Final
 from typing_extensions import override
 
 from harness.targets.base.interface import (
+    SETTLE_MS,
     Breakpoint,
     BrokerAction,
     BrokerSession,
@@ -33,7 +34,6 @@ _TLS_END_S: Final = 1.0
 """For the peer to confirm the end of a connection."""
 _CONNECTS_AT_ONCE: Final = 32
 """Stays below the smallest backlog of a broker, so that no connect waits for a repeated SYN."""
-_SETTLE_MS: Final = 100.0
 _SIZE: Final = struct.Struct(">i")
 _HTTP: Final = b"HTTP"
 _TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")
@@ -233,7 +233,7 @@ class TcpSession(BrokerSession):
     @property
     @override
     def settle_ms(self) -> float:
-        return _SETTLE_MS
+        return SETTLE_MS
 
     @override
     def now_ms(self) -> float:
