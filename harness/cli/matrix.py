@@ -28,6 +28,7 @@ from harness.scenario.clauses import load_clauses
 from harness.scenario.registry import collect
 from harness.spark.master import LOCAL_MASTER, SparkError, why_no_spark
 
+_SUITES = typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
 _VERSIONS = typer.Option(
     help="The versions: `2.4.1,3.9.2+java,4.4.0`, a range `2.4..4.4`, `latest-patch`, `latest` or `all`."
 )
@@ -74,9 +75,7 @@ def matrix(
         bool,
         typer.Option(help="Run unexpected results again, alone; a difference that does not recur is flaky."),
     ] = True,
-    suites: Annotated[
-        str, typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
-    ] = "suites",
+    suites: Annotated[str, _SUITES] = "suites",
     allure: Annotated[bool, typer.Option(help="Also write Allure results.")] = False,
     spark_master: Annotated[str, typer.Option(help="Spark's master.")] = LOCAL_MASTER,
     archive: Annotated[Path | None, _ARCHIVE] = None,

@@ -235,7 +235,7 @@ def test_what_a_script_leaves_behind_is_reported() -> None:
 @pytest.mark.parametrize(
     "spoils", ["loading/unreadable/every-api", "consumer_groups/loading/truncated-member"]
 )
-def test_a_partition_that_is_lost_to_others_is_noticed_wherever_it_is(spoils: str) -> None:
+def test_a_partition_that_is_lost_to_others_is_found_wherever_it_is(spoils: str) -> None:
     lost = collect()[spoils]
     left = asyncio.run(ReferenceRuns("4.4").left(lost, lost.broker_config))
     assert left is Left.TO_CLEAR
