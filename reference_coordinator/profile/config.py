@@ -56,12 +56,9 @@ def _parse_names(
     return names
 
 
-def _parse_boolean(name: str, text: str) -> bool:
-    """Source: ConfigDef#parseType (4.3.1)."""
-    trimmed = trim(text).lower()
-    if trimmed not in {"true", "false"}:
-        raise ConfigError(f"{name} is {text!r}; give true or false.")
-    return trimmed == "true"
+def _parse_allows_everyone(_: str, text: str) -> bool:
+    """Whatever is not `true` is false. Source: StandardAuthorizer#getDefaultResult (3.9.2)."""
+    return trim(text).lower() == "true"
 
 
 def _parse_authorizer(name: str, text: str) -> str:
@@ -197,7 +194,7 @@ class GroupCoordinatorConfig:
     Not quite Kafka's default, which has `streams` too from 4.1 on.
     """
 
-    allow_everyone_if_no_acl_found: bool = _parsed_by(_parse_boolean, False)  # noqa: FBT003 - a default
+    allow_everyone_if_no_acl_found: bool = _parsed_by(_parse_allows_everyone, False)  # noqa: FBT003 - a default
     """`allow.everyone.if.no.acl.found`: whether a resource that no entry names is everybody's."""
     authorizer_class_name: str = _parsed_by(_parse_authorizer, "")
     """`authorizer.class.name`: who decides who may do what; empty for nobody."""
