@@ -75,6 +75,8 @@ _OF_CONSUMER_GROUPS: Final = "group.consumer."
 _FIRST_WITH_CONSUMER_GROUPS: Final = (4, 0, 0)
 _INTERNAL: Final = frozenset({"group.consumer.regex.refresh.interval.ms"})
 """Properties that are described only where the broker was started with them."""
+_FEATURES: Final = frozenset({"group.version"})
+"""What is configured beside properties, and never described."""
 _TYPES: Final = MappingProxyType(
     {
         "group.consumer.assignors": ConfigType.LIST,
@@ -203,6 +205,7 @@ def _broker_results(broker: Broker, name: str) -> tuple[DescribeConfigsResourceR
         for name, default in GroupCoordinatorConfig().reported().items()
         if broker.profile.version >= _first_release_with(name)
         and (name not in _INTERNAL or name in broker.config.named)
+        and name not in _FEATURES
     )
 
 

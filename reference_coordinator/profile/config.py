@@ -177,6 +177,9 @@ class GroupCoordinatorConfig:
     Not quite Kafka's default, which has `streams` too from 4.1 on.
     """
 
+    group_version: int = _property(1, at_least=0, at_most=1)
+    """`group.version`: no property but a feature (KIP-848), which a cluster has at a level, or at 0 not."""
+
     log_cleaner_backoff_ms: int = _property(15_000, at_least=0, at_most=LONG_MAX)
     """`log.cleaner.backoff.ms`: how long the cleaner sleeps when no log is to be compacted."""
     log_retention_bytes: int = _property(-1, at_least=-LONG_MAX - 1, at_most=LONG_MAX)
