@@ -109,14 +109,14 @@ class ReferenceRuns:
 
     async def _after(self, script: Script | None, config: Mapping[str, str], *, cleared: bool) -> str:
         broker = await self._broker(config)
-        session = broker.open_session(PROBE.id)
+        session = broker.open_session(PROBES[0].id)
         partitions = num_partitions(broker.description) or 1
         try:
             if script is not None:
                 await self._run(script, config, session)
             if cleared:
                 await clear_log(session, partitions=partitions, timeout_ms=_CLEAR_MS)
-            return _digest_of(await self._run(PROBE, config, session))
+            return _digest_of([each for probe in PROBES for each in await self._run(probe, config, session)])
         except TargetError as error:
             return f"{script and script.id}: {error}"
         finally:
@@ -207,7 +207,17 @@ def _probe(conversation: Conversation) -> None:
         member.receives(expect.heartbeat(error_code="NONE"))
 
 
-PROBE: Final = record(_probe)
+@scenario("packing/probe/consumers", source="GroupMetadataManager#consumerGroupHeartbeat")
+def _probe_of_consumers(conversation: Conversation) -> None:
+    """A consumer group forms, and balances."""
+    ana, bob = conversation.members("ana", "bob")
+    ana.enters()
+    bob.enters()
+    ana.heartbeats()
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="NONE"))
+
+
+PROBES: Final = (record(_probe), record(_probe_of_consumers))
 """What is run behind a script, to see whether the broker is as it was."""
 
 

@@ -72,6 +72,11 @@ def restarts_with_room_for_one(conversation: Conversation) -> None:
     conversation.restarts_coordinator({"group.max.size": 1})
 
 
+def restarts_with_room_for_one_consumer(conversation: Conversation) -> None:
+    is_nobody(conversation)
+    conversation.restarts_coordinator({"group.consumer.max.size": 1})
+
+
 class Counted(ReferenceRuns):
     """Runs that count themselves."""
 
@@ -227,9 +232,10 @@ def test_what_a_script_leaves_behind_is_reported() -> None:
             await runs.left(script("restarts", restarts), {}),
             await runs.left(unreadable, unreadable.broker_config),
             await runs.left(script("over-full", restarts_with_room_for_one), {}),
+            await runs.left(script("over-full-of-consumers", restarts_with_room_for_one_consumer), {}),
         ]
 
-    assert asyncio.run(lefts()) == [Left.CLEAN, Left.TO_CLEAR, Left.SPOILT]
+    assert asyncio.run(lefts()) == [Left.CLEAN, Left.TO_CLEAR, Left.SPOILT, Left.SPOILT]
 
 
 def test_what_was_run_once_is_known_to_the_next_process_until_the_code_changes(tmp_path: Path) -> None:
