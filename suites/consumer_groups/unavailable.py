@@ -7,7 +7,8 @@ from suites.migration.groups import beats, classic_consumer
 DISABLED = "KafkaApis#isConsumerGroupProtocolEnabled"
 FINDS = "CoordinatorRuntime#withActiveContextOrThrow"
 CLASSIC_ONLY = {"group.coordinator.rebalance.protocols": "classic"}
-WITHOUT_FEATURE = {"group.version": "0"}
+WITHOUT_FEATURE = {"group.version": "0", "group.coordinator.rebalance.protocols": "classic,consumer"}
+"""The feature alone decides: no other scenario's protocols may come to the same broker."""
 FIVE = {"offsets.topic.num.partitions": "5"}
 
 
