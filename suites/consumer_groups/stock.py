@@ -26,6 +26,7 @@ STOCK_INTERVAL_IS_OVER_MS = 1_500
 def a_second_member_waits_for_a_second(conversation: Conversation) -> None:
     """A member that joins within a second of the first one's assignment is in the old epoch, from 4.3 on."""
     ana, bob = conversation.members("ana", "bob")
+    ana.awaits_metadata()
     joined = ana.enters(assigned=ALL)
 
     bob.enters(assigned={})
@@ -40,6 +41,7 @@ def a_second_member_waits_for_a_second(conversation: Conversation) -> None:
 def a_topic_is_dropped_at_once(conversation: Conversation) -> None:
     """A member that drops a topic within a second of its assignment is to give it up at once."""
     ana = conversation.member("ana")
+    ana.awaits_metadata()
     joined = ana.enters("orders", "payments", assigned=BOTH)
 
     ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"], assigned=ALL)
@@ -52,6 +54,7 @@ def a_topic_is_dropped_at_once(conversation: Conversation) -> None:
 def a_topic_is_added_after_a_second(conversation: Conversation) -> None:
     """A member that adds a topic within a second of its assignment gets it later, or at once before 4.3."""
     ana = conversation.member("ana")
+    ana.awaits_metadata()
     joined = ana.enters(assigned=ALL)
 
     ana.heartbeats(topics=("orders", "payments"))
@@ -64,6 +67,7 @@ def a_topic_is_added_after_a_second(conversation: Conversation) -> None:
 def an_emptied_group_is_joined_within_a_second(conversation: Conversation) -> None:
     """Whoever joins an emptied group within a second gets everything, but nothing at first in 4.3."""
     ana = conversation.member("ana")
+    ana.awaits_metadata()
     ana.enters(assigned=ALL)
     ana.leaves()
 
