@@ -194,6 +194,8 @@ class GroupCoordinatorConfig:
     Not quite Kafka's default, which has `streams` too from 4.1 on.
     """
 
+    group_version: int = _property(1, at_least=0, at_most=1)
+    """`group.version`: no property but a feature (KIP-848), which a cluster has at a level, or at 0 not."""
     allow_everyone_if_no_acl_found: bool = _parsed_by(_parse_allows_everyone, False)  # noqa: FBT003 - a default
     """`allow.everyone.if.no.acl.found`: whether a resource that no entry names is everybody's."""
     authorizer_class_name: str = _parsed_by(_parse_authorizer, "")
