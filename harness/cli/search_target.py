@@ -15,7 +15,7 @@ from harness.orchestration.plan import PlanError, RunPlan, parse_targets
 from harness.orchestration.progress import plainly
 from harness.results.exit_code import ExitCode
 from harness.scenario.script import Script
-from harness.search.field import Field
+from harness.search.driven import DrivenTarget
 from harness.search.hunt import Cluster, Harvest
 from harness.search.outcome import print_cluster, print_outcome
 from harness.search.target_hunt import TargetHunt, TargetOrder
@@ -70,13 +70,15 @@ def search_target(plan: TargetPlan, console: Console) -> ExitCode:
     for each in targets:
         if each.is_external:
             plainly(console)(announcement(each))
-    fields = [
-        Field(each, run_id=plan.run_id, logs=plan.out / f"{plan.run_id}-logs" / each.name, jobs=plan.jobs)
+    driven = [
+        DrivenTarget(
+            each, run_id=plan.run_id, logs=plan.out / f"{plan.run_id}-logs" / each.name, jobs=plan.jobs
+        )
         for each in targets
     ]
     order = TargetOrder(
-        target=fields[0],
-        against=fields[1] if plan.against else None,
+        target=driven[0],
+        against=driven[1] if plan.against else None,
         steps=plan.steps,
         seed=plan.seed,
         batch=plan.batch,

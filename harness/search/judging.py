@@ -13,7 +13,7 @@ from harness.search.moves import ALL_SHEETS
 from harness.trace.events import ANSWER_KINDS, Event, EventKind
 from harness.verdict import DifferenceClass, Outcome
 
-_BROKEN_OFF = (EventKind.ABANDONED, EventKind.HARNESS_ERROR)
+_BROKEN_OFF = (EventKind.ABANDONED, EventKind.HARNESS_ERROR, EventKind.NOT_APPLICABLE)
 Compare = Callable[[Script, Sequence[Event], Sequence[Event]], RawDifference | None]
 """Returns where a target's conversation first differs from the one that it is measured by."""
 

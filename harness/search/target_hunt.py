@@ -14,8 +14,8 @@ from harness.diff.raw_difference import RawDifference
 from harness.orchestration.starving import reteller_of
 from harness.scenario.script import Script
 from harness.search.differences import Cause, cause_of, first_difference, has_failed
+from harness.search.driven import DrivenTarget
 from harness.search.explaining import Explainer, Explanation
-from harness.search.field import Field
 from harness.search.hunt import STEPS_EACH, Cluster, Harvest, scripted
 from harness.search.judging import Compare, as_run_judges, between_targets, broke_off
 from harness.search.maker import Made, Maker
@@ -42,8 +42,8 @@ Tell = Callable[[Harvest, Cluster | None], None]
 class TargetOrder:
     """What is wanted of a search on a target."""
 
-    target: Field
-    against: Field | None
+    target: DrivenTarget
+    against: DrivenTarget | None
     """What it is compared with, in place of the reference of its profile."""
     steps: int
     seed: int
@@ -98,23 +98,23 @@ class TargetHunt:
         Raises:
             TargetError: a target could not be had at all.
         """
-        fields = self._fields
+        driven = self._driven
         try:
             await self._begin()
             while self.harvest.steps < self._order.steps and self.losses.lost is None:
                 await self._round()
         finally:
-            for each in fields:
+            for each in driven:
                 await each.stop()
         return self.harvest
 
     @property
-    def _fields(self) -> Sequence[Field]:
+    def _driven(self) -> Sequence[DrivenTarget]:
         order = self._order
         return (order.target,) if order.against is None else (order.target, order.against)
 
     async def _begin(self) -> None:
-        descriptions = [await each.begin(self._progress) for each in self._fields]
+        descriptions = [await each.begin(self._progress) for each in self._driven]
         order = self._order
         oracle = oracle_for(order.target.target, descriptions[0])
         self._plain = VariantTarget(reference_profile(oracle.profile))
@@ -129,38 +129,55 @@ class TargetHunt:
             other = oracle_for(order.against.target, descriptions[1])
             self._other = VariantTarget(reference_profile(other.profile))
             self._compare = between_targets
-        takes_config = all(Capability.BROKER_CONFIG in each.target.capabilities for each in self._fields)
+        takes_config = all(Capability.BROKER_CONFIG in each.target.capabilities for each in self._driven)
         self._configs = REAL.configs if takes_config else ({},)
 
     async def _round(self) -> None:
         """Make conversations, have them on the targets, and look into what is new."""
-        harvest, order = self.harvest, self._order
         began_s = time.monotonic()
-        chance = Random(f"{order.seed}/{harvest.conversations}")  # noqa: S311 - can be repeated, no secret
+        made = await self._make()
+        ours, others = await self._had({name: one for name, (one, _) in made.items()})
+        new: dict[Cause, tuple[Made, str]] = {}
+        for name, (one, seed) in made.items():
+            found = await self._difference(one.script, ours[name], others[name])
+            if found is None:
+                continue
+            if (known := self._by_cause.get(cause_of(found))) is not None:
+                known.count += 1
+            else:
+                new.setdefault(cause_of(found), (one, seed))
+        self._count({name: one for name, (one, _) in made.items()}, ours, others)
+        self.harvest.comparing_s += time.monotonic() - began_s
+        self._tell(self.harvest, None)
+        for cause, (one, seed) in new.items():
+            if self.losses.lost is None and cause not in self._by_cause:
+                await self._look_into(one, cause, seed)
+
+    async def _make(self) -> Mapping[str, tuple[Made, str]]:
+        """Make a round of conversations, each with its seed, for brokers of one configuration."""
+        order, begun = self._order, self.harvest.conversations
+        chance = Random(f"{order.seed}/{begun}")  # noqa: S311 - can be repeated, no secret
         config = chance.choice(self._configs)
         made: dict[str, tuple[Made, str]] = {}
-        for number in range(harvest.conversations, harvest.conversations + order.batch):
+        for number in range(begun, begun + order.batch):
             seed = f"{order.seed}/{number}"
             maker = Maker(seed, self._versions, REAL, config)
             one = await maker.make(self._side, script_id=f"search/made/{number}", steps_max=STEPS_EACH)
             made[one.script.id] = one, seed
-        ours, others = await self._had({name: one for name, (one, _) in made.items()})
-        new: dict[Cause, tuple[Made, str]] = {}
-        for name, (one, seed) in made.items():
-            harvest.conversations += 1
-            harvest.steps += len(one.script.steps)
-            found = await self._difference(one.script, ours[name], others[name])
-            if found is None:
-                self._note_end(ours[name], others[name])
-            elif (known := self._by_cause.get(cause_of(found))) is not None:
-                known.count += 1
+        return made
+
+    def _count(self, made: Mapping[str, Made], ours: Traces, others: Traces) -> None:
+        """Count the steps of conversations that came to their end; where none did, the search is over."""
+        before = self.harvest.steps
+        for name, one in made.items():
+            self.harvest.conversations += 1
+            reason = broke_off(ours[name]) or broke_off(others[name])
+            if reason is None:
+                self.harvest.steps += len(one.script.steps)
             else:
-                new.setdefault(cause_of(found), (one, seed))
-        harvest.comparing_s += time.monotonic() - began_s
-        self._tell(harvest, None)
-        for cause, (one, seed) in new.items():
-            if self.losses.lost is None and cause not in self._by_cause:
-                await self._look_into(one, cause, seed)
+                self.losses.broken_off[reason] = self.losses.broken_off.get(reason, 0) + 1
+        if self.harvest.steps == before:
+            self.losses.lost = self.losses.lost or "no conversation of a round came to its end"
 
     async def _had(self, made: Mapping[str, Made]) -> tuple[Traces, Traces]:
         """Have conversations on the target, and on what it is compared with."""
@@ -169,15 +186,8 @@ class TargetHunt:
         against = self._order.against
         others = {name: one.events for name, one in made.items()}
         measured = others if against is None else await against.run(scripts)
-        self.losses.lost = next((each.lost for each in self._fields if each.lost), None)
+        self.losses.lost = next((each.lost for each in self._driven if each.lost), None)
         return ours, measured
-
-    def _note_end(self, *traces: Sequence[Event]) -> None:
-        for events in traces:
-            reason = broke_off(events)
-            if reason is not None:
-                broken_off = self.losses.broken_off
-                broken_off[reason] = broken_off.get(reason, 0) + 1
 
     async def _difference(
         self, script: Script, events: Sequence[Event], others: Sequence[Event]

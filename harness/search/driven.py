@@ -14,7 +14,7 @@ from harness.trace.events import Event
 _SCENARIO_S = 30.0
 
 
-class Field:
+class DrivenTarget:
     """A target that is driven as a run drives it, batch after batch, on brokers that are kept.
 
     Attributes:
