@@ -90,4 +90,4 @@ def test_a_target_that_dies_ends_the_search(tmp_path: Path) -> None:
     hunt, _ = _hunt(tmp_path, _Mortal(reference_profile("4.4")), steps=100_000)
 
     assert hunt.losses.lost == "it fell over"
-    assert hunt.harvest.conversations == 40
+    assert hunt.harvest.conversations < 100
