@@ -24,12 +24,12 @@ from harness.search.shrinking import Candidate, FirstOf, one_by_one, shrunk
 from harness.search.sides import Side
 from harness.search.tempo import REAL
 from harness.targets.base.interface import BrokerDescription, Capability
+from harness.targets.reference.behaviours import behaviour_sheets
 from harness.targets.reference.oracle import oracle_for
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget, flipped, variant_of
 from harness.trace.events import Event
 from harness.wire.schema import API_NAMES, has_version
-from reference_coordinator.profile.behaviour import Behaviour
 
 _CANDIDATES_AT_ONCE: Final = 48
 _SHOWN_AGAIN: Final = 2
@@ -298,8 +298,7 @@ class TargetHunt:
                 return Explanation(behaviours=())
             return await self._explainer.explain(script, self._plain, self._other)
         names = []
-        for each in Behaviour:
-            name = each.name.lower()
+        for name in (each.name for each in behaviour_sheets()):
             side = self._switched_side((*self._switched, name))
             reported = await side.run(script)
             if not has_failed(reported) and self._compare(script, events, reported) is None:

@@ -71,7 +71,7 @@ class _Mortal(VariantTarget):
     """A reference of which the broker is gone after some conversations."""
 
     @override
-    async def start(self, **order: object) -> Broker:  # type: ignore[override] # passes on whatever it gets
+    async def start(self, **order: object) -> Broker:
         broker = await super().start(**order)  # type: ignore[arg-type] # as said
         sessions = 0
         opened = broker.open_session
