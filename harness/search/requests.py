@@ -256,7 +256,7 @@ def _find_coordinator(at: Situation) -> None:
     at.puts_version("FindCoordinator", 0.6)
     at.puts(0.2, "key", OTHER_GROUP, "")
     # The first question for a transaction coordinator makes its topic, which others on the broker see.
-    at.puts(0.3, "key_type", 2, 3, *(() if at.tempo.shares_broker else (1,)))
+    at.puts(0.3, "key_type", *((2, 3) if at.tempo.shares_broker else (1, 2, 3)))
 
 
 def _consumer_group_heartbeat(at: Situation) -> None:
