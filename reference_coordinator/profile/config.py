@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
 from enum import Enum, unique
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Final, Self, TypeVar
 
@@ -234,6 +234,11 @@ class GroupCoordinatorConfig:
         """Every property and its value, as Kafka tells them."""
         return {_name_of(each): _text(getattr(self, each)) for each in _properties()}
 
+    def reported_value(self, name: str) -> str | None:
+        """A property's value, as Kafka tells it; None for one that the coordinator does not read."""
+        field_name = name.replace(".", "_")
+        return _text(getattr(self, field_name)) if field_name in _properties() else None
+
     @classmethod
     def property_names(cls) -> tuple[str, ...]:
         """Every property that `from_properties` takes."""
@@ -284,7 +289,8 @@ def _name_of(field_name: str) -> str:
     return field_name.replace("_", ".")
 
 
-def _properties() -> dict[str, _Parse]:
+@cache
+def _properties() -> Mapping[str, _Parse]:
     """Return what reads each property, by the name of its field."""
     declared = {each.name: each.metadata.get("parse") for each in fields(GroupCoordinatorConfig)}
     return {name: parse for name, parse in declared.items() if parse is not None}
