@@ -88,7 +88,7 @@ def local_capabilities(version: str, *, java_coordinator: bool, node_count: int 
     pauses |= {Capability.FEATURES} if chooses_features(version) else set()
     if node_count > 1:
         return _OF_ALL | pauses | _OF_SEVERAL
-    asks_who = frozenset({Capability.PRINCIPALS} if uses_kraft(version) else ())
+    asks_who = frozenset({Capability.PRINCIPALS} if uses_kraft(version) or chooses_features(version) else ())
     return _OF_ALL | pauses | _OF_ONE | asks_who
 
 

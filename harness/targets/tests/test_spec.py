@@ -116,7 +116,7 @@ _ANYWHERE = {
     Capability.PAUSE_AT_LOADING,
 }
 _BY_ITSELF = {Capability.BROKER_CONFIG, Capability.RESTART, Capability.KILL, Capability.PAUSE}
-_ALONE = _ANYWHERE | {Capability.SOLE_LEADER}
+_ALONE = _ANYWHERE | {Capability.SOLE_LEADER, Capability.PRINCIPALS}
 
 
 @pytest.mark.parametrize(
