@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
+from reference_coordinator.broker.share_error_responses import SHARE_ERROR_RESPONSES
 from reference_coordinator.broker.tool_error_responses import (
     TOOL_ERROR_RESPONSES,
     TOOL_REQUESTS_ABOUT_TOPICS,
@@ -293,6 +294,7 @@ _RESPONSES: Final[Mapping[type, _Refusal]] = MappingProxyType(
         WriteTxnMarkersRequest: _write_txn_markers,
         **TOPIC_ERROR_RESPONSES,
         **TOOL_ERROR_RESPONSES,
+        **SHARE_ERROR_RESPONSES,
     }
 )
 

@@ -52,6 +52,13 @@ class Api(IntEnum):
     CONSUMER_GROUP_DESCRIBE = 69
     LIST_CONFIG_RESOURCES = 74
     DESCRIBE_TOPIC_PARTITIONS = 75
+    SHARE_FETCH = 78
+    SHARE_ACKNOWLEDGE = 79
+    INITIALIZE_SHARE_GROUP_STATE = 83
+    READ_SHARE_GROUP_STATE = 84
+    WRITE_SHARE_GROUP_STATE = 85
+    DELETE_SHARE_GROUP_STATE = 86
+    READ_SHARE_GROUP_STATE_SUMMARY = 87
 
 
 @value
@@ -124,6 +131,13 @@ _ADVERTISED: Final[Mapping[Api, _Advertised]] = MappingProxyType(
         Api.CONSUMER_GROUP_DESCRIBE: _ranges("2.4: none, 3.8: 0-0, 4.0: 0-1"),
         Api.LIST_CONFIG_RESOURCES: _ranges("2.4: none, 3.7: 0-0, 4.1: 0-1"),
         Api.DESCRIBE_TOPIC_PARTITIONS: _ranges("2.4: none, 3.8: 0-0"),
+        Api.SHARE_FETCH: _ranges("2.4: none, 4.1: 1-1, 4.2: 1-2"),
+        Api.SHARE_ACKNOWLEDGE: _ranges("2.4: none, 4.1: 1-1, 4.2: 1-2"),
+        Api.INITIALIZE_SHARE_GROUP_STATE: _ranges("2.4: none, 4.1: 0-0"),
+        Api.READ_SHARE_GROUP_STATE: _ranges("2.4: none, 4.1: 0-0"),
+        Api.WRITE_SHARE_GROUP_STATE: _ranges("2.4: none, 4.1: 0-0, 4.2: 0-1"),
+        Api.DELETE_SHARE_GROUP_STATE: _ranges("2.4: none, 4.1: 0-0"),
+        Api.READ_SHARE_GROUP_STATE_SUMMARY: _ranges("2.4: none, 4.1: 0-0, 4.2: 0-1"),
     }
 )
 """Each release's ranges from the one where they changed.

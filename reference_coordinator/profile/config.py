@@ -177,6 +177,17 @@ class GroupCoordinatorConfig:
     Not quite Kafka's default, which has `streams` too from 4.1 on.
     """
 
+    group_share_delivery_count_limit: int = _property(5, at_least=2)
+    """`group.share.delivery.count.limit`: how often a record is delivered to a share group at most."""
+    group_share_max_share_sessions: int = _property(2_000, at_least=1)
+    """`group.share.max.share.sessions`: the share sessions that a broker keeps."""
+    group_share_min_record_lock_duration_ms: int = _property(15_000, at_least=1_000)
+    """`group.share.min.record.lock.duration.ms`: the shortest that a group may be configured to."""
+    group_share_partition_max_record_locks: int = _property(2_000, at_least=100)
+    """`group.share.partition.max.record.locks`: the records of a partition in flight to one share group."""
+    group_share_record_lock_duration_ms: int = _property(30_000, at_least=1_000)
+    """`group.share.record.lock.duration.ms`: how long a member of a share group may have a record."""
+
     log_cleaner_backoff_ms: int = _property(15_000, at_least=0, at_most=LONG_MAX)
     """`log.cleaner.backoff.ms`: how long the cleaner sleeps when no log is to be compacted."""
     log_retention_bytes: int = _property(-1, at_least=-LONG_MAX - 1, at_most=LONG_MAX)

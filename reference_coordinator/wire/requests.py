@@ -53,6 +53,15 @@ from reference_coordinator.messages import (
     TxnOffsetCommitRequest,
 )
 from reference_coordinator.profile.api_versions import Api
+from reference_coordinator.shares.messages import (
+    DeleteShareGroupStateRequest,
+    InitializeShareGroupStateRequest,
+    ReadShareGroupStateRequest,
+    ReadShareGroupStateSummaryRequest,
+    ShareAcknowledgeRequest,
+    ShareFetchRequest,
+    WriteShareGroupStateRequest,
+)
 from reference_coordinator.topic_logs.messages import (
     CreatePartitionsRequest,
     CreatePartitionsTopic,
@@ -274,5 +283,12 @@ _MESSAGES: Final[Mapping[Api, _Mapping]] = MappingProxyType(
         Api.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,
         Api.DESCRIBE_LOG_DIRS: _as_read(DescribeLogDirsRequest),
         Api.DESCRIBE_QUORUM: _describe_quorum,
+        Api.SHARE_FETCH: _as_read(ShareFetchRequest),
+        Api.SHARE_ACKNOWLEDGE: _as_read(ShareAcknowledgeRequest),
+        Api.INITIALIZE_SHARE_GROUP_STATE: _as_read(InitializeShareGroupStateRequest),
+        Api.READ_SHARE_GROUP_STATE: _as_read(ReadShareGroupStateRequest),
+        Api.WRITE_SHARE_GROUP_STATE: _as_read(WriteShareGroupStateRequest),
+        Api.DELETE_SHARE_GROUP_STATE: _as_read(DeleteShareGroupStateRequest),
+        Api.READ_SHARE_GROUP_STATE_SUMMARY: _as_read(ReadShareGroupStateSummaryRequest),
     }
 )
