@@ -26,6 +26,28 @@ def _assigned(parent: str) -> tuple[Unordered, ...]:
     )
 
 
+_SHARE_PARTITIONS: Final = (
+    Unordered(path="responses", key=("topic_id",), reason="hash-map order over random ids of topics"),
+    Unordered(path="responses[].partitions", key=("partition_index",), reason="a map by partition"),
+)
+_SHARE_STATE: Final = tuple(
+    ApiDescriptor(
+        name=f"{name}ShareGroupState{rest}",
+        key=key,
+        groups=("group_id",),
+        unordered=(
+            Unordered(path="results", key=("topic_id",), reason="hash-map order over random ids of topics"),
+            Unordered(path="results[].partitions", key=("partition",), reason="a map by partition"),
+        ),
+    )
+    for key, name, rest in (
+        (83, "Initialize", ""),
+        (84, "Read", ""),
+        (85, "Write", ""),
+        (86, "Delete", ""),
+        (87, "Read", "Summary"),
+    )
+)
 _TABLE: Final = (
     ApiDescriptor(
         name="Produce",
@@ -316,8 +338,21 @@ _TABLE: Final = (
         groups=("group_id",),
         members=("member_id",),
     ),
-    ApiDescriptor(name="ShareFetch", key=78, groups=("group_id",), addresses_since=1),
-    ApiDescriptor(name="ShareAcknowledge", key=79, groups=("group_id",), addresses_since=1),
+    ApiDescriptor(
+        name="ShareFetch",
+        key=78,
+        groups=("group_id",),
+        unordered=_SHARE_PARTITIONS,
+        addresses_since=1,
+    ),
+    ApiDescriptor(
+        name="ShareAcknowledge",
+        key=79,
+        groups=("group_id",),
+        unordered=_SHARE_PARTITIONS,
+        addresses_since=1,
+    ),
+    *_SHARE_STATE,
     ApiDescriptor(
         name="StreamsGroupHeartbeat",
         key=88,

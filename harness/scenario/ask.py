@@ -22,6 +22,14 @@ from harness.scenario.ask_cluster import described_group_configs as described_gr
 from harness.scenario.ask_cluster import group_configs as group_configs
 from harness.scenario.ask_cluster import metadata as metadata
 from harness.scenario.ask_cluster import request as request
+from harness.scenario.ask_shares import delete_share_group_state as delete_share_group_state
+from harness.scenario.ask_shares import events as events
+from harness.scenario.ask_shares import initialize_share_group_state as initialize_share_group_state
+from harness.scenario.ask_shares import read_share_group_state as read_share_group_state
+from harness.scenario.ask_shares import share_acknowledge as share_acknowledge
+from harness.scenario.ask_shares import share_fetch as share_fetch
+from harness.scenario.ask_shares import share_group_state_summary as share_group_state_summary
+from harness.scenario.ask_shares import write_share_group_state as write_share_group_state
 from harness.scenario.embedded import assignment as assignment
 from harness.scenario.embedded import assignment_of as assignment_of
 from harness.scenario.embedded import subscription as subscription

@@ -1,11 +1,16 @@
 """Typed twins of the responses: what a scenario expects, every field unpinned unless it is named."""
 
+# ruff: noqa: PLC0414 - what members of share groups expect is offered by this module too
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from harness.scenario.ask import Assigned, TopicT
+from harness.scenario.expect_shares import share_acknowledge as share_acknowledge
+from harness.scenario.expect_shares import share_fetch as share_fetch
+from harness.scenario.expect_shares import share_state as share_state
 from harness.scenario.messages import (
     ANY,
     Group,

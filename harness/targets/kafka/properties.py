@@ -61,6 +61,13 @@ _LEAN: Final[Mapping[str, str]] = {
 PAUSED_THREADS: Final[Mapping[str, str]] = {"num.io.threads": "32"}
 """For a broker whose threads are paused, each with one request, until it is let go on."""
 _GROUP_PROTOCOLS_SINCE: Final = (4, 0)
+_SHARE_GROUPS: Final[Mapping[str, str]] = {
+    "group.share.enable": "true",
+    "share.coordinator.state.topic.num.partitions": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+}
+"""For share groups, which 4.1 has only where they are enabled so."""
+_SHARE_GROUPS_SINCE: Final = (4, 1)
 _COORDINATOR_PREFIXES: Final = ("group.", "offset.", "offsets.")
 
 
@@ -129,10 +136,17 @@ def broker_properties(
         **backlog,
         **_TOPICS,
         **dict.fromkeys(_REPLICATED, str(node_count)),
+        **_share_groups(version, node_count),
         **coordinator_properties(version, broker_config),
         **_membership(version, ports, node_id=node_id, is_alone=node_count == 1),
         "log.dirs": str(storage),
     }
+
+
+def _share_groups(version: str, node_count: int) -> Mapping[str, str]:
+    if release_of(version) < _SHARE_GROUPS_SINCE:
+        return {}
+    return {**_SHARE_GROUPS, "share.coordinator.state.topic.replication.factor": str(node_count)}
 
 
 def _membership(version: str, ports: Ports, *, node_id: int, is_alone: bool) -> dict[str, str]:
