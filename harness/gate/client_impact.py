@@ -168,6 +168,27 @@ _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
         "share_coordinator_missing": (
             "This concerns only clients of share groups. They are refused where share groups are not enabled."
         ),
+        "share_fetch_awaits_writes": (
+            "Without it, a member that waits for records is answered at once, and with none, when another "
+            "one releases some."
+        ),
+        "share_record_locks_limit_acquisition": (
+            "With it, members of a share group have no more records of a partition than the broker allows. "
+            "Without it, one fetch may exceed that."
+        ),
+        "share_delivery_throttled": (
+            "With it, records that were delivered often come in few, and in the end one by one: so a record "
+            "that cannot be processed spoils no others."
+        ),
+        "share_offsets_accumulated": (
+            "Records that follow each other come as one range. Clients handle either way alike."
+        ),
+        "share_close_keeps_delivery_count": (
+            "With it, records of a consumer that closes count as delivered. Without it, they do not."
+        ),
+        "share_member_id_is_any_text": (
+            "Kafka's own clients have ids that are UUIDs. Others are refused without it."
+        ),
         "first_offsets_in_zookeeper": (
             "This concerns only clients of Kafka 0.8.1 and before. With it, their offsets are kept in "
             "ZooKeeper. Without it, they are refused."
@@ -249,6 +270,7 @@ _SLIGHT: Final = frozenset(
         "regex_refreshed_regularly",
         "share_coordinator_key_validated",
         "share_coordinator_missing",
+        "share_offsets_accumulated",
         "shrinking_updates_previous_epoch",
         "subscription_metadata_is_hashed",
         "sync_in_stable_refreshes_session",

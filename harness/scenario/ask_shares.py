@@ -18,13 +18,16 @@ from harness.scenario.messages import (
     Unpinned,
     builds_request,
 )
-from harness.scenario.values import TopicId, Value
+from harness.scenario.values import GroupRef, TopicId, Value
 from harness.wire.log_records import EncodedRecord
 from harness.wire.record_batch import encode_batch
 
 Acknowledged: TypeAlias = Sequence[tuple[int, int, Sequence[int]]]
 """First offset, last offset, and a type for all of them or one for each."""
-ShareTopics: TypeAlias = "Mapping[Group | TopicId, Mapping[int, Acknowledged]]"
+ShareTopics: TypeAlias = (
+    "Mapping[GroupRef, Mapping[int, Acknowledged]] | Mapping[str, Mapping[int, Acknowledged]]"
+    "| Mapping[Group, Mapping[int, Acknowledged]]"
+)
 """Topic to partition to what is acknowledged of it."""
 Batches: TypeAlias = Sequence[tuple[int, int, int, int]]
 """First offset, last offset, delivery state, delivery count."""
@@ -56,7 +59,7 @@ def share_fetch(
     member_id: Text | None | Own = OWN,
     share_session_epoch: Number,
     topics: ShareTopics | None = None,
-    forgets: Mapping[Group, Sequence[int]] | None = None,
+    forgets: Mapping[GroupRef, Sequence[int]] | None = None,
     max_wait_ms: int = 500,
     min_bytes: int = 1,
     max_bytes: int = 1_000_000,
@@ -106,17 +109,17 @@ def _topics(topics: ShareTopics) -> Value:
     )
 
 
-def topic_id(topic: Group | TopicId) -> Value:
+def topic_id(topic: Group) -> Value:
     """Return a topic by its name, or an id as it is: that of a text that has the form of one."""
     is_id = isinstance(topic, str) and topic.count("-") == 4
-    return topic if is_id or isinstance(topic, TopicId) else TopicId(topic)
+    return topic if is_id else TopicId(topic)
 
 
 def initialize_share_group_state(
     topic: Group,
     *,
     partition: int = 0,
-    group_id: Text | Own = OWN,
+    group_id: Group | Own = OWN,
     state_epoch: int = 0,
     start_offset: int = 0,
 ) -> Request:
@@ -127,7 +130,7 @@ def initialize_share_group_state(
 
 
 def read_share_group_state(
-    topic: Group, *, partition: int = 0, group_id: Text | Own = OWN, leader_epoch: int = 0
+    topic: Group, *, partition: int = 0, group_id: Group | Own = OWN, leader_epoch: int = 0
 ) -> Request:
     """Ask for the state of a share partition as its leader."""
     return _state("Read", topic, group_id, 0, partition, leader_epoch=leader_epoch)
@@ -137,7 +140,7 @@ def write_share_group_state(
     topic: Group,
     *,
     partition: int = 0,
-    group_id: Text | Own = OWN,
+    group_id: Group | Own = OWN,
     state_epoch: int = 0,
     leader_epoch: int = 0,
     start_offset: int = -1,
@@ -161,13 +164,13 @@ def write_share_group_state(
     )
 
 
-def delete_share_group_state(topic: Group, *, partition: int = 0, group_id: Text | Own = OWN) -> Request:
+def delete_share_group_state(topic: Group, *, partition: int = 0, group_id: Group | Own = OWN) -> Request:
     """Ask that the state of a share partition be forgotten."""
     return _state("Delete", topic, group_id, 0, partition)
 
 
 def share_group_state_summary(
-    topic: Group, *, partition: int = 0, group_id: Text | Own = OWN, version: int = 0
+    topic: Group, *, partition: int = 0, group_id: Group | Own = OWN, version: int = 0
 ) -> Request:
     """Ask how far a share group is."""
     return _state("Summary", topic, group_id, version, partition, leader_epoch=0)
@@ -182,7 +185,7 @@ def state_api(verb: str) -> str:
 
 
 def _state(
-    verb: str, topic: Group, group_id: Text | Own, version: int, partition: int, **fields: Value
+    verb: str, topic: Group, group_id: Group | Own, version: int, partition: int, **fields: Value
 ) -> Request:
     data = {"topic_id": topic_id(topic), "partitions": ({"partition": partition, **fields},)}
     return request(state_api(verb), version, group_id=group_id, topics=(data,))

@@ -7,14 +7,17 @@ from typing import TypeAlias
 
 from harness.scenario.ask_shares import state_api, topic_id
 from harness.scenario.messages import ANY, Group, PinNumber, PinText, Response, pinned
-from harness.scenario.values import InAnyOrder, Pattern, TopicId
+from harness.scenario.values import GroupRef, InAnyOrder, Pattern
 
 Acquired: TypeAlias = Sequence[tuple[int, int, int]]
 """First offset, last offset, delivery count."""
-Fetched: TypeAlias = "Mapping[Group | TopicId, Mapping[int, Acquired | str]]"
+Fetched: TypeAlias = (
+    "Mapping[GroupRef, Mapping[int, Acquired | str]] | Mapping[Group, Mapping[int, Acquired | str]]"
+    "| Mapping[GroupRef, Mapping[int, Acquired]] | Mapping[str, Mapping[int, str]]"
+)
 """Topic to partition to what is acquired of it, or its error."""
 Shown: TypeAlias = Mapping[str, Pattern]
-Results: TypeAlias = "Mapping[Group | TopicId, Mapping[int, str]]"
+Results: TypeAlias = "Mapping[GroupRef, Mapping[int, str]] | Mapping[Group, Mapping[int, str]]"
 """Topic to partition to error."""
 
 
@@ -55,9 +58,7 @@ def share_state(verb: str, error_code: str, **fields: Pattern) -> Response:
     return Response(api=state_api(verb), fields={"results": ({"partitions": (partition,)},)})
 
 
-def _topics(
-    topics: Mapping[Group | TopicId, Mapping[int, object]], part: Callable[[object], Shown]
-) -> InAnyOrder:
+def _topics(topics: Fetched | Results, part: Callable[[object], Shown]) -> InAnyOrder:
     return InAnyOrder(
         tuple(
             {

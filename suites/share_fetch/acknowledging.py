@@ -1,8 +1,10 @@
 """What members say of the records that they were given."""
 
-from harness.scenario import Conversation, ask, expect, scenario
+from collections.abc import Mapping
+
+from harness.scenario import Conversation, GroupRef, ask, expect, scenario
 from harness.scenario.ask_shares import ACCEPT, GAP, REJECT, RELEASE, RENEW, Acknowledged
-from suites.share_fetch.readers import another, reader, writes
+from suites.share_fetch.readers import Options, another, reader, writes
 
 TAKES = "SharePartition#acknowledge"
 TAKES_BATCH = "SharePartition#acknowledgeCompleteBatch"
@@ -227,12 +229,16 @@ def unknown_partitions_are_refused_by_themselves(conversation: Conversation) -> 
     ana.fetches((0, 0, 1))
     nowhere = "6f9b3bd6-0000-4000-8000-000000000001"
     all_of_it: Acknowledged = ((0, 0, (ACCEPT,)),)
+    topics: Mapping[str | GroupRef, Mapping[int, Acknowledged]] = {
+        ana.topic: {0: all_of_it, 7: all_of_it},
+        nowhere: {0: all_of_it},
+    }
     asked = ask.share_acknowledge(
         member_id=ana.member_id,
         share_session_epoch=1,
-        topics={ana.topic: {0: all_of_it, 7: all_of_it}, nowhere: {0: all_of_it}},
+        topics=topics,
     )
-    results = {
+    results: Mapping[str | GroupRef, Mapping[int, str]] = {
         ana.topic: {0: "NONE", 7: "UNKNOWN_TOPIC_OR_PARTITION"},
         nowhere: {0: "UNKNOWN_TOPIC_ID"},
     }
@@ -270,11 +276,13 @@ def a_fetch_that_renews_fetches_nothing(conversation: Conversation) -> None:
     ana = reader(conversation, 2)
     ana.fetches((0, 1, 1))
     writes(ana.actor, ana.topic, 1)
-    none = {"min_bytes": 0, "max_bytes": 0, "max_records": 0, "max_wait_ms": 0}
-    for asked in none:
-        ana.sends_fetch(epoch=1, version=2, is_renew_ack=True, **{**none, asked: 1})
+    none = Options(min_bytes=0, max_bytes=0, max_records=0, max_wait_ms=0, is_renew_ack=True)
+    asking: tuple[Options, ...] = ({"min_bytes": 1}, {"max_bytes": 1}, {"max_records": 1}, {"max_wait_ms": 1})
+    for asked in asking:
+        wanted: Options = {**none, **asked}
+        ana.sends_fetch(epoch=1, version=2, **wanted)
         ana.actor.receives(expect.share_fetch(error_code="INVALID_REQUEST"))
-    ana.sends_fetch(acks=((0, 1, (RENEW,)),), version=2, is_renew_ack=True, **none)
+    ana.sends_fetch(acks=((0, 1, (RENEW,)),), version=2, **none)
     ana.actor.receives(expect.share_fetch(acknowledged={ana.topic: {0: "NONE"}}))
     ana.fetches((2, 2, 1))
 

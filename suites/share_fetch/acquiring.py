@@ -29,8 +29,8 @@ def records_are_acquired_to_the_number(conversation: Conversation) -> None:
     """In record-limit mode, no more records are acquired than were asked for."""
     ana = reader(conversation, 5, 5)
     ana.fetches((0, 2, 1), version=2, max_records=3, share_acquire_mode=RECORD_LIMIT)
-    ana.fetches((3, 4, 1), version=2, max_records=3, share_acquire_mode=RECORD_LIMIT)
-    ana.fetches((5, 7, 1), version=2, max_records=3, share_acquire_mode=RECORD_LIMIT)
+    ana.fetches((3, 4, 1), (5, 5, 1), version=2, max_records=3, share_acquire_mode=RECORD_LIMIT)
+    ana.fetches((6, 8, 1), version=2, max_records=3, share_acquire_mode=RECORD_LIMIT)
 
 
 @scenario(
@@ -203,6 +203,7 @@ def records_in_flight_may_be_lost(conversation: Conversation) -> None:
     ana = reader(conversation, 3, 3)
     ana.fetches((0, 2, 1), max_records=1)
     deletes_until(ana, 4)
+    ana.gets_nothing()
     ana.fetches((4, 5, 1))
     ana.acknowledges((0, 2, (RELEASE,)))
     ana.gets_nothing()

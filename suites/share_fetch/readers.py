@@ -1,6 +1,9 @@
 """Members of share groups that fetch records and say what became of them."""
 
 from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from typing_extensions import Unpack
 
 from harness.scenario import ANY, Actor, Answer, Conversation, GroupRef, PinText, Value, ask, expect
 from harness.scenario.ask_shares import Acknowledged
@@ -51,6 +54,18 @@ def has_state(
         actor.repeats(beginning, until=expect.share_state("Initialize", "NONE"))
 
 
+class Options(TypedDict, total=False):
+    """What a ShareFetch asks for beside its topics."""
+
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    max_records: int
+    batch_size: int
+    share_acquire_mode: int
+    is_renew_ack: bool
+
+
 class Reader:
     """A member with a share session, which knows what its next request is."""
 
@@ -63,7 +78,12 @@ class Reader:
         self.epoch = 0
 
     def sends_fetch(
-        self, *, acks: Acknowledged = (), version: int = 1, epoch: int | None = None, **options: int | bool
+        self,
+        *,
+        acks: Acknowledged = (),
+        version: int = 1,
+        epoch: int | None = None,
+        **options: Unpack[Options],
     ) -> None:
         """Send a ShareFetch and await nothing yet; the first one opens a session."""
         names: Mapping[int, Acknowledged] = dict.fromkeys(self.partitions, ()) if not self.epoch else {}
@@ -75,7 +95,7 @@ class Reader:
             member_id=self.member_id,
             share_session_epoch=asked,
             topics={self.topic: names} if names else {},
-            **options,  # type: ignore[arg-type] # fields of the request
+            **options,
         )
         self.actor.sends(fetch)
         if epoch is None:
@@ -90,7 +110,11 @@ class Reader:
         return self.actor.receives(expected, due_ms=due_ms)
 
     def fetches(
-        self, *acquired: tuple[int, int, int], acks: Acknowledged = (), version: int = 1, **options: int
+        self,
+        *acquired: tuple[int, int, int],
+        acks: Acknowledged = (),
+        version: int = 1,
+        **options: Unpack[Options],
     ) -> Answer:
         """Fetch, and be given records of the first partition; if none are named, nothing is pinned."""
         self.sends_fetch(acks=acks, version=version, **options)
@@ -103,9 +127,9 @@ class Reader:
         self.sends_fetch(acks=acks, version=version, max_wait_ms=wait_ms)
         self.actor.receives(expect.share_fetch(acquired=None if acks else {}))
 
-    def is_refused(self, error_code: str, *, epoch: int | None = None, **options: int) -> None:
+    def is_refused(self, error_code: str, *, epoch: int, acks: Acknowledged = ()) -> None:
         """Fetch, and be refused as a whole; the session's next request stays the same."""
-        self.sends_fetch(epoch=self.epoch if epoch is None else epoch, **options)
+        self.sends_fetch(epoch=epoch, acks=acks)
         self.actor.receives(expect.share_fetch(error_code=error_code))
 
     def acknowledges(

@@ -42,7 +42,7 @@ def the_next_request_has_the_next_epoch(conversation: Conversation) -> None:
 def a_first_fetch_acknowledges_nothing(conversation: Conversation) -> None:
     """A ShareFetch of epoch 0 that acknowledges records is INVALID_REQUEST, and opens no session."""
     ana = reader(conversation, 1)
-    ana.is_refused("INVALID_REQUEST", epoch=0, acks=((0, 0, (ACCEPT,)),))  # type: ignore[arg-type] # acks
+    ana.is_refused("INVALID_REQUEST", epoch=0, acks=((0, 0, (ACCEPT,)),))
     ana.is_refused("SHARE_SESSION_NOT_FOUND", epoch=1)
 
 

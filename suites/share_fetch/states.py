@@ -127,7 +127,7 @@ def a_summary_counts_what_is_done(conversation: Conversation) -> None:
     asked = ask.share_group_state_summary(ana.topic, version=1)
     ana.actor.asks(asked, expect.share_state("Summary", "NONE", start_offset=0, delivery_complete_count=2))
     ana.acknowledges((0, 2, (ACCEPT,)))
-    ana.actor.asks(asked, expect.share_state("Summary", "NONE", start_offset=3))
+    ana.actor.asks(asked, expect.share_state("Summary", "NONE", delivery_complete_count=5))
 
 
 @scenario("share_fetch/states/unknown", source=SUMS_UP, clauses=("SI-07",))
