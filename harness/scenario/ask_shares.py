@@ -60,7 +60,7 @@ def share_fetch(
     share_session_epoch: Number,
     topics: ShareTopics | None = None,
     forgets: Mapping[GroupRef, Sequence[int]] | None = None,
-    max_wait_ms: int = 500,
+    max_wait_ms: int = 4_000,
     min_bytes: int = 1,
     max_bytes: int = 1_000_000,
     max_records: int = 500,

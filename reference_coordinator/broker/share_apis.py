@@ -26,6 +26,8 @@ from reference_coordinator.shares.acknowledging import (
     release_on_timeout,
 )
 from reference_coordinator.shares.messages import (
+    LeaderIdAndEpoch,
+    NodeEndpoint,
     ShareAcknowledgePartitionData,
     ShareAcknowledgeRequest,
     ShareAcknowledgeResponse,
@@ -286,7 +288,9 @@ class ShareApis:
             answers += self._end(key, now_ms=now_ms)
         topics: dict[str | None, ShareAcknowledgeTopicResponse] = {}
         for at, error in results.items():
-            data = ShareAcknowledgePartitionData(partition_index=at.partition, error_code=error)
+            data = ShareAcknowledgePartitionData(
+                partition_index=at.partition, error_code=error, current_leader=self._leader(error)
+            )
             known = topics.get(at.topic_id)
             partitions = (*(() if known is None else known.partitions), data)
             topics[at.topic_id] = ShareAcknowledgeTopicResponse(topic_id=at.topic_id, partitions=partitions)
@@ -294,8 +298,28 @@ class ShareApis:
             error_code=Errors.NONE,
             acquisition_lock_timeout=self._lock_timeout(key.group_id),
             responses=tuple(topics.values()),
+            node_endpoints=self._endpoints(results.values()),
         )
         return response, answers
+
+    def _leader(self, error: Errors) -> LeaderIdAndEpoch:
+        """Name who leads a partition, to who was told that another one does.
+
+        Source: KafkaApis#processShareAcknowledgeResponse (4.3.1).
+        """
+        if error is not Errors.NOT_LEADER_OR_FOLLOWER:
+            return LeaderIdAndEpoch()
+        return LeaderIdAndEpoch(leader_id=self._broker.cluster.controller_id)
+
+    def _endpoints(self, errors: Iterable[Errors]) -> tuple[NodeEndpoint, ...]:
+        if Errors.NOT_LEADER_OR_FOLLOWER not in errors:
+            return ()
+        controller_id = self._broker.cluster.controller_id
+        return tuple(
+            NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port)
+            for node in self._broker.cluster.nodes
+            if node.node_id == controller_id
+        )
 
     def _started(
         self,

@@ -30,7 +30,7 @@ class ShareGroupOffset:
     """How far a share group is with a partition. Source: ShareGroupOffset (4.3.1)."""
 
     state_epoch: int
-    leader_epoch: int = NO_EPOCH
+    leader_epoch: int = 0
     start_offset: int
     delivery_complete_count: int
     """How many records from the start offset on need no delivery any more; -1 if that is not known."""
@@ -79,7 +79,7 @@ class SharePartitionStates:
         self._offsets[key] = ShareGroupOffset(
             state_epoch=state_epoch, start_offset=start_offset, delivery_complete_count=count
         )
-        self._saw(key, leader_epoch=NO_EPOCH, state_epoch=state_epoch)
+        self._saw(key, leader_epoch=0, state_epoch=state_epoch)
         return Errors.NONE
 
     def delete(self, group_id: GroupId, topic_id: TopicId | None, partition: int) -> Errors:

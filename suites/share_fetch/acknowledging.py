@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from harness.scenario import Conversation, GroupRef, ask, expect, scenario
 from harness.scenario.ask_shares import ACCEPT, GAP, REJECT, RELEASE, RENEW, Acknowledged
-from suites.share_fetch.readers import Options, another, reader, writes
+from suites.share_fetch.readers import FIRST_MS, Options, another, reader, writes
 
 TAKES = "SharePartition#acknowledge"
 TAKES_BATCH = "SharePartition#acknowledgeCompleteBatch"
@@ -115,7 +115,7 @@ def a_fetch_does_not_get_what_it_releases(conversation: Conversation) -> None:
     """A ShareFetch that releases records is not given them at once, but another one is."""
     ana = reader(conversation, 2)
     ana.fetches((0, 1, 1))
-    ana.sends_fetch(acks=((0, 1, (RELEASE,)),), max_wait_ms=200)
+    ana.sends_fetch(acks=((0, 1, (RELEASE,)),), max_wait_ms=1_000)
     ana.actor.receives(expect.share_fetch())
     ana.closes()
     ana.fetches()
@@ -167,7 +167,7 @@ def records_that_nobody_has_are_refused(conversation: Conversation) -> None:
 def nothing_acquired_is_nothing_to_acknowledge(conversation: Conversation) -> None:
     """Without records in flight, an acknowledgement is INVALID_RECORD_STATE."""
     ana = reader(conversation)
-    ana.fetches(max_wait_ms=100)
+    ana.fetches(max_wait_ms=FIRST_MS)
     ana.acknowledges((0, 0, (ACCEPT,)), error_code="INVALID_RECORD_STATE")
 
 

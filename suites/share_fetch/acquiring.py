@@ -2,7 +2,7 @@
 
 from harness.scenario import Conversation, ask, expect, scenario
 from harness.scenario.ask_shares import ACCEPT, RELEASE
-from suites.share_fetch.readers import Reader, another, has_state, reader, topic_of, writes
+from suites.share_fetch.readers import FIRST_MS, Reader, another, has_state, reader, topic_of, writes
 
 ACQUIRES = "SharePartition#acquire"
 ACQUIRES_NEW = "SharePartition#acquireNewBatchRecords"
@@ -117,8 +117,8 @@ def a_fetch_waits_for_records(conversation: Conversation) -> None:
 def a_fetch_waits_so_long(conversation: Conversation) -> None:
     """A fetch without records is answered after its wait."""
     ana = reader(conversation)
-    ana.sends_fetch(max_wait_ms=400)
-    ana.actor.receives(expect.share_fetch(), due_ms=400)
+    ana.sends_fetch(max_wait_ms=FIRST_MS)
+    ana.actor.receives(expect.share_fetch(), due_ms=FIRST_MS)
 
 
 @scenario("share_fetch/acquiring/waits-for-bytes", source=WAITS, clauses=("SF-29",))
@@ -140,7 +140,7 @@ def a_fetch_takes_so_many_bytes(conversation: Conversation) -> None:
     """A fetch reads whole batches up to max_bytes, and at least one."""
     ana = reader(conversation, 10, 10, 10)
     ana.fetches((0, 9, 1), max_bytes=1)
-    ana.fetches((10, 19, 1), max_bytes=250)
+    ana.fetches((10, 29, 1), max_bytes=382)
 
 
 @scenario("share_fetch/acquiring/earliest", source=BEGINS, clauses=("SF-31",))
@@ -163,7 +163,7 @@ def a_group_begins_at_the_end(conversation: Conversation) -> None:
     topic = topic_of(conversation, actor, 3)
     has_state(actor, topic, offset=-1)
     ana = Reader(actor, topic)
-    ana.fetches(max_wait_ms=200)
+    ana.fetches(max_wait_ms=FIRST_MS)
     writes(actor, topic, 2)
     ana.fetches((3, 4, 1))
 
@@ -181,7 +181,7 @@ def a_group_may_begin_in_a_batch(conversation: Conversation) -> None:
 def a_group_may_begin_beyond_the_end(conversation: Conversation) -> None:
     """A group that begins beyond the end is given nothing until the log is as long."""
     ana = reader(conversation, 2, offset=5)
-    ana.fetches(max_wait_ms=200)
+    ana.fetches(max_wait_ms=FIRST_MS)
     writes(ana.actor, ana.topic, 6)
     ana.fetches((5, 7, 1))
 
@@ -193,7 +193,7 @@ def records_that_are_lost_are_passed_over(conversation: Conversation) -> None:
     """A group that stands before the log's start is told nothing once, and goes on at the start."""
     ana = reader(conversation, 3, 3)
     deletes_until(ana, 4)
-    ana.fetches(max_wait_ms=200)
+    ana.fetches()
     ana.fetches((4, 5, 1))
 
 

@@ -7,12 +7,14 @@ from typing_extensions import Unpack
 
 from harness.scenario import ANY, Actor, Answer, Conversation, GroupRef, PinText, Value, ask, expect
 from harness.scenario.ask_shares import Acknowledged
-from harness.scenario.expect_shares import Acquired
 
 FIND = "KafkaApis#getCoordinator"
 SHARE_KEY = "any:AAAAAAAAAAAAAAAAAAAAAA:0"
 """A key by which the share coordinator, and with it its topic, is asked for."""
-NOTHING: Acquired = ()
+LONG_MS = 4_000
+"""Longer than a broker takes for what has to happen before a fetch is answered."""
+FIRST_MS = 1_500
+"""So long may it take a broker to read the state of a partition."""
 
 
 def topic_of(conversation: Conversation, actor: Actor, *batch_sizes: int, partitions: int = 1) -> GroupRef:
@@ -85,7 +87,11 @@ class Reader:
         epoch: int | None = None,
         **options: Unpack[Options],
     ) -> None:
-        """Send a ShareFetch and await nothing yet; the first one opens a session."""
+        """Send a ShareFetch and await nothing yet; the first one opens a session.
+
+        A broker reads the state of a partition while its first fetch waits, and so it waits long.
+        """
+        options.setdefault("max_wait_ms", LONG_MS)
         names: Mapping[int, Acknowledged] = dict.fromkeys(self.partitions, ()) if not self.epoch else {}
         if acks:
             names = {**names, self.partitions[0]: acks}

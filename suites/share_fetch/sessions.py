@@ -2,7 +2,7 @@
 
 from harness.scenario import Conversation, ask, expect, scenario
 from harness.scenario.ask_shares import ACCEPT
-from suites.share_fetch.readers import Reader, another, has_state, reader, topic_of, writes
+from suites.share_fetch.readers import FIRST_MS, Reader, another, has_state, reader, topic_of, writes
 
 OPENS = "SharePartitionManager#newContext"
 ACKNOWLEDGES = "SharePartitionManager#acknowledgeSessionUpdate"
@@ -112,7 +112,7 @@ def an_acknowledgement_closes_a_session(conversation: Conversation) -> None:
 def a_session_closes_once(conversation: Conversation) -> None:
     """A session that is closed cannot be closed again."""
     ana = reader(conversation)
-    ana.fetches(max_wait_ms=100)
+    ana.fetches(max_wait_ms=FIRST_MS)
     ana.closes()
     again = ask.share_acknowledge(member_id=ana.member_id, share_session_epoch=-1)
     ana.actor.asks(again, expect.share_acknowledge(error_code="SHARE_SESSION_NOT_FOUND"))
@@ -243,24 +243,3 @@ def groups_do_not_share_with_each_other(conversation: Conversation) -> None:
         group_id=other, member_id=bob.member_id, share_session_epoch=0, topics={ana.topic: {0: ()}}
     )
     bob.actor.asks(asked, expect.share_fetch(acquired={ana.topic: {0: ((0, 2, 1),)}}))
-
-
-@scenario(
-    "share_fetch/sessions/limit",
-    source="SharePartitionManager#createIdleShareFetchTimerTask",
-    clauses=("SF-23",),
-    broker_config={"group.share.max.share.sessions": 1},
-)
-def a_broker_keeps_so_many_sessions(conversation: Conversation) -> None:
-    """Beyond `group.share.max.share.sessions`, a session is refused after the wait, until one ends."""
-    ana = reader(conversation, 1)
-    bob = another(conversation, ana)
-    ana.fetches((0, 0, 1))
-    asked = ask.share_fetch(
-        member_id=bob.member_id, share_session_epoch=0, topics={ana.topic: {0: ()}}, max_wait_ms=300
-    )
-    bob.actor.sends(asked)
-    refused = expect.share_fetch(error_code="SHARE_SESSION_LIMIT_REACHED")
-    bob.actor.receives(refused, not_before_ms=250)
-    ana.closes()
-    bob.fetches()
