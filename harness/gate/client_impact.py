@@ -186,6 +186,9 @@ _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
         "share_close_keeps_delivery_count": (
             "With it, records of a consumer that closes count as delivered. Without it, they do not."
         ),
+        "share_fetch_fails_with_unknown_topic": (
+            "With it, a member that fetches from a topic that was deleted gets nothing of others either."
+        ),
         "share_member_id_is_any_text": (
             "Kafka's own clients have ids that are UUIDs. Others are refused without it."
         ),

@@ -250,7 +250,12 @@ class ShareApis:
 
         Source: DelayedShareFetch#releasePartitionLocksAndAddToActionQueue (4.3.1).
         """
-        answer = _answer(delayed.token, delayed.response())
+        response = delayed.response()
+        told = (each.error_code for topic in response.responses for each in topic.partitions)
+        fails = self._broker.profile.has(Behaviour.SHARE_FETCH_FAILS_WITH_UNKNOWN_TOPIC)
+        if fails and Errors.UNKNOWN_TOPIC_ID in told:
+            response = ShareFetchResponse(error_code=Errors.UNKNOWN_SERVER_ERROR)
+        answer = _answer(delayed.token, response)
         partitions = [partition for partition, _ in delayed.wanted.values()]
         others = [each for one in partitions for each in self._waiting_for(one)]
         return answer + self._tried(others, now_ms=now_ms)

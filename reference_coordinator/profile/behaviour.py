@@ -146,6 +146,7 @@ class Behaviour(Enum):
     SHARE_OFFSETS_ACCUMULATED = auto()
     SHARE_CLOSE_KEEPS_DELIVERY_COUNT = auto()
     SHARE_MEMBER_ID_IS_ANY_TEXT = auto()
+    SHARE_FETCH_FAILS_WITH_UNKNOWN_TOPIC = auto()
 
 
 @value

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from reference_coordinator.profile.behaviour import Behaviour, Row, since
+from reference_coordinator.profile.behaviour import Behaviour, Row, since, until
 
 OF_SHARES: Final = (
     Row(
@@ -35,6 +35,12 @@ OF_SHARES: Final = (
         spans=since(4, 2, 0),
         meaning="Records of a share session that ends count as delivered.",
         source="SharePartition#releaseAcquiredRecordsForCompleteBatch (4.2.0)",
+    ),
+    Row(
+        behaviour=Behaviour.SHARE_FETCH_FAILS_WITH_UNKNOWN_TOPIC,
+        spans=until(4, 4, 0),
+        meaning="A ShareFetch that names a topic id that there is not is UNKNOWN_SERVER_ERROR as a whole.",
+        source="BrokerTopicStats#topicStats (4.2.1), called by KafkaApis#processShareFetchResponse",
     ),
     Row(
         behaviour=Behaviour.SHARE_MEMBER_ID_IS_ANY_TEXT,

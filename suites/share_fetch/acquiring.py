@@ -199,12 +199,15 @@ def records_that_are_lost_are_passed_over(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acquiring/lost-in-flight", source=LOSES, clauses=("SF-33",))
 def records_in_flight_may_be_lost(conversation: Conversation) -> None:
-    """Records that the log loses while a member has them may be acknowledged, and do not return."""
+    """Records that the log loses while a member has them may be acknowledged, and do not return.
+
+    A batch of which the log has lost a part is acquired as a whole.
+    """
     ana = reader(conversation, 3, 3)
     ana.fetches((0, 2, 1), max_records=1)
     deletes_until(ana, 4)
     ana.gets_nothing()
-    ana.fetches((4, 5, 1))
+    ana.fetches((3, 5, 1))
     ana.acknowledges((0, 2, (RELEASE,)))
     ana.gets_nothing()
 
