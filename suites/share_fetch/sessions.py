@@ -181,7 +181,7 @@ def a_partition_may_be_forgotten(conversation: Conversation) -> None:
     clauses=("SF-14",),
 )
 def an_unknown_topic_is_said(conversation: Conversation) -> None:
-    """A partition of a topic id that there is not is UNKNOWN_TOPIC_ID from 4.4 on; before, the fetch fails."""
+    """A topic id that there is not is UNKNOWN_TOPIC_ID from 4.4 on; before, the fetch fails as a whole."""
     ana = reader(conversation)
     nowhere = "6f9b3bd6-0000-4000-8000-000000000001"
     asked = ask.share_fetch(member_id=ana.member_id, share_session_epoch=0, topics={nowhere: {0: ()}})
