@@ -7,7 +7,12 @@ from reference_coordinator.broker.share_partitions import SharePartitions
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.shares.acknowledging import RENEW, Started, acknowledge
-from reference_coordinator.shares.messages import AcknowledgementBatch, ShareTopicRequest
+from reference_coordinator.shares.messages import (
+    AcknowledgementBatch,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    ShareTopicRequest,
+)
 from reference_coordinator.shares.sessions import ShareSessionKey, TopicIdPartition
 from reference_coordinator.shares.state import SharePartitionKey
 
@@ -91,6 +96,28 @@ def topic_name(broker: Broker, topic: ShareTopicRequest) -> str | None:
     """Return the name of a topic; None if there is none with its id."""
     known = None if topic.topic_id is None else broker.topics.get_by_id(topic.topic_id)
     return None if known is None else known.name
+
+
+def leader_of(broker: Broker, error: Errors) -> LeaderIdAndEpoch:
+    """Name who leads a partition, to who was told that another one does.
+
+    Source: KafkaApis#processShareAcknowledgeResponse (4.3.1).
+    """
+    if error is not Errors.NOT_LEADER_OR_FOLLOWER:
+        return LeaderIdAndEpoch()
+    return LeaderIdAndEpoch(leader_id=broker.cluster.controller_id)
+
+
+def endpoints(broker: Broker, errors: Iterable[Errors]) -> tuple[NodeEndpoint, ...]:
+    """Return how to reach the leader that was named, if one was."""
+    if Errors.NOT_LEADER_OR_FOLLOWER not in errors:
+        return ()
+    controller_id = broker.cluster.controller_id
+    return tuple(
+        NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port)
+        for node in broker.cluster.nodes
+        if node.node_id == controller_id
+    )
 
 
 def has_acknowledgements(topics: Iterable[ShareTopicRequest]) -> bool:

@@ -7,7 +7,9 @@ from typing import Final
 from reference_coordinator.broker.broker_apis import Broker
 from reference_coordinator.broker.share_acknowledge import (
     Acknowledgements,
+    endpoints,
     has_acknowledgements,
+    leader_of,
     topic_name,
 )
 from reference_coordinator.broker.share_fetch import DelayedShareFetch
@@ -26,8 +28,6 @@ from reference_coordinator.shares.acknowledging import (
     release_on_timeout,
 )
 from reference_coordinator.shares.messages import (
-    LeaderIdAndEpoch,
-    NodeEndpoint,
     ShareAcknowledgePartitionData,
     ShareAcknowledgeRequest,
     ShareAcknowledgeResponse,
@@ -46,6 +46,7 @@ from reference_coordinator.shares.sessions import (
     ShareSessionKey,
     ShareSessions,
     TopicIdPartition,
+    rotated,
 )
 from reference_coordinator.shares.share_partition import SharePartition
 from reference_coordinator.shares.state import SharePartitionKey
@@ -191,7 +192,7 @@ class ShareApis:
         )
         session.update(named.items(), forgotten)
         session.advance()
-        return session, _rotated(session.topics, epoch)
+        return session, rotated(session.topics, epoch)
 
     def _try_fetch(
         self, delayed: DelayedShareFetch, wanted: dict[TopicIdPartition, str | None], *, now_ms: Millis
@@ -294,7 +295,7 @@ class ShareApis:
         topics: dict[str | None, ShareAcknowledgeTopicResponse] = {}
         for at, error in results.items():
             data = ShareAcknowledgePartitionData(
-                partition_index=at.partition, error_code=error, current_leader=self._leader(error)
+                partition_index=at.partition, error_code=error, current_leader=leader_of(self._broker, error)
             )
             known = topics.get(at.topic_id)
             partitions = (*(() if known is None else known.partitions), data)
@@ -303,28 +304,9 @@ class ShareApis:
             error_code=Errors.NONE,
             acquisition_lock_timeout=self._lock_timeout(key.group_id),
             responses=tuple(topics.values()),
-            node_endpoints=self._endpoints(results.values()),
+            node_endpoints=endpoints(self._broker, results.values()),
         )
         return response, answers
-
-    def _leader(self, error: Errors) -> LeaderIdAndEpoch:
-        """Name who leads a partition, to who was told that another one does.
-
-        Source: KafkaApis#processShareAcknowledgeResponse (4.3.1).
-        """
-        if error is not Errors.NOT_LEADER_OR_FOLLOWER:
-            return LeaderIdAndEpoch()
-        return LeaderIdAndEpoch(leader_id=self._broker.cluster.controller_id)
-
-    def _endpoints(self, errors: Iterable[Errors]) -> tuple[NodeEndpoint, ...]:
-        if Errors.NOT_LEADER_OR_FOLLOWER not in errors:
-            return ()
-        controller_id = self._broker.cluster.controller_id
-        return tuple(
-            NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port)
-            for node in self._broker.cluster.nodes
-            if node.node_id == controller_id
-        )
 
     def _started(
         self,
@@ -402,12 +384,3 @@ class ShareApis:
 
 def _answer(token: ResponseToken, response: ShareResponse) -> ShareAnswers:
     return (Respond(token=token, response=response),)
-
-
-def _rotated(topics: dict[TopicIdPartition, str | None], epoch: int) -> dict[TopicIdPartition, str | None]:
-    """Begin with another partition each time. Source: PartitionRotateStrategy#rotateRoundRobin (4.3.1)."""
-    if not topics:
-        return {}
-    ordered = list(topics.items())
-    at = epoch % len(ordered)
-    return dict(ordered[at:] + ordered[:at])

@@ -124,3 +124,12 @@ class ShareSessions:
         session = self._sessions.get(key)
         ended = self.remove(key) if session is not None and session.connection == connection else None
         return ended, None if self._counts[key.group_id] else key.group_id
+
+
+def rotated(topics: dict[TopicIdPartition, str | None], epoch: int) -> dict[TopicIdPartition, str | None]:
+    """Begin with another partition each time. Source: PartitionRotateStrategy#rotateRoundRobin (4.3.1)."""
+    if not topics:
+        return {}
+    ordered = list(topics.items())
+    at = epoch % len(ordered)
+    return dict(ordered[at:] + ordered[:at])

@@ -317,7 +317,7 @@ def a_waiting_fetch_looks_before_the_release_is_written(conversation: Conversati
     ana = reader(conversation, 2)
     bob = another(conversation, ana)
     ana.fetches((0, 1, 1))
-    bob.sends_fetch(max_wait_ms=1_000)
+    bob.sends_fetch(max_wait_ms=3_000)
     ana.acknowledges((0, 1, (RELEASE,)))
     bob.actor.receives(expect.share_fetch())
 
