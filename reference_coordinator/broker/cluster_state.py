@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 from reference_coordinator.broker.group_configs import GroupConfigs
 from reference_coordinator.broker.log_manager import LogManager
+from reference_coordinator.broker.share_persister import ClusterSharePersister
 from reference_coordinator.broker.topics import TRANSACTION_STATE_TOPIC, Topics
 from reference_coordinator.core.ids import OFFSETS_TOPIC, GroupId, Millis, TopicPartition
 from reference_coordinator.core.records import EndTransactionMarker
@@ -56,6 +57,8 @@ class ClusterState:
         """Begin without a broker; a log that has records is that of a topic that is there."""
         self.topics = Topics()
         self.group_configs = GroupConfigs()
+        self.share_persister = ClusterSharePersister(self.topics)
+        """Where share groups have the state of their partitions."""
         self.log_manager = LogManager(self.topics)
         """Looks after the logs of clients' topics."""
         self.log = OffsetsLog() if log is None else log

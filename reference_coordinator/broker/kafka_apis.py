@@ -88,7 +88,11 @@ class KafkaApis:
         self.cluster = ClusterState() if cluster is None else cluster
         """What it shares with the others."""
         self.broker = Broker(
-            node=node, ranges=served_ranges(profile), cluster=self.cluster, config=config, profile=profile
+            node=node,
+            ranges=served_ranges(profile, previews=config.unstable_api_versions_enable),
+            cluster=self.cluster,
+            config=config,
+            profile=profile,
         )
         self.append_outcome: AppendOutcome = log_limits(config, profile)
         """Replaced where writes are to fail or to take their time."""
@@ -99,6 +103,7 @@ class KafkaApis:
         self.is_cut_off = False
         """Whether nobody hears of it, so that no follower has what it appends, and no append ends."""
         self._coordinator = GroupCoordinator(config=config, profile=profile, choices=choices, timers=timers)
+        self._coordinator.shard.share_persister = self.cluster.share_persister
         self._finishes: dict[ResponseToken, Finish] = {}
         self._open_appends: dict[AppendId, AppendRecords] = {}
         self._external_counts: dict[int, int] = {}

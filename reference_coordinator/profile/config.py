@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, fields
 from enum import Enum, unique
 from functools import partial
+from itertools import product
 from types import MappingProxyType
 from typing import Any, Final, Self, TypeVar
 
@@ -86,6 +87,17 @@ _Parse = Callable[[str, str], _Value]
 def _property(default: int, *, at_least: int, at_most: int = INT_MAX) -> int:
     # dataclasses.field is typed as the value that it stands for.
     return _parsed_by(partial(_parse_integer, at_least=at_least, at_most=at_most), default)
+
+
+def _parse_boolean(name: str, text: str) -> bool:
+    found = {"true": True, "false": False}.get(trim(text).lower())
+    if found is None:
+        raise ConfigError(f"{name} is {text!r}; give true or false.")
+    return found
+
+
+def _flag(*, default: bool) -> bool:
+    return _parsed_by(_parse_boolean, default)
 
 
 def _names(
@@ -177,6 +189,33 @@ class GroupCoordinatorConfig:
     Not quite Kafka's default, which has `streams` too from 4.1 on.
     """
 
+    group_share_assignment_interval_ms: int = _property(1_000, at_least=0)
+    """`group.share.assignment.interval.ms`: how long a target assignment stands at least, from 4.3 on."""
+    group_share_enable: bool = _flag(default=False)
+    """`group.share.enable`: whether there are share groups, until 4.2, which has them anyway."""
+    group_share_heartbeat_interval_ms: int = _property(5_000, at_least=1)
+    """`group.share.heartbeat.interval.ms`: how often members of share groups are told to heartbeat."""
+    group_share_initialize_retry_interval_ms: int = _property(30_000, at_least=1)
+    """`group.share.initialize.retry.interval.ms`: after how long share state is asked for again."""
+    group_share_max_assignment_interval_ms: int = _property(15_000, at_least=0)
+    """`group.share.max.assignment.interval.ms`: the longest that a group may be configured to."""
+    group_share_max_heartbeat_interval_ms: int = _property(15_000, at_least=1)
+    """`group.share.max.heartbeat.interval.ms`: the longest that a group may be configured to."""
+    group_share_max_session_timeout_ms: int = _property(60_000, at_least=1)
+    """`group.share.max.session.timeout.ms`: the longest that a group may be configured to."""
+    group_share_max_size: int = _property(200, at_least=1, at_most=1_000)
+    """`group.share.max.size`: the members that a share group takes."""
+    group_share_min_assignment_interval_ms: int = _property(0, at_least=0)
+    """`group.share.min.assignment.interval.ms`: the shortest that a group may be configured to."""
+    group_share_min_heartbeat_interval_ms: int = _property(5_000, at_least=1)
+    """`group.share.min.heartbeat.interval.ms`: the shortest that a group may be configured to."""
+    group_share_min_session_timeout_ms: int = _property(45_000, at_least=1)
+    """`group.share.min.session.timeout.ms`: the shortest that a group may be configured to."""
+    group_share_session_timeout_ms: int = _property(45_000, at_least=1)
+    """`group.share.session.timeout.ms`: how long a member of a share group may be silent."""
+    unstable_api_versions_enable: bool = _flag(default=False)
+    """`unstable.api.versions.enable`: whether APIs are served that are a preview."""
+
     log_cleaner_backoff_ms: int = _property(15_000, at_least=0, at_most=LONG_MAX)
     """`log.cleaner.backoff.ms`: how long the cleaner sleeps when no log is to be compacted."""
     log_retention_bytes: int = _property(-1, at_least=-LONG_MAX - 1, at_most=LONG_MAX)
@@ -236,15 +275,16 @@ class GroupCoordinatorConfig:
 
 
 def _throw_if_out_of_order(config: GroupCoordinatorConfig) -> None:
-    """Refuse consumers' times that do not go together.
+    """Refuse times of members that do not go together.
 
     Raises:
         ConfigError: a value is beyond another that limits it.
 
     Decided in: GroupCoordinatorConfig#<init> (4.3.1).
     """
-    for kind in ("heartbeat_interval_ms", "session_timeout_ms", "assignment_interval_ms"):
-        least, given, most = (f"group_consumer_{each}{kind}" for each in ("min_", "", "max_"))
+    kinds = ("heartbeat_interval_ms", "session_timeout_ms", "assignment_interval_ms")
+    for protocol, kind in product(("consumer", "share"), kinds):
+        least, given, most = (f"group_{protocol}_{each}{kind}" for each in ("min_", "", "max_"))
         for lower, upper in ((least, most), (least, given), (given, most)):
             if getattr(config, lower) > getattr(config, upper):
                 raise ConfigError(f"{_name_of(upper)} must be greater than or equal to {_name_of(lower)}.")
@@ -276,5 +316,7 @@ def _text(given: _Value) -> str:
             return given.value
         case tuple():
             return ",".join(given)
+        case bool():
+            return str(given).lower()
         case _:
             return str(given)
