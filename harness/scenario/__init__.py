@@ -18,6 +18,7 @@ from harness.scenario.log_records import (
 from harness.scenario.member import LEAVES_FOR_A_WHILE, Member
 from harness.scenario.messages import ANY, OWN, PinNumber, PinText
 from harness.scenario.registry import collect, record, record_each, scenario, scenario_functions
+from harness.scenario.share_member import ShareMember
 from harness.scenario.script import Script, script_from_json, script_to_json, step_text
 from harness.scenario.sweep import Sweep, sweep
 from harness.scenario.values import (
@@ -58,6 +59,7 @@ __all__ = (
     "PinText",
     "ScenarioError",
     "Script",
+    "ShareMember",
     "Sweep",
     "TopicId",
     "Value",

@@ -375,10 +375,14 @@ QUICK_CONSUMER_GROUPS: Mapping[str, str] = {
     "group.consumer.min.session.timeout.ms": "100",
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.assignment.interval.ms": "0",
+    "group.share.enable": "true",
+    "group.share.min.session.timeout.ms": "100",
+    "group.share.min.heartbeat.interval.ms": "100",
+    "group.share.assignment.interval.ms": "0",
 }
 """What brokers with consumer groups are told beside that. Scenarios configure other times for one group.
 
-Releases before 4.3 have no assignment interval, and ignore it.
+Releases before 4.3 have no assignment interval, and ignore it. Only 4.1 has to be told to enable share groups.
 """
 
 CONFORMANCE_TOPICS: Mapping[str, int] = {"orders": 3, "payments": 2}

@@ -20,6 +20,8 @@ _CONTROLLER_TELLS_SINCE: Final = (3, 9)
 _TOPICS: Final[Mapping[str, str]] = {
     "transaction.state.log.num.partitions": "1",
     "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "share.coordinator.state.topic.num.partitions": "1",
     "min.insync.replicas": "1",
     "auto.create.topics.enable": "false",
     "auto.leader.rebalance.enable": "false",
@@ -27,6 +29,7 @@ _TOPICS: Final[Mapping[str, str]] = {
 _REPLICATED: Final = (
     "offsets.topic.replication.factor",
     "transaction.state.log.replication.factor",
+    "share.coordinator.state.topic.replication.factor",
     "default.replication.factor",
 )
 _ALONE_WITH_ZOOKEEPER: Final[Mapping[str, str]] = {"controlled.shutdown.enable": "false"}
@@ -61,7 +64,8 @@ _LEAN: Final[Mapping[str, str]] = {
 PAUSED_THREADS: Final[Mapping[str, str]] = {"num.io.threads": "32"}
 """For a broker whose threads are paused, each with one request, until it is let go on."""
 _GROUP_PROTOCOLS_SINCE: Final = (4, 0)
-_COORDINATOR_PREFIXES: Final = ("group.", "offset.", "offsets.")
+_SHARE_PREVIEW: Final = (4, 0)
+_COORDINATOR_PREFIXES: Final = ("group.", "offset.", "offsets.", "unstable.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +111,11 @@ def coordinator_properties(version: str, broker_config: Mapping[str, str]) -> di
     release = release_of(version)
     quick = {"group.coordinator.append.linger.ms": "0"} if release >= _LINGER_SINCE else {}
     consumers = QUICK_CONSUMER_GROUPS if release >= _GROUP_PROTOCOLS_SINCE else {}
-    return {**quick, **consumers, **CONFORMANCE_CONFIG, **broker_config}
+    told = {**quick, **consumers, **CONFORMANCE_CONFIG}
+    if release == _SHARE_PREVIEW:
+        # There it would bring half of a preview: a coordinator, and no API.
+        told.pop("group.share.enable", None)
+    return {**told, **broker_config}
 
 
 def broker_properties(
