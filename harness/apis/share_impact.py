@@ -38,7 +38,9 @@ SHARE_GROUP_HEARTBEAT: Final = ClientImpact(
     },
 )
 SHARE_GROUP_DESCRIBE: Final = ClientImpact(
-    reactions=Reactions(by_errors=ADMIN, otherwise=CALL_FAILS, source="DescribeShareGroupsHandler#handleError"),
+    reactions=Reactions(
+        by_errors=ADMIN, otherwise=CALL_FAILS, source="DescribeShareGroupsHandler#handleError"
+    ),
     by_field={
         "group_state": "kafka-share-groups --describe, and what watches groups, show another state.",
         "group_epoch": "kafka-share-groups --describe --state shows another epoch.",

@@ -12,11 +12,11 @@ from harness.scenario.ask import RANGE, REBALANCE_TIMEOUT_MS, SESSION_TIMEOUT_MS
 from harness.scenario.broker_verbs import BrokerVerbs
 from harness.scenario.errors import ScenarioError
 from harness.scenario.member import Member
-from harness.scenario.share_member import ShareMember
 from harness.scenario.script import (
     ActorSheet,
     Elapse,
 )
+from harness.scenario.share_member import ShareMember
 
 
 class Conversation(BrokerVerbs):
