@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from harness.scenario.ask import Assigned
+from harness.scenario.ask import Assigned, TopicT
 from harness.scenario.messages import (
     ANY,
-    Group,
     PinItems,
     PinNumber,
     PinText,
@@ -16,7 +15,7 @@ from harness.scenario.messages import (
     builds_response,
     pinned,
 )
-from harness.scenario.values import InAnyOrder, Pattern, TopicId
+from harness.scenario.values import InAnyOrder, OneOf, Pattern, TopicId
 
 
 def assigned(partitions: Assigned | None) -> Pattern:
@@ -88,7 +87,7 @@ def share_group_member(
 
 
 def share_offsets(
-    offsets: Mapping[Group, Mapping[int, int]] | None = None, *, error_code: PinText = "NONE"
+    offsets: Mapping[TopicT, Mapping[int, int | OneOf]] | None = None, *, error_code: PinText = "NONE"
 ) -> Response:
     """Expect an answer to DescribeShareGroupOffsets about one group: topic to partition to start offset."""
     group: dict[str, Pattern] = {"error_code": error_code} if not isinstance(error_code, Unpinned) else {}

@@ -38,7 +38,7 @@ from reference_coordinator.runtime.error_responses import sync_error
 _FIRST_MANDATORY_SYNC_PROTOCOL: Final = 5
 
 
-def route(  # noqa: C901, PLR0911 - one flat case a request
+def route(  # noqa: C901, PLR0911, PLR0912 - one flat case a request
     broker: Broker, transactions: TransactionApis, request: GroupRequest, context: RequestContext
 ) -> GroupResponse | Forward:
     """Answer what the broker can answer by itself, and hand on the rest. Source: KafkaApis#handle (4.3.1)."""

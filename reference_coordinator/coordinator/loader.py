@@ -62,7 +62,7 @@ class Loader:
                 self.shard.replay(record, record_offset=record_offset)
             case EndTransactionMarker():
                 replay_end_transaction_marker(self.shard, record)
-            case ShareGroupRecord():
+            case _ if isinstance(record, ShareGroupRecord):
                 self._replay_share_group(record)
             case _:
                 self._replay_consumer_group(record)

@@ -24,7 +24,7 @@ class SharePersister(Protocol):
     """Where share groups have the state of their partitions. Source: Persister (4.3.1)."""
 
     def initialize_state(
-        self, group_id: GroupId, topic_id: TopicId, partition: int, *, state_epoch: int, start_offset: int
+        self, group_id: GroupId, topic_id: TopicId, partition: int, /, *, state_epoch: int, start_offset: int
     ) -> None:
         """Let a partition have state, from an offset on; -1 leaves the offset to who reads first.
 
@@ -34,7 +34,7 @@ class SharePersister(Protocol):
         Source: Persister#initializeState (4.3.1).
         """
 
-    def delete_state(self, group_id: GroupId, topic_id: TopicId, partition: int) -> None:
+    def delete_state(self, group_id: GroupId, topic_id: TopicId, partition: int, /) -> None:
         """Let a partition have no state; one without state stays so.
 
         Raises:
@@ -43,7 +43,7 @@ class SharePersister(Protocol):
         Source: Persister#deleteState (4.3.1).
         """
 
-    def read_summary(self, group_id: GroupId, topic_id: TopicId, partition: int) -> PartitionStateSummary:
+    def read_summary(self, group_id: GroupId, topic_id: TopicId, partition: int, /) -> PartitionStateSummary:
         """How far the group is with a partition; one without state is nowhere.
 
         Raises:
@@ -52,25 +52,25 @@ class SharePersister(Protocol):
         Source: Persister#readSummary (4.3.1).
         """
 
-    def latest_offset(self, topic: str, partition: int) -> int:
+    def latest_offset(self, topic: str, partition: int, /) -> int:
         """Where a partition ends. Source: PartitionMetadataClient#listLatestOffsets (4.3.1)."""
 
 
 class NoShareCoordinator:
-    """What a group coordinator has where there are no share groups."""
+    """What a group coordinator has that was given no share coordinator: nothing has state."""
 
     def initialize_state(
-        self, group_id: GroupId, topic_id: TopicId, partition: int, *, state_epoch: int, start_offset: int
+        self, _group_id: GroupId, _topic_id: TopicId, _partition: int, *, state_epoch: int, start_offset: int
     ) -> None:
         """Take note of nothing."""
 
-    def delete_state(self, group_id: GroupId, topic_id: TopicId, partition: int) -> None:
+    def delete_state(self, _group_id: GroupId, _topic_id: TopicId, _partition: int) -> None:
         """Take note of nothing."""
 
-    def read_summary(self, group_id: GroupId, topic_id: TopicId, partition: int) -> PartitionStateSummary:
+    def read_summary(self, _group_id: GroupId, _topic_id: TopicId, _partition: int) -> PartitionStateSummary:
         """A partition without state."""
         return PartitionStateSummary()
 
-    def latest_offset(self, topic: str, partition: int) -> int:
+    def latest_offset(self, _topic: str, _partition: int) -> int:
         """An empty partition."""
         return 0

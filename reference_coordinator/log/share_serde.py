@@ -67,7 +67,7 @@ def write_share_record(record: ShareGroupRecord) -> tuple[bytes, bytes | None]:
     key_type = _TYPES[type(record)]
     name = _NAMES[key_type]
     fields = {each.name: getattr(record, each.name) for each in dataclasses.fields(record)}
-    key_fields = {each: fields.pop(each) for each in _KEY_FIELDS if each in fields}
+    key_fields: Fields = {str(each): fields.pop(each) for each in _KEY_FIELDS if each in fields}
     key = key_type.to_bytes(_PREFIX_BYTES, "big") + write_message(f"{name}Key", _VERSION, key_fields)
     if isinstance(record, ShareGroupTombstone):
         return key, None
@@ -79,7 +79,7 @@ def write_share_record(record: ShareGroupRecord) -> tuple[bytes, bytes | None]:
     return key, prefix + write_message(f"{name}Value", _VERSION, written)
 
 
-def _written(value: Any) -> Any:
+def _written(value: object) -> object:
     if isinstance(value, tuple):
         return tuple(dataclasses.asdict(each) if dataclasses.is_dataclass(each) else each for each in value)  # type: ignore[arg-type] # an instance
     return value
@@ -115,7 +115,7 @@ def read_share_record(key: bytes, value: bytes | None) -> ShareGroupRecord:
     return record(**key_fields, **{field: _read(field, each) for field, each in found.items()})
 
 
-def _read(field: str, value: Any) -> Any:
+def _read(field: str, value: Any) -> Any:  # noqa: ANN401 - whatever the codec has read
     if field == "state":
         return MemberState(value) if value in frozenset(MemberState) else MemberState.UNKNOWN
     if field == "topics":

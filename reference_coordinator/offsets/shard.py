@@ -45,7 +45,7 @@ class CoordinatorShard(GroupMetadataManager):
             case EndTransactionMarker():
                 raise AssertionError("the shell tells of markers that it has written")
             case _:
-                # What is left are records of consumer and share groups, which took effect when they were written.
+                # What is left are records of the newer groups, which took effect when they were written.
                 return
 
     @override

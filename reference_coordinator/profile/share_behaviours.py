@@ -14,16 +14,16 @@ OF_SHARE_GROUPS: Final = (
     Row(
         behaviour=Behaviour.SHARE_GROUPS_BY_DEFAULT,
         spans=since(4, 2, 0),
-        meaning="A new cluster has share groups. In 4.1 group.share.enable or the feature share.version brings "
-        "them; in 4.0 they are a preview, whose APIs are hidden.",
+        meaning="A new cluster has share groups. In 4.1 group.share.enable or the feature share.version "
+        "brings them; in 4.0 they are a preview, whose APIs are hidden.",
         source="ShareVersion#LATEST_PRODUCTION (4.2.0)",
     ),
     Row(
         behaviour=Behaviour.SHARE_STATE_INITIALIZED,
         spans=since(4, 1, 0),
-        meaning="A share group has a partition only when the share coordinator has state of it. In the preview "
-        "it has every partition at once, hears nothing of heartbeats that repeat the subscription, and a "
-        "heartbeat to a group that there is not is answered UNKNOWN_SERVER_ERROR.",
+        meaning="A share group has a partition only when the share coordinator has state of it. In the "
+        "preview it has every partition at once, hears nothing of heartbeats that repeat the subscription, "
+        "and a heartbeat to a group that there is not is answered UNKNOWN_SERVER_ERROR.",
         source="GroupMetadataManager#maybeCreateInitializeShareGroupStateRequest (4.1.0)",
     ),
     Row(
@@ -41,15 +41,15 @@ OF_SHARE_GROUPS: Final = (
     Row(
         behaviour=Behaviour.SHARE_ASSIGNOR_BALANCES,
         spans=since(4, 2, 0),
-        meaning="The assignor simple gives every member of a share group as many partitions, and every partition "
-        "as many members. In 4.1 it begins with a hash of the member's id; in 4.0 everybody gets everything.",
+        meaning="The assignor simple gives every member of a share group as many partitions, and every "
+        "partition as many members. In 4.1 it begins with a hash of the id; in 4.0 all get all.",
         source="SimpleHomogeneousAssignmentBuilder, SimpleHeterogeneousAssignmentBuilder (4.2.0)",
     ),
     Row(
         behaviour=Behaviour.SHARE_PENDING_LOOKS_AT_SUBSCRIPTION,
         spans=since(4, 2, 0),
-        meaning="Partitions with share state that nobody has raise the group's epoch only if somebody subscribes "
-        "to their topic.",
+        meaning="Partitions with share state that nobody has raise the group's epoch only if somebody "
+        "subscribes to their topic.",
         source="GroupMetadataManager#initializedAssignmentPending (4.2.0)",
     ),
     Row(
@@ -62,8 +62,8 @@ OF_SHARE_GROUPS: Final = (
     Row(
         behaviour=Behaviour.SHARE_OFFSETS_ALTERABLE,
         spans=since(4, 2, 0),
-        meaning="AlterShareGroupOffsets sets offsets. In 4.1 it loses the topics that it is to change, and answers "
-        "nothing of them.",
+        meaning="AlterShareGroupOffsets sets offsets. In 4.1 it loses the topics that it is to change, and "
+        "answers nothing of them.",
         source="KafkaApis#handleAlterShareGroupOffsetsRequest (4.2.0)",
     ),
     Row(

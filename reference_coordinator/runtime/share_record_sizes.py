@@ -3,10 +3,13 @@
 import dataclasses
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from reference_coordinator.core.share_records import ShareGroupRecord, ShareGroupTombstone
 from reference_coordinator.runtime.record_sizes import text_bytes, unsigned_varint_bytes
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 _KEY_FIELDS: Final = frozenset({"group_id", "member_id"})
 _VERSION_BYTES: Final = 2
@@ -29,13 +32,13 @@ def share_value_bytes(record: ShareGroupRecord) -> int | None:
     return _VERSION_BYTES + _structure_bytes(record, without=_KEY_FIELDS)
 
 
-def _structure_bytes(structure: Any, *, without: frozenset[str] = frozenset()) -> int:
+def _structure_bytes(structure: "DataclassInstance", *, without: frozenset[str] = frozenset()) -> int:
     """The fields, and how many of them are tagged."""
     names = [each.name for each in dataclasses.fields(structure) if each.name not in without]
     return 1 + sum(_field_bytes(name, getattr(structure, name)) for name in names)
 
 
-def _field_bytes(name: str, value: Any) -> int:
+def _field_bytes(name: str, value: object) -> int:
     if name == _TAGGED:
         return _TAGGED_BYTES if value else 0
     if name == "topic_id":
@@ -51,4 +54,5 @@ def _field_bytes(name: str, value: Any) -> int:
         case int():
             return _NUMBER_BYTES.get(name, 4)
         case _:
-            return _structure_bytes(value)
+            # Nothing else is left.
+            return _structure_bytes(cast("DataclassInstance", value))

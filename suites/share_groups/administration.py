@@ -56,7 +56,7 @@ def no_group_is_described(conversation: Conversation) -> None:
 
 @scenario("share_groups/describe/two-members", source=DESCRIBES, clauses=("SH-25",))
 def every_member_is_described(conversation: Conversation) -> None:
-    """A description has each member with its own epoch: who has not heartbeated is still in the former one."""
+    """A description has each member with its own epoch: who has not heartbeated is in the former one."""
     ana, bob = conversation.share_members("ana", "bob")
     ana.enters(assigned={})
     joined = ana.awaits(ALL)

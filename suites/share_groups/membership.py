@@ -64,7 +64,7 @@ def a_heartbeat_brings_nothing_new(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/leaves", source=FENCES, clauses=("SH-23", "SH-24"))
 def a_member_leaves(conversation: Conversation) -> None:
-    """The last member leaves: the group is Empty in the next epoch, and its assignment counts as of the former."""
+    """The last member leaves: the group is Empty in the next epoch, in which 4.4 counts it as assigned."""
     ana, joined = sole_sharer(conversation)
 
     ana.leaves()
@@ -174,7 +174,7 @@ def a_second_member_shares(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/third-member", source=HEARTBEATS, clauses=("SH-20",))
 def three_members_share_a_partition(conversation: Conversation) -> None:
-    """A partition is shared by as many members as there are, and goes on to those who stay when one leaves."""
+    """A partition is shared by as many members as there are, and by those who stay when one leaves."""
     ana, bob, cleo = conversation.share_members("ana", "bob", "cleo")
     single = topic_made(conversation, ana, partitions=1)
     ana.enters(single, assigned={})

@@ -1,8 +1,11 @@
 """From where share groups read, as administrators are told, set and delete it."""
 
+from collections.abc import Mapping
+
 from harness.scenario import (
     Conversation,
     GroupRef,
+    Pattern,
     Response,
     ShareMember,
     ask,
@@ -21,26 +24,19 @@ DELETES = "GroupMetadataManager#sharePartitionsEligibleForOffsetDeletion"
 NO_TOPIC = "UNKNOWN_TOPIC_OR_PARTITION"
 
 
-def altered(errors: dict[str | GroupRef, dict[int, str]]) -> Response:
-    """Expect what became of partitions; in 4.1 nothing did."""
-    responses = in_any_order(
-        *(
-            {
-                "topic_name": topic,
-                "partitions": in_any_order(
-                    *({"partition_index": index, "error_code": error} for index, error in each.items())
-                ),
-            }
-            for topic, each in errors.items()
-        )
-    )
+def altered(topic: str | GroupRef, errors: Mapping[int, str]) -> Response:
+    """Expect what became of a topic's partitions; in 4.1 nothing did."""
+    partitions: list[Pattern] = [
+        {"partition_index": index, "error_code": error} for index, error in errors.items()
+    ]
+    responses = ({"topic_name": topic, "partitions": in_any_order(*partitions)},)
     return expect.altered_share_offsets(error_code="NONE", responses=one_of(responses, ()))
 
 
-def deleted(errors: dict[str | GroupRef, str]) -> Response:
+def deleted(errors: Mapping[str, str]) -> Response:
     """Expect what became of topics."""
-    responses = in_any_order(*({"topic_name": topic, "error_code": error} for topic, error in errors.items()))
-    return expect.deleted_share_offsets(error_code="NONE", responses=responses)
+    topics: list[Pattern] = [{"topic_name": topic, "error_code": error} for topic, error in errors.items()]
+    return expect.deleted_share_offsets(error_code="NONE", responses=in_any_order(*topics))
 
 
 def emptied(conversation: Conversation) -> ShareMember:
@@ -106,7 +102,7 @@ def offsets_are_altered(conversation: Conversation) -> None:
 
     ana.asks(
         ask.alter_share_group_offsets(topics={"orders": {0: 3, 1: 0}}),
-        altered({"orders": {0: "NONE", 1: "NONE"}}),
+        altered("orders", {0: "NONE", 1: "NONE"}),
     )
     ana.asks(ask.describe_share_group_offsets(), expect.share_offsets())
     ana.asks(
@@ -121,7 +117,7 @@ def the_lag_of_an_altered_offset(conversation: Conversation) -> None:
     ana = conversation.share_member("ana")
     topic = topic_made(conversation, ana, partitions=1)
 
-    ana.asks(ask.alter_share_group_offsets(topics={topic: {0: 0}}), altered({topic: {0: "NONE"}}))
+    ana.asks(ask.alter_share_group_offsets(topics={topic: {0: 0}}), altered(topic, {0: "NONE"}))
     ana.asks(ask.describe_share_group_offsets(version=1, topics={topic: (0,)}), expect.share_offsets())
 
 
@@ -130,7 +126,7 @@ def altering_makes_a_group(conversation: Conversation) -> None:
     """From 4.2 on altering offsets makes an Empty share group where there is none."""
     ana = conversation.share_member("ana")
 
-    ana.asks(ask.alter_share_group_offsets(topics={"orders": {0: 1}}), altered({"orders": {0: "NONE"}}))
+    ana.asks(ask.alter_share_group_offsets(topics={"orders": {0: 1}}), altered("orders", {0: "NONE"}))
     ana.asks(
         ask.share_group_describe(),
         expect.share_group_describe(
@@ -141,9 +137,9 @@ def altering_makes_a_group(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/alter-then-join", source=ALTERS, clauses=("SO-01", "SH-14"))
 def a_member_joins_an_altered_group(conversation: Conversation) -> None:
-    """A member that joins after offsets were altered gets the altered partitions at once, the others later."""
+    """A member that joins after offsets were altered gets the altered partitions first, then the others."""
     ana = conversation.share_member("ana")
-    ana.asks(ask.alter_share_group_offsets(topics={"orders": {1: 5}}), altered({"orders": {1: "NONE"}}))
+    ana.asks(ask.alter_share_group_offsets(topics={"orders": {1: 5}}), altered("orders", {1: "NONE"}))
 
     ana.enters()
     ana.awaits({"orders": (0, 1, 2)})
@@ -257,7 +253,7 @@ def offsets_of_members_are_not_deleted(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/delete-no-group", source=DELETES, clauses=("SO-03", "SO-05"))
 def nothing_is_there_to_delete(conversation: Conversation) -> None:
-    """Deleting offsets is GROUP_ID_NOT_FOUND where there is no share group, INVALID_GROUP_ID without a name."""
+    """Deleting offsets is GROUP_ID_NOT_FOUND where there is no group, INVALID_GROUP_ID without a name."""
     ana = conversation.share_member("ana")
 
     for group_id, error in (("", "INVALID_GROUP_ID"), ("nobody-has-heard-of-it", "GROUP_ID_NOT_FOUND")):

@@ -22,7 +22,7 @@ def a_group_needs_a_name(conversation: Conversation) -> None:
 
 @scenario("share_groups/validation/no-member-id", source=LIMITS_ID, clauses=("SH-04", "SH-06"))
 def a_member_brings_its_id(conversation: Conversation) -> None:
-    """A heartbeat without a member id, or with a blank one, is INVALID_REQUEST: the coordinator makes none."""
+    """A heartbeat without a member id, or with a blank one, is INVALID_REQUEST: nobody makes one."""
     ana = conversation.share_member("ana")
 
     for member_id in ("", " "):
@@ -99,7 +99,7 @@ def nobody_leaves_a_group_that_there_is_not(conversation: Conversation) -> None:
 
 @scenario("share_groups/validation/unknown-member", source=NO_MEMBER, clauses=("SH-12",))
 def somebody_who_is_no_member(conversation: Conversation) -> None:
-    """A heartbeat of somebody who is no member is UNKNOWN_MEMBER_ID, whatever its epoch, also if it leaves."""
+    """A heartbeat of somebody who is no member is UNKNOWN_MEMBER_ID, whatever its epoch."""
     ana, joined = sole_sharer(conversation)
     bob = conversation.share_member("bob")
 
@@ -131,7 +131,7 @@ def a_later_epoch_is_fenced(conversation: Conversation) -> None:
 
 @scenario("share_groups/validation/previous-epoch", source=CHECKS_EPOCH, clauses=("SH-18",))
 def the_previous_epoch_is_taken(conversation: Conversation) -> None:
-    """A heartbeat with the epoch before is answered with the current one, as the answer may have been lost."""
+    """A heartbeat with the epoch before is answered with the current one: the answer may be lost."""
     ana, joined = sole_sharer(conversation)
     both = ana.heartbeats(topics=("orders", "unheard-of"), member_epoch=joined["member_epoch"] + 1)
 

@@ -382,7 +382,7 @@ QUICK_CONSUMER_GROUPS: Mapping[str, str] = {
 }
 """What brokers with consumer groups are told beside that. Scenarios configure other times for one group.
 
-Releases before 4.3 have no assignment interval, and ignore it. Only 4.1 has to be told to enable share groups.
+Releases before 4.3 have no assignment interval, and ignore it. Only 4.1 has to be told of share groups.
 """
 
 CONFORMANCE_TOPICS: Mapping[str, int] = {"orders": 3, "payments": 2}

@@ -25,7 +25,7 @@ from reference_coordinator.profile.behaviours import Behaviour
 def describe_share_group_offsets(
     shard: GroupMetadataManager, request: DescribeShareGroupOffsetsRequest
 ) -> DescribeShareGroupOffsetsResponse:
-    """From where each group reads the partitions that are asked for; nobody asks whether there is such a group.
+    """From where each group reads partitions; nobody asks whether there is such a group.
 
     Source: GroupCoordinatorService#describeShareGroupOffsets (4.3.1).
     """

@@ -35,6 +35,9 @@ _PROTOCOL_TYPE: Final = "share"
 """Source: ShareGroup.PROTOCOL_TYPE (4.3.1)."""
 
 
+_NEVER_MS: Final = Millis(0)
+
+
 def _no_members() -> TimelineHashMap[MemberId, ShareGroupMember]:
     return TimelineHashMap(string_hash_code)
 
@@ -47,7 +50,7 @@ class ShareGroup(Group):
     profile: Profile
     group_epoch: int
     assignment_epoch: int
-    assignment_timestamp_ms: Millis = Millis(0)
+    assignment_timestamp_ms: Millis = _NEVER_MS
     members: TimelineHashMap[MemberId, ShareGroupMember] = field(default_factory=_no_members)
     """Never changed in place. In the order of Kafka's map, by which assignors break ties."""
     target_assignment: Mapping[MemberId, AssignedPartitions] = field(default_factory=dict)

@@ -111,7 +111,7 @@ def _update_subscription(
     updated: ShareGroupMember,
     records: list[CoordinatorRecord],
 ) -> tuple[int, frozenset[str], bool]:
-    """Raise the group's epoch where something has changed; the epoch, the subscribed topics, and whether it has.
+    """Raise the epoch where something has changed; the epoch, the subscribed topics, and whether it has.
 
     Decided in: GroupMetadataManager#shareGroupHeartbeat (4.3.1).
     """

@@ -43,7 +43,10 @@ def share_group_leave(
 def share_group_fence_member(
     shard: GroupMetadataManager, group: ShareGroup, member: ShareGroupMember
 ) -> tuple[CoordinatorRecord, ...]:
-    """Drop a member, and raise the group's epoch. Source: GroupMetadataManager#shareGroupFenceMember (4.3.1)."""
+    """Drop a member, and raise the group's epoch.
+
+    Source: GroupMetadataManager#shareGroupFenceMember (4.3.1).
+    """
     group_id, group_epoch = group.group_id, group.group_epoch + 1
     names = group.compute_subscribed_topic_names(member, None)
     metadata = compute_subscription_metadata(names, shard.metadata_image, shard.profile)

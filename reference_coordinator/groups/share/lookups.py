@@ -36,7 +36,7 @@ def get_or_maybe_create_share_group(
     """The share group of an id, made if there is none.
 
     Raises:
-        CoordinatorError: GROUP_ID_NOT_FOUND, in the preview UNKNOWN_SERVER_ERROR for a group that there is not.
+        CoordinatorError: GROUP_ID_NOT_FOUND, in the preview UNKNOWN_SERVER_ERROR where there is none.
 
     Source: GroupMetadataManager#getOrMaybeCreateShareGroup (4.3.1),
     GroupMetadataManager#getOrMaybeCreatePersistedShareGroup (4.0.2).

@@ -139,7 +139,7 @@ def member_tombstone_records(group_id: GroupId, member_id: MemberId) -> tuple[Co
 def group_tombstone_records(group_id: GroupId, profile: Profile) -> tuple[CoordinatorRecord, ...]:
     """What the log is told of an empty group that is no more.
 
-    Decided in: ShareGroup#createGroupTombstoneRecords (4.3.1), ShareGroup#createGroupTombstoneRecords (4.0.2).
+    Decided in: ShareGroup#createGroupTombstoneRecords (4.3.1).
     """
     has_states = profile.has(Behaviour.SHARE_STATE_INITIALIZED)
     of_topics: CoordinatorRecord = (

@@ -91,8 +91,7 @@ def _replay_tombstone(group: ShareGroup, record: ShareGroupTombstone) -> ShareGr
         case ShareGroupMemberMetadataTombstone():
             return _replay_metadata_tombstone(group, record.member_id)
         case ShareGroupTargetAssignmentMetadataTombstone():
-            if group.target_assignment:
-                raise IllegalStateError("members still have a target assignment")
+            _throw_if_assigned(group)
             return replace(
                 group, assignment_epoch=DELETED_ASSIGNMENT_EPOCH, assignment_timestamp_ms=Millis(0)
             )
@@ -132,10 +131,14 @@ def _replay_current_assignment_tombstone(group: ShareGroup, member_id: MemberId)
     )
 
 
+def _throw_if_assigned(group: ShareGroup) -> None:
+    if group.target_assignment:
+        raise IllegalStateError("members still have a target assignment")
+
+
 def _throw_if_not_over(group: ShareGroup) -> None:
     if group.members:
         raise IllegalStateError("the group still has members")
-    if group.target_assignment:
-        raise IllegalStateError("members still have a target assignment")
+    _throw_if_assigned(group)
     if group.assignment_epoch != DELETED_ASSIGNMENT_EPOCH:
         raise IllegalStateError("the group still has a target assignment")

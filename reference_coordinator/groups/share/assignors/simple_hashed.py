@@ -49,11 +49,7 @@ def _new_assignment_homogeneous(
     desired = -(-len(targets) // len(spec.members))
     hashed: _ByPartition = JavaHashMap(topic_id_partition_hash_code, capacity=capacity_for(len(targets) + 1))
     _member_hash_assignment(spec.members, targets, hashed)
-    final: _ByMember = {}
-    taken = set(hashed)
-    for partition, members in hashed.items():
-        for member_id in members:
-            final.setdefault(member_id, {})[partition] = None
+    final, taken = _by_member(hashed), set(hashed)
     for partition, members in current.items():
         if partition.topic_id not in topic_ids:
             continue
@@ -67,7 +63,9 @@ def _new_assignment_homogeneous(
     return final
 
 
-def _new_assignment_heterogeneous(spec: ShareGroupSpec, current: _ByPartition) -> _ByMember:
+def _new_assignment_heterogeneous(  # noqa: C901 - one flat step after the other, as in Kafka
+    spec: ShareGroupSpec, current: _ByPartition
+) -> _ByMember:
     """Source: SimpleAssignor#newAssignmentHeterogeneous (4.1.2)."""
     targets_of: JavaHashMap[MemberId, list[TopicIdPartition]] = JavaHashMap(string_hash_code)
     for member_id, member in spec.members.items():
@@ -81,18 +79,23 @@ def _new_assignment_heterogeneous(spec: ShareGroupSpec, current: _ByPartition) -
         _member_hash_assignment((member_id,), partitions, assigned)
     unassigned: JavaHashMap[TopicId, list[TopicIdPartition]] = JavaHashMap(uuid_hash_code)
     for partition in dict.fromkeys(each for partitions in targets_of.values() for each in partitions):
-        if partition not in assigned and partition not in current:
+        if partition not in assigned.keys() | current.keys():
             unassigned.compute_if_absent(partition.topic_id, list).append(partition)
     for topic_id, partitions in unassigned.items():
         _round_robin_assignment(tuple(members_of[topic_id]), partitions, assigned)
+    final = _by_member(assigned)
+    for partition, members in current.items():
+        if partition not in assigned:
+            for member_id in members_of.get(partition.topic_id, {}).keys() & set(members):
+                final.setdefault(member_id, {})[partition] = None
+    return final
+
+
+def _by_member(assigned: _ByPartition) -> _ByMember:
     final: _ByMember = {}
     for partition, members in assigned.items():
         for member_id in members:
             final.setdefault(member_id, {})[partition] = None
-    for partition, members in current.items():
-        for member_id in members:
-            if member_id in members_of.get(partition.topic_id, {}) and partition not in assigned:
-                final.setdefault(member_id, {})[partition] = None
     return final
 
 
