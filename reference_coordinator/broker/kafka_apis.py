@@ -17,10 +17,7 @@ from reference_coordinator.broker.broker_apis import (
 from reference_coordinator.broker.client_apis import ClientApis
 from reference_coordinator.broker.cluster_state import ClusterState, Leadership, Node
 from reference_coordinator.broker.metadata_publisher import MetadataPublisher
-from reference_coordinator.broker.offset_apis import (
-    Finish,
-    Forward,
-)
+from reference_coordinator.broker.offset_apis import Finish, Forward
 from reference_coordinator.broker.response_fallbacks import as_far_as_sayable
 from reference_coordinator.broker.routing import route
 from reference_coordinator.broker.topic_apis import handle_create_topics, handle_delete_topics

@@ -59,6 +59,9 @@ def administer_share_groups(
 
     Raises:
         CoordinatorError: the first check that fails.
+
+    Decided in: GroupCoordinatorService#alterShareGroupOffsets,
+    GroupCoordinatorService#deleteShareGroupOffsets (4.3.1).
     """
     match request:
         case ShareGroupDescribeRequest():

@@ -53,7 +53,7 @@ class SharePersister(Protocol):
         """
 
     def latest_offset(self, topic: str, partition: int, /) -> int:
-        """Where a partition ends. Source: PartitionMetadataClient#listLatestOffsets (4.3.1)."""
+        """Where a partition ends. Decided in: PartitionMetadataClient#listLatestOffsets (4.3.1)."""
 
 
 class NoShareCoordinator:

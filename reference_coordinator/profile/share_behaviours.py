@@ -43,7 +43,7 @@ OF_SHARE_GROUPS: Final = (
         spans=since(4, 2, 0),
         meaning="The assignor simple gives every member of a share group as many partitions, and every "
         "partition as many members. In 4.1 it begins with a hash of the id; in 4.0 all get all.",
-        source="SimpleHomogeneousAssignmentBuilder, SimpleHeterogeneousAssignmentBuilder (4.2.0)",
+        source="SimpleHomogeneousAssignmentBuilder#build (4.2.0)",
     ),
     Row(
         behaviour=Behaviour.SHARE_PENDING_LOOKS_AT_SUBSCRIPTION,

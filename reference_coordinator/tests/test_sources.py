@@ -36,11 +36,17 @@ NOT_KAFKAS = {
     "groups/consumer/lookups.py:as_consumer_group",
     "groups/consumer/subscriptions.py:subscriptions_of",
     "groups/dispatch.py:fall_due",
+    "groups/share/assignors/share_spec.py:by_topic",
+    "groups/share/group.py:new_share_group",
+    "groups/share/lookups.py:as_share_group",
+    "groups/share/state_partitions.py:without_partitions",
     "runtime/error_responses.py:error_response",
     "runtime/open_batch.py:group_ids_of",
     "runtime/record_sizes.py:consumer_key_bytes",
     "runtime/record_sizes.py:consumer_value_bytes",
     "runtime/record_sizes.py:text_bytes",
+    "runtime/share_record_sizes.py:share_key_bytes",
+    "runtime/share_record_sizes.py:share_value_bytes",
     "topic_logs/batch.py:timestamps",
 }
 """Public functions beside those that cite, which are ours."""

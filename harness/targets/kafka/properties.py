@@ -111,11 +111,11 @@ def coordinator_properties(version: str, broker_config: Mapping[str, str]) -> di
     release = release_of(version)
     quick = {"group.coordinator.append.linger.ms": "0"} if release >= _LINGER_SINCE else {}
     consumers = QUICK_CONSUMER_GROUPS if release >= _GROUP_PROTOCOLS_SINCE else {}
-    told = {**quick, **consumers, **CONFORMANCE_CONFIG}
+    usual = {**quick, **consumers, **CONFORMANCE_CONFIG}
     if release == _SHARE_PREVIEW:
         # There it would bring half of a preview: a coordinator, and no API.
-        told.pop("group.share.enable", None)
-    return {**told, **broker_config}
+        usual.pop("group.share.enable", None)
+    return {**usual, **broker_config}
 
 
 def broker_properties(

@@ -169,7 +169,7 @@ def _maybe_reconcile(
 def _subscribed(
     partitions: AssignedPartitions, names: frozenset[str], image: MetadataImage
 ) -> AssignedPartitions:
-    """Source: ShareGroupAssignmentBuilder#filterAssignedPartitions (4.3.1)."""
+    """Decided in: ShareGroupAssignmentBuilder#filterAssignedPartitions (4.3.1)."""
     topic_ids = {image.topics[each].topic_id for each in names if each in image.topics}
     return {topic_id: each for topic_id, each in partitions.items() if topic_id in topic_ids}
 

@@ -151,7 +151,7 @@ class OffsetsAltered(Continuation):
 def _with_errors(
     response: AlterShareGroupOffsetsResponse, errors: PartitionErrors
 ) -> AlterShareGroupOffsetsResponse:
-    """Source: GroupCoordinatorService#buildErrorResponse (4.3.1)."""
+    """Decided in: GroupCoordinatorService#buildErrorResponse (4.3.1)."""
 
     def judged(
         topic_id: TopicId | None, each: AlterShareGroupOffsetsResponsePartition
@@ -183,7 +183,7 @@ def delete_share_group_offsets(
     Raises:
         CoordinatorError: GROUP_ID_NOT_FOUND or NON_EMPTY_GROUP.
 
-    Source: GroupCoordinatorShard#initiateDeleteShareGroupOffsets,
+    Decided in: GroupCoordinatorShard#initiateDeleteShareGroupOffsets,
     GroupMetadataManager#sharePartitionsEligibleForOffsetDeletion (4.3.1).
     """
     group = share_group(shard, request.group_id)
@@ -298,7 +298,10 @@ class DeletionCompleted(Continuation):
 def persister_delete(
     shard: GroupMetadataManager, group_id: GroupId, topic_id: TopicId, partitions: tuple[int, ...]
 ) -> Errors:
-    """Have the share coordinator forget partitions of a topic; the first error, if there is one."""
+    """Have the share coordinator forget partitions of a topic; the first error, if there is one.
+
+    Decided in: GroupCoordinatorService#deleteShareGroup (4.3.1).
+    """
     first = Errors.NONE
     for partition in partitions:
         try:

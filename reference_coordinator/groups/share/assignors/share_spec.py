@@ -51,7 +51,10 @@ class ShareGroupSpec:
 
 
 def topic_id_partition_hash_code(partition: TopicIdPartition) -> int:
-    """The hash of a partition, as an unsigned 32-bit number. Source: TopicIdPartition#hashCode (4.3.1)."""
+    """The hash of a partition, as an unsigned 32-bit number.
+
+    Decided in: TopicIdPartition#hashCode (4.3.1).
+    """
     return (31 * uuid_hash_code(partition.topic_id) + partition.partition) & _INT_MASK
 
 

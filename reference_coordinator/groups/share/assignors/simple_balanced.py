@@ -33,7 +33,7 @@ def assign(spec: ShareGroupSpec) -> Mapping[MemberId, AssignedPartitions]:
 
 
 def _assign_homogeneous(spec: ShareGroupSpec) -> Mapping[MemberId, AssignedPartitions]:
-    """Source: SimpleHomogeneousAssignmentBuilder#build (4.3.1)."""
+    """Decided in: SimpleHomogeneousAssignmentBuilder#build (4.3.1)."""
     first = next(iter(spec.members.values()))
     if not first.names_topics:
         return {}
@@ -52,7 +52,7 @@ def _assign_homogeneous(spec: ShareGroupSpec) -> Mapping[MemberId, AssignedParti
 
 
 def _assign_heterogeneous(spec: ShareGroupSpec) -> Mapping[MemberId, AssignedPartitions]:
-    """Source: SimpleHeterogeneousAssignmentBuilder#build (4.3.1).
+    """Decided in: SimpleHeterogeneousAssignmentBuilder#build (4.3.1).
 
     A topic that nobody subscribes to any more is left as it was.
     """
