@@ -44,7 +44,7 @@ def share_error_response(
     DeleteShareGroupOffsetsRequest#getErrorDeleteResponseData,
     ShareGroupDescribeRequest#getErrorDescribedGroupList (4.3.1).
     """
-    told = message or _TEXTS.get(error)
+    text = message or _TEXTS.get(error)
     match request:
         case ShareGroupHeartbeatRequest():
             return ShareGroupHeartbeatResponse(error_code=error, error_message=message)
@@ -60,8 +60,8 @@ def share_error_response(
             )
             return DescribeShareGroupOffsetsResponse(groups=tuple(refused))
         case AlterShareGroupOffsetsRequest():
-            return AlterShareGroupOffsetsResponse(error_code=error, error_message=told)
+            return AlterShareGroupOffsetsResponse(error_code=error, error_message=text)
         case DeleteShareGroupOffsetsRequest():
-            return DeleteShareGroupOffsetsResponse(error_code=error, error_message=told)
+            return DeleteShareGroupOffsetsResponse(error_code=error, error_message=text)
         case _:
             assert_never(request)

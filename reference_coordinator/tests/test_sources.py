@@ -45,8 +45,6 @@ NOT_KAFKAS = {
     "runtime/record_sizes.py:consumer_key_bytes",
     "runtime/record_sizes.py:consumer_value_bytes",
     "runtime/record_sizes.py:text_bytes",
-    "runtime/share_record_sizes.py:share_key_bytes",
-    "runtime/share_record_sizes.py:share_value_bytes",
     "topic_logs/batch.py:timestamps",
 }
 """Public functions beside those that cite, which are ours."""

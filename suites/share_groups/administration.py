@@ -35,7 +35,7 @@ def a_group_is_described(conversation: Conversation) -> None:
 
 
 @scenario("share_groups/describe/operations", source=DESCRIBES, clauses=("SH-25",))
-def operations_are_told_who_asks(conversation: Conversation) -> None:
+def operations_are_named_if_asked_for(conversation: Conversation) -> None:
     """What may be done with a group is told if it is asked for."""
     ana, _ = sole_sharer(conversation)
 

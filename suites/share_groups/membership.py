@@ -79,7 +79,7 @@ def a_member_leaves(conversation: Conversation) -> None:
 
 
 @scenario("share_groups/membership/full-heartbeat", source=HEARTBEATS, clauses=("SH-16",))
-def whoever_tells_all_is_told_all(conversation: Conversation) -> None:
+def a_full_heartbeat_gets_all(conversation: Conversation) -> None:
     """A heartbeat that repeats the subscription brings the assignment, in the same epoch."""
     ana, joined = sole_sharer(conversation)
 

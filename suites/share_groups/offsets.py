@@ -77,7 +77,7 @@ def a_group_that_has_not_fetched(conversation: Conversation) -> None:
 
 
 @scenario("share_groups/offsets/lag", source=DESCRIBES, clauses=("SO-06",))
-def the_lag_is_told(conversation: Conversation) -> None:
+def version_1_has_the_lag(conversation: Conversation) -> None:
     """Version 1 tells the lag too, which is -1 while there is no offset."""
     ana, _ = sole_sharer(conversation)
     ana.asks(ask.describe_share_group_offsets(version=1), expect.share_offsets())

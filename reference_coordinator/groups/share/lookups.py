@@ -104,9 +104,9 @@ def throw_if_share_group_member_epoch_is_invalid(
         )
     if received_member_epoch < member.member_epoch and received_member_epoch != member.previous_member_epoch:
         previous = f", and it does not match the previous member epoch ({member.previous_member_epoch})"
-        is_told = group.profile.has(Behaviour.SHARE_STATE_INITIALIZED)
+        names_previous = group.profile.has(Behaviour.SHARE_STATE_INITIALIZED)
         raise CoordinatorError(
             Errors.FENCED_MEMBER_EPOCH,
             f"The share group member has a smaller member epoch ({received_member_epoch}) than the one "
-            f"{known}{previous if is_told else ''}. {advice}",
+            f"{known}{previous if names_previous else ''}. {advice}",
         )
