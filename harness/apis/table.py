@@ -237,6 +237,8 @@ _TABLE: Final = (
         access=Access.CHANGES,
         impact=impact.TXN_OFFSET_COMMIT,
     ),
+    ApiDescriptor(name="DescribeAcls", key=29, groups=("resource_name_filter",)),
+    ApiDescriptor(name="CreateAcls", key=30, groups=("creations[].resource_name",)),
     ApiDescriptor(name="DescribeConfigs", key=32, access=Access.READS),
     ApiDescriptor(
         name="DescribeLogDirs",
@@ -352,7 +354,7 @@ _TABLE: Final = (
         subject=Subject.OTHER_GROUPS,
         groups=("groups[].group_id",),
         unordered=(
-            Unordered(path="groups[].topics", key=("topic_name",), reason="hash-map order over random ids"),
+            Unordered(path="groups[].topics", key=("topic_name",), reason=_HASH_OF_IDS),
             Unordered(
                 path="groups[].topics[].partitions", key=("partition_index",), reason="a set of partitions"
             ),
@@ -374,9 +376,7 @@ _TABLE: Final = (
         key=92,
         subject=Subject.OTHER_GROUPS,
         groups=("group_id",),
-        unordered=(
-            Unordered(path="responses", key=("topic_name",), reason="hash-map order over random ids"),
-        ),
+        unordered=(Unordered(path="responses", key=("topic_name",), reason=_HASH_OF_IDS),),
         access=Access.CHANGES,
         impact=share_impact.DELETE_SHARE_GROUP_OFFSETS,
     ),

@@ -12,6 +12,7 @@ from reference_coordinator.broker.group_configs import GroupConfigs
 from reference_coordinator.broker.log_manager import LogManager
 from reference_coordinator.broker.share_persister import ClusterSharePersister
 from reference_coordinator.broker.topics import TRANSACTION_STATE_TOPIC, Topics
+from reference_coordinator.broker_messages.acls import AclCreation
 from reference_coordinator.core.ids import OFFSETS_TOPIC, GroupId, Millis, TopicPartition
 from reference_coordinator.core.records import EndTransactionMarker
 from reference_coordinator.core.values import value
@@ -59,6 +60,8 @@ class ClusterState:
         self.group_configs = GroupConfigs()
         self.share_persister = ClusterSharePersister(self.topics)
         """Where share groups have the state of their partitions."""
+        self.acls: list[AclCreation] = []
+        """Who may do what, oldest entry first."""
         self.log_manager = LogManager(self.topics)
         """Looks after the logs of clients' topics."""
         self.log = OffsetsLog() if log is None else log

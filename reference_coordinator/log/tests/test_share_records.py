@@ -60,7 +60,7 @@ VALUES: tuple[ShareGroupRecord, ...] = (
     ),
 )
 TOMBSTONES = tuple(
-    tombstone(group_id=GROUP, **({"member_id": MEMBER} if "Member" in tombstone.__name__ else {}))  # type: ignore[arg-type] # as the name says
+    tombstone(group_id=GROUP, **({"member_id": MEMBER} if "Member" in tombstone.__name__ else {}))
     for _, tombstone in SHARE_RECORDS.values()
 )
 OF_TOPICS = (VALUES[0], TOMBSTONES[0])
