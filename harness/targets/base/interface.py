@@ -388,11 +388,10 @@ QUICK_CONSUMER_GROUPS: Mapping[str, str] = {
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.assignment.interval.ms": "0",
     "group.share.enable": "true",
-    "group.share.min.session.timeout.ms": "100",
-    "group.share.min.heartbeat.interval.ms": "100",
+    **dict.fromkeys(("group.share.min.session.timeout.ms", "group.share.min.heartbeat.interval.ms"), "100"),
     "group.share.assignment.interval.ms": "0",
 }
-"""What brokers from 4.0 on are told beside that; before 4.3 the interval means nothing, after 4.1 `enable`."""
+"""What brokers from 4.0 on are told beside that; the interval counts from 4.3 on, `enable` in 4.1."""
 
 PRINCIPALS: Sequence[str] = ("ana", "bob", "carol", "dora")
 """Who may connect to a broker with an authorizer (Capability.PRINCIPALS)."""
