@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from harness.apis import consumer_impact, impact
+from harness.apis import consumer_impact, impact, share_impact
 from harness.apis.descriptor import Access, ApiDescriptor, OffsetUse, Subject, Unordered
 
 _HASH_OF_IDS: Final = "hash-map order over random ids"
@@ -349,6 +349,27 @@ _TABLE: Final = (
         subject=Subject.OTHER_GROUPS,
         groups=("group_id",),
         members=("member_id",),
+        generation=("member_epoch",),
+        learns=("member_id", "member_epoch", "assignment.topic_partitions"),
+        learns_from_errors=False,
+        unordered=_assigned("assignment"),
+        access=Access.CHANGES,
+        impact=share_impact.SHARE_GROUP_HEARTBEAT,
+    ),
+    ApiDescriptor(
+        name="ShareGroupDescribe",
+        key=77,
+        subject=Subject.OTHER_GROUPS,
+        groups=("group_ids",),
+        group_entries="groups",
+        unordered=(
+            Unordered(path="groups", key=("group_id",), reason="partition by partition of the log"),
+            Unordered(path="groups[].members", key=("member_id",), reason=_HASH_OF_IDS),
+            Unordered(path="groups[].members[].subscribed_topic_names", key=(), reason="a set of names"),
+            *_assigned("groups[].members[].assignment"),
+        ),
+        access=Access.READS,
+        impact=share_impact.SHARE_GROUP_DESCRIBE,
     ),
     ApiDescriptor(
         name="ShareFetch",
@@ -371,6 +392,38 @@ _TABLE: Final = (
         subject=Subject.OTHER_GROUPS,
         groups=("group_id",),
         members=("member_id",),
+    ),
+    ApiDescriptor(
+        name="DescribeShareGroupOffsets",
+        key=90,
+        subject=Subject.OTHER_GROUPS,
+        groups=("groups[].group_id",),
+        unordered=(
+            Unordered(path="groups[].topics", key=("topic_name",), reason=_HASH_OF_IDS),
+            Unordered(
+                path="groups[].topics[].partitions", key=("partition_index",), reason="a set of partitions"
+            ),
+        ),
+        access=Access.READS,
+        impact=share_impact.DESCRIBE_SHARE_GROUP_OFFSETS,
+    ),
+    ApiDescriptor(
+        name="AlterShareGroupOffsets",
+        key=91,
+        subject=Subject.OTHER_GROUPS,
+        groups=("group_id",),
+        unordered=(Unordered(path="responses", key=("topic_name",), reason="refused topics come first"),),
+        access=Access.CHANGES,
+        impact=share_impact.ALTER_SHARE_GROUP_OFFSETS,
+    ),
+    ApiDescriptor(
+        name="DeleteShareGroupOffsets",
+        key=92,
+        subject=Subject.OTHER_GROUPS,
+        groups=("group_id",),
+        unordered=(Unordered(path="responses", key=("topic_name",), reason=_HASH_OF_IDS),),
+        access=Access.CHANGES,
+        impact=share_impact.DELETE_SHARE_GROUP_OFFSETS,
     ),
 )
 APIS: Final[Mapping[str, ApiDescriptor]] = MappingProxyType({each.name: each for each in _TABLE})

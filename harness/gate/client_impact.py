@@ -9,10 +9,12 @@ from types import MappingProxyType
 from typing import Final
 
 from harness.gate.consumer_impact import OF_CONSUMER_GROUPS
+from harness.gate.share_impact import OF_SHARE_GROUPS
 
 _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
     {
         **OF_CONSUMER_GROUPS,
+        **OF_SHARE_GROUPS,
         # Members and sessions.
         "new_member_heartbeat_counts": (
             "A slow first join is no longer removed after five minutes, if the client sends heartbeats."
@@ -274,6 +276,8 @@ _SLIGHT: Final = frozenset(
         "share_coordinator_key_validated",
         "share_coordinator_missing",
         "share_offsets_accumulated",
+        "share_initialize_retry_configured",
+        "share_member_id_limited",
         "shrinking_updates_previous_epoch",
         "subscription_metadata_is_hashed",
         "sync_in_stable_refreshes_session",

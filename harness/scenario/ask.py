@@ -25,6 +25,11 @@ from harness.scenario.ask_cluster import described_group_configs as described_gr
 from harness.scenario.ask_cluster import group_configs as group_configs
 from harness.scenario.ask_cluster import metadata as metadata
 from harness.scenario.ask_cluster import request as request
+from harness.scenario.ask_share import alter_share_group_offsets as alter_share_group_offsets
+from harness.scenario.ask_share import delete_share_group_offsets as delete_share_group_offsets
+from harness.scenario.ask_share import describe_share_group_offsets as describe_share_group_offsets
+from harness.scenario.ask_share import share_group_describe as share_group_describe
+from harness.scenario.ask_share import share_group_heartbeat as share_group_heartbeat
 from harness.scenario.ask_shares import delete_share_group_state as delete_share_group_state
 from harness.scenario.ask_shares import events as events
 from harness.scenario.ask_shares import initialize_share_group_state as initialize_share_group_state

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 from reference_coordinator.broker.group_configs import GroupConfigs
 from reference_coordinator.broker.log_manager import LogManager
+from reference_coordinator.broker.share_persister import ClusterSharePersister
 from reference_coordinator.broker.topics import TRANSACTION_STATE_TOPIC, Topics
 from reference_coordinator.broker_messages.acls import AclCreation
 from reference_coordinator.core.ids import OFFSETS_TOPIC, GroupId, Millis, TopicId, TopicPartition
@@ -60,6 +61,8 @@ class ClusterState:
         self.group_configs = GroupConfigs()
         self.share_states = SharePartitionStates(self._partition_count)
         """What the share coordinator keeps."""
+        self.share_persister = ClusterSharePersister(self.share_states, self.topics)
+        """Where share groups have the state of their partitions."""
         self.acls: list[AclCreation] = []
         """Who may do what, oldest entry first."""
         self.log_manager = LogManager(self.topics)

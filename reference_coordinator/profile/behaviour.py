@@ -148,6 +148,17 @@ class Behaviour(Enum):
     SHARE_MEMBER_ID_IS_ANY_TEXT = auto()
     SHARE_FETCH_FAILS_WITH_UNKNOWN_TOPIC = auto()
 
+    SHARE_GROUPS = auto()
+    SHARE_GROUPS_BY_DEFAULT = auto()
+    SHARE_STATE_INITIALIZED = auto()
+    SHARE_GROUPS_STAY = auto()
+    SHARE_MEMBER_ID_LIMITED = auto()
+    SHARE_ASSIGNOR_BALANCES = auto()
+    SHARE_PENDING_LOOKS_AT_SUBSCRIPTION = auto()
+    SHARE_INITIALIZE_RETRY_CONFIGURED = auto()
+    SHARE_OFFSETS_ALTERABLE = auto()
+    SHARE_LAG_COMPUTED = auto()
+
 
 @value
 class Span:

@@ -1,6 +1,6 @@
 """What groups may be configured with at run time, by release: types, defaults, bounds, and effective values.
 
-The reference runs neither share groups nor streams groups. It takes their configurations as Kafka does, with
+The reference does not run streams groups. It takes their configurations as Kafka does, with
 the bounds that a broker has by default.
 
 Source: GroupConfig#CONFIG (4.0.0), GroupConfig#CONFIG_DEF (4.3.1),
@@ -289,4 +289,7 @@ def evaluate(configs: Mapping[str, str], config: GroupCoordinatorConfig, profile
         consumer_session_timeout_ms=number(CONSUMER_SESSION_TIMEOUT),
         consumer_heartbeat_interval_ms=number(CONSUMER_HEARTBEAT_INTERVAL),
         consumer_assignment_interval_ms=number(CONSUMER_ASSIGNMENT_INTERVAL),
+        share_session_timeout_ms=number("share.session.timeout.ms"),
+        share_heartbeat_interval_ms=number("share.heartbeat.interval.ms"),
+        share_assignment_interval_ms=number("share.assignment.interval.ms"),
     )

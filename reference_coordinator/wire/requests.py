@@ -53,6 +53,13 @@ from reference_coordinator.messages import (
     SyncGroupRequest,
     TxnOffsetCommitRequest,
 )
+from reference_coordinator.messages.share_groups import (
+    AlterShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequest,
+    ShareGroupDescribeRequest,
+    ShareGroupHeartbeatRequest,
+)
 from reference_coordinator.profile.api_versions import Api
 from reference_coordinator.shares.messages import (
     DeleteShareGroupStateRequest,
@@ -285,6 +292,11 @@ _MESSAGES: Final[Mapping[Api, _Mapping]] = MappingProxyType(
         Api.DESCRIBE_TRANSACTIONS: _as_read(DescribeTransactionsRequest),
         Api.LIST_TRANSACTIONS: _as_read(ListTransactionsRequest),
         Api.CONSUMER_GROUP_HEARTBEAT: _consumer_group_heartbeat,
+        Api.SHARE_GROUP_HEARTBEAT: _as_read(ShareGroupHeartbeatRequest),
+        Api.SHARE_GROUP_DESCRIBE: _as_read(ShareGroupDescribeRequest),
+        Api.DESCRIBE_SHARE_GROUP_OFFSETS: _as_read(DescribeShareGroupOffsetsRequest),
+        Api.ALTER_SHARE_GROUP_OFFSETS: _as_read(AlterShareGroupOffsetsRequest),
+        Api.DELETE_SHARE_GROUP_OFFSETS: _as_read(DeleteShareGroupOffsetsRequest),
         Api.CONSUMER_GROUP_DESCRIBE: _as_read(ConsumerGroupDescribeRequest),
         Api.LIST_CONFIG_RESOURCES: _as_read(ListConfigResourcesRequest),
         Api.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,

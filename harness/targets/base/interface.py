@@ -389,11 +389,11 @@ QUICK_CONSUMER_GROUPS: Mapping[str, str] = {
     "group.consumer.min.session.timeout.ms": "100",
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.assignment.interval.ms": "0",
+    "group.share.enable": "true",
+    **dict.fromkeys(("group.share.min.session.timeout.ms", "group.share.min.heartbeat.interval.ms"), "100"),
+    "group.share.assignment.interval.ms": "0",
 }
-"""What brokers with consumer groups are told beside that. Scenarios configure other times for one group.
-
-Releases before 4.3 have no assignment interval, and ignore it.
-"""
+"""What brokers from 4.0 on are told beside that; the interval counts from 4.3 on, `enable` in 4.1."""
 
 FEATURES = frozenset({"group.version"})
 """What scenarios set as they set properties (Capability.FEATURES), and clusters have at a level."""

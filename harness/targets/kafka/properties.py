@@ -21,6 +21,8 @@ _CONTROLLER_TELLS_SINCE: Final = (3, 9)
 _TOPICS: Final[Mapping[str, str]] = {
     "transaction.state.log.num.partitions": "1",
     "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "share.coordinator.state.topic.num.partitions": "1",
     "min.insync.replicas": "1",
     "auto.create.topics.enable": "false",
     "auto.leader.rebalance.enable": "false",
@@ -28,6 +30,7 @@ _TOPICS: Final[Mapping[str, str]] = {
 _REPLICATED: Final = (
     "offsets.topic.replication.factor",
     "transaction.state.log.replication.factor",
+    "share.coordinator.state.topic.replication.factor",
     "default.replication.factor",
 )
 _ALONE_WITH_ZOOKEEPER: Final[Mapping[str, str]] = {"controlled.shutdown.enable": "false"}
@@ -62,18 +65,9 @@ _LEAN: Final[Mapping[str, str]] = {
 PAUSED_THREADS: Final[Mapping[str, str]] = {"num.io.threads": "32"}
 """For a broker whose threads are paused, each with one request, until it is let go on."""
 _GROUP_PROTOCOLS_SINCE: Final = (4, 0)
-<<<<<<< HEAD
-_SHARE_GROUPS: Final[Mapping[str, str]] = {
-    "group.share.enable": "true",
-    "share.coordinator.state.topic.num.partitions": "1",
-    "share.coordinator.state.topic.min.isr": "1",
-}
-"""For share groups, which 4.1 has only where they are enabled so."""
-_SHARE_GROUPS_SINCE: Final = (4, 1)
-=======
+_SHARE_PREVIEW: Final = (4, 0)
 _UNKNOWN: Final = (0, 0)
->>>>>>> main
-_COORDINATOR_PREFIXES: Final = ("group.", "offset.", "offsets.")
+_COORDINATOR_PREFIXES: Final = ("group.", "offset.", "offsets.", "unstable.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +125,11 @@ def coordinator_properties(version: str, broker_config: Mapping[str, str]) -> di
     release = release_of(version)
     quick = {"group.coordinator.append.linger.ms": "0"} if release >= _LINGER_SINCE else {}
     consumers = QUICK_CONSUMER_GROUPS if release >= _GROUP_PROTOCOLS_SINCE else {}
-    return {**quick, **consumers, **CONFORMANCE_CONFIG, **broker_config}
+    usual = {**quick, **consumers, **CONFORMANCE_CONFIG}
+    if release == _SHARE_PREVIEW:
+        # There it would bring half of a preview: a coordinator, and no API.
+        usual.pop("group.share.enable", None)
+    return {**usual, **broker_config}
 
 
 def broker_properties(
@@ -153,18 +151,11 @@ def broker_properties(
         **backlog,
         **_TOPICS,
         **dict.fromkeys(_REPLICATED, str(node_count)),
-        **_share_groups(version, node_count),
         **coordinator_properties(version, broker_config),
         **_membership(version, ports, node_id=node_id, is_alone=node_count == 1),
         "log.dirs": str(storage),
     }
     return {name: value for name, value in settings.items() if name not in FEATURES}
-
-
-def _share_groups(version: str, node_count: int) -> Mapping[str, str]:
-    if release_of(version) < _SHARE_GROUPS_SINCE:
-        return {}
-    return {**_SHARE_GROUPS, "share.coordinator.state.topic.replication.factor": str(node_count)}
 
 
 def _membership(version: str, ports: Ports, *, node_id: int, is_alone: bool) -> dict[str, str]:
