@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
-from harness.apis import consumer_impact, impact, share_impact
+from harness.apis import consumer_impact, impact
 from harness.apis.descriptor import Access, ApiDescriptor, OffsetUse, Subject, Unordered
-
-_HASH_OF_IDS: Final = "hash-map order over random ids"
+from harness.apis.orders import HASH_OF_IDS, assigned
+from harness.apis.share_table import OF_SHARE_GROUP_OFFSETS, OF_SHARE_GROUPS
 
 
 def _by_partition(parent: str = "") -> tuple[Unordered, ...]:
@@ -18,36 +18,6 @@ def _by_partition(parent: str = "") -> tuple[Unordered, ...]:
     )
 
 
-def _assigned(parent: str) -> tuple[Unordered, ...]:
-    topics = f"{parent}.topic_partitions"
-    return (
-        Unordered(path=topics, key=("topic_id",), reason="hash-map order over random ids of topics"),
-        Unordered(path=f"{topics}[].partitions", key=(), reason="a set of partitions"),
-    )
-
-
-_SHARE_PARTITIONS: Final = (
-    Unordered(path="responses", key=("topic_id",), reason="hash-map order over random ids of topics"),
-    Unordered(path="responses[].partitions", key=("partition_index",), reason="a map by partition"),
-)
-_SHARE_STATE: Final = tuple(
-    ApiDescriptor(
-        name=f"{name}ShareGroupState{rest}",
-        key=key,
-        groups=("group_id",),
-        unordered=(
-            Unordered(path="results", key=("topic_id",), reason="hash-map order over random ids of topics"),
-            Unordered(path="results[].partitions", key=("partition",), reason="a map by partition"),
-        ),
-    )
-    for key, name, rest in (
-        (83, "Initialize", ""),
-        (84, "Read", ""),
-        (85, "Write", ""),
-        (86, "Delete", ""),
-        (87, "Read", "Summary"),
-    )
-)
 _TABLE: Final = (
     ApiDescriptor(
         name="Produce",
@@ -127,7 +97,7 @@ _TABLE: Final = (
         groups=("group_id",),
         members=("member_id",),
         learns=("member_id", "generation_id", "leader", "protocol_name", "protocol_type"),
-        unordered=(Unordered(path="members", key=("member_id",), reason=_HASH_OF_IDS),),
+        unordered=(Unordered(path="members", key=("member_id",), reason=HASH_OF_IDS),),
         access=Access.CHANGES,
         impact=impact.JOIN_GROUP,
     ),
@@ -169,7 +139,7 @@ _TABLE: Final = (
         group_entries="groups",
         shows_groups=True,
         unordered=(
-            Unordered(path="groups[].members", key=("member_id",), reason=_HASH_OF_IDS),
+            Unordered(path="groups[].members", key=("member_id",), reason=HASH_OF_IDS),
             Unordered(
                 path="groups",
                 key=("group_id",),
@@ -321,7 +291,7 @@ _TABLE: Final = (
         generation=("member_epoch",),
         learns=("member_id", "member_epoch", "assignment.topic_partitions"),
         learns_from_errors=False,
-        unordered=_assigned("assignment"),
+        unordered=assigned("assignment"),
         access=Access.CHANGES,
         impact=consumer_impact.CONSUMER_GROUP_HEARTBEAT,
     ),
@@ -333,59 +303,17 @@ _TABLE: Final = (
         group_entries="groups",
         unordered=(
             Unordered(path="groups", key=("group_id",), reason="partition by partition of the log"),
-            Unordered(path="groups[].members", key=("member_id",), reason=_HASH_OF_IDS),
+            Unordered(path="groups[].members", key=("member_id",), reason=HASH_OF_IDS),
             Unordered(path="groups[].members[].subscribed_topic_names", key=(), reason="a set of names"),
-            *_assigned("groups[].members[].assignment"),
-            *_assigned("groups[].members[].target_assignment"),
+            *assigned("groups[].members[].assignment"),
+            *assigned("groups[].members[].target_assignment"),
         ),
         access=Access.READS,
         impact=consumer_impact.CONSUMER_GROUP_DESCRIBE,
     ),
     ApiDescriptor(name="GetTelemetrySubscriptions", key=71, client_access=Access.READS),
     ApiDescriptor(name="DescribeTopicPartitions", key=75, client_access=Access.READS),
-    ApiDescriptor(
-        name="ShareGroupHeartbeat",
-        key=76,
-        subject=Subject.OTHER_GROUPS,
-        groups=("group_id",),
-        members=("member_id",),
-        generation=("member_epoch",),
-        learns=("member_id", "member_epoch", "assignment.topic_partitions"),
-        learns_from_errors=False,
-        unordered=_assigned("assignment"),
-        access=Access.CHANGES,
-        impact=share_impact.SHARE_GROUP_HEARTBEAT,
-    ),
-    ApiDescriptor(
-        name="ShareGroupDescribe",
-        key=77,
-        subject=Subject.OTHER_GROUPS,
-        groups=("group_ids",),
-        group_entries="groups",
-        unordered=(
-            Unordered(path="groups", key=("group_id",), reason="partition by partition of the log"),
-            Unordered(path="groups[].members", key=("member_id",), reason=_HASH_OF_IDS),
-            Unordered(path="groups[].members[].subscribed_topic_names", key=(), reason="a set of names"),
-            *_assigned("groups[].members[].assignment"),
-        ),
-        access=Access.READS,
-        impact=share_impact.SHARE_GROUP_DESCRIBE,
-    ),
-    ApiDescriptor(
-        name="ShareFetch",
-        key=78,
-        groups=("group_id",),
-        unordered=_SHARE_PARTITIONS,
-        addresses_since=1,
-    ),
-    ApiDescriptor(
-        name="ShareAcknowledge",
-        key=79,
-        groups=("group_id",),
-        unordered=_SHARE_PARTITIONS,
-        addresses_since=1,
-    ),
-    *_SHARE_STATE,
+    *OF_SHARE_GROUPS,
     ApiDescriptor(
         name="StreamsGroupHeartbeat",
         key=88,
@@ -393,38 +321,7 @@ _TABLE: Final = (
         groups=("group_id",),
         members=("member_id",),
     ),
-    ApiDescriptor(
-        name="DescribeShareGroupOffsets",
-        key=90,
-        subject=Subject.OTHER_GROUPS,
-        groups=("groups[].group_id",),
-        unordered=(
-            Unordered(path="groups[].topics", key=("topic_name",), reason=_HASH_OF_IDS),
-            Unordered(
-                path="groups[].topics[].partitions", key=("partition_index",), reason="a set of partitions"
-            ),
-        ),
-        access=Access.READS,
-        impact=share_impact.DESCRIBE_SHARE_GROUP_OFFSETS,
-    ),
-    ApiDescriptor(
-        name="AlterShareGroupOffsets",
-        key=91,
-        subject=Subject.OTHER_GROUPS,
-        groups=("group_id",),
-        unordered=(Unordered(path="responses", key=("topic_name",), reason="refused topics come first"),),
-        access=Access.CHANGES,
-        impact=share_impact.ALTER_SHARE_GROUP_OFFSETS,
-    ),
-    ApiDescriptor(
-        name="DeleteShareGroupOffsets",
-        key=92,
-        subject=Subject.OTHER_GROUPS,
-        groups=("group_id",),
-        unordered=(Unordered(path="responses", key=("topic_name",), reason=_HASH_OF_IDS),),
-        access=Access.CHANGES,
-        impact=share_impact.DELETE_SHARE_GROUP_OFFSETS,
-    ),
+    *OF_SHARE_GROUP_OFFSETS,
 )
 APIS: Final[Mapping[str, ApiDescriptor]] = MappingProxyType({each.name: each for each in _TABLE})
 _UNKNOWN: Final = ApiDescriptor(name="", key=-1)

@@ -13,6 +13,7 @@ from reference_coordinator.broker.share_acknowledge import (
     topic_name,
 )
 from reference_coordinator.broker.share_fetch import DelayedShareFetch
+from reference_coordinator.broker.share_group_apis import is_share_group_protocol_enabled
 from reference_coordinator.broker.share_partitions import SharePartitions
 from reference_coordinator.broker.share_state_apis import handle_share_state
 from reference_coordinator.core.effects import Respond
@@ -80,11 +81,15 @@ class ShareApis:
     ) -> ShareAnswers:
         """Take a request; a ShareFetch may be answered later. Source: KafkaApis#handle (4.3.1)."""
         if isinstance(request, ShareFetchRequest):
+            if not is_share_group_protocol_enabled(self._broker):
+                return _answer(token, ShareFetchResponse(error_code=Errors.UNSUPPORTED_VERSION))
             try:
                 return self._fetch(request, context, token, now_ms=now_ms)
             except CoordinatorError as error:
                 return _answer(token, ShareFetchResponse(error_code=error.error))
         if isinstance(request, ShareAcknowledgeRequest):
+            if not is_share_group_protocol_enabled(self._broker):
+                return _answer(token, ShareAcknowledgeResponse(error_code=Errors.UNSUPPORTED_VERSION))
             try:
                 response, answers = self._acknowledge(request, context, now_ms=now_ms)
             except CoordinatorError as error:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from harness.targets.base.interface import CONFORMANCE_CONFIG, FEATURES, QUICK_CONSUMER_GROUPS
+from harness.targets.base.interface import CONFORMANCE_CONFIG, QUICK_CONSUMER_GROUPS
 from harness.targets.base.principals import principals_properties
 from harness.targets.jars.resolved import release_of
 
@@ -67,6 +67,8 @@ PAUSED_THREADS: Final[Mapping[str, str]] = {"num.io.threads": "32"}
 _GROUP_PROTOCOLS_SINCE: Final = (4, 0)
 _SHARE_PREVIEW: Final = (4, 0)
 _UNKNOWN: Final = (0, 0)
+FEATURES: Final = frozenset({"group.version"})
+"""What scenarios set as they set properties (Capability.FEATURES), and clusters have at a level."""
 _COORDINATOR_PREFIXES: Final = ("group.", "offset.", "offsets.", "unstable.")
 
 
