@@ -93,7 +93,10 @@ class Acknowledgements:
 
 
 def topic_name(broker: Broker, topic: ShareTopicRequest) -> str | None:
-    """Return the name of a topic; None if there is none with its id."""
+    """Return the name of a topic; None if there is none with its id.
+
+    Source: KafkaApis#handleShareAcknowledgeRequest (4.3.1).
+    """
     known = None if topic.topic_id is None else broker.topics.get_by_id(topic.topic_id)
     return None if known is None else known.name
 
@@ -109,7 +112,10 @@ def leader_of(broker: Broker, error: Errors) -> LeaderIdAndEpoch:
 
 
 def endpoints(broker: Broker, errors: Iterable[Errors]) -> tuple[NodeEndpoint, ...]:
-    """Return how to reach the leader that was named, if one was."""
+    """Return how to reach the leader that was named, if one was.
+
+    Source: KafkaApis#processShareAcknowledgeResponse (4.3.1).
+    """
     if Errors.NOT_LEADER_OR_FOLLOWER not in errors:
         return ()
     controller_id = broker.cluster.controller_id
@@ -121,7 +127,10 @@ def endpoints(broker: Broker, errors: Iterable[Errors]) -> tuple[NodeEndpoint, .
 
 
 def has_acknowledgements(topics: Iterable[ShareTopicRequest]) -> bool:
-    """Whether a member says something of records."""
+    """Whether a member says something of records.
+
+    Source: KafkaApis#getAcknowledgeBatchesFromShareFetchRequest (4.3.1).
+    """
     return any(each.acknowledgement_batches for topic in topics for each in topic.partitions)
 
 

@@ -257,9 +257,9 @@ class ShareApis:
         Source: DelayedShareFetch#releasePartitionLocksAndAddToActionQueue (4.3.1).
         """
         response = delayed.response()
-        told = (each.error_code for topic in response.responses for each in topic.partitions)
+        answered = (each.error_code for topic in response.responses for each in topic.partitions)
         fails = self._broker.profile.has(Behaviour.SHARE_FETCH_FAILS_WITH_UNKNOWN_TOPIC)
-        if fails and Errors.UNKNOWN_TOPIC_ID in told:
+        if fails and Errors.UNKNOWN_TOPIC_ID in answered:
             response = ShareFetchResponse(error_code=Errors.UNKNOWN_SERVER_ERROR)
         answer = _answer(delayed.token, response)
         partitions = [partition for partition, _ in delayed.wanted.values()]

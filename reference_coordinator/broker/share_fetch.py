@@ -78,18 +78,18 @@ class DelayedShareFetch:
 
         Source: KafkaApis#handleShareFetchRequest, ShareSessionContext#updateAndGenerateResponseData (4.3.1).
         """
-        session, told = self.session, dict(self.answered)
+        session, answered = self.session, dict(self.answered)
         if session is not None:
-            told = {
+            answered = {
                 at: data
-                for at, data in told.items()
-                if session.is_told(
+                for at, data in answered.items()
+                if session.is_answered(
                     at, has_records=bool(data.records), is_error=data.error_code is not Errors.NONE
                 )
             }
         for at, error in self.acknowledged.items():
-            data = told.get(at, ShareFetchPartitionData(partition_index=at.partition))
-            told[at] = ShareFetchPartitionData(
+            data = answered.get(at, ShareFetchPartitionData(partition_index=at.partition))
+            answered[at] = ShareFetchPartitionData(
                 partition_index=at.partition,
                 error_code=data.error_code,
                 acknowledge_error_code=error,
@@ -99,7 +99,7 @@ class DelayedShareFetch:
         return ShareFetchResponse(
             error_code=Errors.NONE,
             acquisition_lock_timeout=self.lock_timeout_ms,
-            responses=by_topic(told),
+            responses=by_topic(answered),
         )
 
     @property
@@ -163,11 +163,11 @@ class DelayedShareFetch:
 
 
 def by_topic(
-    told: "dict[TopicIdPartition, ShareFetchPartitionData]",
+    answered: "dict[TopicIdPartition, ShareFetchPartitionData]",
 ) -> tuple[ShareFetchableTopicResponse, ...]:
-    """Gather partitions by their topics."""
+    """Gather partitions by their topics. Source: ShareFetchResponse#toMessage (4.3.1)."""
     topics: dict[TopicId | None, list[ShareFetchPartitionData]] = {}
-    for at, data in told.items():
+    for at, data in answered.items():
         topics.setdefault(at.topic_id, []).append(data)
     return tuple(
         ShareFetchableTopicResponse(topic_id=topic_id, partitions=tuple(partitions))

@@ -54,15 +54,15 @@ class ShareSession:
         """Expect the next request. Source: ShareRequestMetadata#nextEpoch (4.3.1)."""
         self.epoch = 1 if self.epoch == _LAST_EPOCH else self.epoch + 1
 
-    def is_told(self, partition: TopicIdPartition, *, has_records: bool, is_error: bool) -> bool:
+    def is_answered(self, partition: TopicIdPartition, *, has_records: bool, is_error: bool) -> bool:
         """Whether a partition is answered. Source: CachedSharePartition#maybeUpdateResponseData (4.3.1)."""
-        told = has_records or is_error or self.is_news.get(partition, False)
+        is_answered = has_records or is_error or self.is_news.get(partition, False)
         if partition in self.is_news:
             self.is_news[partition] = is_error
             if has_records:
                 # Those that had something come last the next time.
                 self.topics[partition] = self.topics.pop(partition)
-        return told
+        return is_answered
 
 
 class ShareSessions:

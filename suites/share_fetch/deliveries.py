@@ -40,7 +40,7 @@ def records_return_when_their_lock_ends(conversation: Conversation) -> None:
     clauses=("SF-08", "SF-25"),
     broker_config=SHORT_LOCKS,
 )
-def a_member_is_told_how_long_it_has(conversation: Conversation) -> None:
+def a_member_learns_how_long_it_has(conversation: Conversation) -> None:
     """An answer tells how long records may be kept."""
     ana = reader(conversation, 1)
     ana.sends_fetch()

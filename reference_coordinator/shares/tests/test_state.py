@@ -116,12 +116,12 @@ def test_combined_batches_give_each_record_its_latest_state(batches: list[StateB
         for offset in range(given_batch.first_offset, given_batch.last_offset + 1)
         if offset >= start
     }
-    told = {
+    by_record = {
         offset: (each.delivery_count, each.delivery_state)
         for each in combined
         for offset in range(each.first_offset, each.last_offset + 1)
     }
-    assert told == of_records
+    assert by_record == of_records
     for one, other in pairwise(combined):
         assert one.last_offset < other.first_offset
         is_same = (one.delivery_count, one.delivery_state) == (other.delivery_count, other.delivery_state)
