@@ -38,8 +38,5 @@ OF_SHARE_GROUPS: Final[Mapping[str, str]] = MappingProxyType(
         "share_offsets_alterable": (
             "With it, kafka-share-groups --reset-offsets works. Without it, it does nothing, silently."
         ),
-        "share_lag_computed": (
-            "With it, kafka-share-groups --describe --offsets shows the lag. Without it, it shows none."
-        ),
     }
 )

@@ -54,9 +54,7 @@ def handle_share_group_request(broker: Broker, request: ShareGroupRequest) -> Gr
 def _handle_heartbeat(broker: Broker, request: ShareGroupHeartbeatRequest) -> GroupResponse | Forward:
     limits = broker.profile.has(Behaviour.SHARE_MEMBER_ID_LIMITED)
     if limits and not 0 < len(request.member_id) <= _MAX_MEMBER_ID_LENGTH:
-        return ShareGroupHeartbeatResponse(
-            error_code=Errors.INVALID_REQUEST, error_message="Invalid member id in the request."
-        )
+        return ShareGroupHeartbeatResponse(error_code=Errors.INVALID_REQUEST)
     return Forward(request=request)
 
 

@@ -157,7 +157,6 @@ class Behaviour(Enum):
     SHARE_PENDING_LOOKS_AT_SUBSCRIPTION = auto()
     SHARE_INITIALIZE_RETRY_CONFIGURED = auto()
     SHARE_OFFSETS_ALTERABLE = auto()
-    SHARE_LAG_COMPUTED = auto()
 
 
 @value

@@ -80,10 +80,13 @@ def _plain(
     *,
     at_least: int | None = None,
     one_of: tuple[str, ...] = (),
+    refusal: str | None = None,
     since: Version = _FIRST,
     is_internal: bool = False,
 ) -> GroupConfigEntry:
-    config = TopicConfig(name, kind, default, synonym, at_least=at_least, one_of=one_of, since=since)
+    config = TopicConfig(
+        name, kind, default, synonym, at_least=at_least, one_of=one_of, refusal=refusal, since=since
+    )
     return GroupConfigEntry(config=config, is_internal=is_internal)
 
 
@@ -113,7 +116,14 @@ _TABLE: Final = (
     _time("share.record.lock.duration.ms", 30_000, 15_000, 60_000, at_least=1_000),
     _time("share.delivery.count.limit", 5, 2, 10, at_least=2, since=(4, 3, 0)),
     _time("share.partition.max.record.locks", 2_000, 100, 4_000, at_least=100, since=(4, 3, 0)),
-    _plain(_OFFSET_RESET, ConfigType.STRING, "latest", one_of=("earliest", "latest")),
+    _plain(
+        _OFFSET_RESET,
+        ConfigType.STRING,
+        "latest",
+        one_of=("earliest", "latest"),
+        refusal=f"Invalid value `{{value}}` for configuration {_OFFSET_RESET}. The value must be either "
+        "'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'.",
+    ),
     _plain(
         "share.isolation.level",
         ConfigType.STRING,

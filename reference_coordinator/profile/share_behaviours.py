@@ -66,10 +66,4 @@ OF_SHARE_GROUPS: Final = (
         "answers nothing of them.",
         source="KafkaApis#handleAlterShareGroupOffsetsRequest (4.2.0)",
     ),
-    Row(
-        behaviour=Behaviour.SHARE_LAG_COMPUTED,
-        spans=since(4, 3, 0),
-        meaning="DescribeShareGroupOffsets tells the lag of partitions with an offset; in 4.2 it tells -1.",
-        source="GroupCoordinatorService#computeShareGroupLagAndBuildResponse (4.3.0)",
-    ),
 )

@@ -10,7 +10,7 @@ TIMES_SESSION = "GroupMetadataManager#shareGroupSessionTimeoutMs"
 TELLS_INTERVAL = "GroupMetadataManager#shareGroupHeartbeatIntervalMs"
 DROPS = "GroupMetadataManager#shareGroupFenceMemberOperation"
 CONFIGURES = "GroupConfig#validate"
-SHORT_SESSION = {"share.session.timeout.ms": 1_200, "share.heartbeat.interval.ms": 500}
+SHORT_SESSION = {"share.session.timeout.ms": 4_000, "share.heartbeat.interval.ms": 500}
 
 
 @scenario("share_groups/describe/whole", source=DESCRIBES, clauses=("SH-25",))
@@ -133,11 +133,11 @@ def a_silent_member_is_dropped(conversation: Conversation) -> None:
     ana.configures(SHORT_SESSION)
     ana.enters("unheard-of", interval_ms=500)
 
-    conversation.elapses(700)
+    conversation.elapses(2_200)
     ana.heartbeats()
-    conversation.elapses(700)
+    conversation.elapses(2_200)
     ana.heartbeats()
-    conversation.elapses(2_500)
+    conversation.elapses(6_000)
     ana.heartbeats(error_code="UNKNOWN_MEMBER_ID")
     share_group_is(ana, "Empty")
 

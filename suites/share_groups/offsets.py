@@ -113,7 +113,7 @@ def offsets_are_altered(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/alter-lag", source=ALTERS, clauses=("SO-06",))
 def the_lag_of_an_altered_offset(conversation: Conversation) -> None:
-    """The lag of an altered offset is how far the partition's end is from it, from 4.3 on."""
+    """The lag of an altered offset is how far the partition's end is from it."""
     ana = conversation.share_member("ana")
     topic = topic_made(conversation, ana, partitions=1)
 

@@ -35,8 +35,8 @@ def a_member_id_has_a_limit(conversation: Conversation) -> None:
     """A member id of 36 characters is taken; one of 37 is INVALID_REQUEST from 4.2 on."""
     ana = conversation.share_member("ana")
 
-    ana.enters(member_id="m" * 36)
-    ana.enters(member_id="n" * 37, error_code=one_of("NONE", REFUSED))
+    ana.enters("unheard-of", member_id="m" * 36)
+    ana.enters("unheard-of", member_id="n" * 37, error_code=one_of("NONE", REFUSED))
 
 
 @scenario("share_groups/validation/rack", source=VALIDATES, clauses=("SH-06",))

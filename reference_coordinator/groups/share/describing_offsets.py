@@ -19,7 +19,6 @@ from reference_coordinator.messages.share_groups import (
     DescribeShareGroupOffsetsResponsePartition,
     DescribeShareGroupOffsetsResponseTopic,
 )
-from reference_coordinator.profile.behaviours import Behaviour
 
 
 def describe_share_group_offsets(
@@ -113,11 +112,7 @@ def _partition(
             partition_index=partition, start_offset=UNINITIALIZED_START_OFFSET
         )
     done, lag = summary.delivery_complete_count, -1
-    if (
-        summary.start_offset != UNINITIALIZED_START_OFFSET
-        and done != UNINITIALIZED_DELIVERY_COMPLETE_COUNT
-        and shard.profile.has(Behaviour.SHARE_LAG_COMPUTED)
-    ):
+    if summary.start_offset != UNINITIALIZED_START_OFFSET and done != UNINITIALIZED_DELIVERY_COMPLETE_COUNT:
         lag = shard.share_persister.latest_offset(topic.name, partition) - summary.start_offset - done
     return DescribeShareGroupOffsetsResponsePartition(
         partition_index=partition,
