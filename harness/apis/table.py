@@ -6,8 +6,8 @@ from typing import Final
 
 from harness.apis import consumer_impact, impact
 from harness.apis.descriptor import Access, ApiDescriptor, OffsetUse, Subject, Unordered
-
-_HASH_OF_IDS: Final = "hash-map order over random ids"
+from harness.apis.orders import HASH_OF_IDS, assigned
+from harness.apis.share_table import OF_SHARE_GROUP_OFFSETS, OF_SHARE_GROUPS
 
 
 def _by_partition(parent: str = "") -> tuple[Unordered, ...]:
@@ -15,14 +15,6 @@ def _by_partition(parent: str = "") -> tuple[Unordered, ...]:
     return (
         Unordered(path=f"{parent}topics", key=("name", "topic_id"), reason=reason),
         Unordered(path=f"{parent}topics[].partitions", key=("partition_index",), reason=reason),
-    )
-
-
-def _assigned(parent: str) -> tuple[Unordered, ...]:
-    topics = f"{parent}.topic_partitions"
-    return (
-        Unordered(path=topics, key=("topic_id",), reason="hash-map order over random ids of topics"),
-        Unordered(path=f"{topics}[].partitions", key=(), reason="a set of partitions"),
     )
 
 
@@ -105,7 +97,7 @@ _TABLE: Final = (
         groups=("group_id",),
         members=("member_id",),
         learns=("member_id", "generation_id", "leader", "protocol_name", "protocol_type"),
-        unordered=(Unordered(path="members", key=("member_id",), reason=_HASH_OF_IDS),),
+        unordered=(Unordered(path="members", key=("member_id",), reason=HASH_OF_IDS),),
         access=Access.CHANGES,
         impact=impact.JOIN_GROUP,
     ),
@@ -147,7 +139,7 @@ _TABLE: Final = (
         group_entries="groups",
         shows_groups=True,
         unordered=(
-            Unordered(path="groups[].members", key=("member_id",), reason=_HASH_OF_IDS),
+            Unordered(path="groups[].members", key=("member_id",), reason=HASH_OF_IDS),
             Unordered(
                 path="groups",
                 key=("group_id",),
@@ -299,7 +291,7 @@ _TABLE: Final = (
         generation=("member_epoch",),
         learns=("member_id", "member_epoch", "assignment.topic_partitions"),
         learns_from_errors=False,
-        unordered=_assigned("assignment"),
+        unordered=assigned("assignment"),
         access=Access.CHANGES,
         impact=consumer_impact.CONSUMER_GROUP_HEARTBEAT,
     ),
@@ -311,25 +303,17 @@ _TABLE: Final = (
         group_entries="groups",
         unordered=(
             Unordered(path="groups", key=("group_id",), reason="partition by partition of the log"),
-            Unordered(path="groups[].members", key=("member_id",), reason=_HASH_OF_IDS),
+            Unordered(path="groups[].members", key=("member_id",), reason=HASH_OF_IDS),
             Unordered(path="groups[].members[].subscribed_topic_names", key=(), reason="a set of names"),
-            *_assigned("groups[].members[].assignment"),
-            *_assigned("groups[].members[].target_assignment"),
+            *assigned("groups[].members[].assignment"),
+            *assigned("groups[].members[].target_assignment"),
         ),
         access=Access.READS,
         impact=consumer_impact.CONSUMER_GROUP_DESCRIBE,
     ),
     ApiDescriptor(name="GetTelemetrySubscriptions", key=71, client_access=Access.READS),
     ApiDescriptor(name="DescribeTopicPartitions", key=75, client_access=Access.READS),
-    ApiDescriptor(
-        name="ShareGroupHeartbeat",
-        key=76,
-        subject=Subject.OTHER_GROUPS,
-        groups=("group_id",),
-        members=("member_id",),
-    ),
-    ApiDescriptor(name="ShareFetch", key=78, groups=("group_id",), addresses_since=1),
-    ApiDescriptor(name="ShareAcknowledge", key=79, groups=("group_id",), addresses_since=1),
+    *OF_SHARE_GROUPS,
     ApiDescriptor(
         name="StreamsGroupHeartbeat",
         key=88,
@@ -337,6 +321,7 @@ _TABLE: Final = (
         groups=("group_id",),
         members=("member_id",),
     ),
+    *OF_SHARE_GROUP_OFFSETS,
 )
 APIS: Final[Mapping[str, ApiDescriptor]] = MappingProxyType({each.name: each for each in _TABLE})
 _UNKNOWN: Final = ApiDescriptor(name="", key=-1)

@@ -9,10 +9,12 @@ from types import MappingProxyType
 from typing import Final
 
 from harness.gate.consumer_impact import OF_CONSUMER_GROUPS
+from harness.gate.share_impact import OF_SHARE_GROUPS
 
 _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
     {
         **OF_CONSUMER_GROUPS,
+        **OF_SHARE_GROUPS,
         # Members and sessions.
         "new_member_heartbeat_counts": (
             "A slow first join is no longer removed after five minutes, if the client sends heartbeats."
@@ -168,6 +170,30 @@ _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
         "share_coordinator_missing": (
             "This concerns only clients of share groups. They are refused where share groups are not enabled."
         ),
+        "share_fetch_awaits_writes": (
+            "Without it, a member that waits for records is answered at once, and with none, when another "
+            "one releases some."
+        ),
+        "share_record_locks_limit_acquisition": (
+            "With it, members of a share group have no more records of a partition than the broker allows. "
+            "Without it, one fetch may exceed that."
+        ),
+        "share_delivery_throttled": (
+            "With it, records that were delivered often come in few, and in the end one by one: so a record "
+            "that cannot be processed spoils no others."
+        ),
+        "share_offsets_accumulated": (
+            "Records that follow each other come as one range. Clients handle either way alike."
+        ),
+        "share_close_keeps_delivery_count": (
+            "With it, records of a consumer that closes count as delivered. Without it, they do not."
+        ),
+        "share_fetch_fails_with_unknown_topic": (
+            "With it, a member that fetches from a topic that was deleted gets nothing of others either."
+        ),
+        "share_member_id_is_any_text": (
+            "Kafka's own clients have ids that are UUIDs. Others are refused without it."
+        ),
         "first_offsets_in_zookeeper": (
             "This concerns only clients of Kafka 0.8.1 and before. With it, their offsets are kept in "
             "ZooKeeper. Without it, they are refused."
@@ -249,6 +275,9 @@ _SLIGHT: Final = frozenset(
         "regex_refreshed_regularly",
         "share_coordinator_key_validated",
         "share_coordinator_missing",
+        "share_offsets_accumulated",
+        "share_initialize_retry_configured",
+        "share_member_id_limited",
         "shrinking_updates_previous_epoch",
         "subscription_metadata_is_hashed",
         "sync_in_stable_refreshes_session",

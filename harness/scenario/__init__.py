@@ -16,9 +16,10 @@ from harness.scenario.log_records import (
     with_value,
 )
 from harness.scenario.member import LEAVES_FOR_A_WHILE, Member
-from harness.scenario.messages import ANY, OWN, PinNumber, PinText
+from harness.scenario.messages import ANY, OWN, PinNumber, PinText, Response
 from harness.scenario.registry import collect, record, record_each, scenario, scenario_functions
 from harness.scenario.script import Script, script_from_json, script_to_json, step_text
+from harness.scenario.share_member import ShareMember
 from harness.scenario.sweep import Sweep, sweep
 from harness.scenario.values import (
     NON_EMPTY,
@@ -56,8 +57,10 @@ __all__ = (
     "Pattern",
     "PinNumber",
     "PinText",
+    "Response",
     "ScenarioError",
     "Script",
+    "ShareMember",
     "Sweep",
     "TopicId",
     "Value",

@@ -16,6 +16,7 @@ from harness.scenario.script import (
     ActorSheet,
     Elapse,
 )
+from harness.scenario.share_member import ShareMember
 
 
 class Conversation(BrokerVerbs):
@@ -66,6 +67,19 @@ class Conversation(BrokerVerbs):
     def members(self, *names: str) -> tuple[Member, ...]:
         """Bring in several dynamic members of a consumer group."""
         return tuple(self.member(name) for name in names)
+
+    def share_member(self, name: str, *, client_id: str | None = "") -> ShareMember:
+        """Bring in a client that speaks the protocol of share groups (KIP-932).
+
+        Args:
+            name: of the actor; its member id is made of it, and is the same in every run.
+            client_id: the actor's name unless told otherwise.
+        """
+        return ShareMember(self, self.actor(name, client_id=client_id).sheet)
+
+    def share_members(self, *names: str) -> tuple[ShareMember, ...]:
+        """Bring in several members of a share group."""
+        return tuple(self.share_member(name) for name in names)
 
     def reconciles(self, *members: Member, rounds: int = 4) -> None:
         """Let members of a consumer group heartbeat in turn until each has what it is to have.

@@ -1,11 +1,22 @@
 """Typed twins of the responses: what a scenario expects, every field unpinned unless it is named."""
 
+# ruff: noqa: PLC0414 - what is expected of share groups is offered by this module too
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from harness.scenario.ask import Assigned, TopicT
+from harness.scenario.expect_share import altered_share_offsets as altered_share_offsets
+from harness.scenario.expect_share import assigned as assigned
+from harness.scenario.expect_share import deleted_share_offsets as deleted_share_offsets
+from harness.scenario.expect_share import share_group_describe as share_group_describe
+from harness.scenario.expect_share import share_group_heartbeat as share_group_heartbeat
+from harness.scenario.expect_share import share_group_member as share_group_member
+from harness.scenario.expect_share import share_offsets as share_offsets
+from harness.scenario.expect_shares import share_acknowledge as share_acknowledge
+from harness.scenario.expect_shares import share_fetch as share_fetch
+from harness.scenario.expect_shares import share_state as share_state
 from harness.scenario.messages import (
     ANY,
     Group,
@@ -19,7 +30,7 @@ from harness.scenario.messages import (
     builds_response,
     pinned,
 )
-from harness.scenario.values import InAnyOrder, OneOf, Pattern, TopicId
+from harness.scenario.values import InAnyOrder, OneOf, Pattern
 
 Errors: TypeAlias = Mapping[TopicT, Mapping[int, str | OneOf]]
 """Topic to partition to error."""
@@ -146,20 +157,6 @@ def offset_fetch(
         return Response(api="OffsetFetch", fields={"groups": (group,)})
     top = {"error_code": error_code} if version >= 2 else {}
     return Response(api="OffsetFetch", fields={"topics": topics, **top})
-
-
-def assigned(partitions: Assigned | None) -> Pattern:
-    """Return an assignment as consumer groups have it: exactly these partitions, in whatever order."""
-    if partitions is None:
-        return None
-    return {
-        "topic_partitions": InAnyOrder(
-            tuple(
-                {"topic_id": TopicId(topic), "partitions": InAnyOrder(tuple(indexes))}
-                for topic, indexes in partitions.items()
-            )
-        )
-    }
 
 
 @builds_response("ConsumerGroupHeartbeat")

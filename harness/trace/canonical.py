@@ -73,6 +73,7 @@ _ENVIRONMENT: Final[Mapping[tuple[str, str], Callable[[FieldValue], Json]]] = {
     },
     ("DescribeGroups", "groups[].members[].client_host"): _constant("client"),
     ("ConsumerGroupDescribe", "groups[].members[].client_host"): _constant("client"),
+    ("ShareGroupDescribe", "groups[].members[].client_host"): _constant("client"),
     ("Metadata", "brokers"): lambda value: (
         [{"host": "coordinator", "node_id": 0, "port": 0}] if value else []
     ),
@@ -82,6 +83,16 @@ _ENVIRONMENT: Final[Mapping[tuple[str, str], Callable[[FieldValue], Json]]] = {
     ("Metadata", "topics[].partitions[].leader_epoch"): _constant(0),
     ("Metadata", "topics[].partitions[].replica_nodes"): _nodes,
     ("Metadata", "topics[].partitions[].isr_nodes"): _nodes,
+    **{
+        (api, f"{parent}{name}"): _constant(constant)
+        for api in ("ShareFetch", "ShareAcknowledge")
+        for parent, name, constant in (
+            ("node_endpoints[].", "node_id", 0),
+            ("node_endpoints[].", "host", "coordinator"),
+            ("node_endpoints[].", "port", 0),
+            ("responses[].partitions[].current_leader.", "leader_id", 0),
+        )
+    },
     ("DescribeLogDirs", "results[].log_dir"): _constant("directory"),
     ("DescribeLogDirs", "results[].total_bytes"): _constant(0),
     ("DescribeLogDirs", "results[].usable_bytes"): _constant(0),

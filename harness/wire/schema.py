@@ -23,6 +23,8 @@ from kio.static.primitive import i16, i32, i64
 from harness.wire.errors import WireError
 from kio_extension import UnknownEntity, load_request_schema, load_response_schema
 
+_UNMARKED_ERROR_CODES: Final = frozenset({"acknowledge_error_code"})
+"""Fields that have an error code, which kio takes for plain numbers."""
 _NUMBERS: Final[Mapping[str, tuple[str, Any]]] = MappingProxyType(
     {
         "error_code": ("int16", i16),
@@ -163,7 +165,7 @@ def _twin_field(field: dataclasses.Field[Any], *, is_null: bool) -> tuple[tuple[
         attribute=field.name,
         nested=nested,
         is_array=is_array,
-        is_error_code=kafka_type == "error_code",
+        is_error_code=kafka_type == "error_code" or field.name in _UNMARKED_ERROR_CODES,
         default=_kafka_default(default, kafka_type, is_array=is_array),
     )
 

@@ -33,6 +33,8 @@ LACKED = {
     "OffsetFetch": {0},
     "TxnOffsetCommit": {6},
     "WriteTxnMarkers": {0},
+    "ShareGroupDescribe": {0},
+    "ShareGroupHeartbeat": {0},
 }
 
 

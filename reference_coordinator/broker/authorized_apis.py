@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from typing_extensions import override
 
@@ -37,6 +37,7 @@ from reference_coordinator.messages import (
     SyncGroupRequest,
     TxnOffsetCommitRequest,
 )
+from reference_coordinator.shares.messages import ShareAcknowledgeRequest, ShareFetchRequest, StateRequest
 from reference_coordinator.transactions.messages import (
     AddOffsetsToTxnRequest,
     EndTxnRequest,
@@ -47,6 +48,7 @@ _Check = tuple[AclOperation, ResourceType, str | None]
 """What has to be allowed, on what, and the field with its name; None for the cluster."""
 _READS_GROUP: Final[_Check] = (AclOperation.READ, ResourceType.GROUP, "group_id")
 _WRITES_TRANSACTION: Final[_Check] = (AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, "transactional_id")
+_ACTS_AS_BROKER: Final[_Check] = (AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, None)
 _CHECKS: Final = MappingProxyType[type, tuple[_Check, ...]](
     {
         JoinGroupRequest: (_READS_GROUP,),
@@ -57,6 +59,9 @@ _CHECKS: Final = MappingProxyType[type, tuple[_Check, ...]](
         OffsetDeleteRequest: ((AclOperation.DELETE, ResourceType.GROUP, "group_id"),),
         TxnOffsetCommitRequest: (_WRITES_TRANSACTION, _READS_GROUP),
         ConsumerGroupHeartbeatRequest: (_READS_GROUP,),
+        ShareFetchRequest: (_READS_GROUP,),
+        ShareAcknowledgeRequest: (_READS_GROUP,),
+        **dict.fromkeys(get_args(StateRequest), (_ACTS_AS_BROKER,)),
         AddOffsetsToTxnRequest: (_WRITES_TRANSACTION, _READS_GROUP),
         EndTxnRequest: (_WRITES_TRANSACTION,),
         CreateAclsRequest: ((AclOperation.ALTER, ResourceType.CLUSTER, None),),
@@ -124,7 +129,7 @@ def _whole_error(authorizer: StandardAuthorizer, request: BrokerRequest, context
     if isinstance(request, InitProducerIdRequest):
         return _init_producer_id_error(authorizer, request, context)
     for operation, resource_type, field in _CHECKS.get(type(request), ()):
-        name: str = CLUSTER_NAME if field is None else getattr(request, field)
+        name: str = CLUSTER_NAME if field is None else getattr(request, field) or ""
         if not authorizer.authorize(context, operation, resource_type, name):
             return _ERRORS[resource_type]
     return Errors.NONE

@@ -54,6 +54,7 @@ _CLUSTER_OPERATIONS_VERSIONS: Final = range(8, 11)
 _BROKER_ENDPOINTS: Final = 1
 _CONTROLLER_ENDPOINTS: Final = 2
 _TRANSACTION_STATE_PARTITIONS: Final = 50
+_SHARE_STATE_PARTITIONS: Final = 50
 # Without an authorizer everything is allowed: one bit for each operation that the resource has.
 _CLUSTER_OPERATIONS: Final = 8096
 _TOPIC_OPERATIONS: Final = 3576
@@ -275,6 +276,7 @@ def create_internal_or_plain_topic(broker: Broker, name: str) -> None:
     internal = {
         OFFSETS_TOPIC: broker.config.offsets_topic_num_partitions,
         TRANSACTION_STATE_TOPIC: _TRANSACTION_STATE_PARTITIONS,
+        SHARE_STATE_TOPIC: _SHARE_STATE_PARTITIONS,
     }
     broker.topics.create(name, internal.get(name, broker.config.num_partitions))
 
@@ -332,7 +334,9 @@ def handle_find_coordinator(
         _coordinator(key, _get_coordinator(broker, log, key, context), has_message=has_message)
         for key in request.coordinator_keys
     )
-    if log != SHARE_STATE_TOPIC and answers and broker.topics.get(log) is None:
+    # Keys of share groups are looked at before the log is.
+    is_refused = all(answer.error_code is Errors.INVALID_REQUEST for answer in answers)
+    if not is_refused and broker.topics.get(log) is None:
         create_internal_or_plain_topic(broker, log)
     return FindCoordinatorResponse(coordinators=answers)
 

@@ -15,6 +15,7 @@ from reference_coordinator.broker.log_offsets import (
     handle_offset_for_leader_epoch,
 )
 from reference_coordinator.broker.produce import handle_produce
+from reference_coordinator.broker.share_apis import ShareApis
 from reference_coordinator.broker.tool_apis import handle_tool_request
 from reference_coordinator.broker.topic_apis import handle_create_partitions
 from reference_coordinator.broker.transaction_apis import TransactionApis
@@ -24,6 +25,7 @@ from reference_coordinator.core.effects import Respond
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis, ResponseToken
 from reference_coordinator.messages import RequestContext
+from reference_coordinator.shares.messages import OfShares, ShareRequest, ShareResponse
 from reference_coordinator.topic_logs.messages import (
     ClientRequest,
     ClientResponse,
@@ -36,7 +38,7 @@ from reference_coordinator.topic_logs.messages import (
     ProduceRequest,
 )
 
-ClientAnswers = tuple[Respond[ClientResponse | ToolResponse], ...]
+ClientAnswers = tuple[Respond[ClientResponse | ToolResponse | ShareResponse], ...]
 _NONE: Final[ClientAnswers] = ()
 
 
@@ -51,10 +53,11 @@ class ClientApis:
         self._timeouts = broker.cluster.transactions.timeouts
         self._log_manager = broker.cluster.log_manager
         broker.topics.logs.watch(broker.node.node_id, self._purgatory)
+        self.shares = ShareApis(broker)
 
     def handle(  # noqa: C901 - one flat case a request
         self,
-        request: ClientRequest | ToolRequest,
+        request: ClientRequest | ToolRequest | ShareRequest,
         context: RequestContext,
         token: ResponseToken,
         *,
@@ -64,6 +67,8 @@ class ClientApis:
         broker = self._broker
         response: ClientResponse | ToolResponse
         match request:
+            case OfShares():
+                return self.shares.handle(request, context, token, now_ms=now_ms)
             case FetchRequest():
                 return self._fetch(request, token, now_ms=now_ms)
             case ProduceRequest():
@@ -90,10 +95,11 @@ class ClientApis:
 
         Source: DelayedFetch#tryComplete (4.3.1).
         """
+        shared = self.shares.checked(now_ms=self._broker.cluster.now_ms)
         to_check = self._purgatory.take_to_check()
         if not to_check:
-            return _NONE
-        answers: list[Respond[ClientResponse]] = []
+            return shared
+        answers: list[Respond[ClientResponse | ToolResponse | ShareResponse]] = list(shared)
         for delayed in to_check:
             fetched = read_from_log(self._broker, delayed.request)
             if fetched.is_satisfied:
@@ -117,7 +123,8 @@ class ClientApis:
         Source: DelayedFetch#onComplete (4.3.1).
         """
         self._log_manager.advance(self._broker.config, now_ms=now_ms)
-        answers: list[Respond[ClientResponse]] = []
+        answers: list[Respond[ClientResponse | ToolResponse | ShareResponse]] = []
+        answers.extend(self.shares.advance(now_ms=now_ms))
         while (delayed := self._purgatory.pop_due(now_ms)) is not None:
             answers.append(self._completed(delayed))
         return tuple(answers)
@@ -125,10 +132,12 @@ class ClientApis:
     def earlier_deadline(self, deadline: Millis | None) -> Millis | None:
         """Return a deadline, or an earlier one of those who wait, of an open transaction, or of logs."""
         # Asked after every request, and nearly always in vain.
-        if not self._waiting and not self._timeouts and self._log_manager.next_check_ms is None:
+        is_idle = not self._waiting and not self._timeouts and self._log_manager.next_check_ms is None
+        if is_idle and self.shares.is_idle:
             return deadline
         deadlines = (
             deadline,
+            *self.shares.deadlines(),
             self._purgatory.next_deadline(),
             self._transactions.next_deadline(),
             self._log_manager.next_deadline(),

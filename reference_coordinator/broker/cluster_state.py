@@ -10,12 +10,14 @@ from typing import Final, Protocol
 
 from reference_coordinator.broker.group_configs import GroupConfigs
 from reference_coordinator.broker.log_manager import LogManager
+from reference_coordinator.broker.share_persister import ClusterSharePersister
 from reference_coordinator.broker.topics import TRANSACTION_STATE_TOPIC, Topics
 from reference_coordinator.broker_messages.acls import AclCreation
-from reference_coordinator.core.ids import OFFSETS_TOPIC, GroupId, Millis, TopicPartition
+from reference_coordinator.core.ids import OFFSETS_TOPIC, GroupId, Millis, TopicId, TopicPartition
 from reference_coordinator.core.records import EndTransactionMarker
 from reference_coordinator.core.values import value
 from reference_coordinator.log.offsets_log import OffsetsLog
+from reference_coordinator.shares.state import SharePartitionStates
 from reference_coordinator.transactions.coordinator import TransactionStore
 
 _LOGS: Final = (OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC)
@@ -57,6 +59,10 @@ class ClusterState:
         """Begin without a broker; a log that has records is that of a topic that is there."""
         self.topics = Topics()
         self.group_configs = GroupConfigs()
+        self.share_states = SharePartitionStates(self._partition_count)
+        """What the share coordinator keeps."""
+        self.share_persister = ClusterSharePersister(self.share_states, self.topics)
+        """Where share groups have the state of their partitions."""
         self.acls: list[AclCreation] = []
         """Who may do what, oldest entry first."""
         self.log_manager = LogManager(self.topics)
@@ -168,6 +174,10 @@ class ClusterState:
         """Who leads a partition of `__consumer_offsets`, if somebody can."""
         leader = self.leader(OFFSETS_TOPIC, partition)
         return None if leader is None else self._peers[leader.node_id]
+
+    def _partition_count(self, topic_id: TopicId) -> int | None:
+        topic = self.topics.get_by_id(topic_id)
+        return None if topic is None else topic.num_partitions
 
     def _lead(self, topic: str, partition: int, node_id: int | None) -> None:
         known = self._leaders[topic, partition]

@@ -6,8 +6,9 @@ Source: AbstractRequest#getErrorResponse, which KafkaApis#handle sends when a ha
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, get_args
 
+from reference_coordinator.broker.share_error_responses import SHARE_ERROR_RESPONSES
 from reference_coordinator.broker.tool_error_responses import (
     TOOL_ERROR_RESPONSES,
     TOOL_REQUESTS_ABOUT_TOPICS,
@@ -78,7 +79,9 @@ from reference_coordinator.messages import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
+from reference_coordinator.messages.share_groups import ShareGroupRequest
 from reference_coordinator.runtime.error_responses import consumer_describe_error, join_error, sync_error
+from reference_coordinator.runtime.share_error_responses import share_error_response
 from reference_coordinator.topic_logs.messages import FetchRequest
 from reference_coordinator.transactions.messages import (
     AddOffsetsToTxnRequest,
@@ -284,6 +287,7 @@ _RESPONSES: Final[Mapping[type, _Refusal]] = MappingProxyType(
         ),
         ConsumerGroupHeartbeatRequest: lambda _, error: ConsumerGroupHeartbeatResponse(error_code=error),
         ConsumerGroupDescribeRequest: consumer_describe_error,
+        **dict.fromkeys(get_args(ShareGroupRequest), share_error_response),
         InitProducerIdRequest: lambda _, error: InitProducerIdResponse(
             error_code=error, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH
         ),
@@ -293,6 +297,7 @@ _RESPONSES: Final[Mapping[type, _Refusal]] = MappingProxyType(
         WriteTxnMarkersRequest: _write_txn_markers,
         **TOPIC_ERROR_RESPONSES,
         **TOOL_ERROR_RESPONSES,
+        **SHARE_ERROR_RESPONSES,
     }
 )
 

@@ -17,10 +17,7 @@ from reference_coordinator.broker.broker_apis import (
 from reference_coordinator.broker.client_apis import ClientApis
 from reference_coordinator.broker.cluster_state import ClusterState, Leadership, Node
 from reference_coordinator.broker.metadata_publisher import MetadataPublisher
-from reference_coordinator.broker.offset_apis import (
-    Finish,
-    Forward,
-)
+from reference_coordinator.broker.offset_apis import Finish, Forward
 from reference_coordinator.broker.response_fallbacks import as_far_as_sayable
 from reference_coordinator.broker.routing import route
 from reference_coordinator.broker.topic_apis import handle_create_topics, handle_delete_topics
@@ -88,7 +85,11 @@ class KafkaApis:
         self.cluster = ClusterState() if cluster is None else cluster
         """What it shares with the others."""
         self.broker = Broker(
-            node=node, ranges=served_ranges(profile), cluster=self.cluster, config=config, profile=profile
+            node=node,
+            ranges=served_ranges(profile, previews=config.unstable_api_versions_enable),
+            cluster=self.cluster,
+            config=config,
+            profile=profile,
         )
         self.append_outcome: AppendOutcome = log_limits(config, profile)
         """Replaced where writes are to fail or to take their time."""
@@ -99,6 +100,7 @@ class KafkaApis:
         self.is_cut_off = False
         """Whether nobody hears of it, so that no follower has what it appends, and no append ends."""
         self._coordinator = GroupCoordinator(config=config, profile=profile, choices=choices, timers=timers)
+        self._coordinator.shard.share_persister = self.cluster.share_persister
         self._finishes: dict[ResponseToken, Finish] = {}
         self._open_appends: dict[AppendId, AppendRecords] = {}
         self._external_counts: dict[int, int] = {}

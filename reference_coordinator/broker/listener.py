@@ -30,6 +30,7 @@ from reference_coordinator.messages.membership import ANONYMOUS
 from reference_coordinator.profile.api_versions import ApiRanges
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
+from reference_coordinator.shares.messages import OfShares
 from reference_coordinator.topic_logs.messages import Unanswered
 from reference_coordinator.wire import (
     MalformedRequestError,
@@ -193,10 +194,9 @@ class Listener:
         return channel is not None and channel.is_muted
 
     def disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Forget a connection. Its request in progress goes on, and its answer is dropped."""
-        del now_ms  # No group notices that a connection is gone.
+        """Forget a connection. Its request goes on, its answer is dropped, its share session ends."""
         self._channels.pop(connection, None)
-        return ()
+        return self._send(self.apis.clients.shares.disconnected(connection, now_ms=now_ms), now_ms=now_ms)
 
     def advance(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Let every deadline fire that is due."""
@@ -304,6 +304,8 @@ class Listener:
         if self.refuses_topics and isinstance(message, ABOUT_TOPICS):
             return _failed(token, message, header, Errors.KAFKA_STORAGE_ERROR)
         context = _context(header.api_version, header.client_id, channel.client_host, channel.principal)
+        if isinstance(message, OfShares):
+            context = replace(context, connection=connection)
         try:
             return self.apis.handle(message, context, token, now_ms=now_ms)
         except Exception as error:

@@ -15,6 +15,7 @@ from reference_coordinator.broker.offset_apis import (
     handle_offset_fetch,
     handle_txn_offset_commit,
 )
+from reference_coordinator.broker.share_group_apis import handle_share_group_request
 from reference_coordinator.broker.transaction_apis import TransactionApis
 from reference_coordinator.broker.zookeeper_offsets import handle_offsets_of_version_0
 from reference_coordinator.core.errors import Errors
@@ -31,12 +32,13 @@ from reference_coordinator.messages import (
     SyncGroupRequest,
     TxnOffsetCommitRequest,
 )
+from reference_coordinator.messages.share_groups import ShareGroupRequest
 from reference_coordinator.runtime.error_responses import sync_error
 
 _FIRST_MANDATORY_SYNC_PROTOCOL: Final = 5
 
 
-def route(  # noqa: C901, PLR0911 - one flat case a request
+def route(  # noqa: C901, PLR0911, PLR0912 - one flat case a request
     broker: Broker, transactions: TransactionApis, request: GroupRequest, context: RequestContext
 ) -> GroupResponse | Forward:
     """Answer what the broker can answer by itself, and hand on the rest. Source: KafkaApis#handle (4.3.1)."""
@@ -58,6 +60,8 @@ def route(  # noqa: C901, PLR0911 - one flat case a request
             return handle_consumer_group_heartbeat(broker, request)
         case ConsumerGroupDescribeRequest():
             return handle_consumer_group_describe(broker, request)
+        case _ if isinstance(request, ShareGroupRequest):
+            return handle_share_group_request(broker, request)
         case DeleteGroupsRequest():
             return Forward(request=_with_distinct_groups(request))
         case _:

@@ -8,6 +8,7 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis, TopicId
 from reference_coordinator.core.values import value
 from reference_coordinator.messages import GroupRequest, GroupResponse
+from reference_coordinator.shares.messages import ShareRequest, ShareResponse
 from reference_coordinator.topic_logs.messages import ClientRequest, ClientResponse
 from reference_coordinator.transactions.messages import TransactionRequest, TransactionResponse
 
@@ -258,6 +259,7 @@ BrokerRequest = (
     | FindCoordinatorRequest
     | TransactionRequest
     | ClientRequest
+    | ShareRequest
     | ToolRequest
     | GroupRequest
 )
@@ -271,6 +273,7 @@ BrokerResponse = (
     | FindCoordinatorResponse
     | TransactionResponse
     | ClientResponse
+    | ShareResponse
     | ToolResponse
     | GroupResponse
 )

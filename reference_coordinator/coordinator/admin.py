@@ -19,6 +19,7 @@ from reference_coordinator.messages import (
     ListGroupsResponse,
 )
 from reference_coordinator.messages.consumer_groups import ConsumerGroupDescribeResponseGroup
+from reference_coordinator.messages.share_groups import ShareGroupDescribeRequest
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.runtime.error_responses import (
@@ -125,7 +126,8 @@ def _describe_consumer_group(
 
 
 def authorized_operations(
-    shard: CoordinatorShard, request: DescribeGroupsRequest | ConsumerGroupDescribeRequest
+    shard: CoordinatorShard,
+    request: DescribeGroupsRequest | ConsumerGroupDescribeRequest | ShareGroupDescribeRequest,
 ) -> int:
     """What anybody may do with a group, where a request asks for it.
 

@@ -13,6 +13,11 @@ from reference_coordinator.groups.classic.lookups import as_classic_group
 from reference_coordinator.groups.classic.state import ClassicGroupState
 from reference_coordinator.groups.group import Group
 from reference_coordinator.groups.group_metadata_manager import PendingDeletion
+from reference_coordinator.groups.share.group import ShareGroup
+from reference_coordinator.groups.share.offsets import (
+    persister_delete,
+    share_group_build_partition_delete_request,
+)
 from reference_coordinator.messages import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -139,6 +144,22 @@ def _remove_dead_groups(shard: CoordinatorShard, deletion: PendingDeletion) -> N
         shard.respond(deletion.token, DeleteGroupsResponse(results=(*deletion.results, *deleted)))
 
 
+def _delete_share_state(shard: CoordinatorShard, group: Group) -> Errors:
+    """Have the share coordinator forget a share group's partitions.
+
+    Kafka notes in the log that it is about to, which nobody sees when the group is gone.
+
+    Decided in: GroupCoordinatorService#deleteShareGroups (4.3.1).
+    """
+    if not isinstance(group, ShareGroup):
+        return Errors.NONE
+    topics = share_group_build_partition_delete_request(shard, group).items()
+    errors = (
+        persister_delete(shard, group.group_id, topic_id, partitions) for topic_id, partitions in topics
+    )
+    return next((each for each in errors if each is not Errors.NONE), Errors.NONE)
+
+
 def _delete_when_written(
     shard: CoordinatorShard, group_ids: tuple[GroupId, ...], token: ResponseToken
 ) -> CoordinatorResult[DeleteGroupsResponse]:
@@ -151,6 +172,10 @@ def _delete_when_written(
         except CoordinatorError as refusal:
             result = DeletableGroupResult(group_id=group_id, error_code=refusal.error)
             deletion.results.append(result)
+            continue
+        failure = _delete_share_state(shard, group)
+        if failure is not Errors.NONE:
+            deletion.results.append(DeletableGroupResult(group_id=group_id, error_code=failure))
             continue
         partition = shard.partition_for(group_id)
         deletable.setdefault(partition, []).append(group_id)

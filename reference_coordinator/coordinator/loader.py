@@ -14,10 +14,14 @@ from reference_coordinator.core.records import (
     OffsetCommitRecord,
     OffsetCommitTombstone,
 )
+from reference_coordinator.core.share_records import ShareGroupRecord
 from reference_coordinator.groups import dispatch
 from reference_coordinator.groups.classic.lookups import new_classic_group
 from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.replay import replay
+from reference_coordinator.groups.group import Group
+from reference_coordinator.groups.share.group import ShareGroup
+from reference_coordinator.groups.share.replay import replay as replay_share
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.offsets.txn_completion import replay_end_transaction_marker
 from reference_coordinator.profile.behaviours import Behaviour
@@ -33,7 +37,9 @@ class Loader:
 
     shard: CoordinatorShard
     partition: int
-    _groups: dict[GroupId, GroupMetadataRecord | ConsumerGroup | None] = field(default_factory=dict)
+    _groups: dict[GroupId, GroupMetadataRecord | ConsumerGroup | ShareGroup | None] = field(
+        default_factory=dict
+    )
     """None stands for a group that is known by its offsets only."""
 
     def replay(self, records: Iterable[CoordinatorRecord]) -> None:
@@ -56,6 +62,8 @@ class Loader:
                 self.shard.replay(record, record_offset=record_offset)
             case EndTransactionMarker():
                 replay_end_transaction_marker(self.shard, record)
+            case _ if isinstance(record, ShareGroupRecord):
+                self._replay_share_group(record)
             case _:
                 self._replay_consumer_group(record)
 
@@ -66,13 +74,30 @@ class Loader:
             IllegalStateError: the record contradicts those before it.
         """
         before = self._groups.get(record.group_id)
-        if isinstance(before, GroupMetadataRecord):
+        if isinstance(before, GroupMetadataRecord | ShareGroup):
             raise IllegalStateError(f"Group {record.group_id} is not a consumer group")
         after = replay(before, record, self.shard.profile)
+        self._keep(record.group_id, before, after)
+
+    def _replay_share_group(self, record: ShareGroupRecord) -> None:
+        """Take in what the log says of a share group.
+
+        Raises:
+            IllegalStateError: the record contradicts those before it.
+        """
+        before = self._groups.get(record.group_id)
+        if isinstance(before, GroupMetadataRecord | ConsumerGroup):
+            raise IllegalStateError(f"Group {record.group_id} is not a share group")
+        after = replay_share(before, record, self.shard.profile, now_ms=self.shard.now_ms)
+        self._keep(record.group_id, before, after)
+
+    def _keep(
+        self, group_id: GroupId, before: Group | None, after: ConsumerGroup | ShareGroup | None
+    ) -> None:
         if after is not None:
-            self._groups[record.group_id] = after
+            self._groups[group_id] = after
         elif before is not None:
-            del self._groups[record.group_id]
+            del self._groups[group_id]
 
     def finish(self) -> None:
         """Build the groups.
@@ -87,7 +112,7 @@ class Loader:
                     self._groups.setdefault(group_id, None)
         stays = self.shard.profile.has(Behaviour.EMPTIED_SIMPLE_GROUP_STAYS)
         for group_id, record in self._groups.items():
-            if isinstance(record, ConsumerGroup):
+            if isinstance(record, ConsumerGroup | ShareGroup):
                 self.shard.put_group(record)
             elif record is not None:
                 dispatch.replay(self.shard, record)

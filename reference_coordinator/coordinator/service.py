@@ -4,10 +4,11 @@ A handler refuses by raising CoordinatorError, or returns what is to be written 
 with, and what the checks here refuse with, becomes the answer of the API at hand in `refusal_response`.
 """
 
-from typing import Final, assert_never
+from typing import Final
 
 from reference_coordinator.coordinator.admin import consumer_group_describe, describe_groups, list_groups
 from reference_coordinator.coordinator.deletion import delete_groups
+from reference_coordinator.coordinator.share_groups import administer_share_groups, hear_share_member
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
 from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GroupId, ResponseToken
 from reference_coordinator.groups.consumer.heartbeat import consumer_group_heartbeat
@@ -42,6 +43,7 @@ from reference_coordinator.messages import (
     OffsetFetchResponseGroup,
     OffsetsRequest,
     RequestContext,
+    ShareGroupHeartbeatRequest,
     SyncGroupRequest,
     TxnOffsetCommitRequest,
 )
@@ -103,6 +105,8 @@ def _dispatch(
             return classic_group_leave(shard, request)
         case ConsumerGroupHeartbeatRequest():
             return hear_consumer(shard, request, context)
+        case ShareGroupHeartbeatRequest():
+            return hear_share_member(shard, request, context)
         case _:
             return _dispatch_offsets(shard, request, context, token)
 
@@ -151,7 +155,7 @@ def _dispatch_to_many_groups(
         case ConsumerGroupDescribeRequest():
             shard.respond(token, consumer_group_describe(shard, request))
         case _:
-            assert_never(request)
+            return administer_share_groups(shard, request, token)
     return EMPTY_RESULT
 
 

@@ -8,8 +8,10 @@ from typing import assert_never
 
 from reference_coordinator.core.consumer_records import ConsumerGroupRecord
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
+from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID
 from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.core.records import GroupMetadataRecord
+from reference_coordinator.core.share_records import ShareGroupRecord
 from reference_coordinator.groups.classic import expiry, loading
 from reference_coordinator.groups.classic.deadlines import ClassicGroupDeadline
 from reference_coordinator.groups.classic.group import ClassicGroup
@@ -38,6 +40,11 @@ from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.lookups import as_consumer_group
 from reference_coordinator.groups.group import Group, GroupType
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.groups.share import loading as share_loading
+from reference_coordinator.groups.share.deadlines import FenceShareMember
+from reference_coordinator.groups.share.expiry import share_group_fence_member_operation
+from reference_coordinator.groups.share.group import ShareGroup
+from reference_coordinator.groups.share.lookups import as_share_group
 from reference_coordinator.messages import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -47,7 +54,7 @@ from reference_coordinator.messages import (
 )
 from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
 from reference_coordinator.runtime.deadlines import GroupDeadline
-from reference_coordinator.runtime.error_responses import sync_error
+from reference_coordinator.runtime.error_responses import join_error, sync_error
 from reference_coordinator.runtime.parked import Join, Sync
 
 
@@ -64,6 +71,9 @@ def classic_group_join(shard: GroupMetadataManager, join: Join) -> VoidResult:
             return join_instead_of_empty_consumer_group(shard, as_consumer_group(group), join)
         case GroupType.CONSUMER:
             return classic_group_join_to_consumer_group(shard, as_consumer_group(group), join)
+        case GroupType.SHARE:
+            shard.respond(join.token, join_error(UNKNOWN_MEMBER_ID, Errors.INCONSISTENT_GROUP_PROTOCOL))
+            return EMPTY_RESULT
         case _:
             assert_never(group.type)
 
@@ -85,6 +95,9 @@ def classic_group_sync(shard: GroupMetadataManager, sync: Sync) -> CoordinatorRe
             return classic_group_sync_to_classic_group(shard, as_classic_group(group), sync)
         case GroupType.CONSUMER:
             return classic_group_sync_to_consumer_group(shard, as_consumer_group(group), sync)
+        case GroupType.SHARE:
+            shard.respond(sync.token, sync_error(Errors.UNKNOWN_MEMBER_ID))
+            return EMPTY_RESULT
         case _:
             assert_never(group.type)
 
@@ -107,6 +120,8 @@ def classic_group_heartbeat(
             return classic_group_heartbeat_to_classic_group(shard, as_classic_group(group), request)
         case GroupType.CONSUMER:
             return classic_group_heartbeat_to_consumer_group(shard, as_consumer_group(group), request)
+        case GroupType.SHARE:
+            raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID)
         case _:
             assert_never(group.type)
 
@@ -119,7 +134,7 @@ def classic_group_leave(
     Source: GroupMetadataManager#classicGroupLeave (4.3.1), GroupCoordinator#handleLeaveGroup (3.9.2).
     """
     group = shard.find_group(request.group_id)
-    if group is None:
+    if group is None or isinstance(group, ShareGroup):
         unknown = tuple(left(each, Errors.UNKNOWN_MEMBER_ID) for each in request.members)
         return CoordinatorResult(response=leave_result(unknown))
     match group.type:
@@ -127,6 +142,8 @@ def classic_group_leave(
             return classic_group_leave_to_classic_group(shard, as_classic_group(group), request)
         case GroupType.CONSUMER:
             return classic_group_leave_to_consumer_group(shard, as_consumer_group(group), request)
+        case GroupType.SHARE:
+            raise AssertionError("answered above")
         case _:
             assert_never(group.type)
 
@@ -138,6 +155,8 @@ def fall_due(shard: GroupMetadataManager, deadline: GroupDeadline) -> VoidResult
         return expiry.fall_due(shard, group, deadline)
     if isinstance(group, ConsumerGroup) and isinstance(deadline, ConsumerGroupDeadline):
         return consumer_expiry.fall_due(shard, group, deadline)
+    if isinstance(group, ShareGroup) and isinstance(deadline, FenceShareMember):
+        return share_group_fence_member_operation(shard, group, deadline)
     return EMPTY_RESULT
 
 
@@ -158,6 +177,19 @@ def as_persisted_consumer_group(group: Group | None, record: ConsumerGroupRecord
     raise IllegalStateError(f"Group {record.group_id} is not a consumer group")
 
 
+def as_persisted_share_group(group: Group | None, record: ShareGroupRecord) -> ShareGroup | None:
+    """The share group that a record is about.
+
+    Raises:
+        IllegalStateError: the id is another group's.
+
+    Decided in: GroupMetadataManager#getOrMaybeCreatePersistedShareGroup (4.3.1).
+    """
+    if group is None or isinstance(group, ShareGroup):
+        return group
+    raise IllegalStateError(f"Group {record.group_id} is not a share group")
+
+
 def replay(shard: GroupMetadataManager, record: GroupMetadataRecord) -> None:
     """Let a group be there that the log tells of. Source: GroupMetadataManager#replay (4.3.1)."""
     shard.put_group(loading.load_group(shard, record))
@@ -174,6 +206,8 @@ def on_loaded(shard: GroupMetadataManager, partition: int) -> None:
                 loading.on_group_loaded(shard, as_classic_group(group))
             case GroupType.CONSUMER:
                 consumer_loading.on_group_loaded(shard, as_consumer_group(group))
+            case GroupType.SHARE:
+                share_loading.on_group_loaded(shard, as_share_group(group))
             case _:
                 assert_never(group.type)
 
@@ -191,7 +225,9 @@ def on_metadata_update(
     if has_new_topics or shard.last_image_with_new_topics < 0:
         shard.last_image_with_new_topics = image.version
     for group in shard.groups():
-        if isinstance(group, ConsumerGroup) and any(map(group.is_subscribed_to_topic, changed_topics)):
+        if isinstance(group, ConsumerGroup | ShareGroup) and any(
+            map(group.is_subscribed_to_topic, changed_topics)
+        ):
             group.request_metadata_refresh()
 
 
@@ -204,7 +240,7 @@ def on_unloaded(shard: GroupMetadataManager, partition: int) -> None:
         match group.type:
             case GroupType.CLASSIC:
                 loading.on_group_unloaded(shard, as_classic_group(group))
-            case GroupType.CONSUMER:
+            case GroupType.CONSUMER | GroupType.SHARE:
                 # Nobody is parked in it.
                 continue
             case _:

@@ -16,6 +16,7 @@ class GroupType(Enum):
 
     CLASSIC = "classic"
     CONSUMER = "consumer"
+    SHARE = "share"
 
     # An Enum's own is written in Python, and types are looked up at every request.
     __hash__ = object.__hash__

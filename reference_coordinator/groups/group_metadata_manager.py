@@ -11,6 +11,7 @@ from reference_coordinator.core.ids import GroupId, ResponseToken
 from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.core.values import value
 from reference_coordinator.groups.group import Group
+from reference_coordinator.groups.share_persister import NoShareCoordinator, SharePersister
 from reference_coordinator.messages import DeletableGroupResult
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.group_config import NO_GROUP_CONFIG, GroupConfig
@@ -67,6 +68,8 @@ class GroupMetadataManager(CoordinatorRuntime):
     Source: GroupMetadataManager.lastMetadataImageWithNewTopics (4.3.1).
     """
     group_configs: dict[GroupId, GroupConfig] = field(default_factory=dict)
+    share_persister: SharePersister = field(default_factory=NoShareCoordinator)
+    """Where share groups have the state of their partitions."""
 
     def group_config(self, group_id: GroupId) -> GroupConfig:
         """What is configured for a group. Source: GroupConfigManager#groupConfig (4.3.1)."""

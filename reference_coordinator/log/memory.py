@@ -19,13 +19,20 @@ from reference_coordinator.core.records import (
     OffsetCommitRecord,
     OffsetCommitTombstone,
 )
+from reference_coordinator.core.share_records import ShareGroupRecord
 from reference_coordinator.log.batches import LogBatch
 from reference_coordinator.log.consumer_serde import CONSUMER_TOMBSTONES, type_and_name
+from reference_coordinator.log.share_serde import SHARE_TOMBSTONES, type_and_member
 
 _Key: TypeAlias = tuple[str, str, int]
 """Group, topic or member, and partition, or the negative type of the record."""
 _OF_GROUP: Final = -2
-_TOMBSTONES: Final = (OffsetCommitTombstone, GroupMetadataTombstone, *CONSUMER_TOMBSTONES)
+_TOMBSTONES: Final = (
+    OffsetCommitTombstone,
+    GroupMetadataTombstone,
+    *CONSUMER_TOMBSTONES,
+    *SHARE_TOMBSTONES,
+)
 
 
 @dataclass(slots=True)
@@ -112,5 +119,8 @@ def _key(record: CoordinatorRecord) -> _Key:
         case EndTransactionMarker():
             raise AssertionError("a marker is in a batch of its own")
         case _:
-            record_type, name = type_and_name(record)
+            if isinstance(record, ShareGroupRecord):
+                record_type, name = type_and_member(record)
+            else:
+                record_type, name = type_and_name(record)
             return record.group_id, name, -record_type

@@ -5,6 +5,7 @@ from typing import Final
 
 from kio.serial.errors import SerialError
 
+from reference_coordinator.core.consumer_records import ConsumerGroupRecord
 from reference_coordinator.core.ids import (
     GenerationId,
     GroupId,
@@ -22,12 +23,14 @@ from reference_coordinator.core.records import (
     OffsetCommitRecord,
     OffsetCommitTombstone,
 )
+from reference_coordinator.core.share_records import ShareGroupRecord
 from reference_coordinator.log.consumer_serde import (
     CONSUMER_RECORD_TYPES,
     read_consumer_record,
     write_consumer_record,
 )
 from reference_coordinator.log.message_codec import Fields, message_type, read_message, write_message
+from reference_coordinator.log.share_serde import read_share_record, share_record_types, write_share_record
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.profiles import Profile
 
@@ -80,7 +83,7 @@ def _write_record(record: CoordinatorRecord, profile: Profile) -> tuple[bytes, b
         case EndTransactionMarker():
             raise AssertionError("a marker is a control record")
         case _:
-            return write_consumer_record(record, profile)
+            return _write_group_record(record, profile)
 
 
 def read_record(
@@ -105,12 +108,29 @@ def read_record(
         case 2:
             group_key = _read(f"{_GROUP_METADATA}Key", _KEY_VERSION, key)
             return _group(GroupId(group_key["group"]), value, profile)
+        case _ if key_type in share_record_types(profile) and profile.has(Behaviour.SHARE_GROUPS):
+            return _read_of_share_group(key, value)
         case _ if key_type in CONSUMER_RECORD_TYPES and profile.has(Behaviour.CONSUMER_GROUPS):
             return _read_of_consumer_group(key, value, profile)
         case _ if profile.has(Behaviour.FLEXIBLE_RECORDS_READ):
             return None
         case _:
             raise UnreadableRecordError(f"it is of type {key_type}, which this release does not know")
+
+
+def _write_group_record(
+    record: ConsumerGroupRecord | ShareGroupRecord, profile: Profile
+) -> tuple[bytes, bytes | None]:
+    if isinstance(record, ShareGroupRecord):
+        return write_share_record(record)
+    return write_consumer_record(record, profile)
+
+
+def _read_of_share_group(key: bytes, value: bytes | None) -> CoordinatorRecord:
+    try:
+        return read_share_record(key, value)
+    except (SerialError, ValueError, IndexError, struct.error) as error:
+        raise UnreadableRecordError(f"it is no record of a share group: {error}") from error
 
 
 def _read_of_consumer_group(key: bytes, value: bytes | None, profile: Profile) -> CoordinatorRecord:

@@ -59,6 +59,11 @@ from reference_coordinator.messages.offsets import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
+from reference_coordinator.messages.share_groups import (
+    ShareGroupAdminRequest,
+    ShareGroupHeartbeatRequest,
+    ShareGroupResponse,
+)
 from reference_coordinator.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 __all__ = [
@@ -110,6 +115,9 @@ __all__ = [
     "OffsetFetchResponseTopic",
     "OffsetsRequest",
     "RequestContext",
+    "ShareGroupAdminRequest",
+    "ShareGroupHeartbeatRequest",
+    "ShareGroupResponse",
     "SyncGroupRequest",
     "SyncGroupRequestAssignment",
     "SyncGroupResponse",
@@ -126,6 +134,7 @@ ManyGroupsRequest = (
     | ListGroupsRequest
     | DeleteGroupsRequest
     | ConsumerGroupDescribeRequest
+    | ShareGroupAdminRequest
 )
 """What may be asked about several groups at once."""
 
@@ -135,6 +144,7 @@ GroupRequest = (
     | HeartbeatRequest
     | LeaveGroupRequest
     | ConsumerGroupHeartbeatRequest
+    | ShareGroupHeartbeatRequest
     | OffsetsRequest
     | ManyGroupsRequest
 )
@@ -154,5 +164,6 @@ GroupResponse = (
     | TxnOffsetCommitResponse
     | ConsumerGroupHeartbeatResponse
     | ConsumerGroupDescribeResponse
+    | ShareGroupResponse
 )
 """What the group coordinator answers with."""

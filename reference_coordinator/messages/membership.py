@@ -25,6 +25,8 @@ class RequestContext:
     """As in the request header; null and the empty string stay apart."""
     client_host: str
     """In Kafka's form, e.g. `/127.0.0.1`."""
+    connection: int = 0
+    """Which connection it came over; 0 where that does not matter."""
     principal: str = ANONYMOUS
     """Who asks, in Kafka's form, e.g. `User:ana`."""
 

@@ -13,7 +13,7 @@ from reference_coordinator.groups.classic.group import ClassicGroup
 from reference_coordinator.groups.classic.lookups import as_classic_group
 from reference_coordinator.groups.classic.membership import BEFORE_FIRST_GENERATION
 from reference_coordinator.groups.classic.state import ClassicGroupState
-from reference_coordinator.groups.group import Group, OffsetExpirationCondition
+from reference_coordinator.groups.group import Group, GroupType, OffsetExpirationCondition
 from reference_coordinator.groups.group_metadata_manager import PendingDeletion
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.offsets.values import OffsetAndMetadata
@@ -62,6 +62,8 @@ def cleanup_all_group_metadata(shard: CoordinatorShard, partition: int | None) -
         case CoordinatorFamily.JAVA:
             assert partition is not None, "each partition is looked at by itself"
             for group in shard.groups_of(partition):
+                if group.type is GroupType.SHARE and shard.profile.has(Behaviour.SHARE_GROUPS_STAY):
+                    continue
                 result = _maybe_delete_group(shard, group, expired_offsets(shard, group))
                 shard.append(group.group_id, result)
     schedule_group_metadata_expiration(shard, partition)

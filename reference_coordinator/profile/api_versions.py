@@ -54,6 +54,18 @@ class Api(IntEnum):
     CONSUMER_GROUP_DESCRIBE = 69
     LIST_CONFIG_RESOURCES = 74
     DESCRIBE_TOPIC_PARTITIONS = 75
+    SHARE_GROUP_HEARTBEAT = 76
+    SHARE_GROUP_DESCRIBE = 77
+    DESCRIBE_SHARE_GROUP_OFFSETS = 90
+    ALTER_SHARE_GROUP_OFFSETS = 91
+    DELETE_SHARE_GROUP_OFFSETS = 92
+    SHARE_FETCH = 78
+    SHARE_ACKNOWLEDGE = 79
+    INITIALIZE_SHARE_GROUP_STATE = 83
+    READ_SHARE_GROUP_STATE = 84
+    WRITE_SHARE_GROUP_STATE = 85
+    DELETE_SHARE_GROUP_STATE = 86
+    READ_SHARE_GROUP_STATE_SUMMARY = 87
 
 
 @value
@@ -128,6 +140,18 @@ _ADVERTISED: Final[Mapping[Api, _Advertised]] = MappingProxyType(
         Api.CONSUMER_GROUP_DESCRIBE: _ranges("2.4: none, 3.8: 0-0, 4.0: 0-1"),
         Api.LIST_CONFIG_RESOURCES: _ranges("2.4: none, 3.7: 0-0, 4.1: 0-1"),
         Api.DESCRIBE_TOPIC_PARTITIONS: _ranges("2.4: none, 3.8: 0-0"),
+        Api.SHARE_GROUP_HEARTBEAT: _ranges("2.4: none, 4.1: 1-1"),
+        Api.SHARE_GROUP_DESCRIBE: _ranges("2.4: none, 4.1: 1-1"),
+        Api.DESCRIBE_SHARE_GROUP_OFFSETS: _ranges("2.4: none, 4.1: 0-0, 4.2: 0-1"),
+        Api.ALTER_SHARE_GROUP_OFFSETS: _ranges("2.4: none, 4.1: 0-0"),
+        Api.DELETE_SHARE_GROUP_OFFSETS: _ranges("2.4: none, 4.1: 0-0"),
+        Api.SHARE_FETCH: _ranges("2.4: none, 4.1: 1-1, 4.2: 1-2"),
+        Api.SHARE_ACKNOWLEDGE: _ranges("2.4: none, 4.1: 1-1, 4.2: 1-2"),
+        Api.INITIALIZE_SHARE_GROUP_STATE: _ranges("2.4: none, 4.1: 0-0"),
+        Api.READ_SHARE_GROUP_STATE: _ranges("2.4: none, 4.1: 0-0"),
+        Api.WRITE_SHARE_GROUP_STATE: _ranges("2.4: none, 4.1: 0-0, 4.2: 0-1"),
+        Api.DELETE_SHARE_GROUP_STATE: _ranges("2.4: none, 4.1: 0-0"),
+        Api.READ_SHARE_GROUP_STATE_SUMMARY: _ranges("2.4: none, 4.1: 0-0, 4.2: 0-1"),
     }
 )
 """Each release's ranges from the one where they changed.
@@ -150,15 +174,25 @@ _DECODABLE: Final[Mapping[Api, VersionRange]] = MappingProxyType(
 """Where fewer versions can be read than Kafka had; what cannot be read is not advertised."""
 
 
-def served_ranges(profile: Profile) -> ApiRanges:
+_UNSTABLE: Final[Mapping[Api, _Advertised]] = MappingProxyType(
+    {
+        Api.SHARE_GROUP_HEARTBEAT: _ranges("2.4: none, 4.0: 0-0, 4.1: 1-1"),
+        Api.SHARE_GROUP_DESCRIBE: _ranges("2.4: none, 4.0: 0-0, 4.1: 1-1"),
+    }
+)
+"""The ranges of a broker that was told to serve previews, as far as the reference knows any."""
+
+
+def served_ranges(profile: Profile, *, previews: bool = False) -> ApiRanges:
     """Return what a broker of that release advertises, less what the reference cannot serve."""
-    served = {api: _served(api, profile.version) for api in _ADVERTISED}
+    advertised = {**_ADVERTISED, **_UNSTABLE} if previews else _ADVERTISED
+    served = {api: _served(advertised[api], api, profile.version) for api in advertised}
     return MappingProxyType({api: versions for api, versions in served.items() if versions is not None})
 
 
-def _served(api: Api, version: Version) -> VersionRange | None:
+def _served(advertised: _Advertised, api: Api, version: Version) -> VersionRange | None:
     """Return what is served of an API; None where every version of it is beyond us."""
-    _, lowest, highest = max(row for row in _ADVERTISED[api] if row[0] <= version)
+    _, lowest, highest = max(row for row in advertised if row[0] <= version)
     decodable = _DECODABLE.get(api, VersionRange(min_version=lowest, max_version=highest))
     if highest < decodable.min_version:
         return None

@@ -24,6 +24,8 @@ from reference_coordinator.profile.behaviour import (
 from reference_coordinator.profile.consumer_behaviours import OF_CONSUMER_GROUPS
 from reference_coordinator.profile.loading_behaviours import OF_LOADING
 from reference_coordinator.profile.log_behaviours import OF_THE_LOG
+from reference_coordinator.profile.share_behaviours import OF_SHARE_GROUPS
+from reference_coordinator.profile.share_fetch_behaviours import OF_SHARES
 from reference_coordinator.profile.transaction_behaviours import OF_TRANSACTIONS
 
 __all__ = ["OLDEST", "TABLE", "Behaviour", "CoordinatorFamily", "Row", "Span", "Version"]
@@ -327,5 +329,7 @@ TABLE: Final = (
     + OF_THE_LOG
     + OF_CONSUMER_GROUPS
     + OF_ASSIGNORS
+    + OF_SHARES
+    + OF_SHARE_GROUPS
 )
 """Every behaviour once."""

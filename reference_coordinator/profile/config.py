@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, fields
 from enum import Enum, unique
 from functools import cache, partial
+from itertools import product
 from types import MappingProxyType
 from typing import Any, Final, Self, TypeVar
 
@@ -56,6 +57,14 @@ def _parse_names(
     return names
 
 
+def _parse_boolean(name: str, text: str) -> bool:
+    """Source: ConfigDef#parseType (4.3.1)."""
+    trimmed = trim(text).lower()
+    if trimmed not in {"true", "false"}:
+        raise ConfigError(f"{name} is {text!r}; give true or false.")
+    return trimmed == "true"
+
+
 def _parse_allows_everyone(_: str, text: str) -> bool:
     """Whatever is not `true` is false. Source: StandardAuthorizer#getDefaultResult (3.9.2)."""
     return trim(text).lower() == "true"
@@ -103,6 +112,10 @@ _Parse = Callable[[str, str], _Value]
 def _property(default: int, *, at_least: int, at_most: int = INT_MAX) -> int:
     # dataclasses.field is typed as the value that it stands for.
     return _parsed_by(partial(_parse_integer, at_least=at_least, at_most=at_most), default)
+
+
+def _flag(*, default: bool) -> bool:
+    return _parsed_by(_parse_boolean, default)
 
 
 def _names(
@@ -194,8 +207,44 @@ class GroupCoordinatorConfig:
     Not quite Kafka's default, which has `streams` too from 4.1 on.
     """
 
+    group_share_delivery_count_limit: int = _property(5, at_least=2)
+    """`group.share.delivery.count.limit`: how often a record is delivered to a share group at most."""
+    group_share_max_share_sessions: int = _property(2_000, at_least=1)
+    """`group.share.max.share.sessions`: the share sessions that a broker keeps."""
+    group_share_min_record_lock_duration_ms: int = _property(15_000, at_least=1_000)
+    """`group.share.min.record.lock.duration.ms`: the shortest that a group may be configured to."""
+    group_share_partition_max_record_locks: int = _property(2_000, at_least=100)
+    """`group.share.partition.max.record.locks`: the records of a partition in flight to one share group."""
+    group_share_record_lock_duration_ms: int = _property(30_000, at_least=1_000)
+    """`group.share.record.lock.duration.ms`: how long a member of a share group may have a record."""
     group_version: int = _property(1, at_least=0, at_most=1)
     """`group.version`: no property but a feature (KIP-848), which a cluster has at a level, or at 0 not."""
+    group_share_assignment_interval_ms: int = _property(1_000, at_least=0)
+    """`group.share.assignment.interval.ms`: how long a target assignment stands at least, from 4.3 on."""
+    group_share_enable: bool = _flag(default=False)
+    """`group.share.enable`: whether there are share groups, until 4.2, which has them anyway."""
+    group_share_heartbeat_interval_ms: int = _property(5_000, at_least=1)
+    """`group.share.heartbeat.interval.ms`: how often members of share groups are told to heartbeat."""
+    group_share_initialize_retry_interval_ms: int = _property(30_000, at_least=1)
+    """`group.share.initialize.retry.interval.ms`: after how long share state is asked for again."""
+    group_share_max_assignment_interval_ms: int = _property(15_000, at_least=0)
+    """`group.share.max.assignment.interval.ms`: the longest that a group may be configured to."""
+    group_share_max_heartbeat_interval_ms: int = _property(15_000, at_least=1)
+    """`group.share.max.heartbeat.interval.ms`: the longest that a group may be configured to."""
+    group_share_max_session_timeout_ms: int = _property(60_000, at_least=1)
+    """`group.share.max.session.timeout.ms`: the longest that a group may be configured to."""
+    group_share_max_size: int = _property(200, at_least=1, at_most=1_000)
+    """`group.share.max.size`: the members that a share group takes."""
+    group_share_min_assignment_interval_ms: int = _property(0, at_least=0)
+    """`group.share.min.assignment.interval.ms`: the shortest that a group may be configured to."""
+    group_share_min_heartbeat_interval_ms: int = _property(5_000, at_least=1)
+    """`group.share.min.heartbeat.interval.ms`: the shortest that a group may be configured to."""
+    group_share_min_session_timeout_ms: int = _property(45_000, at_least=1)
+    """`group.share.min.session.timeout.ms`: the shortest that a group may be configured to."""
+    group_share_session_timeout_ms: int = _property(45_000, at_least=1)
+    """`group.share.session.timeout.ms`: how long a member of a share group may be silent."""
+    unstable_api_versions_enable: bool = _flag(default=False)
+    """`unstable.api.versions.enable`: whether APIs are served that are a preview."""
     allow_everyone_if_no_acl_found: bool = _parsed_by(_parse_allows_everyone, False)  # noqa: FBT003 - a default
     """`allow.everyone.if.no.acl.found`: whether a resource that no entry names is everybody's."""
     authorizer_class_name: str = _parsed_by(_parse_authorizer, "")
@@ -267,15 +316,16 @@ class GroupCoordinatorConfig:
 
 
 def _throw_if_out_of_order(config: GroupCoordinatorConfig) -> None:
-    """Refuse consumers' times that do not go together.
+    """Refuse times of members that do not go together.
 
     Raises:
         ConfigError: a value is beyond another that limits it.
 
     Decided in: GroupCoordinatorConfig#<init> (4.3.1).
     """
-    for kind in ("heartbeat_interval_ms", "session_timeout_ms", "assignment_interval_ms"):
-        least, given, most = (f"group_consumer_{each}{kind}" for each in ("min_", "", "max_"))
+    kinds = ("heartbeat_interval_ms", "session_timeout_ms", "assignment_interval_ms")
+    for protocol, kind in product(("consumer", "share"), kinds):
+        least, given, most = (f"group_{protocol}_{each}{kind}" for each in ("min_", "", "max_"))
         for lower, upper in ((least, most), (least, given), (given, most)):
             if getattr(config, lower) > getattr(config, upper):
                 raise ConfigError(f"{_name_of(upper)} must be greater than or equal to {_name_of(lower)}.")

@@ -12,6 +12,9 @@ class GroupConfig:
     consumer_session_timeout_ms: int | None = None
     consumer_heartbeat_interval_ms: int | None = None
     consumer_assignment_interval_ms: int | None = None
+    share_session_timeout_ms: int | None = None
+    share_heartbeat_interval_ms: int | None = None
+    share_assignment_interval_ms: int | None = None
 
 
 NO_GROUP_CONFIG: Final = GroupConfig()

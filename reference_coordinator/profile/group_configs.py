@@ -1,6 +1,6 @@
 """What groups may be configured with at run time, by release: types, defaults, bounds, and effective values.
 
-The reference runs neither share groups nor streams groups. It takes their configurations as Kafka does, with
+The reference does not run streams groups. It takes their configurations as Kafka does, with
 the bounds that a broker has by default.
 
 Source: GroupConfig#CONFIG (4.0.0), GroupConfig#CONFIG_DEF (4.3.1),
@@ -80,10 +80,13 @@ def _plain(
     *,
     at_least: int | None = None,
     one_of: tuple[str, ...] = (),
+    refusal: str | None = None,
     since: Version = _FIRST,
     is_internal: bool = False,
 ) -> GroupConfigEntry:
-    config = TopicConfig(name, kind, default, synonym, at_least=at_least, one_of=one_of, since=since)
+    config = TopicConfig(
+        name, kind, default, synonym, at_least=at_least, one_of=one_of, refusal=refusal, since=since
+    )
     return GroupConfigEntry(config=config, is_internal=is_internal)
 
 
@@ -113,7 +116,14 @@ _TABLE: Final = (
     _time("share.record.lock.duration.ms", 30_000, 15_000, 60_000, at_least=1_000),
     _time("share.delivery.count.limit", 5, 2, 10, at_least=2, since=(4, 3, 0)),
     _time("share.partition.max.record.locks", 2_000, 100, 4_000, at_least=100, since=(4, 3, 0)),
-    _plain(_OFFSET_RESET, ConfigType.STRING, "latest", one_of=("earliest", "latest")),
+    _plain(
+        _OFFSET_RESET,
+        ConfigType.STRING,
+        "latest",
+        one_of=("earliest", "latest"),
+        refusal=f"Invalid value `{{value}}` for configuration {_OFFSET_RESET}. The value must be either "
+        "'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'.",
+    ),
     _plain(
         "share.isolation.level",
         ConfigType.STRING,
@@ -289,4 +299,7 @@ def evaluate(configs: Mapping[str, str], config: GroupCoordinatorConfig, profile
         consumer_session_timeout_ms=number(CONSUMER_SESSION_TIMEOUT),
         consumer_heartbeat_interval_ms=number(CONSUMER_HEARTBEAT_INTERVAL),
         consumer_assignment_interval_ms=number(CONSUMER_ASSIGNMENT_INTERVAL),
+        share_session_timeout_ms=number("share.session.timeout.ms"),
+        share_heartbeat_interval_ms=number("share.heartbeat.interval.ms"),
+        share_assignment_interval_ms=number("share.assignment.interval.ms"),
     )

@@ -47,6 +47,8 @@ class TopicConfig:
     """The broker property whose value topics have that say nothing."""
     at_least: int | None = None
     one_of: tuple[str, ...] = ()
+    refusal: str | None = None
+    """What is said of a `{value}` that is not among them; as a rule, which they are."""
     since: Version = OLDEST
     until: Version | None = None
 
@@ -72,7 +74,10 @@ class TopicConfig:
             case ConfigType.STRING | ConfigType.LIST:
                 parts = [trim(each) for each in text.split(",")] if self.type is ConfigType.LIST else [text]
                 is_known = not self.one_of or all(each in self.one_of for each in parts)
-                return None if is_known else f"String must be one of: {', '.join(self.one_of)}"
+                if is_known:
+                    return None
+                refusal = self.refusal or f"String must be one of: {', '.join(self.one_of)}"
+                return refusal.replace("{value}", text)
 
     def _why_no_number(self, text: str) -> str | None:
         bits = 32 if self.type is ConfigType.INT else 64

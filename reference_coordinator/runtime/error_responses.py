@@ -1,7 +1,5 @@
 """How each API says that a request was refused as a whole."""
 
-from typing import assert_never
-
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import UNKNOWN_GENERATION_ID, UNKNOWN_MEMBER_ID, GroupId, MemberId
 from reference_coordinator.core.map_order import partitions_in_java_hash_map_order
@@ -37,6 +35,8 @@ from reference_coordinator.messages import (
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
     OffsetsRequest,
+    ShareGroupAdminRequest,
+    ShareGroupHeartbeatRequest,
     SyncGroupRequest,
     SyncGroupResponse,
     TxnOffsetCommitRequest,
@@ -46,6 +46,7 @@ from reference_coordinator.messages.consumer_groups import ConsumerGroupDescribe
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.runtime.coordinator_runtime import CoordinatorRuntime
 from reference_coordinator.runtime.partition_answers import refused_topics
+from reference_coordinator.runtime.share_error_responses import share_error_response
 
 
 def refusal_response(
@@ -60,6 +61,9 @@ def refusal_response(
     if isinstance(request, ConsumerGroupHeartbeatRequest):
         message = None if refusal.error is Errors.UNKNOWN_SERVER_ERROR else refusal.message
         return ConsumerGroupHeartbeatResponse(error_code=refusal.error, error_message=message)
+    if isinstance(request, ShareGroupHeartbeatRequest | ShareGroupAdminRequest):
+        message = None if refusal.error is Errors.UNKNOWN_SERVER_ERROR else refusal.message
+        return share_error_response(request, refusal.error, message)
     return error_response(shard, request, refusal.error)
 
 
@@ -68,6 +72,8 @@ def error_response(shard: CoordinatorRuntime, request: GroupRequest, error: Erro
     match request:
         case ConsumerGroupHeartbeatRequest():
             return ConsumerGroupHeartbeatResponse(error_code=error)
+        case ShareGroupHeartbeatRequest():
+            return share_error_response(request, error)
         case JoinGroupRequest():
             return join_error(_member_id_in_error(shard, request), error)
         case SyncGroupRequest():
@@ -115,7 +121,7 @@ def _error_response_of_many_groups(
         case ConsumerGroupDescribeRequest():
             return consumer_describe_error(request, error)
         case _:
-            assert_never(request)
+            return share_error_response(request, error)
 
 
 def _member_id_in_error(shard: CoordinatorRuntime, request: JoinGroupRequest) -> MemberId:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from reference_coordinator.core.consumer_records import ConsumerGroupRecord
 from reference_coordinator.core.effects import ALL_REPLICAS, AppendRecords
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.records import (
@@ -14,6 +15,7 @@ from reference_coordinator.core.records import (
     OffsetCommitRecord,
     OffsetCommitTombstone,
 )
+from reference_coordinator.core.share_records import ShareGroupRecord
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
@@ -23,6 +25,7 @@ from reference_coordinator.runtime.record_sizes import (
     text_bytes,
     unsigned_varint_bytes,
 )
+from reference_coordinator.runtime.share_record_sizes import share_key_bytes, share_value_bytes
 
 _BATCH_OVERHEAD: Final = 61
 """Source: DefaultRecordBatch#RECORD_BATCH_OVERHEAD (4.3.1)."""
@@ -98,7 +101,14 @@ def _key_and_value_bytes(record: CoordinatorRecord, *, is_flexible: bool) -> tup
         case EndTransactionMarker():
             return _MARKER_KEY_BYTES, _MARKER_VALUE_BYTES
         case _:
-            return consumer_key_bytes(record), consumer_value_bytes(record)
+            return _group_record_bytes(record)
+
+
+def _group_record_bytes(record: ConsumerGroupRecord | ShareGroupRecord) -> tuple[int, int | None]:
+    """How long key and value of a record of the newer protocols are."""
+    if isinstance(record, ShareGroupRecord):
+        return share_key_bytes(record), share_value_bytes(record)
+    return consumer_key_bytes(record), consumer_value_bytes(record)
 
 
 def _key_bytes(group_id: str) -> int:

@@ -22,6 +22,10 @@ from reference_coordinator.messages import (
     ListGroupsRequest,
     OffsetFetchRequest,
 )
+from reference_coordinator.messages.share_groups import (
+    DescribeShareGroupOffsetsRequest,
+    ShareGroupDescribeRequest,
+)
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.runtime.append_errors import operation_error
 from reference_coordinator.runtime.appends import OpenBatch
@@ -108,7 +112,13 @@ def group_ids_of(request: GroupRequest) -> Iterable[GroupId]:
             return (each.group_id for each in request.groups)
         case DeleteGroupsRequest():
             return request.groups_names
-        case DescribeGroupsRequest() | ListGroupsRequest() | ConsumerGroupDescribeRequest():
+        case (
+            DescribeGroupsRequest()
+            | ListGroupsRequest()
+            | ConsumerGroupDescribeRequest()
+            | ShareGroupDescribeRequest()
+            | DescribeShareGroupOffsetsRequest()
+        ):
             raise AssertionError("these read what is committed, and are answered at once")
         case _:
             return (request.group_id,)

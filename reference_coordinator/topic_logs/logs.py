@@ -1,6 +1,6 @@
 """All logs of a cluster's topics, and who is to be told when one of them changes."""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Protocol
 
 from reference_coordinator.core.ids import TopicPartition
@@ -19,7 +19,7 @@ class TopicLogs:
 
     def __init__(self) -> None:
         self._logs: dict[TopicPartition, PartitionLog] = {}
-        self._watchers: dict[int, Watcher] = {}
+        self._watchers: dict[Hashable, Watcher] = {}
         self.are_saved = False
         """Whether somebody keeps logs on a disk, so that nothing may leave the memory before it is there."""
 
@@ -29,9 +29,9 @@ class TopicLogs:
     def __len__(self) -> int:
         return len(self._logs)
 
-    def watch(self, node_id: int, watcher: Watcher) -> None:
-        """Let a broker hear of changes, in place of whom it was before a restart."""
-        self._watchers[node_id] = watcher
+    def watch(self, name: Hashable, watcher: Watcher) -> None:
+        """Let a broker, or a part of it, hear of changes, in place of whom it was before a restart."""
+        self._watchers[name] = watcher
 
     def log(self, partition: TopicPartition) -> PartitionLog:
         """Return the log of a partition, which exists."""

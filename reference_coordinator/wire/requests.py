@@ -53,7 +53,23 @@ from reference_coordinator.messages import (
     SyncGroupRequest,
     TxnOffsetCommitRequest,
 )
+from reference_coordinator.messages.share_groups import (
+    AlterShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequest,
+    ShareGroupDescribeRequest,
+    ShareGroupHeartbeatRequest,
+)
 from reference_coordinator.profile.api_versions import Api
+from reference_coordinator.shares.messages import (
+    DeleteShareGroupStateRequest,
+    InitializeShareGroupStateRequest,
+    ReadShareGroupStateRequest,
+    ReadShareGroupStateSummaryRequest,
+    ShareAcknowledgeRequest,
+    ShareFetchRequest,
+    WriteShareGroupStateRequest,
+)
 from reference_coordinator.topic_logs.messages import (
     CreatePartitionsRequest,
     CreatePartitionsTopic,
@@ -276,10 +292,22 @@ _MESSAGES: Final[Mapping[Api, _Mapping]] = MappingProxyType(
         Api.DESCRIBE_TRANSACTIONS: _as_read(DescribeTransactionsRequest),
         Api.LIST_TRANSACTIONS: _as_read(ListTransactionsRequest),
         Api.CONSUMER_GROUP_HEARTBEAT: _consumer_group_heartbeat,
+        Api.SHARE_GROUP_HEARTBEAT: _as_read(ShareGroupHeartbeatRequest),
+        Api.SHARE_GROUP_DESCRIBE: _as_read(ShareGroupDescribeRequest),
+        Api.DESCRIBE_SHARE_GROUP_OFFSETS: _as_read(DescribeShareGroupOffsetsRequest),
+        Api.ALTER_SHARE_GROUP_OFFSETS: _as_read(AlterShareGroupOffsetsRequest),
+        Api.DELETE_SHARE_GROUP_OFFSETS: _as_read(DeleteShareGroupOffsetsRequest),
         Api.CONSUMER_GROUP_DESCRIBE: _as_read(ConsumerGroupDescribeRequest),
         Api.LIST_CONFIG_RESOURCES: _as_read(ListConfigResourcesRequest),
         Api.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,
         Api.DESCRIBE_LOG_DIRS: _as_read(DescribeLogDirsRequest),
         Api.DESCRIBE_QUORUM: _describe_quorum,
+        Api.SHARE_FETCH: _as_read(ShareFetchRequest),
+        Api.SHARE_ACKNOWLEDGE: _as_read(ShareAcknowledgeRequest),
+        Api.INITIALIZE_SHARE_GROUP_STATE: _as_read(InitializeShareGroupStateRequest),
+        Api.READ_SHARE_GROUP_STATE: _as_read(ReadShareGroupStateRequest),
+        Api.WRITE_SHARE_GROUP_STATE: _as_read(WriteShareGroupStateRequest),
+        Api.DELETE_SHARE_GROUP_STATE: _as_read(DeleteShareGroupStateRequest),
+        Api.READ_SHARE_GROUP_STATE_SUMMARY: _as_read(ReadShareGroupStateSummaryRequest),
     }
 )

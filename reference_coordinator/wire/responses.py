@@ -19,6 +19,10 @@ from reference_coordinator.messages import (
     OffsetFetchResponseTopic,
 )
 from reference_coordinator.messages.consumer_groups import ConsumerGroupHeartbeatResponseAssignment
+from reference_coordinator.messages.share_groups import (
+    ShareGroupHeartbeatResponse,
+    ShareGroupHeartbeatResponseAssignment,
+)
 from reference_coordinator.transactions.messages import (
     AddPartitionsToTxnResponse,
     AddPartitionsToTxnTopicResult,
@@ -43,13 +47,13 @@ class _SingleTransactionAddPartitionsResponse:
 
 
 @value
-class _ConsumerGroupHeartbeatResponse:
+class _HeartbeatResponse:
     error_code: Errors
     error_message: str | None
     member_id: MemberId | None
     member_epoch: int
     heartbeat_interval: Millis
-    assignment: ConsumerGroupHeartbeatResponseAssignment | None
+    assignment: ConsumerGroupHeartbeatResponseAssignment | ShareGroupHeartbeatResponseAssignment | None
 
 
 def response_shape(message: BrokerResponse, version: int) -> object:
@@ -66,15 +70,15 @@ def response_shape(message: BrokerResponse, version: int) -> object:
             return coordinator
         case AddPartitionsToTxnResponse() if version < _FIRST_BATCHED_ADD_PARTITIONS:
             return _single_transaction(message)
-        case ConsumerGroupHeartbeatResponse():
-            return _consumer_group_heartbeat(message)
+        case ConsumerGroupHeartbeatResponse() | ShareGroupHeartbeatResponse():
+            return _heartbeat(message)
         case _:
             return message
 
 
-def _consumer_group_heartbeat(message: ConsumerGroupHeartbeatResponse) -> _ConsumerGroupHeartbeatResponse:
+def _heartbeat(message: ConsumerGroupHeartbeatResponse | ShareGroupHeartbeatResponse) -> _HeartbeatResponse:
     """Leave the unit out of the interval's name, as kio does."""
-    return _ConsumerGroupHeartbeatResponse(
+    return _HeartbeatResponse(
         error_code=message.error_code,
         error_message=message.error_message,
         member_id=message.member_id,

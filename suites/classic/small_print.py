@@ -1,6 +1,6 @@
 """What few clients look at: first versions with a check, fields of refusals, ids without a client's name."""
 
-from harness.scenario import NON_EMPTY, Conversation, ask, expect, in_any_order, scenario
+from harness.scenario import NON_EMPTY, Actor, Conversation, ask, expect, in_any_order, scenario
 
 
 @scenario("classic/join/v4-takes-two-steps", source="KIP-394", clauses=("JG-01", "JG-03"))
@@ -67,12 +67,19 @@ def what_may_be_done_with_a_group_is_reported_on_demand(conversation: Conversati
     ana.receives(expect.describe_groups(error_code="NONE", group_state="Dead"))
 
 
+def _awaits_share_coordinator(actor: Actor, key: str) -> None:
+    """Wait for the topic that whoever asks first has made, where there are share coordinators."""
+    finding = ask.request("FindCoordinator", 6, key_type=2, coordinator_keys=(key,))
+    actor.repeats(finding, until=expect.find_coordinator(coordinators=({"error_code": "NONE"},)))
+
+
 @scenario("admin/find/share-keys", source="KafkaApis#getCoordinator", clauses=("FC-07",))
 def keys_of_share_groups_have_a_form(conversation: Conversation) -> None:
     """FindCoordinator v6 takes a share group's key as group:topic-id:partition; other keys are refused."""
     ana = conversation.actor("ana")
     key = "payroll:AAAAAAAAAAAAAAAAAAAAAQ:0"
 
+    _awaits_share_coordinator(ana, key)
     for asked in (key, "payroll", "payroll:orders:0", f"{key}:0"):
         ana.sends(ask.request("FindCoordinator", 6, key_type=2, coordinator_keys=(asked,)))
         ana.receives(expect.find_coordinator(coordinators=({"key": asked},)))
@@ -84,6 +91,7 @@ def keys_of_share_groups_are_read_by_java(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     orders = "AAAAAAAAAAAAAAAAAAAAAQ"
 
+    _awaits_share_coordinator(ana, f"payroll:{orders}:0")
     for asked in (
         f"payroll:{orders}:-1",
         f"payroll:{orders}==:+1:",

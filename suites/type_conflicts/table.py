@@ -14,7 +14,7 @@ from harness.scenario import (
     scenario,
 )
 from harness.scenario.messages import Request, Response, pinned
-from suites.type_conflicts.groups import GROUPS, SAID
+from suites.type_conflicts.groups import GROUPS, SAID, Makes
 
 NONE, UNKNOWN, NOT_FOUND = "NONE", "UNKNOWN_MEMBER_ID", "GROUP_ID_NOT_FOUND"
 INCONSISTENT, REQUIRED, NOT_EMPTY = (
@@ -343,11 +343,11 @@ def _words(cell: str) -> str:
     return f"is {error} and {state}" if state else f"is {error}"
 
 
-def _scenario(call: Call, group: str, cell: str) -> Callable[[Conversation], None]:
+def scenario_of(call: Call, group: str, cell: str, makes: Makes, said: str) -> Callable[[Conversation], None]:
     """Return the scenario of one cell."""
 
     def cell_of_table(conversation: Conversation) -> None:
-        ana = GROUPS[group](conversation)
+        ana = makes(conversation)
         caller = ana if call.by_member else conversation.actor("zoe")
         if cell == WAITS:
             caller.sends(call.asks)
@@ -355,7 +355,7 @@ def _scenario(call: Call, group: str, cell: str) -> Callable[[Conversation], Non
         else:
             caller.asks(call.asks, call.answers(cell))
 
-    cell_of_table.__doc__ = f"{call.says} to {SAID[group]} {_words(cell)}."
+    cell_of_table.__doc__ = f"{call.says} to {said} {_words(cell)}."
     return scenario(f"type_conflicts/{call.id}/{group}", source=call.source, clauses=(call.clause,))(
         cell_of_table
     )
@@ -363,7 +363,7 @@ def _scenario(call: Call, group: str, cell: str) -> Callable[[Conversation], Non
 
 globals().update(
     {
-        f"{call.id}/{group}": _scenario(call, group, cell)
+        f"{call.id}/{group}": scenario_of(call, group, cell, GROUPS[group], SAID[group])
         for call in CALLS
         for group, cell in zip(GROUPS, call.cells, strict=True)
     }

@@ -1,13 +1,9 @@
 """Each invariant of consumer groups: what breaks it, and what looks like it and breaks nothing."""
 
-from pathlib import Path
-
 import pytest
 
 from harness.invariants import AtFault, Invariant, Violation, check
-from harness.mutants.dry_run import DryRun
 from harness.scenario.ask import assignment_of
-from harness.scenario.registry import collect
 from harness.tests.invariant_traces import INTERVAL_MS, PATIENCE_MS, Trace
 
 ALL, KEPT, FREED = {"orders": (0, 1, 2)}, {"orders": (0, 1)}, {"orders": (2,)}
@@ -391,23 +387,3 @@ def test_members_that_were_let_in_by_a_leader_are_no_matter_here(trace: Trace) -
     trace.beat("bob", 0, 3, ALL)
 
     assert TWICE not in trace.found()
-
-
-@pytest.mark.parametrize("profile", ["4.0.0", "4.4"])
-def test_the_reference_breaks_none_in_the_suites_of_consumer_groups(profile: str, tmp_path: Path) -> None:
-    dry_run = DryRun(tmp_path, limit_s=30.0)
-    scripts = {
-        name: script
-        for name, script in collect("suites").items()
-        if name.startswith(("consumer_groups/", "migration/", "type_conflicts/"))
-    }
-    found: list[Violation] = []
-    accepted = 0
-    for script in scripts.values():
-        events = dry_run.run(script, profile)
-        accepted += sum(each.api == "ConsumerGroupHeartbeat" for each in events)
-        found += [each for each in check(events) if each.party == AtFault.COORDINATOR]
-    dry_run.close()
-
-    assert found == []
-    assert accepted > len(scripts)

@@ -45,12 +45,11 @@ class Capability(StrEnum):
     PAUSE_AT_LOADING = "pause at loading"
     """The coordinator can be paused while it loads a partition, for as long as a scenario wants."""
     FEATURES = "features"
-    """Clusters can be made with a feature (KIP-584) at a level of the scenario's choosing (`FEATURES`)."""
+    """Clusters can be made with a feature (KIP-584) at a level of the scenario's choosing."""
     ORDERED_LOADS = "ordered loads"
     """Several partitions are loaded in an order that does not change."""
     PAUSE_AT_DEAD = "pause at dead"
     """The coordinator can be paused before it removes a group that was marked Dead."""
-
     PRINCIPALS = "principals"
     """Actors can connect as somebody, of whom an authorizer decides what he may do."""
 
@@ -386,17 +385,12 @@ CONFORMANCE_CONFIG: Mapping[str, str] = {
 """What every broker that we start is told, so that suites are quick; a scenario's own come on top."""
 
 QUICK_CONSUMER_GROUPS: Mapping[str, str] = {
-    "group.consumer.min.session.timeout.ms": "100",
-    "group.consumer.min.heartbeat.interval.ms": "100",
-    "group.consumer.assignment.interval.ms": "0",
+    "group.share.enable": "true",
+    **{f"group.{each}.min.session.timeout.ms": "100" for each in ("consumer", "share")},
+    **{f"group.{each}.min.heartbeat.interval.ms": "100" for each in ("consumer", "share")},
+    **{f"group.{each}.assignment.interval.ms": "0" for each in ("consumer", "share")},
 }
-"""What brokers with consumer groups are told beside that. Scenarios configure other times for one group.
-
-Releases before 4.3 have no assignment interval, and ignore it.
-"""
-
-FEATURES = frozenset({"group.version"})
-"""What scenarios set as they set properties (Capability.FEATURES), and clusters have at a level."""
+"""What brokers from 4.0 on are told beside that; the interval counts from 4.3 on, `enable` in 4.1."""
 PRINCIPALS: Sequence[str] = ("ana", "bob", "carol", "dora")
 """Who may connect to a broker with an authorizer (Capability.PRINCIPALS)."""
 

@@ -32,6 +32,7 @@ _DEFAULT_REPLICATION_SINCE: Final = 4
 _CREATED: Final = frozenset({"NONE", "TOPIC_ALREADY_EXISTS"})
 _SEVERAL: Final = 2
 _CONSUMER_GROUPS: Final = api_key("ConsumerGroupHeartbeat")
+_SHARE_GROUPS: Final = api_key("ShareGroupHeartbeat")
 _SPREADS_MS: Final = 500.0
 """How long a coordinator that assigns partitions is given to learn of topics that Metadata has already.
 
@@ -39,6 +40,10 @@ Source: BrokerMetadataPublisher#onMetadataUpdate (4.3.1), which tells the coordi
 """
 _TRANSACTION: Final = 1
 """Source: CoordinatorType.TRANSACTION."""
+_SHARE: Final = 2
+"""Likewise."""
+_NO_TOPIC: Final = "c2hhcmUtc3RhdGUtd2FybQ"
+"""An id that no topic has: a share coordinator is found for it all the same."""
 _FORBIDDEN: Final = frozenset({"CLUSTER_AUTHORIZATION_FAILED", "POLICY_VIOLATION", "UNSUPPORTED_VERSION"})
 
 
@@ -61,6 +66,7 @@ async def prepare(
     groups: Sequence[str] = (_GROUP,),
     failure: Callable[[], str | None] = lambda: None,
     signs: SignsOfWork | None = None,
+    is_ours: bool = False,
 ) -> Prepared:
     """Wait until a broker's coordinator is ready and the topics are there, creating them if need be.
 
@@ -71,13 +77,14 @@ async def prepare(
         groups: those to try; they do not exist, and the broker that is asked coordinates them.
         failure: asked between tries; what it returns ends the waiting.
         signs: that the broker's processes work, where they are ours; the time counts from the last of them.
+        is_ours: whether to have the broker make the share coordinator's topic, too.
 
     Raises:
         TargetError: the broker is gone or does not get ready.
     """
     prepared = await ask_until(
         session,
-        lambda dialogue: _prepare_once(dialogue, groups, topics),
+        lambda dialogue: _prepare_once(dialogue, groups, topics, is_ours=is_ours),
         timeout_ms=timeout_ms,
         failure=failure,
         signs=signs,
@@ -212,11 +219,15 @@ async def ask_once(
         await connection.close()
 
 
-async def _prepare_once(dialogue: Dialogue, groups: Sequence[str], topics: Mapping[str, int]) -> Prepared:
+async def _prepare_once(
+    dialogue: Dialogue, groups: Sequence[str], topics: Mapping[str, int], *, is_ours: bool
+) -> Prepared:
     api_ranges = await dialogue.learn_versions()
     coordinator = await find_coordinator(dialogue, groups[0])
     for group in groups:
         await _check_group(dialogue, group)
+    if is_ours and any(each.api_key == _SHARE_GROUPS for each in api_ranges):
+        await _find_share_coordinator(dialogue, groups[0])
     notes = await create_topics(dialogue, topics)
     cluster_id, faults = await _check_topics(dialogue, topics, is_given_up=bool(notes))
     return Prepared(
@@ -236,6 +247,17 @@ async def find_coordinator(dialogue: Dialogue, name: str, *, is_transaction: boo
     row = next(iter(answer.rows("coordinators")), answer)
     _expect("FindCoordinator", row, "NONE")
     return Endpoint(node_id=row.number("node_id"), host=row.text("host") or "", port=row.number("port"))
+
+
+async def _find_share_coordinator(dialogue: Dialogue, group: str) -> None:
+    """Have the share coordinator's topic made, which takes seconds that the first share group would wait.
+
+    A broker without share groups, or one that keeps the question for brokers, refuses it.
+    """
+    fields: Fields = {"key_type": _SHARE, "coordinator_keys": [f"{group}:{_NO_TOPIC}:0"]}
+    answer = await dialogue.ask("FindCoordinator", dialogue.version_of("FindCoordinator", (6,)), fields)
+    if any(row.text("error_code") == "COORDINATOR_NOT_AVAILABLE" for row in answer.rows("coordinators")):
+        raise NotYet("nobody coordinates share state yet")
 
 
 async def _check_group(dialogue: Dialogue, group: str) -> None:

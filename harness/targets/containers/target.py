@@ -193,7 +193,11 @@ class ContainerTarget(Target):
         first = nodes.brokers[NODE_ID]
         async with asking(*first.address) as session:
             prepared = await prepare(
-                session, topics=CONFORMANCE_TOPICS, timeout_ms=self._start_timeout_ms, failure=nodes.failure
+                session,
+                topics=CONFORMANCE_TOPICS,
+                timeout_ms=self._start_timeout_ms,
+                failure=nodes.failure,
+                is_ours=True,
             )
         # A port that is published answers for whoever listens there.
         if version and uses_kraft(version) and prepared.cluster_id != nodes.cluster_id:

@@ -222,6 +222,7 @@ async def _made_ready(plan: LocalPlan, nodes: LocalNodes) -> _Started:
                 timeout_ms=plan.start_timeout_ms,
                 failure=nodes.failure,
                 signs=nodes.signs_of_work,
+                is_ours=True,
             )
     except TargetError as error:
         raise TargetError(f"{plan.spec}: {error} (its whole log: {nodes.log})") from error

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from harness.targets.base.interface import CONFORMANCE_CONFIG, FEATURES, QUICK_CONSUMER_GROUPS
+from harness.targets.base.interface import CONFORMANCE_CONFIG, QUICK_CONSUMER_GROUPS
 from harness.targets.base.principals import principals_properties
 from harness.targets.jars.resolved import release_of
 
@@ -21,6 +21,8 @@ _CONTROLLER_TELLS_SINCE: Final = (3, 9)
 _TOPICS: Final[Mapping[str, str]] = {
     "transaction.state.log.num.partitions": "1",
     "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "share.coordinator.state.topic.num.partitions": "1",
     "min.insync.replicas": "1",
     "auto.create.topics.enable": "false",
     "auto.leader.rebalance.enable": "false",
@@ -28,6 +30,7 @@ _TOPICS: Final[Mapping[str, str]] = {
 _REPLICATED: Final = (
     "offsets.topic.replication.factor",
     "transaction.state.log.replication.factor",
+    "share.coordinator.state.topic.replication.factor",
     "default.replication.factor",
 )
 _ALONE_WITH_ZOOKEEPER: Final[Mapping[str, str]] = {"controlled.shutdown.enable": "false"}
@@ -62,8 +65,11 @@ _LEAN: Final[Mapping[str, str]] = {
 PAUSED_THREADS: Final[Mapping[str, str]] = {"num.io.threads": "32"}
 """For a broker whose threads are paused, each with one request, until it is let go on."""
 _GROUP_PROTOCOLS_SINCE: Final = (4, 0)
+_SHARE_PREVIEW: Final = (4, 0)
 _UNKNOWN: Final = (0, 0)
-_COORDINATOR_PREFIXES: Final = ("group.", "offset.", "offsets.")
+FEATURES: Final = frozenset({"group.version"})
+"""What scenarios set as they set properties (Capability.FEATURES), and clusters have at a level."""
+_COORDINATOR_PREFIXES: Final = ("group.", "offset.", "offsets.", "unstable.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +127,11 @@ def coordinator_properties(version: str, broker_config: Mapping[str, str]) -> di
     release = release_of(version)
     quick = {"group.coordinator.append.linger.ms": "0"} if release >= _LINGER_SINCE else {}
     consumers = QUICK_CONSUMER_GROUPS if release >= _GROUP_PROTOCOLS_SINCE else {}
-    return {**quick, **consumers, **CONFORMANCE_CONFIG, **broker_config}
+    usual = {**quick, **consumers, **CONFORMANCE_CONFIG}
+    if release == _SHARE_PREVIEW:
+        # There it would bring half of a preview: a coordinator, and no API.
+        usual.pop("group.share.enable", None)
+    return {**usual, **broker_config}
 
 
 def broker_properties(

@@ -73,6 +73,11 @@ KAFKA_4_3_1 = KAFKA_3_9_2 | {
     Api.CONSUMER_GROUP_HEARTBEAT: (0, 1),
     Api.CONSUMER_GROUP_DESCRIBE: (0, 1),
     Api.LIST_CONFIG_RESOURCES: (0, 1),
+    Api.SHARE_GROUP_HEARTBEAT: (1, 1),
+    Api.SHARE_GROUP_DESCRIBE: (1, 1),
+    Api.DESCRIBE_SHARE_GROUP_OFFSETS: (0, 1),
+    Api.ALTER_SHARE_GROUP_OFFSETS: (0, 0),
+    Api.DELETE_SHARE_GROUP_OFFSETS: (0, 0),
 }
 KAFKA_4_4_0 = KAFKA_4_3_1 | {
     Api.API_VERSIONS: (0, 5),
@@ -133,6 +138,8 @@ def test_a_profile_advertises_what_the_release_was_seen_to_advertise(
         ("2.4", Api.WRITE_TXN_MARKERS, (0, 0)),
         ("2.8", Api.WRITE_TXN_MARKERS, (0, 1)),
         ("3.8", Api.INIT_PRODUCER_ID, (0, 5)),
+        ("4.1", Api.SHARE_GROUP_HEARTBEAT, (1, 1)),
+        ("4.1", Api.DESCRIBE_SHARE_GROUP_OFFSETS, (0, 0)),
         ("4.3", Api.TXN_OFFSET_COMMIT, (0, 5)),
         ("4.4", Api.TXN_OFFSET_COMMIT, (0, 6)),
     ],
@@ -143,6 +150,14 @@ def test_a_range_changes_in_the_release_that_changed_it(
     lowest, highest = expected
 
     assert served_ranges(profile_for(version))[api] == VersionRange(min_version=lowest, max_version=highest)
+
+
+def test_a_preview_is_served_where_it_is_asked_for() -> None:
+    first = VersionRange(min_version=0, max_version=0)
+
+    assert Api.SHARE_GROUP_HEARTBEAT not in served_ranges(profile_for("4.0"))
+    assert served_ranges(profile_for("4.0"), previews=True)[Api.SHARE_GROUP_HEARTBEAT] == first
+    assert served_ranges(profile_for("4.1"), previews=True) == served_ranges(profile_for("4.1"))
 
 
 @pytest.mark.parametrize("version", ["2.4", "2.8.2", "3.9", "4.0.0", "4.4"])

@@ -21,9 +21,17 @@ from reference_coordinator.groups.consumer.member import ConsumerGroupMember
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.runtime.coordinator_result import Continuation
 
-_RETRY_BACKOFF_MS: Final = 500
+RETRY_BACKOFF_MS: Final = 500
 """Source: CoordinatorTimerImpl#schedule (4.3.1)."""
 _TRANSIENT: Final = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_LOAD_IN_PROGRESS})
+
+
+def is_retried(error: Errors) -> bool:
+    """Whether a timer that could not write falls due once more.
+
+    Decided in: CoordinatorTimerImpl#schedule (4.3.1).
+    """
+    return error is not Errors.NONE and error not in _TRANSIENT
 
 
 @value
@@ -40,8 +48,8 @@ class TimerRetried(Continuation):
         Decided in: CoordinatorTimerImpl#schedule (4.3.1).
         """
         is_newer = self.shard.timers.deadline_of(self.deadline.key) is not None
-        if error is not Errors.NONE and error not in _TRANSIENT and not is_newer:
-            at_ms = self.shard.now_ms + _RETRY_BACKOFF_MS
+        if is_retried(error) and not is_newer:
+            at_ms = self.shard.now_ms + RETRY_BACKOFF_MS
             self.shard.timers.schedule(self.deadline.key, at_ms, self.deadline)
 
 

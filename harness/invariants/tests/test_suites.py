@@ -1,0 +1,29 @@
+"""What the invariants find in whole suites."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.invariants import AtFault, Violation, check
+from harness.mutants.dry_run import DryRun
+from harness.scenario.registry import collect
+
+
+@pytest.mark.parametrize("profile", ["4.0.0", "4.4"])
+def test_the_reference_breaks_none_in_the_suites_of_consumer_groups(profile: str, tmp_path: Path) -> None:
+    dry_run = DryRun(tmp_path, limit_s=30.0)
+    scripts = {
+        name: script
+        for name, script in collect("suites").items()
+        if name.startswith(("consumer_groups/", "migration/", "type_conflicts/"))
+    }
+    found: list[Violation] = []
+    accepted = 0
+    for script in scripts.values():
+        events = dry_run.run(script, profile)
+        accepted += sum(each.api == "ConsumerGroupHeartbeat" for each in events)
+        found += [each for each in check(events) if each.party == AtFault.COORDINATOR]
+    dry_run.close()
+
+    assert found == []
+    assert accepted > len(scripts)

@@ -1,0 +1,191 @@
+"""What members of share groups ask of brokers; and what only brokers ask of the share coordinator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
+
+from harness.scenario.ask_cluster import request
+from harness.scenario.messages import (
+    ANY,
+    OWN,
+    Group,
+    Number,
+    Own,
+    Request,
+    RequestFields,
+    Text,
+    Unpinned,
+    builds_request,
+)
+from harness.scenario.values import GroupRef, TopicId, Value
+from harness.wire.log_records import EncodedRecord
+from harness.wire.record_batch import encode_batch
+
+Acknowledged: TypeAlias = Sequence[tuple[int, int, Sequence[int]]]
+"""First offset, last offset, and a type for all of them or one for each."""
+ShareTopics: TypeAlias = (
+    "Mapping[GroupRef, Mapping[int, Acknowledged]] | Mapping[str, Mapping[int, Acknowledged]]"
+    "| Mapping[Group, Mapping[int, Acknowledged]]"
+)
+"""Topic to partition to what is acknowledged of it."""
+Batches: TypeAlias = Sequence[tuple[int, int, int, int]]
+"""First offset, last offset, delivery state, delivery count."""
+
+GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
+"""Types of acknowledgement. Source: AcknowledgeType (4.3.1)."""
+EVENT_BYTES: Final = 6
+"""The size of each record's value in `events`."""
+
+
+def events(topic: Group, *batch_sizes: int, partition: int = 0) -> tuple[Request, ...]:
+    """Write batches of so many records, each by a request of its own."""
+    return tuple(_produce(topic, partition, size) for size in batch_sizes)
+
+
+def _produce(topic: Group, partition: int, size: int) -> Request:
+    records = encode_batch(
+        [EncodedRecord(b"", f"{number:0{EVENT_BYTES}}".encode()) for number in range(size)]
+    )
+    data: Value = {"name": topic, "partition_data": ({"index": partition, "records": records},)}
+    return request("Produce", 9, transactional_id=None, acks=-1, timeout_ms=5_000, topic_data=(data,))
+
+
+@builds_request("ShareFetch")
+def share_fetch(
+    *,
+    version: int = 1,
+    group_id: Group | None | Own = OWN,
+    member_id: Text | None | Own = OWN,
+    share_session_epoch: Number,
+    topics: ShareTopics | None = None,
+    forgets: Mapping[GroupRef, Sequence[int]] | None = None,
+    max_wait_ms: int = 4_000,
+    min_bytes: int = 1,
+    max_bytes: int = 1_000_000,
+    max_records: int = 500,
+    batch_size: int = 500,
+    share_acquire_mode: int | Unpinned = ANY,
+    is_renew_ack: bool | Unpinned = ANY,
+) -> RequestFields:
+    """Ask for records, and say what became of others. Epoch 0 opens a share session, -1 closes it."""
+    forgotten: Value = tuple(
+        {"topic_id": topic_id(topic), "partitions": tuple(partitions)}
+        for topic, partitions in (forgets or {}).items()
+    )
+    return {"topics": _topics(topics or {}), "forgets": ANY, "forgotten_topics_data": forgotten}
+
+
+@builds_request("ShareAcknowledge")
+def share_acknowledge(
+    *,
+    version: int = 1,
+    group_id: Group | None | Own = OWN,
+    member_id: Text | None | Own = OWN,
+    share_session_epoch: Number,
+    topics: ShareTopics | None = None,
+    is_renew_ack: bool | Unpinned = ANY,
+) -> RequestFields:
+    """Say what became of records."""
+    return {"topics": _topics(topics or {})}
+
+
+def _topics(topics: ShareTopics) -> Value:
+    return tuple(
+        {
+            "topic_id": topic_id(topic),
+            "partitions": tuple(
+                {
+                    "partition_index": index,
+                    "acknowledgement_batches": tuple(
+                        {"first_offset": first, "last_offset": last, "acknowledge_types": tuple(types)}
+                        for first, last, types in batches
+                    ),
+                }
+                for index, batches in partitions.items()
+            ),
+        }
+        for topic, partitions in topics.items()
+    )
+
+
+def topic_id(topic: Group) -> Value:
+    """Return a topic by its name, or an id as it is: that of a text that has the form of one."""
+    is_id = isinstance(topic, str) and topic.count("-") == 4
+    return topic if is_id else TopicId(topic)
+
+
+def initialize_share_group_state(
+    topic: Group,
+    *,
+    partition: int = 0,
+    group_id: Group | Own = OWN,
+    state_epoch: int = 0,
+    start_offset: int = 0,
+) -> Request:
+    """Have the state of a share partition begin; an offset of -1 leaves it to the group's configuration."""
+    return _state(
+        "Initialize", topic, group_id, 0, partition, state_epoch=state_epoch, start_offset=start_offset
+    )
+
+
+def read_share_group_state(
+    topic: Group, *, partition: int = 0, group_id: Group | Own = OWN, leader_epoch: int = 0
+) -> Request:
+    """Ask for the state of a share partition as its leader."""
+    return _state("Read", topic, group_id, 0, partition, leader_epoch=leader_epoch)
+
+
+def write_share_group_state(
+    topic: Group,
+    *,
+    partition: int = 0,
+    group_id: Group | Own = OWN,
+    state_epoch: int = 0,
+    leader_epoch: int = 0,
+    start_offset: int = -1,
+    batches: Batches = (),
+) -> Request:
+    """Say what has changed of a share partition as its leader."""
+    written: Value = tuple(
+        {"first_offset": first, "last_offset": last, "delivery_state": state, "delivery_count": count}
+        for first, last, state, count in batches
+    )
+    return _state(
+        "Write",
+        topic,
+        group_id,
+        0,
+        partition,
+        state_epoch=state_epoch,
+        leader_epoch=leader_epoch,
+        start_offset=start_offset,
+        state_batches=written,
+    )
+
+
+def delete_share_group_state(topic: Group, *, partition: int = 0, group_id: Group | Own = OWN) -> Request:
+    """Ask that the state of a share partition be forgotten."""
+    return _state("Delete", topic, group_id, 0, partition)
+
+
+def share_group_state_summary(
+    topic: Group, *, partition: int = 0, group_id: Group | Own = OWN, version: int = 0
+) -> Request:
+    """Ask how far a share group is."""
+    return _state("Summary", topic, group_id, version, partition, leader_epoch=0)
+
+
+_APIS: Final = {"Summary": "ReadShareGroupStateSummary"}
+
+
+def state_api(verb: str) -> str:
+    """Name the API that does something to the state of share partitions."""
+    return _APIS.get(verb, f"{verb}ShareGroupState")
+
+
+def _state(
+    verb: str, topic: Group, group_id: Group | Own, version: int, partition: int, **fields: Value
+) -> Request:
+    data = {"topic_id": topic_id(topic), "partitions": ({"partition": partition, **fields},)}
+    return request(state_api(verb), version, group_id=group_id, topics=(data,))

@@ -1,0 +1,117 @@
+"""A member of a share group (KIP-932): an actor that heartbeats, and is told what it may fetch from.
+
+It chooses its member id itself, of its name alone, as a `Member` of a consumer group does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from typing_extensions import Unpack, override
+
+from harness.scenario import ask, expect
+from harness.scenario.actor import Actor, Answer
+from harness.scenario.ask import Assigned
+from harness.scenario.member import JOINS, LEAVES
+from harness.scenario.messages import ANY, OWN, Group, Number, Own, PinNumber, PinText, Text, Unpinned
+from harness.scenario.values import Ref
+
+
+class ShareHeartbeat(TypedDict, total=False):
+    """What a heartbeat may say and expect; of what is left out it says nothing, and pins nothing.
+
+    Group, member id and epoch are the member's own, and NONE is expected, unless named.
+    """
+
+    version: int
+    epoch: Number | Own
+    topics: Sequence[Group] | None
+    """To which it subscribes."""
+    member_id: Text | Own
+    group_id: Group | Own
+    rack_id: str | None
+    error_code: PinText
+    member_epoch: PinNumber
+    """What the answer is to bring."""
+    assigned: Assigned | None | Unpinned
+    """What the answer tells it that it may fetch from; None where it brings no assignment."""
+    interval_ms: PinNumber
+    """How often the answer tells it to heartbeat."""
+
+
+class ShareMember(Actor):
+    """A client that speaks the protocol of share groups."""
+
+    @property
+    @override
+    def member_id(self) -> Text:
+        """Its id: the same in every run."""
+        return f"member-{self.name}"
+
+    @property
+    def epoch(self) -> Ref:
+        """The epoch that it was last told."""
+        return Ref(self.name, "member_epoch")
+
+    def heartbeats(self, **said: Unpack[ShareHeartbeat]) -> Answer:
+        """Send a heartbeat, with what is named and nothing else, and expect its answer: NONE unless named."""
+        self._look_up_unknown(said.get("assigned"))
+        asked = ask.share_group_heartbeat(
+            version=said.get("version", 1),
+            group_id=said.get("group_id", OWN),
+            member_id=said.get("member_id", OWN),
+            member_epoch=said.get("epoch", OWN),
+            rack_id=said.get("rack_id"),
+            subscribed_topic_names=said.get("topics"),
+        )
+        assigned = said.get("assigned", ANY)
+        answer = expect.share_group_heartbeat(
+            error_code=said.get("error_code", "NONE"),
+            member_epoch=said.get("member_epoch", ANY),
+            heartbeat_interval_ms=said.get("interval_ms", ANY),
+            assignment=ANY if isinstance(assigned, Unpinned) else expect.assigned(assigned),
+        )
+        return self.asks(asked, answer)
+
+    def enters(self, *names: Group, **said: Unpack[ShareHeartbeat]) -> Answer:
+        """Join with epoch 0, subscribed to some topics; to `orders` if none is named."""
+        joining: ShareHeartbeat = {"epoch": JOINS, "topics": names or ("orders",)}
+        joining.update(said)
+        return self.heartbeats(**joining)
+
+    def awaits(self, assigned: Assigned, *, member_epoch: PinNumber = ANY) -> Answer:
+        """Heartbeat until it is told that it may fetch from these partitions and no others.
+
+        Partitions get their state at the share coordinator when the first member subscribes, which takes a
+        moment that nobody is told of.
+        """
+        self._look_up_unknown(assigned)
+        until = expect.share_group_heartbeat(
+            error_code="NONE", member_epoch=member_epoch, assignment=expect.assigned(assigned)
+        )
+        return self.repeats(ask.share_group_heartbeat(), until=until, within_ms=10_000)
+
+    def leaves(self) -> Answer:
+        """Leave, and be told so."""
+        return self.heartbeats(epoch=LEAVES, member_epoch=LEAVES, interval_ms=0, assigned=None)
+
+    def configures(self, configs: Mapping[str, str | int | None], *, error_code: PinText = "NONE") -> None:
+        """Configure the group, and wait until the coordinator knows."""
+        self.asks(ask.group_configs(configs), expect.group_configs(error_code=error_code))
+        self.awaits_metadata()
+
+    @override
+    def _own_member_id(self) -> Text:
+        return self.member_id
+
+    @override
+    def _own_generation(self) -> Ref:
+        return self.epoch
+
+    def _look_up_unknown(self, named: object) -> None:
+        """Look up the ids of topics that nobody in the conversation knows yet."""
+        topics = list(named) if isinstance(named, Mapping) else []
+        unknown = [topic for topic in topics if topic not in self._conversation.known_topics]
+        if unknown:
+            self.looks_up(*unknown)

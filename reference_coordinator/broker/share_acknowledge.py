@@ -1,0 +1,148 @@
+"""Acknowledgements of a request: which of them are taken, and what is said of the others."""
+
+from collections.abc import Iterable
+
+from reference_coordinator.broker.broker_apis import Broker
+from reference_coordinator.broker.share_partitions import SharePartitions
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.shares.acknowledging import RENEW, Started, acknowledge
+from reference_coordinator.shares.messages import (
+    AcknowledgementBatch,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    ShareTopicRequest,
+)
+from reference_coordinator.shares.sessions import ShareSessionKey, TopicIdPartition
+from reference_coordinator.shares.state import SharePartitionKey
+
+
+class Acknowledgements:
+    """Source: KafkaApis#handleAcknowledgements, SharePartitionManager#acknowledge (4.3.1)."""
+
+    def __init__(
+        self, broker: Broker, partitions: SharePartitions, results: dict[TopicIdPartition, Errors]
+    ) -> None:
+        self._broker = broker
+        self._partitions = partitions
+        self._results = results
+        """What is known already."""
+        self.started: dict[TopicIdPartition, Started] = {}
+        """What is to be written."""
+
+    def take(
+        self,
+        topics: Iterable[ShareTopicRequest],
+        key: ShareSessionKey,
+        *,
+        may_renew: bool,
+        is_renew: bool,
+        now_ms: Millis,
+    ) -> None:
+        """Take what a member says, partition by partition."""
+        empty: list[TopicIdPartition] = []
+        asks = False
+        for topic in topics:
+            name = topic_name(self._broker, topic)
+            for each in topic.partitions:
+                at, batches = (
+                    TopicIdPartition(topic.topic_id, each.partition_index),
+                    each.acknowledgement_batches,
+                )
+                error = self._refused(name, at, batches, may_renew=may_renew, is_renew=is_renew)
+                if error is not Errors.NONE:
+                    self._results[at] = error
+                elif batches:
+                    asks = True
+                    self._take_partition(at, key, batches, now_ms=now_ms)
+                else:
+                    empty.append(at)
+        # Where nothing is asked of share partitions, Kafka answers the refused ones alone.
+        self._results.update(dict.fromkeys(empty if asks else (), Errors.NONE))
+
+    def _refused(
+        self,
+        name: str | None,
+        at: TopicIdPartition,
+        batches: Iterable[AcknowledgementBatch],
+        *,
+        may_renew: bool,
+        is_renew: bool,
+    ) -> Errors:
+        if name is None:
+            return Errors.UNKNOWN_TOPIC_ID
+        if not _is_valid(batches, RENEW if may_renew else RENEW - 1, is_renew=is_renew):
+            return Errors.INVALID_REQUEST
+        is_there = self._broker.topics.has_partition(name, at.partition)
+        return Errors.NONE if is_there else Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+    def _take_partition(
+        self,
+        at: TopicIdPartition,
+        key: ShareSessionKey,
+        batches: Iterable[AcknowledgementBatch],
+        *,
+        now_ms: Millis,
+    ) -> None:
+        assert at.topic_id is not None, "a topic with a name has an id"
+        partition = self._partitions.get(SharePartitionKey(key.group_id, at.topic_id, at.partition))
+        if partition is None:
+            self._results[at] = Errors.UNKNOWN_TOPIC_OR_PARTITION
+        else:
+            self.started[at] = acknowledge(partition, key.member_id, batches, now_ms=now_ms)
+
+
+def topic_name(broker: Broker, topic: ShareTopicRequest) -> str | None:
+    """Return the name of a topic; None if there is none with its id.
+
+    Source: KafkaApis#handleShareAcknowledgeRequest (4.3.1).
+    """
+    known = None if topic.topic_id is None else broker.topics.get_by_id(topic.topic_id)
+    return None if known is None else known.name
+
+
+def leader_of(broker: Broker, error: Errors) -> LeaderIdAndEpoch:
+    """Name who leads a partition, to who was told that another one does.
+
+    Source: KafkaApis#processShareAcknowledgeResponse (4.3.1).
+    """
+    if error is not Errors.NOT_LEADER_OR_FOLLOWER:
+        return LeaderIdAndEpoch()
+    return LeaderIdAndEpoch(leader_id=broker.cluster.controller_id)
+
+
+def endpoints(broker: Broker, errors: Iterable[Errors]) -> tuple[NodeEndpoint, ...]:
+    """Return how to reach the leader that was named, if one was.
+
+    Source: KafkaApis#processShareAcknowledgeResponse (4.3.1).
+    """
+    if Errors.NOT_LEADER_OR_FOLLOWER not in errors:
+        return ()
+    controller_id = broker.cluster.controller_id
+    return tuple(
+        NodeEndpoint(node_id=node.node_id, host=node.host, port=node.port)
+        for node in broker.cluster.nodes
+        if node.node_id == controller_id
+    )
+
+
+def has_acknowledgements(topics: Iterable[ShareTopicRequest]) -> bool:
+    """Whether a member says something of records.
+
+    Source: KafkaApis#getAcknowledgeBatchesFromShareFetchRequest (4.3.1).
+    """
+    return any(each.acknowledgement_batches for topic in topics for each in topic.partitions)
+
+
+def _is_valid(batches: Iterable[AcknowledgementBatch], highest: int, *, is_renew: bool) -> bool:
+    """Source: KafkaApis#validateAcknowledgementBatches (4.3.1)."""
+    previous_end = -1
+    for batch in batches:
+        types, count = batch.acknowledge_types, batch.last_offset - batch.first_offset + 1
+        is_ordered = batch.first_offset <= batch.last_offset and batch.first_offset >= previous_end
+        if not is_ordered or len(types) not in {1, count}:
+            return False
+        if any(not 0 <= each <= highest for each in types) or (RENEW in types and not is_renew):
+            return False
+        previous_end = batch.last_offset
+    return True

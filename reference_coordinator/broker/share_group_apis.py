@@ -1,0 +1,93 @@
+"""What Kafka does to requests about share groups around the coordinator."""
+
+from dataclasses import replace
+from typing import Final
+
+from reference_coordinator.broker.broker_apis import Broker
+from reference_coordinator.broker.offset_apis import Forward
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.messages import GroupResponse
+from reference_coordinator.messages.share_groups import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsResponse,
+    AlterShareGroupOffsetsResponsePartition,
+    AlterShareGroupOffsetsResponseTopic,
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+    ShareGroupRequest,
+)
+from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.runtime.share_error_responses import share_error_response
+
+_MAX_MEMBER_ID_LENGTH: Final = 36
+_NO_SUCH_TOPIC: Final = "This server does not host this topic-partition."
+
+
+def is_share_group_protocol_enabled(broker: Broker) -> bool:
+    """Whether the release has share groups, and this broker does.
+
+    Source: KafkaApis#isShareGroupProtocolEnabled (4.3.1).
+    """
+    has, config = broker.profile.has, broker.config
+    is_configured = config.group_share_enable or "share" in config.group_coordinator_rebalance_protocols
+    return has(Behaviour.SHARE_GROUPS_BY_DEFAULT) or (has(Behaviour.SHARE_GROUPS) and is_configured)
+
+
+def handle_share_group_request(broker: Broker, request: ShareGroupRequest) -> GroupResponse | Forward:
+    """Refuse what is about share groups where there are none, and do what the broker does by itself.
+
+    Everybody may read every group and topic.
+
+    Source: KafkaApis#handleShareGroupHeartbeat, KafkaApis#handleShareGroupDescribe (4.3.1).
+    """
+    if not is_share_group_protocol_enabled(broker):
+        return share_error_response(request, Errors.UNSUPPORTED_VERSION)
+    match request:
+        case ShareGroupHeartbeatRequest():
+            return _handle_heartbeat(broker, request)
+        case AlterShareGroupOffsetsRequest():
+            return _handle_alter_offsets(broker, request)
+        case _:
+            return Forward(request=request)
+
+
+def _handle_heartbeat(broker: Broker, request: ShareGroupHeartbeatRequest) -> GroupResponse | Forward:
+    limits = broker.profile.has(Behaviour.SHARE_MEMBER_ID_LIMITED)
+    if limits and not 0 < len(request.member_id) <= _MAX_MEMBER_ID_LENGTH:
+        return ShareGroupHeartbeatResponse(error_code=Errors.INVALID_REQUEST)
+    return Forward(request=request)
+
+
+def _handle_alter_offsets(broker: Broker, request: AlterShareGroupOffsetsRequest) -> GroupResponse | Forward:
+    """Refuse topics that there are not, and hand on the others.
+
+    Until 4.2 the others get lost on the way, and so does what the coordinator says of them.
+
+    Source: KafkaApis#handleAlterShareGroupOffsetsRequest (4.3.1).
+    """
+    unknown = tuple(
+        AlterShareGroupOffsetsResponseTopic(
+            topic_name=topic.topic_name,
+            topic_id=None,
+            partitions=tuple(
+                AlterShareGroupOffsetsResponsePartition(
+                    partition_index=each.partition_index,
+                    error_code=Errors.UNKNOWN_TOPIC_OR_PARTITION,
+                    error_message=_NO_SUCH_TOPIC,
+                )
+                for each in topic.partitions
+            ),
+        )
+        for topic in request.topics
+        if broker.topics.get(topic.topic_name) is None
+    )
+    if not broker.profile.has(Behaviour.SHARE_OFFSETS_ALTERABLE):
+        return AlterShareGroupOffsetsResponse(responses=unknown)
+    known = tuple(each for each in request.topics if broker.topics.get(each.topic_name) is not None)
+
+    def finish(response: GroupResponse) -> GroupResponse:
+        if not isinstance(response, AlterShareGroupOffsetsResponse) or response.error_code is not Errors.NONE:
+            return response
+        return replace(response, responses=(*unknown, *response.responses))
+
+    return Forward(request=replace(request, topics=known), finish=finish)

@@ -1,0 +1,89 @@
+"""What leaders of partitions ask of the share coordinator, from whoever asks it over the network."""
+
+from collections.abc import Callable
+
+from reference_coordinator.broker.broker_apis import Broker
+from reference_coordinator.broker.topics import SHARE_STATE_TOPIC
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import GroupId, TopicId
+from reference_coordinator.shares.messages import (
+    DeleteShareGroupStateRequest,
+    InitializeShareGroupStateRequest,
+    ReadShareGroupStateRequest,
+    ReadShareGroupStateSummaryRequest,
+    ShareGroupStateResponse,
+    StatePartition,
+    StatePartitionResult,
+    StateRequest,
+    StateTopicResult,
+    WriteShareGroupStateRequest,
+)
+from reference_coordinator.shares.state import ShareGroupOffset
+
+_Result = ShareGroupOffset | Errors
+
+
+def handle_share_state(broker: Broker, request: StateRequest) -> ShareGroupStateResponse:
+    """Answer each partition by itself; a request that lacks something gets an empty answer.
+
+    Source: ShareCoordinatorService#initializeState, #readState, #writeState, #deleteState,
+    #readStateSummary (4.3.1).
+    """
+    is_whole = request.group_id and request.topics and all(topic.partitions for topic in request.topics)
+    if not is_whole:
+        return ShareGroupStateResponse()
+    ask = _asking(broker, request)
+    is_coordinator = broker.topics.get(SHARE_STATE_TOPIC) is not None
+    return ShareGroupStateResponse(
+        results=tuple(
+            StateTopicResult(
+                topic_id=topic.topic_id,
+                partitions=tuple(
+                    _result(each, ask(topic.topic_id, each) if is_coordinator else Errors.NOT_COORDINATOR)
+                    for each in topic.partitions
+                ),
+            )
+            for topic in request.topics
+        )
+    )
+
+
+def _asking(broker: Broker, request: StateRequest) -> Callable[[TopicId | None, StatePartition], _Result]:
+    """Return what asks the share coordinator about one partition."""
+    states, group = broker.cluster.share_states, GroupId(request.group_id)
+    match request:
+        case InitializeShareGroupStateRequest():
+            return lambda topic, each: states.initialize(
+                group, topic, each.partition, each.state_epoch, each.start_offset
+            )
+        case ReadShareGroupStateRequest():
+            return lambda topic, each: states.read(group, topic, each.partition, each.leader_epoch)
+        case WriteShareGroupStateRequest():
+            return lambda topic, each: states.write(group, topic, each.partition, _written(each))
+        case DeleteShareGroupStateRequest():
+            return lambda topic, each: states.delete(group, topic, each.partition)
+        case ReadShareGroupStateSummaryRequest():
+            return lambda topic, each: states.summary(group, topic, each.partition)
+
+
+def _written(each: StatePartition) -> ShareGroupOffset:
+    return ShareGroupOffset(
+        state_epoch=each.state_epoch,
+        leader_epoch=each.leader_epoch,
+        start_offset=each.start_offset,
+        delivery_complete_count=each.delivery_complete_count,
+        state_batches=each.state_batches,
+    )
+
+
+def _result(asked: StatePartition, result: _Result) -> StatePartitionResult:
+    if isinstance(result, Errors):
+        return StatePartitionResult(partition=asked.partition, error_code=result)
+    return StatePartitionResult(
+        partition=asked.partition,
+        state_epoch=result.state_epoch,
+        leader_epoch=result.leader_epoch,
+        start_offset=result.start_offset,
+        delivery_complete_count=result.delivery_complete_count,
+        state_batches=result.state_batches,
+    )

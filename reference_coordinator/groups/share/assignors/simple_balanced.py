@@ -1,0 +1,164 @@
+"""`simple` from 4.2 on: every partition is shared by as many members, and nobody has more than the others.
+
+Where all members subscribe to the same topics, this is so over all partitions; else within each topic.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeAlias, TypeVar
+
+from reference_coordinator.core.ids import MemberId, TopicId
+from reference_coordinator.core.java_hash_map import HashCode, JavaHashMap, JavaHashSet, capacity_for
+from reference_coordinator.core.map_order import int_hash_code, uuid_hash_code
+from reference_coordinator.groups.consumer.assignors.group_spec import SubscriptionType
+from reference_coordinator.groups.share.assignors.share_spec import (
+    ShareGroupSpec,
+    TopicIdPartition,
+    by_topic,
+    topic_id_partition_hash_code,
+)
+from reference_coordinator.groups.share.member import AssignedPartitions
+
+_KeyT = TypeVar("_KeyT")
+_Members: TypeAlias = JavaHashSet[int]
+"""Members by their position in the group's map."""
+
+
+def assign(spec: ShareGroupSpec) -> Mapping[MemberId, AssignedPartitions]:
+    """Assign partitions. Source: SimpleAssignor#assign (4.3.1)."""
+    if spec.subscription_type is SubscriptionType.HOMOGENEOUS:
+        return _assign_homogeneous(spec)
+    return _assign_heterogeneous(spec)
+
+
+def _assign_homogeneous(spec: ShareGroupSpec) -> Mapping[MemberId, AssignedPartitions]:
+    """Decided in: SimpleHomogeneousAssignmentBuilder#build (4.3.1)."""
+    first = next(iter(spec.members.values()))
+    if not first.names_topics:
+        return {}
+    old = [
+        [
+            TopicIdPartition(topic_id, partition)
+            for topic_id, partitions in member.assignment.items()
+            if topic_id in first.subscribed_topic_ids
+            for partition in sorted(partitions)
+        ]
+        for member in spec.members.values()
+    ]
+    targets = spec.target_partitions(first.subscribed_topic_ids)
+    new = _Balancing(targets, old, range(len(spec.members)), topic_id_partition_hash_code).build()
+    return {member_id: by_topic(each) for member_id, each in zip(spec.members, new, strict=True)}
+
+
+def _assign_heterogeneous(spec: ShareGroupSpec) -> Mapping[MemberId, AssignedPartitions]:
+    """Decided in: SimpleHeterogeneousAssignmentBuilder#build (4.3.1).
+
+    A topic that nobody subscribes to any more is left as it was.
+    """
+    topic_ids: JavaHashSet[TopicId] = JavaHashSet(uuid_hash_code)
+    for member in spec.members.values():
+        for topic_id in member.subscribed_topic_ids:
+            topic_ids.add(topic_id)
+    if not topic_ids:
+        return {}
+    members = tuple(spec.members.values())
+    new = [dict(member.assignment) for member in members]
+    for topic_id in topic_ids:
+        old = [sorted(member.assignment.get(topic_id, ())) for member in members]
+        subscribed = [index for index, each in enumerate(members) if topic_id in each.subscribed_topic_ids]
+        targets = spec.assignable.get(topic_id, ())
+        of_topic = _Balancing(targets, old, subscribed, int_hash_code).build()
+        for index, partitions in enumerate(of_topic):
+            new[index].pop(topic_id, None)
+            if partitions:
+                new[index][topic_id] = frozenset(partitions)
+    return dict(zip(spec.members, new, strict=True))
+
+
+@dataclass(slots=True)
+class _Balancing(Generic[_KeyT]):
+    """One computation over some partitions and the members that may have them."""
+
+    targets: Sequence[_KeyT]
+    old: Sequence[Sequence[_KeyT]]
+    """What each member had, subscribed or not."""
+    members: Sequence[int]
+    """Those that subscribe."""
+    hash_code: HashCode[_KeyT]
+    desired_sharing: int = 0
+    desired_counts: list[int] = field(default_factory=list)
+    by_partition: JavaHashMap[_KeyT, _Members] = field(init=False)
+    by_member: list[JavaHashSet[_KeyT]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        count, subscribed = len(self.targets), len(self.members)
+        self.desired_sharing = -(-subscribed // count) if count else 0
+        precise = self.desired_sharing * count / subscribed
+        self.desired_counts = [0] * len(self.old)
+        for position, index in enumerate(self.members):
+            upper, lower = math.ceil(precise * (position + 1)), math.ceil(precise * position)
+            self.desired_counts[index] = upper - lower
+        self.by_partition = JavaHashMap(self.hash_code, capacity=capacity_for(count + 1))
+        self.by_member = [JavaHashSet(self.hash_code) for _ in self.old]
+
+    def build(self) -> Sequence[JavaHashSet[_KeyT]]:
+        """Return what each member is to have.
+
+        Source: SimpleHomogeneousAssignmentBuilder#build,
+        SimpleHeterogeneousAssignmentBuilder.TopicAssignmentPartialBuilder#build (4.3.1).
+        """
+        for index, partitions in enumerate(self.old):
+            for partition in partitions:
+                self._owners(partition).add(index)
+                self.by_member[index].add(partition)
+        self._revoke_overfilled_members()
+        self._revoke_overshared_partitions()
+        for partition in self.targets:
+            self._owners(partition)
+        self._assign_remaining_partitions()
+        return self.by_member
+
+    def _owners(self, partition: _KeyT) -> _Members:
+        return self.by_partition.compute_if_absent(partition, lambda: JavaHashSet(int_hash_code))
+
+    def _revoke_overfilled_members(self) -> None:
+        """Source: SimpleHomogeneousAssignmentBuilder#revokeOverfilledMembers (4.3.1)."""
+        for index, partitions in enumerate(self.by_member):
+            for partition in list(partitions)[: max(0, len(partitions) - self.desired_counts[index])]:
+                partitions.discard(partition)
+                self.by_partition[partition].discard(index)
+
+    def _revoke_overshared_partitions(self) -> None:
+        """Source: SimpleHomogeneousAssignmentBuilder#revokeOversharedPartitions (4.3.1)."""
+        for partition, owners in self.by_partition.items():
+            for index in list(owners)[: max(0, len(owners) - self.desired_sharing)]:
+                owners.discard(index)
+                self.by_member[index].discard(partition)
+
+    def _assign_remaining_partitions(self) -> None:
+        """Give each partition to members that want more, one after the other in a circle.
+
+        Source: SimpleHomogeneousAssignmentBuilder#assignRemainingPartitions (4.3.1).
+        """
+        unfilled = [index for index in sorted(self.members) if self._wants_more(index)]
+        at, has_assigned = 0, False
+        for partition, owners in self.by_partition.items():
+            while unfilled and len(owners) < self.desired_sharing:
+                if at == len(unfilled):
+                    if not has_assigned:
+                        break
+                    at, has_assigned = 0, False
+                index = unfilled[at]
+                at += 1
+                if index in owners:
+                    continue
+                owners.add(index)
+                self.by_member[index].add(partition)
+                has_assigned = True
+                if not self._wants_more(index):
+                    at -= 1
+                    del unfilled[at]
+
+    def _wants_more(self, index: int) -> bool:
+        return len(self.by_member[index]) < self.desired_counts[index]

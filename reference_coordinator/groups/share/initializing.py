@@ -1,0 +1,230 @@
+"""Partitions get state at the share coordinator before a share group may read them.
+
+The group coordinator notes what it is about to ask for, asks when that is written, and notes what came of it.
+"""
+
+from collections.abc import Collection, Mapping
+
+from typing_extensions import override
+
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.ids import GroupId, TopicId
+from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.core.values import value
+from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.groups.share.group import ShareGroup
+from reference_coordinator.groups.share.record_helpers import (
+    new_share_group_state_partition_metadata_record,
+)
+from reference_coordinator.groups.share.state_partitions import (
+    InitMap,
+    InitMapValue,
+    ShareGroupStatePartitionMetadataInfo,
+    attach_topic_name,
+    combine_init_maps,
+    without_partitions,
+)
+from reference_coordinator.groups.share_persister import UNINITIALIZED_START_OFFSET
+from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.runtime.coordinator_result import Continuation, CoordinatorResult, VoidResult
+
+StartOffsets = Mapping[TopicId, Mapping[int, int]]
+"""From where partitions are to be read, by topic and partition."""
+PartitionErrors = Mapping[tuple[TopicId, int], Errors]
+"""What the share coordinator said of each partition."""
+
+
+def initialized_assignment_pending(group: ShareGroup) -> bool:
+    """Whether partitions have state that nobody is to have.
+
+    In 4.1 and 4.2 they are all partitions of the group, else those of topics that are subscribed to.
+
+    Source: GroupMetadataManager#initializedAssignmentPending (4.3.1).
+    """
+    known = group.state_partitions
+    if not group.members or known is None:
+        return False
+    assigned: dict[TopicId, frozenset[int]] = {}
+    for target in group.target_assignment.values():
+        for topic_id, partitions in target.items():
+            assigned[topic_id] = assigned.get(topic_id, frozenset()) | partitions
+    initialized = {topic_id: each.partitions for topic_id, each in known.initialized_topics.items()}
+    if not group.profile.has(Behaviour.SHARE_PENDING_LOOKS_AT_SUBSCRIPTION):
+        return initialized != assigned
+    names = group.subscribed_topic_names
+    return any(
+        each.name in names and assigned.get(topic_id) != each.partitions
+        for topic_id, each in known.initialized_topics.items()
+    )
+
+
+def maybe_create_initialize_share_group_state_request(
+    shard: GroupMetadataManager,
+    group: ShareGroup,
+    group_epoch: int,
+    topic_names: Collection[str],
+    records: list[CoordinatorRecord],
+) -> Continuation | None:
+    """Note partitions without state, if there are any, and ask for it when that is written.
+
+    Source: GroupMetadataManager#maybeCreateInitializeShareGroupStateRequest (4.3.1).
+    """
+    if not shard.profile.has(Behaviour.SHARE_STATE_INITIALIZED):
+        return None
+    changes = subscribed_topics_change_map(shard, group, topic_names)
+    if not changes:
+        return None
+    add_initializing_topics_records(shard, group, records, changes)
+    offsets = {
+        topic_id: dict.fromkeys(sorted(each.partitions), UNINITIALIZED_START_OFFSET)
+        for topic_id, each in changes.items()
+    }
+    return InitializationNoted(
+        shard=shard, group_id=group.group_id, state_epoch=group_epoch, start_offsets=offsets
+    )
+
+
+def subscribed_topics_change_map(
+    shard: GroupMetadataManager, group: ShareGroup, topic_names: Collection[str]
+) -> InitMap:
+    """Partitions of subscribed topics without state, unless it was asked for just now.
+
+    Source: GroupMetadataManager#subscribedTopicsChangeMap (4.3.1).
+    """
+    known = group.state_partitions or ShareGroupStatePartitionMetadataInfo()
+    recent = {
+        topic_id: each
+        for topic_id, each in known.initializing_topics.items()
+        if shard.now_ms - each.timestamp_ms < _retry_interval_ms(shard)
+    }
+    has_state = combine_init_maps(known.initialized_topics, recent)
+    changes: dict[TopicId, InitMapValue] = {}
+    for name in topic_names:
+        topic = shard.metadata_image.topics.get(name)
+        if topic is None:
+            continue
+        done = has_state[topic.topic_id].partitions if topic.topic_id in has_state else frozenset[int]()
+        if len(done) < topic.num_partitions:
+            missing = frozenset(range(topic.num_partitions)) - done
+            changes[topic.topic_id] = InitMapValue(name=name, partitions=missing, timestamp_ms=shard.now_ms)
+    return changes
+
+
+def _retry_interval_ms(shard: GroupMetadataManager) -> int:
+    """After how long state is asked for once more.
+
+    Decided in: GroupMetadataManager#subscribedTopicsChangeMap (4.1.2), which has no property for it.
+    """
+    if shard.profile.has(Behaviour.SHARE_INITIALIZE_RETRY_CONFIGURED):
+        return shard.config.group_share_initialize_retry_interval_ms
+    return 2 * shard.config.offsets_commit_timeout_ms
+
+
+def add_initializing_topics_records(
+    shard: GroupMetadataManager, group: ShareGroup, records: list[CoordinatorRecord], topics: InitMap
+) -> None:
+    """Note that partitions get state; topics that were losing theirs do not lose it any more.
+
+    Source: GroupMetadataManager#addInitializingTopicsRecords (4.3.1).
+    """
+    if not topics:
+        return
+    known = group.state_partitions or ShareGroupStatePartitionMetadataInfo()
+    initializing = combine_init_maps(known.initializing_topics, topics)
+    deleting = known.deleting_topics - initializing.keys()
+    records.append(
+        new_share_group_state_partition_metadata_record(
+            group.group_id,
+            initializing,
+            known.initialized_topics,
+            attach_topic_name(deleting, shard.metadata_image),
+        )
+    )
+
+
+@value
+class InitializationNoted(Continuation):
+    """The log knows that partitions get state."""
+
+    shard: GroupMetadataManager
+    group_id: GroupId
+    state_epoch: int
+    start_offsets: StartOffsets
+
+    @override
+    def append_completed(self, error: Errors) -> None:
+        """Ask for the state. Decided in: GroupCoordinatorService#shareGroupHeartbeat (4.3.1)."""
+        if error is not Errors.NONE:
+            return
+        errors = persister_initialize(self.shard, self.group_id, self.state_epoch, self.start_offsets)
+        if any(each is not Errors.NONE for each in errors.values()):
+            result = uninitialize_share_group_state(self.shard, self.group_id, self.start_offsets)
+        else:
+            result = initialize_share_group_state(self.shard, self.group_id, self.start_offsets)
+        self.shard.append(self.group_id, result)
+
+
+def persister_initialize(
+    shard: GroupMetadataManager, group_id: GroupId, state_epoch: int, start_offsets: StartOffsets
+) -> PartitionErrors:
+    """Ask the share coordinator for the state of partitions, one by one.
+
+    Source: GroupCoordinatorService#persisterInitialize (4.3.1).
+    """
+    errors: dict[tuple[TopicId, int], Errors] = {}
+    for topic_id, offsets in start_offsets.items():
+        for partition, start_offset in offsets.items():
+            errors[topic_id, partition] = Errors.NONE
+            try:
+                shard.share_persister.initialize_state(
+                    group_id, topic_id, partition, state_epoch=state_epoch, start_offset=start_offset
+                )
+            except CoordinatorError as refusal:
+                errors[topic_id, partition] = refusal.error
+    return errors
+
+
+def initialize_share_group_state(
+    shard: GroupMetadataManager, group_id: GroupId, partitions: StartOffsets
+) -> VoidResult:
+    """Note that partitions have state. Source: GroupMetadataManager#initializeShareGroupState (4.3.1)."""
+    group = shard.find_group(group_id)
+    if not isinstance(group, ShareGroup) or not partitions:
+        return CoordinatorResult()
+    known = group.state_partitions or ShareGroupStatePartitionMetadataInfo()
+    names = attach_topic_name(partitions, shard.metadata_image)
+    added = {
+        topic_id: InitMapValue(name=names[topic_id], partitions=frozenset(each), timestamp_ms=shard.now_ms)
+        for topic_id, each in partitions.items()
+    }
+    record = new_share_group_state_partition_metadata_record(
+        group_id,
+        without_partitions(known.initializing_topics, _sets(partitions)),
+        combine_init_maps(known.initialized_topics, added),
+        attach_topic_name(known.deleting_topics, shard.metadata_image),
+    )
+    return CoordinatorResult(records=(record,))
+
+
+def uninitialize_share_group_state(
+    shard: GroupMetadataManager, group_id: GroupId, partitions: StartOffsets
+) -> VoidResult:
+    """Note that partitions have not got state, so that it is asked for again.
+
+    Source: GroupMetadataManager#uninitializeShareGroupState (4.3.1).
+    """
+    group = shard.find_group(group_id)
+    known = group.state_partitions if isinstance(group, ShareGroup) else None
+    if known is None or not known.initializing_topics or not partitions:
+        return CoordinatorResult()
+    record = new_share_group_state_partition_metadata_record(
+        group_id,
+        without_partitions(known.initializing_topics, _sets(partitions)),
+        known.initialized_topics,
+        attach_topic_name(known.deleting_topics, shard.metadata_image),
+    )
+    return CoordinatorResult(records=(record,))
+
+
+def _sets(partitions: StartOffsets) -> Mapping[TopicId, frozenset[int]]:
+    return {topic_id: frozenset(each) for topic_id, each in partitions.items()}

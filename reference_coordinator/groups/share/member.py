@@ -1,0 +1,72 @@
+"""A member of a share group."""
+
+from collections.abc import Mapping
+from dataclasses import field, replace
+from types import MappingProxyType
+from typing import Final
+
+from reference_coordinator.core.consumer_records import MemberState
+from reference_coordinator.core.ids import MemberId, TopicId
+from reference_coordinator.core.share_records import (
+    ShareGroupCurrentMemberAssignmentRecord,
+    ShareGroupMemberMetadataRecord,
+)
+from reference_coordinator.core.values import value
+
+AssignedPartitions = Mapping[TopicId, frozenset[int]]
+"""Partitions by topic."""
+NO_PARTITIONS: Final[AssignedPartitions] = MappingProxyType({})
+
+
+@value
+class ShareGroupMember:
+    """A member, with what it told of itself and what it has. Source: ShareGroupMember (4.3.1)."""
+
+    member_id: MemberId
+    member_epoch: int = 0
+    previous_member_epoch: int = -1
+    state: MemberState = MemberState.STABLE
+    rack_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    subscribed_topic_names: frozenset[str] = frozenset()
+    assigned_partitions: AssignedPartitions = field(default_factory=dict)
+
+    def is_reconciled_to(self, target_assignment_epoch: int) -> bool:
+        """Whether it has all that an assignment has for it.
+
+        Source: ModernGroupMember#isReconciledTo (4.3.1).
+        """
+        return self.state is MemberState.STABLE and self.member_epoch == target_assignment_epoch
+
+    def update_member_epoch(self, member_epoch: int) -> "ShareGroupMember":
+        """Let it be in an epoch, and remember the one before.
+
+        Source: ShareGroupMember.Builder#updateMemberEpoch (4.3.1).
+        """
+        return replace(self, member_epoch=member_epoch, previous_member_epoch=self.member_epoch)
+
+    def update_with_metadata(self, record: ShareGroupMemberMetadataRecord) -> "ShareGroupMember":
+        """Let it be as a record has it. Decided in: ShareGroupMember.Builder#updateWith (4.3.1)."""
+        return replace(
+            self,
+            rack_id=record.rack_id,
+            client_id=record.client_id,
+            client_host=record.client_host,
+            subscribed_topic_names=frozenset(record.subscribed_topic_names),
+        )
+
+    def update_with_assignment(self, record: ShareGroupCurrentMemberAssignmentRecord) -> "ShareGroupMember":
+        """Let it have what a record has for it.
+
+        Decided in: ShareGroupMember.Builder#updateWith (4.3.1).
+        """
+        return replace(
+            self,
+            member_epoch=record.member_epoch,
+            previous_member_epoch=record.previous_member_epoch,
+            state=record.state,
+            assigned_partitions={
+                each.topic_id: frozenset(each.partitions) for each in record.assigned_partitions
+            },
+        )

@@ -1,0 +1,171 @@
+"""The records of share groups. Source: GroupCoordinatorRecordHelpers (4.3.1)."""
+
+from collections.abc import Iterable, Mapping
+
+from reference_coordinator.core.ids import GroupId, MemberId, Millis, TopicId
+from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.core.share_records import (
+    ShareGroupCurrentMemberAssignmentRecord,
+    ShareGroupCurrentMemberAssignmentTombstone,
+    ShareGroupMemberMetadataRecord,
+    ShareGroupMemberMetadataTombstone,
+    ShareGroupMetadataRecord,
+    ShareGroupMetadataTombstone,
+    ShareGroupPartitionMetadataRecord,
+    ShareGroupPartitionMetadataTombstone,
+    ShareGroupStatePartitionMetadataRecord,
+    ShareGroupStatePartitionMetadataTombstone,
+    ShareGroupTargetAssignmentMemberRecord,
+    ShareGroupTargetAssignmentMemberTombstone,
+    ShareGroupTargetAssignmentMetadataRecord,
+    ShareGroupTargetAssignmentMetadataTombstone,
+    ShareTopicPartitions,
+    TopicInfo,
+    TopicPartitionsInfo,
+)
+from reference_coordinator.groups.consumer.metadata import SubscriptionMetadata
+from reference_coordinator.groups.share.member import AssignedPartitions, ShareGroupMember
+from reference_coordinator.groups.share.state_partitions import InitMap
+from reference_coordinator.profile.profiles import Behaviour, Profile
+
+
+def new_share_group_member_subscription_record(
+    group_id: GroupId, member: ShareGroupMember
+) -> ShareGroupMemberMetadataRecord:
+    """What a member told of itself.
+
+    Source: GroupCoordinatorRecordHelpers#newShareGroupMemberSubscriptionRecord (4.3.1).
+    """
+    return ShareGroupMemberMetadataRecord(
+        group_id=group_id,
+        member_id=member.member_id,
+        rack_id=member.rack_id,
+        client_id=member.client_id,
+        client_host=member.client_host,
+        subscribed_topic_names=tuple(sorted(member.subscribed_topic_names)),
+    )
+
+
+def new_share_group_epoch_records(
+    group_id: GroupId, group_epoch: int, metadata: SubscriptionMetadata, before: SubscriptionMetadata
+) -> tuple[CoordinatorRecord, ...]:
+    """The group's epoch, behind the subscribed topics where a release names those and they changed.
+
+    Decided in: GroupCoordinatorRecordHelpers#newShareGroupEpochRecord (4.3.1),
+    GroupCoordinatorRecordHelpers#newShareGroupSubscriptionMetadataRecord (4.0.2).
+    """
+    epoch = ShareGroupMetadataRecord(
+        group_id=group_id, epoch=group_epoch, metadata_hash=metadata.metadata_hash
+    )
+    if metadata.topics == before.topics:
+        return (epoch,)
+    topics = tuple(sorted(metadata.topics, key=lambda topic: topic.topic_name))
+    return (ShareGroupPartitionMetadataRecord(group_id=group_id, topics=topics), epoch)
+
+
+def new_share_group_target_assignment_record(
+    group_id: GroupId, member_id: MemberId, assignment: AssignedPartitions
+) -> ShareGroupTargetAssignmentMemberRecord:
+    """What a member is to have.
+
+    Source: GroupCoordinatorRecordHelpers#newShareGroupTargetAssignmentRecord (4.3.1).
+    """
+    return ShareGroupTargetAssignmentMemberRecord(
+        group_id=group_id, member_id=member_id, topic_partitions=_topic_partitions(assignment)
+    )
+
+
+def new_share_group_target_assignment_metadata_record(
+    group_id: GroupId, assignment_epoch: int, now_ms: Millis, profile: Profile
+) -> ShareGroupTargetAssignmentMetadataRecord:
+    """Since when, and for which epoch, the target assignment is.
+
+    Source: GroupCoordinatorRecordHelpers#newShareGroupTargetAssignmentMetadataRecord (4.3.1).
+    """
+    has_timestamp = profile.has(Behaviour.ASSIGNMENT_INTERVAL_KEPT)
+    return ShareGroupTargetAssignmentMetadataRecord(
+        group_id=group_id,
+        assignment_epoch=assignment_epoch,
+        assignment_timestamp=now_ms if has_timestamp else Millis(0),
+    )
+
+
+def new_share_group_current_assignment_record(
+    group_id: GroupId, member: ShareGroupMember
+) -> ShareGroupCurrentMemberAssignmentRecord:
+    """What a member has.
+
+    Source: GroupCoordinatorRecordHelpers#newShareGroupCurrentAssignmentRecord (4.3.1).
+    """
+    return ShareGroupCurrentMemberAssignmentRecord(
+        group_id=group_id,
+        member_id=member.member_id,
+        member_epoch=member.member_epoch,
+        previous_member_epoch=member.previous_member_epoch,
+        state=member.state,
+        assigned_partitions=_topic_partitions(member.assigned_partitions),
+    )
+
+
+def new_share_group_state_partition_metadata_record(
+    group_id: GroupId, initializing: InitMap, initialized: InitMap, deleting: Mapping[TopicId, str]
+) -> ShareGroupStatePartitionMetadataRecord:
+    """Which partitions have state, get it, or lose it.
+
+    Source: GroupCoordinatorRecordHelpers#newShareGroupStatePartitionMetadataRecord (4.3.1).
+    """
+    return ShareGroupStatePartitionMetadataRecord(
+        group_id=group_id,
+        initializing_topics=_partitions_info(initializing),
+        initialized_topics=_partitions_info(initialized),
+        deleting_topics=tuple(
+            TopicInfo(topic_id=topic_id, topic_name=name) for topic_id, name in deleting.items()
+        ),
+    )
+
+
+def member_tombstone_records(group_id: GroupId, member_id: MemberId) -> tuple[CoordinatorRecord, ...]:
+    """What the log is told of a member that is no more.
+
+    Decided in: GroupMetadataManager#shareGroupFenceMember (4.3.1).
+    """
+    return (
+        ShareGroupCurrentMemberAssignmentTombstone(group_id=group_id, member_id=member_id),
+        ShareGroupTargetAssignmentMemberTombstone(group_id=group_id, member_id=member_id),
+        ShareGroupMemberMetadataTombstone(group_id=group_id, member_id=member_id),
+    )
+
+
+def group_tombstone_records(group_id: GroupId, profile: Profile) -> tuple[CoordinatorRecord, ...]:
+    """What the log is told of an empty group that is no more.
+
+    Decided in: ShareGroup#createGroupTombstoneRecords (4.3.1).
+    """
+    has_states = profile.has(Behaviour.SHARE_STATE_INITIALIZED)
+    of_topics: CoordinatorRecord = (
+        ShareGroupStatePartitionMetadataTombstone(group_id=group_id)
+        if has_states
+        else ShareGroupPartitionMetadataTombstone(group_id=group_id)
+    )
+    return (
+        ShareGroupTargetAssignmentMetadataTombstone(group_id=group_id),
+        of_topics,
+        ShareGroupMetadataTombstone(group_id=group_id),
+    )
+
+
+def _topic_partitions(assigned: AssignedPartitions) -> tuple[ShareTopicPartitions, ...]:
+    return tuple(
+        ShareTopicPartitions(topic_id=topic_id, partitions=tuple(sorted(partitions)))
+        for topic_id, partitions in assigned.items()
+    )
+
+
+def _partitions_info(topics: InitMap) -> tuple[TopicPartitionsInfo, ...]:
+    named: Iterable[TopicPartitionsInfo] = (
+        TopicPartitionsInfo(
+            topic_id=topic_id, topic_name=each.name, partitions=tuple(sorted(each.partitions))
+        )
+        for topic_id, each in topics.items()
+    )
+    return tuple(named)

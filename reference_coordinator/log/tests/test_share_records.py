@@ -1,0 +1,101 @@
+"""Records of share groups as bytes and back, and how long they are."""
+
+import pytest
+
+from reference_coordinator.core.consumer_records import MemberState, TopicMetadata
+from reference_coordinator.core.ids import NO_PRODUCER_ID, GroupId, MemberId, Millis, TopicId
+from reference_coordinator.core.share_records import (
+    SHARE_RECORDS,
+    ShareGroupCurrentMemberAssignmentRecord,
+    ShareGroupMemberMetadataRecord,
+    ShareGroupMetadataRecord,
+    ShareGroupPartitionMetadataRecord,
+    ShareGroupRecord,
+    ShareGroupStatePartitionMetadataRecord,
+    ShareGroupTargetAssignmentMemberRecord,
+    ShareGroupTargetAssignmentMetadataRecord,
+    ShareTopicPartitions,
+    TopicInfo,
+    TopicPartitionsInfo,
+)
+from reference_coordinator.log.serde import UnreadableRecordError, read_record, write_record
+from reference_coordinator.profile.profiles import profile_for
+from reference_coordinator.runtime.share_record_sizes import share_key_bytes, share_value_bytes
+
+GROUP, MEMBER = GroupId("g"), MemberId("m")
+TOPIC = TopicId("00000000-0000-0000-0000-00000000000a")
+PARTS = (ShareTopicPartitions(topic_id=TOPIC, partitions=(0, 2)),)
+VALUES: tuple[ShareGroupRecord, ...] = (
+    ShareGroupPartitionMetadataRecord(
+        group_id=GROUP,
+        topics=(TopicMetadata(topic_id=TOPIC, topic_name="t", num_partitions=3),),
+    ),
+    ShareGroupMemberMetadataRecord(
+        group_id=GROUP,
+        member_id=MEMBER,
+        rack_id=None,
+        client_id="c",
+        client_host="/127.0.0.1",
+        subscribed_topic_names=("a", "b"),
+    ),
+    ShareGroupMetadataRecord(group_id=GROUP, epoch=3, metadata_hash=-5),
+    ShareGroupTargetAssignmentMetadataRecord(
+        group_id=GROUP, assignment_epoch=4, assignment_timestamp=Millis(99)
+    ),
+    ShareGroupTargetAssignmentMetadataRecord(group_id=GROUP, assignment_epoch=4),
+    ShareGroupTargetAssignmentMemberRecord(group_id=GROUP, member_id=MEMBER, topic_partitions=PARTS),
+    ShareGroupCurrentMemberAssignmentRecord(
+        group_id=GROUP,
+        member_id=MEMBER,
+        member_epoch=5,
+        previous_member_epoch=4,
+        state=MemberState.STABLE,
+        assigned_partitions=PARTS,
+    ),
+    ShareGroupStatePartitionMetadataRecord(
+        group_id=GROUP,
+        initializing_topics=(TopicPartitionsInfo(topic_id=TOPIC, topic_name="t", partitions=(1,)),),
+        initialized_topics=(TopicPartitionsInfo(topic_id=TOPIC, topic_name="t", partitions=(0, 2)),),
+        deleting_topics=(TopicInfo(topic_id=TOPIC, topic_name="t"),),
+    ),
+)
+TOMBSTONES = tuple(
+    tombstone(group_id=GROUP, **({"member_id": MEMBER} if "Member" in tombstone.__name__ else {}))
+    for _, tombstone in SHARE_RECORDS.values()
+)
+OF_TOPICS = (VALUES[0], TOMBSTONES[0])
+
+
+@pytest.mark.parametrize("record", [*VALUES, *TOMBSTONES], ids=str)
+def test_a_record_is_read_as_it_was_written(record: ShareGroupRecord) -> None:
+    profile = profile_for("4.0" if record in OF_TOPICS else "4.3")
+    key, value = write_record(record, profile)
+
+    assert read_record(key, value, producer_id=NO_PRODUCER_ID, profile=profile) == record
+    assert int.from_bytes(key[:2], "big") in SHARE_RECORDS
+    if record not in OF_TOPICS:
+        assert (len(key), None if value is None else len(value)) == (
+            share_key_bytes(record),
+            share_value_bytes(record),
+        )
+
+
+@pytest.mark.parametrize("record", OF_TOPICS, ids=lambda each: type(each).__name__)
+def test_topics_are_skipped_by_releases_that_hash_them(record: ShareGroupRecord) -> None:
+    key, value = write_record(record, profile_for("4.0"))
+
+    assert read_record(key, value, producer_id=NO_PRODUCER_ID, profile=profile_for("4.1")) is None
+
+
+@pytest.mark.parametrize("value", [b"", b"\0\1", b"\0\0\0"])
+def test_a_damaged_record_is_unreadable(value: bytes) -> None:
+    key, _ = write_record(VALUES[2], profile_for("4.3"))
+
+    with pytest.raises(UnreadableRecordError):
+        read_record(key, value, producer_id=NO_PRODUCER_ID, profile=profile_for("4.3"))
+
+
+def test_releases_without_share_groups_skip_their_records() -> None:
+    key, value = write_record(VALUES[2], profile_for("4.3"))
+
+    assert read_record(key, value, producer_id=NO_PRODUCER_ID, profile=profile_for("3.9")) is None

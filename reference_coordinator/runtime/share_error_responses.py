@@ -1,0 +1,67 @@
+"""How the APIs of share groups say that a request was refused as a whole."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, assert_never
+
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.messages.share_groups import (
+    AlterShareGroupOffsetsRequest,
+    AlterShareGroupOffsetsResponse,
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsResponse,
+    DescribeShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsResponse,
+    DescribeShareGroupOffsetsResponseGroup,
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+    ShareGroupDescribeResponseGroup,
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+    ShareGroupRequest,
+    ShareGroupResponse,
+)
+
+_TEXTS: Final[Mapping[Errors, str]] = MappingProxyType(
+    {
+        Errors.UNSUPPORTED_VERSION: "The version of API is not supported.",
+        Errors.INVALID_GROUP_ID: "The group id is invalid.",
+        Errors.NOT_COORDINATOR: "This is not the correct coordinator.",
+        Errors.COORDINATOR_LOAD_IN_PROGRESS: "The coordinator is loading and hence can't process requests.",
+        Errors.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+        Errors.NON_EMPTY_GROUP: "The group is not empty.",
+    }
+)
+"""Kafka's texts for those who give no other. Source: Errors (4.3.1)."""
+
+
+def share_error_response(
+    request: ShareGroupRequest, error: Errors, message: str | None = None
+) -> ShareGroupResponse:
+    """An API's answer to a request that is refused.
+
+    Decided in: AlterShareGroupOffsetsRequest#getErrorResponseData,
+    DeleteShareGroupOffsetsRequest#getErrorDeleteResponseData,
+    ShareGroupDescribeRequest#getErrorDescribedGroupList (4.3.1).
+    """
+    text = message or _TEXTS.get(error)
+    match request:
+        case ShareGroupHeartbeatRequest():
+            return ShareGroupHeartbeatResponse(error_code=error, error_message=message)
+        case ShareGroupDescribeRequest():
+            groups = (
+                ShareGroupDescribeResponseGroup(error_code=error, group_id=each) for each in request.group_ids
+            )
+            return ShareGroupDescribeResponse(groups=tuple(groups))
+        case DescribeShareGroupOffsetsRequest():
+            refused = (
+                DescribeShareGroupOffsetsResponseGroup(group_id=each.group_id, error_code=error)
+                for each in request.groups
+            )
+            return DescribeShareGroupOffsetsResponse(groups=tuple(refused))
+        case AlterShareGroupOffsetsRequest():
+            return AlterShareGroupOffsetsResponse(error_code=error, error_message=text)
+        case DeleteShareGroupOffsetsRequest():
+            return DeleteShareGroupOffsetsResponse(error_code=error, error_message=text)
+        case _:
+            assert_never(request)

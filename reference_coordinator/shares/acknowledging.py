@@ -1,0 +1,194 @@
+"""What members say became of records, and what happens to those of whom nobody says anything."""
+
+from collections.abc import Iterable, Sequence
+
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.values import value
+from reference_coordinator.profile.behaviour import Behaviour
+from reference_coordinator.shares.in_flight import NOBODY, InFlightBatch, InFlightState, RecordState
+from reference_coordinator.shares.messages import AcknowledgementBatch
+from reference_coordinator.shares.share_partition import SharePartition, Transition
+
+RENEW = 4
+"""Source: AcknowledgeType.RENEW (4.3.1)."""
+_STATE_OF_TYPE = {
+    0: RecordState.ARCHIVED,
+    1: RecordState.ACKNOWLEDGED,
+    2: RecordState.AVAILABLE,
+    3: RecordState.ARCHIVED,
+}
+"""Source: SharePartition.ACK_TYPE_TO_RECORD_STATE (4.3.1)."""
+
+
+@value
+class Started:
+    """Changes of a partition that are to be written, or why there are none."""
+
+    partition: SharePartition
+    error: Errors = Errors.NONE
+    transitions: tuple[Transition, ...] = ()
+
+
+def acknowledge(
+    partition: SharePartition, member_id: str, batches: Iterable[AcknowledgementBatch], *, now_ms: Millis
+) -> Started:
+    """Take a member's word for records; if one of them is not its own, for none.
+
+    Source: SharePartition#acknowledge (4.3.1).
+    """
+    acknowledging = _Acknowledging(partition, member_id, now_ms)
+    try:
+        for batch in batches:
+            if batch.last_offset >= partition.start_offset:
+                acknowledging.take(batch)
+    except CoordinatorError as error:
+        _complete(partition, acknowledging.started, is_written=False)
+        return Started(partition=partition, error=error.error)
+    return Started(partition=partition, transitions=tuple(acknowledging.started))
+
+
+def finish(started: Started) -> tuple[Errors, bool]:
+    """Write what was started; return how that went, and whether the start offset has moved.
+
+    Source: SharePartition#rollbackOrProcessStateUpdates (4.3.1).
+    """
+    partition, transitions = started.partition, started.transitions
+    if not transitions:
+        return started.error, False
+    error = partition.write(each.as_state_batch() for each in transitions)
+    is_written = error is Errors.NONE
+    _complete(partition, transitions, is_written=is_written)
+    return error, is_written and partition.move_start_offset()
+
+
+def release(partition: SharePartition, member_id: str) -> Started:
+    """Take from a member what it has, as if it had not been delivered once more, or as if it had.
+
+    Source: SharePartition#releaseAcquiredRecords (4.3.1).
+    """
+    keeps = partition.profile.has(Behaviour.SHARE_CLOSE_KEEPS_DELIVERY_COUNT)
+    limit, started = partition.settings().delivery_count_limit, []
+    for batch in partition.cached:
+        if not batch.offsets and batch.batch.state is RecordState.ACQUIRED:
+            is_its = batch.batch.member_id == member_id
+            if is_its and batch.has_within(partition.start_offset):
+                batch.split()
+        for first, last, state in batch.states():
+            if state.state is RecordState.ACQUIRED and state.member_id == member_id:
+                is_gone = last < partition.start_offset
+                to = RecordState.ARCHIVED if is_gone else RecordState.AVAILABLE
+                state.start_transition(to, 0 if keeps else -1, limit)
+                started.append(_started(partition, first, last, state))
+    return Started(partition=partition, transitions=tuple(started))
+
+
+def release_on_timeout(
+    partition: SharePartition, first_offset: int, last_offset: int, *, now_ms: Millis
+) -> bool:
+    """Take records back whose lock has ended; return whether there are some.
+
+    Source: SharePartition#releaseAcquisitionLockOnTimeout (4.3.1).
+    """
+    floor = partition.cached.floor(first_offset)
+    if floor is None:
+        return False
+    limit, released = partition.settings().delivery_count_limit, []
+    for batch in partition.cached.between(floor.first_offset, last_offset):
+        if batch.batch.state is RecordState.ACQUIRED and batch.has_within(partition.start_offset):
+            batch.split()
+        for first, last, state in batch.states():
+            is_due = state.state is RecordState.ACQUIRED and _has_ended(state, now_ms)
+            is_gone = last < partition.start_offset
+            to = RecordState.ARCHIVED if is_gone else RecordState.AVAILABLE
+            if is_due and state.try_update(to, 0, limit, NOBODY):
+                state.lock_ends_ms = None
+                partition.finds_next_fetch_offset = True
+                released.append(_started(partition, first, last, state).as_state_batch())
+    if released:
+        partition.write(released)
+        partition.move_start_offset()
+    return bool(released)
+
+
+class _Acknowledging:
+    def __init__(self, partition: SharePartition, member_id: str, now_ms: Millis) -> None:
+        self._partition = partition
+        self._member_id = member_id
+        self._now_ms = now_ms
+        self.started: list[Transition] = []
+
+    def take(self, batch: AcknowledgementBatch) -> None:
+        """Source: SharePartition#acknowledgeBatchRecords (4.3.1)."""
+        for in_flight in self._in_flight(batch):
+            if in_flight.last_offset < self._partition.start_offset:
+                continue
+            if not in_flight.offsets:
+                self._throw_unless_acquired(in_flight.batch)
+            is_whole = (
+                in_flight.is_within(batch.first_offset, batch.last_offset)
+                and not in_flight.offsets
+                and len(batch.acknowledge_types) == 1
+                and not in_flight.has_within(self._partition.start_offset)
+            )
+            if not is_whole:
+                in_flight.split()
+            for first, last, state in in_flight.states():
+                is_meant = first >= batch.first_offset and last <= batch.last_offset
+                if is_meant and last >= self._partition.start_offset:
+                    self._take_one(batch, first, last, state)
+
+    def _take_one(self, batch: AcknowledgementBatch, first: int, last: int, state: InFlightState) -> None:
+        """Source: SharePartition#acknowledgePerOffsetBatchRecords, #acknowledgeCompleteBatch (4.3.1)."""
+        self._throw_unless_acquired(state)
+        types = batch.acknowledge_types
+        acknowledge_type = types[first - batch.first_offset] if len(types) > 1 else types[0]
+        if acknowledge_type == RENEW:
+            if not self._partition.settings().may_renew:
+                raise CoordinatorError(Errors.INVALID_RECORD_STATE)
+            self._partition.lock(state, first, last, now_ms=self._now_ms)
+            return
+        limit = self._partition.settings().delivery_count_limit
+        state.start_transition(_STATE_OF_TYPE[acknowledge_type], 0, limit)
+        self.started.append(_started(self._partition, first, last, state))
+        # From 4.2 on only what is written is looked for: the transition's end sets this.
+        if state.state is RecordState.AVAILABLE:
+            self._partition.finds_next_fetch_offset = True
+
+    def _throw_unless_acquired(self, state: InFlightState) -> None:
+        is_its = state.state is RecordState.ACQUIRED and state.member_id == self._member_id
+        if not is_its or state.before is not None:
+            raise CoordinatorError(Errors.INVALID_RECORD_STATE)
+
+    def _in_flight(self, batch: AcknowledgementBatch) -> Sequence[InFlightBatch]:
+        """Source: SharePartition#fetchSubMapForAcknowledgementBatch (4.3.1)."""
+        cached, start_offset = self._partition.cached, self._partition.start_offset
+        floor = cached.floor(batch.first_offset)
+        if floor is None and batch.first_offset < start_offset <= batch.last_offset:
+            floor = cached.floor(start_offset)
+        if floor is None:
+            raise CoordinatorError(Errors.INVALID_RECORD_STATE)
+        found = cached.between(floor.first_offset, batch.last_offset)
+        if batch.last_offset > found[-1].last_offset:
+            raise CoordinatorError(Errors.INVALID_REQUEST)
+        return found
+
+
+def _started(partition: SharePartition, first: int, last: int, state: InFlightState) -> Transition:
+    if state.state.is_terminal:
+        partition.delivery_complete_count += partition.count_within(first, last)
+    return Transition(first_offset=first, last_offset=last, state=state)
+
+
+def _complete(partition: SharePartition, transitions: Iterable[Transition], *, is_written: bool) -> None:
+    for each in transitions:
+        was_terminal = each.state.state.is_terminal
+        each.state.complete_transition(is_written=is_written)
+        if each.state.state is RecordState.AVAILABLE:
+            partition.finds_next_fetch_offset = True
+        if was_terminal and not each.state.state.is_terminal:
+            partition.delivery_complete_count -= partition.count_within(each.first_offset, each.last_offset)
+
+
+def _has_ended(state: InFlightState, now_ms: Millis) -> bool:
+    return state.lock_ends_ms is not None and state.lock_ends_ms <= now_ms

@@ -1,0 +1,57 @@
+"""How a share group reads: its own configuration, and its broker's where that says nothing."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.values import value
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+
+_BY_DURATION: Final = "by_duration:"
+_DURATION: Final = re.compile(
+    r"(?i)P(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+)(?:\.\d*)?S)?)?"
+)
+_SECONDS: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+
+
+@value
+class ShareSettings:
+    """What applies to a group. Source: ShareGroupConfigProvider, GroupConfig (4.3.1)."""
+
+    offset_reset: str
+    """Where a group begins: `earliest`, `latest`, or `by_duration:` and how long ago."""
+    is_committed: bool
+    record_lock_duration_ms: int
+    delivery_count_limit: int
+    max_record_locks: int
+    may_renew: bool
+
+    @property
+    def begins_ago_ms(self) -> Millis | None:
+        """How long ago the group begins, if it does so by time. Source: Duration#parse."""
+        if not self.offset_reset.startswith(_BY_DURATION):
+            return None
+        parsed = _DURATION.fullmatch(self.offset_reset.removeprefix(_BY_DURATION))
+        parts = {} if parsed is None else parsed.groupdict(default="0")
+        return Millis(1_000 * sum(_SECONDS[unit] * int(number) for unit, number in parts.items()))
+
+
+def share_settings(configs: Mapping[str, str], config: GroupCoordinatorConfig) -> ShareSettings:
+    """Return what applies to a group with a configuration, by name, on a broker with another."""
+
+    def number(name: str, otherwise: int) -> int:
+        return int(configs.get(name, otherwise))
+
+    return ShareSettings(
+        offset_reset=configs.get("share.auto.offset.reset", "latest"),
+        is_committed=configs.get("share.isolation.level") == "read_committed",
+        record_lock_duration_ms=number(
+            "share.record.lock.duration.ms", config.group_share_record_lock_duration_ms
+        ),
+        delivery_count_limit=number("share.delivery.count.limit", config.group_share_delivery_count_limit),
+        max_record_locks=number(
+            "share.partition.max.record.locks", config.group_share_partition_max_record_locks
+        ),
+        may_renew=configs.get("share.renew.acknowledge.enable", "true") == "true",
+    )

@@ -1,0 +1,181 @@
+"""Members of share groups that fetch records and say what became of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from typing_extensions import Unpack
+
+from harness.scenario import ANY, Actor, Answer, Conversation, GroupRef, PinText, Value, ask, expect
+from harness.scenario.ask_shares import Acknowledged
+
+FIND = "KafkaApis#getCoordinator"
+SHARE_KEY = "any:AAAAAAAAAAAAAAAAAAAAAA:0"
+"""A key by which the share coordinator, and with it its topic, is asked for."""
+LONG_MS = 4_000
+"""Longer than a broker takes for what has to happen before a fetch is answered."""
+FIRST_MS = 1_500
+"""So long may it take a broker to read the state of a partition."""
+
+
+def topic_of(conversation: Conversation, actor: Actor, *batch_sizes: int, partitions: int = 1) -> GroupRef:
+    """Have somebody create a topic of the scenario's own, and write batches of records to its partition 0."""
+    topic = conversation.group("topic")
+    # Records have no time: without this, retention would take them.
+    configs: Value = ({"name": "retention.ms", "value": "-1"},)
+    wanted: Value = {
+        "name": topic,
+        "num_partitions": partitions,
+        "replication_factor": 1,
+        "configs": configs,
+    }
+    creating = ask.request("CreateTopics", 4, topics=(wanted,), timeout_ms=5_000)
+    actor.asks(creating, expect.create_topic(error_code="NONE"))
+    actor.awaits_metadata()
+    actor.looks_up(topic)
+    writes(actor, topic, *batch_sizes)
+    return topic
+
+
+def writes(actor: Actor, topic: GroupRef, *batch_sizes: int, partition: int = 0) -> None:
+    """Have somebody write batches of so many records."""
+    for producing in ask.events(topic, *batch_sizes, partition=partition):
+        actor.asks(producing, expect.response("Produce"))
+
+
+def has_state(
+    actor: Actor, topic: GroupRef, *, offset: int = 0, partitions: Sequence[int] = (0,), epoch: int = 0
+) -> None:
+    """Have the group read a topic from an offset on; -1 leaves that to its configuration."""
+    finding = ask.find_coordinator(version=6, key=SHARE_KEY, key_type=2)
+    found = expect.find_coordinator(coordinators=({"error_code": "NONE"},))
+    actor.repeats(finding, until=found)
+    for partition in partitions:
+        beginning = ask.initialize_share_group_state(
+            topic, partition=partition, start_offset=offset, state_epoch=epoch
+        )
+        actor.repeats(beginning, until=expect.share_state("Initialize", "NONE"))
+
+
+class Options(TypedDict, total=False):
+    """What a ShareFetch asks for beside its topics."""
+
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    max_records: int
+    batch_size: int
+    share_acquire_mode: int
+    is_renew_ack: bool
+
+
+class Reader:
+    """A member with a share session, which knows what its next request is."""
+
+    def __init__(self, actor: Actor, topic: GroupRef, *, partitions: Sequence[int] = (0,)) -> None:
+        self.actor = actor
+        self.topic = topic
+        self.partitions = tuple(partitions)
+        self.member_id = f"{actor.name}{'A' * 22}"[:22]
+        """Of the form of a UUID, which releases before 4.2 demand."""
+        self.epoch = 0
+
+    def sends_fetch(
+        self,
+        *,
+        acks: Acknowledged = (),
+        version: int = 1,
+        epoch: int | None = None,
+        **options: Unpack[Options],
+    ) -> None:
+        """Send a ShareFetch and await nothing yet; the first one opens a session.
+
+        A broker reads the state of a partition while its first fetch waits, and so it waits long.
+        """
+        options.setdefault("max_wait_ms", LONG_MS)
+        names: Mapping[int, Acknowledged] = dict.fromkeys(self.partitions, ()) if not self.epoch else {}
+        if acks:
+            names = {**names, self.partitions[0]: acks}
+        asked = self.epoch if epoch is None else epoch
+        fetch = ask.share_fetch(
+            version=version,
+            member_id=self.member_id,
+            share_session_epoch=asked,
+            topics={self.topic: names} if names else {},
+            **options,
+        )
+        self.actor.sends(fetch)
+        if epoch is None:
+            self.epoch += 1
+
+    def is_given(
+        self, *acquired: tuple[int, int, int], error_code: PinText = "NONE", due_ms: int | None = None
+    ) -> Answer:
+        """Expect the answer: records of the first partition, or nothing said of any."""
+        given = {self.topic: {self.partitions[0]: acquired}} if acquired else {}
+        expected = expect.share_fetch(error_code=error_code, acquired=given)
+        return self.actor.receives(expected, due_ms=due_ms)
+
+    def fetches(
+        self,
+        *acquired: tuple[int, int, int],
+        acks: Acknowledged = (),
+        version: int = 1,
+        **options: Unpack[Options],
+    ) -> Answer:
+        """Fetch, and be given records of the first partition; if none are named, nothing is pinned."""
+        self.sends_fetch(acks=acks, version=version, **options)
+        if acquired:
+            return self.is_given(*acquired)
+        return self.actor.receives(expect.share_fetch())
+
+    def gets_nothing(self, *, acks: Acknowledged = (), version: int = 1, wait_ms: int = 200) -> None:
+        """Fetch, and find that there is nothing to be had; only of a session that goes on."""
+        self.sends_fetch(acks=acks, version=version, max_wait_ms=wait_ms)
+        self.actor.receives(expect.share_fetch(acquired=None if acks else {}))
+
+    def is_refused(self, error_code: str, *, epoch: int, acks: Acknowledged = ()) -> None:
+        """Fetch, and be refused as a whole; the session's next request stays the same."""
+        self.sends_fetch(epoch=epoch, acks=acks)
+        self.actor.receives(expect.share_fetch(error_code=error_code))
+
+    def acknowledges(
+        self,
+        *batches: tuple[int, int, Sequence[int]],
+        error_code: str = "NONE",
+        version: int = 1,
+        epoch: int | None = None,
+        renews: bool = False,
+        partition: int = 0,
+    ) -> Answer:
+        """Say what became of records of one partition, and hear how that went."""
+        asked = self.epoch if epoch is None else epoch
+        if epoch is None:
+            self.epoch += 1
+        acknowledging = ask.share_acknowledge(
+            version=version,
+            member_id=self.member_id,
+            share_session_epoch=asked,
+            topics={self.topic: {partition: batches}},
+            is_renew_ack=renews if version >= 2 else ANY,
+        )
+        results = {self.topic: {partition: error_code}}
+        return self.actor.asks(acknowledging, expect.share_acknowledge(results=results))
+
+    def closes(self) -> None:
+        """Close the session, without a word about records."""
+        closing = ask.share_acknowledge(member_id=self.member_id, share_session_epoch=-1)
+        self.actor.asks(closing, expect.share_acknowledge())
+        self.epoch = 0
+
+
+def reader(conversation: Conversation, *batch_sizes: int, name: str = "ana", offset: int = 0) -> Reader:
+    """Bring in a member of a group that reads a topic with these batches, of one partition."""
+    actor = conversation.actor(name)
+    topic = topic_of(conversation, actor, *batch_sizes)
+    has_state(actor, topic, offset=offset)
+    return Reader(actor, topic)
+
+
+def another(conversation: Conversation, first: Reader, name: str = "bob") -> Reader:
+    """Bring in another member of the same group."""
+    return Reader(conversation.actor(name), first.topic, partitions=first.partitions)

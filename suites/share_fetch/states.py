@@ -1,0 +1,183 @@
+"""What the share coordinator keeps of share partitions, as their leaders ask for it."""
+
+from harness.scenario import Actor, Conversation, GroupRef, ask, expect, scenario
+from harness.scenario.ask_shares import ACCEPT, RELEASE
+from suites.share_fetch.readers import another, has_state, reader, topic_of
+
+BEGINS = "ShareCoordinatorShard#initializeState"
+READS = "ShareCoordinatorShard#readStateAndMaybeUpdateLeaderEpoch"
+WRITES = "ShareCoordinatorShard#writeState"
+DELETES = "ShareCoordinatorShard#deleteState"
+SUMS_UP = "ShareCoordinatorShard#readStateSummary"
+AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
+
+
+def begun(conversation: Conversation, *, epoch: int = 0, offset: int = 0) -> tuple[Actor, GroupRef]:
+    """Bring in somebody who has had the state of a partition begin."""
+    actor = conversation.actor("ana")
+    topic = topic_of(conversation, actor)
+    has_state(actor, topic, epoch=epoch, offset=offset)
+    return actor, topic
+
+
+@scenario("share_fetch/states/begun", source=BEGINS, clauses=("SI-01",))
+def state_begins(conversation: Conversation) -> None:
+    """State that begins has an epoch and an offset, and no batches."""
+    ana, topic = begun(conversation, epoch=3, offset=7)
+    read = expect.share_state("Read", "NONE", state_epoch=3, start_offset=7, state_batches=())
+    ana.asks(ask.read_share_group_state(topic), read)
+
+
+@scenario("share_fetch/states/fenced", source=BEGINS, clauses=("SI-01",))
+def an_older_state_is_fenced(conversation: Conversation) -> None:
+    """State does not begin again with an older epoch, but with the same or a newer one."""
+    ana, topic = begun(conversation, epoch=3)
+    for epoch, error in ((2, "FENCED_STATE_EPOCH"), (3, "NONE"), (5, "NONE"), (3, "FENCED_STATE_EPOCH")):
+        asked = ask.initialize_share_group_state(topic, state_epoch=epoch, start_offset=epoch)
+        ana.asks(asked, expect.share_state("Initialize", error))
+    ana.asks(ask.read_share_group_state(topic), expect.share_state("Read", "NONE", start_offset=5))
+
+
+@scenario("share_fetch/states/none", source=READS, clauses=("SI-02",))
+def state_that_there_is_not_cannot_be_read(conversation: Conversation) -> None:
+    """Without state, reads and writes are INVALID_REQUEST."""
+    ana, topic = begun(conversation)
+    other = conversation.group("other")
+    ana.asks(ask.read_share_group_state(topic, group_id=other), expect.share_state("Read", "INVALID_REQUEST"))
+    ana.asks(
+        ask.write_share_group_state(topic, group_id=other), expect.share_state("Write", "INVALID_REQUEST")
+    )
+
+
+@scenario("share_fetch/states/older-leader", source=READS, clauses=("SI-03",))
+def an_older_leader_is_fenced(conversation: Conversation) -> None:
+    """Who reads as a leader fences those before it."""
+    ana, topic = begun(conversation)
+    ana.asks(ask.read_share_group_state(topic, leader_epoch=4), expect.share_state("Read", "NONE"))
+    fenced = "FENCED_LEADER_EPOCH"
+    ana.asks(ask.read_share_group_state(topic, leader_epoch=3), expect.share_state("Read", fenced))
+    ana.asks(ask.write_share_group_state(topic, leader_epoch=3), expect.share_state("Write", fenced))
+    ana.asks(ask.write_share_group_state(topic, leader_epoch=4), expect.share_state("Write", "NONE"))
+
+
+@scenario("share_fetch/states/older-epoch", source=WRITES, clauses=("SI-01",))
+def an_older_state_cannot_be_written(conversation: Conversation) -> None:
+    """A write with an older state epoch is FENCED_STATE_EPOCH."""
+    ana, topic = begun(conversation, epoch=2)
+    for epoch, error in ((1, "FENCED_STATE_EPOCH"), (2, "NONE")):
+        asked = ask.write_share_group_state(topic, state_epoch=epoch)
+        ana.asks(asked, expect.share_state("Write", error))
+
+
+@scenario(
+    "share_fetch/states/merged", source="PersisterStateBatchCombiner#combineStateBatches", clauses=("SI-04",)
+)
+def what_is_written_is_merged(conversation: Conversation) -> None:
+    """Batches that overlap are cut, neighbours in one state are joined, and the latest state counts."""
+    ana, topic = begun(conversation)
+    for batches in (
+        ((0, 9, AVAILABLE, 1), (10, 14, ACKNOWLEDGED, 1)),
+        ((3, 5, ACKNOWLEDGED, 1), (15, 19, ACKNOWLEDGED, 1)),
+        ((4, 7, AVAILABLE, 2), (0, 2, AVAILABLE, 0)),
+    ):
+        ana.asks(ask.write_share_group_state(topic, batches=batches), expect.share_state("Write", "NONE"))
+    ana.asks(ask.read_share_group_state(topic), expect.share_state("Read", "NONE"))
+
+
+@scenario(
+    "share_fetch/states/cut", source="PersisterStateBatchCombiner#combineStateBatches", clauses=("SI-04",)
+)
+def a_start_offset_cuts(conversation: Conversation) -> None:
+    """A write with a start offset leaves out what is before it; one without keeps the offset."""
+    ana, topic = begun(conversation)
+    first = ask.write_share_group_state(topic, batches=((0, 9, AVAILABLE, 1),), start_offset=4)
+    ana.asks(first, expect.share_state("Write", "NONE"))
+    second = ask.write_share_group_state(topic, batches=((2, 5, ARCHIVED, 1),))
+    ana.asks(second, expect.share_state("Write", "NONE"))
+    ana.asks(ask.read_share_group_state(topic), expect.share_state("Read", "NONE", start_offset=4))
+
+
+@scenario("share_fetch/states/deleted", source=DELETES, clauses=("SI-05",))
+def state_is_deleted(conversation: Conversation) -> None:
+    """State that is deleted is not there, may be deleted again, and begins with any epoch."""
+    ana, topic = begun(conversation, epoch=5)
+    for _ in range(2):
+        ana.asks(ask.delete_share_group_state(topic), expect.share_state("Delete", "NONE"))
+    ana.asks(ask.read_share_group_state(topic), expect.share_state("Read", "INVALID_REQUEST"))
+    again = ask.initialize_share_group_state(topic, state_epoch=1)
+    ana.asks(again, expect.share_state("Initialize", "NONE"))
+
+
+@scenario("share_fetch/states/summary", source=SUMS_UP, clauses=("SI-06",))
+def a_summary_tells_how_far_a_group_is(conversation: Conversation) -> None:
+    """A summary has the start offset; without state, it is -1."""
+    ana, topic = begun(conversation, epoch=2, offset=9)
+    other = conversation.group("other")
+    ana.asks(ask.share_group_state_summary(topic), expect.share_state("Summary", "NONE", start_offset=9))
+    nothing = expect.share_state("Summary", "NONE", start_offset=-1, state_epoch=0)
+    ana.asks(ask.share_group_state_summary(topic, group_id=other), nothing)
+
+
+@scenario("share_fetch/states/summary-counts", source=SUMS_UP, clauses=("SI-06",))
+def a_summary_counts_what_is_done(conversation: Conversation) -> None:
+    """A summary v1 counts the records behind the start offset that need no delivery any more."""
+    ana = reader(conversation, 6)
+    ana.fetches((0, 5, 1))
+    ana.acknowledges((3, 4, (ACCEPT,)))
+    asked = ask.share_group_state_summary(ana.topic, version=1)
+    ana.actor.asks(asked, expect.share_state("Summary", "NONE", start_offset=0, delivery_complete_count=2))
+    ana.acknowledges((0, 2, (ACCEPT,)))
+    ana.actor.asks(asked, expect.share_state("Summary", "NONE", delivery_complete_count=5))
+
+
+@scenario("share_fetch/states/unknown", source=SUMS_UP, clauses=("SI-07",))
+def unknown_partitions_have_no_state(conversation: Conversation) -> None:
+    """Of a partition that its topic lacks, nothing begins, is deleted or summed up."""
+    ana, topic = begun(conversation)
+    unknown = "UNKNOWN_TOPIC_OR_PARTITION"
+    ana.asks(ask.initialize_share_group_state(topic, partition=7), expect.share_state("Initialize", unknown))
+    ana.asks(ask.delete_share_group_state(topic, partition=7), expect.share_state("Delete", unknown))
+    ana.asks(ask.share_group_state_summary(topic, partition=7), expect.share_state("Summary", unknown))
+    ana.asks(
+        ask.initialize_share_group_state(topic, partition=-1),
+        expect.share_state("Initialize", "INVALID_REQUEST"),
+    )
+
+
+@scenario("share_fetch/states/of-a-leader", source="SharePartition#writeShareGroupState", clauses=("SI-04",))
+def a_leader_writes_what_it_hears(conversation: Conversation) -> None:
+    """What members acknowledge is in the state, and what is in flight is not."""
+    ana = reader(conversation, 6)
+    ana.fetches((0, 5, 1))
+    ana.acknowledges((0, 5, (ACCEPT, RELEASE, ACCEPT, ACCEPT, RELEASE, RELEASE)))
+    ana.actor.asks(ask.read_share_group_state(ana.topic), expect.share_state("Read", "NONE", start_offset=0))
+    ana.fetches()
+    ana.acknowledges((1, 1, (ACCEPT,)))
+    ana.actor.asks(ask.read_share_group_state(ana.topic), expect.share_state("Read", "NONE"))
+
+
+@scenario("share_fetch/states/begun-anew", source="SharePartition#fetchPersisterError", clauses=("SI-08",))
+def a_leader_finds_that_state_has_begun_anew(conversation: Conversation) -> None:
+    """A leader whose state has begun anew fails to write once, and then reads the new state."""
+    ana = reader(conversation, 4)
+    ana.fetches((0, 3, 1))
+    again = ask.initialize_share_group_state(ana.topic, state_epoch=1, start_offset=2)
+    ana.actor.asks(again, expect.share_state("Initialize", "NONE"))
+    ana.acknowledges((0, 1, (ACCEPT,)), error_code="NOT_LEADER_OR_FOLLOWER")
+    ana.fetches()
+
+
+@scenario(
+    "share_fetch/states/read-again", source="SharePartition#maybeInitialize", clauses=("SI-04", "SF-20")
+)
+def state_outlives_the_last_session(conversation: Conversation) -> None:
+    """When the last member of a group is gone, the next one finds what was acknowledged, and a gap."""
+    ana = reader(conversation, 6)
+    ana.fetches((0, 5, 1))
+    ana.acknowledges((0, 0, (ACCEPT,)))
+    ana.acknowledges((3, 3, (ACCEPT,)))
+    ana.actor.disconnects()
+    conversation.elapses(300)
+    bob = another(conversation, ana)
+    bob.fetches()
+    bob.closes()

@@ -1,0 +1,160 @@
+"""The columns of share groups in the table, and the rows of calls about share groups."""
+
+from types import MappingProxyType
+
+from harness.scenario import Conversation, ShareMember, ask, expect, one_of
+from harness.scenario.messages import Request, Response
+from suites.type_conflicts.groups import ALL, GROUPS, SAID
+from suites.type_conflicts.table import (
+    CALLS,
+    INCONSISTENT,
+    NONE,
+    NOT_EMPTY,
+    NOT_FOUND,
+    OR,
+    UNKNOWN,
+    Call,
+    scenario_of,
+)
+
+
+def share(conversation: Conversation) -> ShareMember:
+    """Make a share group of one member."""
+    ana = conversation.share_member("ana")
+    ana.enters(assigned={})
+    ana.awaits(ALL)
+    return ana
+
+
+def share_empty(conversation: Conversation) -> ShareMember:
+    """Make a share group that its only member has left."""
+    ana = share(conversation)
+    ana.leaves()
+    return ana
+
+
+SHARES = MappingProxyType({"share": share, "share-empty": share_empty})
+SAID_OF_SHARES = MappingProxyType({"share": "a share group", "share-empty": "an empty share group"})
+CELLS = MappingProxyType(
+    {
+        "consumer-heartbeat-joins": (NOT_FOUND,) * 2,
+        "consumer-heartbeat": (NOT_FOUND,) * 2,
+        "consumer-heartbeat-leaves": (NOT_FOUND,) * 2,
+        "join": (INCONSISTENT,) * 2,
+        "join-made-up": (INCONSISTENT,) * 2,
+        "join-static": (INCONSISTENT,) * 2,
+        "sync": (UNKNOWN,) * 2,
+        "heartbeat": (UNKNOWN,) * 2,
+        "leave": (UNKNOWN,) * 2,
+        "commit-of-nobody": (NOT_FOUND,) * 2,
+        "commit-v9": (NOT_FOUND,) * 2,
+        "commit-v8": (NOT_FOUND,) * 2,
+        "fetch-of-nobody": ("-1",) * 2,
+        "fetch-v9": ("-1",) * 2,
+        "fetch-v8": ("-1",) * 2,
+        "delete-offsets": (NOT_FOUND,) * 2,
+        "describe-v6": (f"{NOT_FOUND}:Dead",) * 2,
+        "describe-v5": (f"{NONE}:Dead",) * 2,
+        "consumer-describe": (f"{NOT_FOUND}:",) * 2,
+        "list": ("share/Stable/share", "share/Empty/share"),
+        "delete": (NOT_EMPTY, NONE),
+    }
+)
+"""What each call of the table is answered by a share group, and by an empty one."""
+
+
+def _heartbeat(epoch: int) -> Request:
+    names = ("orders",) if epoch == 0 else None
+    return ask.share_group_heartbeat(member_id="member-zoe", member_epoch=epoch, subscribed_topic_names=names)
+
+
+def _heard(error: str) -> Response:
+    return expect.share_group_heartbeat(error_code=error)
+
+
+def _described(cell: str) -> Response:
+    error, _, state = cell.partition(":")
+    return expect.share_group_describe(error_code=error, group_state=state)
+
+
+def _altered(cell: str) -> Response:
+    return expect.altered_share_offsets(error_code=one_of(*cell.split(OR)))
+
+
+def _deleted(error: str) -> Response:
+    return expect.deleted_share_offsets(error_code=error)
+
+
+_ALTERED_OR_LOST = f"{NOT_FOUND}{OR}{NONE}"
+SHARE_CALLS = (
+    Call(
+        id="share-heartbeat-joins",
+        says="ShareGroupHeartbeat that joins",
+        source="GroupMetadataManager#getOrMaybeCreateShareGroup",
+        clause="TY-22",
+        asks=_heartbeat(0),
+        answers=_heard,
+        cells=(NONE, *(NOT_FOUND,) * 6, NONE, NONE),
+    ),
+    Call(
+        id="share-heartbeat",
+        says="ShareGroupHeartbeat of an unknown member",
+        source="GroupMetadataManager#getOrMaybeCreateShareGroup",
+        clause="TY-23",
+        asks=_heartbeat(1),
+        answers=_heard,
+        cells=(*(NOT_FOUND,) * 7, UNKNOWN, UNKNOWN),
+    ),
+    Call(
+        id="share-heartbeat-leaves",
+        says="ShareGroupHeartbeat of an unknown member that leaves",
+        source="GroupMetadataManager#shareGroupLeave",
+        clause="TY-24",
+        asks=_heartbeat(-1),
+        answers=_heard,
+        cells=(*(NOT_FOUND,) * 7, UNKNOWN, UNKNOWN),
+    ),
+    Call(
+        id="share-describe",
+        says="ShareGroupDescribe",
+        source="GroupMetadataManager#shareGroupDescribe",
+        clause="TY-25",
+        asks=ask.share_group_describe(),
+        answers=_described,
+        cells=(*(f"{NOT_FOUND}:",) * 7, "NONE:Stable", "NONE:Empty"),
+    ),
+    Call(
+        id="share-alter-offsets",
+        says="AlterShareGroupOffsets",
+        source="GroupMetadataManager#alterShareGroupOffsets",
+        clause="TY-26",
+        asks=ask.alter_share_group_offsets(topics={"orders": {0: 3}}),
+        answers=_altered,
+        cells=(NONE, *(_ALTERED_OR_LOST,) * 6, f"{NOT_EMPTY}{OR}{NONE}", NONE),
+    ),
+    Call(
+        id="share-delete-offsets",
+        says="DeleteShareGroupOffsets",
+        source="GroupMetadataManager#sharePartitionsEligibleForOffsetDeletion",
+        clause="TY-27",
+        asks=ask.delete_share_group_offsets(topics=("orders",)),
+        answers=_deleted,
+        cells=(*(NOT_FOUND,) * 7, NOT_EMPTY, NONE),
+    ),
+)
+_MAKES = {**GROUPS, **SHARES}
+_SAID = {**SAID, **SAID_OF_SHARES}
+globals().update(
+    {
+        f"{call.id}/{group}": scenario_of(call, group, cell, SHARES[group], SAID_OF_SHARES[group])
+        for call in CALLS
+        for group, cell in zip(SHARES, CELLS[call.id], strict=True)
+    }
+)
+globals().update(
+    {
+        f"{call.id}/{group}": scenario_of(call, group, cell, _MAKES[group], _SAID[group])
+        for call in SHARE_CALLS
+        for group, cell in zip(_MAKES, call.cells, strict=True)
+    }
+)
