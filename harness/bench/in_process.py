@@ -3,7 +3,7 @@
 import time
 from typing import Final
 
-from harness.targets.base.interface import CONFORMANCE_CONFIG, CONFORMANCE_TOPICS
+from harness.targets.base.conformance import CONFORMANCE_CONFIG, CONFORMANCE_TOPICS
 from harness.wire.codec import encode_request
 from reference_coordinator.broker.listener import ConnectionId, Listener, Outgoing, SendFrame
 from reference_coordinator.core.choices import DeterministicChoices

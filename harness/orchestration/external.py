@@ -6,7 +6,11 @@ from collections.abc import Iterator, Mapping
 from harness.runner.harmless import why_not_harmless
 from harness.runner.placing import group_names
 from harness.scenario.script import Script
-from harness.targets.base.interface import CONFORMANCE_TOPICS, Capability, Target
+from harness.targets.base.conformance import CONFORMANCE_TOPICS
+from harness.targets.base.interface import (
+    Capability,
+    Target,
+)
 from harness.targets.base.layout import Endpoint, Layout
 from harness.targets.external.guard import Guard
 from harness.targets.external.namespace import MARK, Namespace, TopicNames

@@ -15,7 +15,11 @@ from harness.orchestration.reference_runs import ReferenceRuns
 from harness.orchestration.run_cache import cached
 from harness.runner.sharing import asked_config
 from harness.scenario.script import Script
-from harness.targets.base.interface import QUICK_CONSUMER_GROUPS, BrokerDescription, TargetError
+from harness.targets.base.conformance import QUICK_CONSUMER_GROUPS
+from harness.targets.base.interface import (
+    BrokerDescription,
+    TargetError,
+)
 
 _INTERVAL: Final = "group.consumer.assignment.interval.ms"
 _PROTOCOL: Final = "ConsumerGroupHeartbeat"

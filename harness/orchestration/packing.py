@@ -21,7 +21,11 @@ from harness.runner.sharing import (
     takes_log_away,
 )
 from harness.scenario.script import PauseAt, Script
-from harness.targets.base.interface import CONFORMANCE_CONFIG, Breakpoint, Capability
+from harness.targets.base.conformance import CONFORMANCE_CONFIG
+from harness.targets.base.interface import (
+    Breakpoint,
+    Capability,
+)
 
 _COMMIT_TIMEOUT: Final[Mapping[str, str]] = {"offsets.commit.timeout.ms": "5000"}
 """What every script is taken to ask for: on a busy machine a write takes long, and virtual time has none."""

@@ -11,7 +11,7 @@ from harness.orders.history import Fields, Operation
 from harness.orders.interface import InnerKind, InnerStep, Machine
 from harness.orders.machine import Answers, ReferenceMachine
 from harness.races.history import GROUP, fields_from_json
-from harness.targets.base.interface import CONFORMANCE_TOPICS
+from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.reference.profile import ReferenceProfile, state_of, stored_specification
 from harness.trace.canonical import Canonicaliser, canonical_json
 from harness.trace.schema import json_object

@@ -19,7 +19,12 @@ from harness.scenario.script import (
     script_to_json,
 )
 from harness.scenario.values import Json
-from harness.targets.base.interface import CONFORMANCE_CONFIG, Breakpoint, BrokerAction, Capability
+from harness.targets.base.conformance import CONFORMANCE_CONFIG
+from harness.targets.base.interface import (
+    Breakpoint,
+    BrokerAction,
+    Capability,
+)
 from harness.trace.schema import json_object
 
 BROKER_GROUP_SIZE_MAX: Final = 24

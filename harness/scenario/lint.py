@@ -35,7 +35,12 @@ from harness.scenario.values import (
     references,
 )
 from harness.suggestions import close_to
-from harness.targets.base.interface import PRINCIPALS, Breakpoint, BrokerAction, Capability
+from harness.targets.base.conformance import PRINCIPALS
+from harness.targets.base.interface import (
+    Breakpoint,
+    BrokerAction,
+    Capability,
+)
 from harness.wire.codec import ERROR_NAMES
 from harness.wire.schema import has_version, response_shape
 

@@ -18,7 +18,10 @@ from harness.orchestration.run import CompletedRun, orchestrate
 from harness.runner.drive import Limits
 from harness.scenario.registry import collect
 from harness.scenario.script import Script
-from harness.targets.base.interface import CONFORMANCE_CONFIG, CONFORMANCE_TOPICS, Target
+from harness.targets.base.conformance import CONFORMANCE_CONFIG, CONFORMANCE_TOPICS
+from harness.targets.base.interface import (
+    Target,
+)
 from harness.tests.patience import wait_until
 from harness.verdict import Expectation
 

@@ -13,8 +13,8 @@ from harness.races.catalogue import select_races
 from harness.races.drive import Driver
 from harness.races.history import History
 from harness.races.plan import cohorts
+from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.base.interface import (
-    CONFORMANCE_TOPICS,
     Breakpoint,
     BrokerAction,
     BrokerSession,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from harness.replay import Replayed, replay, specification
-from harness.targets.base.interface import CONFORMANCE_CONFIG
+from harness.targets.base.conformance import CONFORMANCE_CONFIG
 from harness.targets.reference.target import reference_profile
 from harness.tests.made_events import BARE
 from harness.trace.canonical import FieldValue, fields_json

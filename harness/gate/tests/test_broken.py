@@ -13,7 +13,7 @@ import pytest
 
 from harness.diff.model import Judgement
 from harness.results.exit_code import ExitCode
-from harness.targets.base.interface import CONFORMANCE_CONFIG, CONFORMANCE_TOPICS
+from harness.targets.base.conformance import CONFORMANCE_CONFIG, CONFORMANCE_TOPICS
 from harness.tests.completed_runs import CHECKOUT
 from harness.tests.in_process import CommandLine
 from harness.trace.files import RunFolder, read_records

@@ -2,8 +2,11 @@
 
 from typing import Final
 
+from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.base.dialogue import Dialogue, NotYet
-from harness.targets.base.interface import CONFORMANCE_TOPICS, BrokerSession
+from harness.targets.base.interface import (
+    BrokerSession,
+)
 from harness.targets.base.prepare import ask_until, prepare
 from harness.wire.codec import Fields
 

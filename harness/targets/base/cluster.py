@@ -8,8 +8,13 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.base.dialogue import Answer, Dialogue, NotYet
-from harness.targets.base.interface import CONFORMANCE_TOPICS, BrokerSession, Role, TargetError
+from harness.targets.base.interface import (
+    BrokerSession,
+    Role,
+    TargetError,
+)
 from harness.targets.base.prepare import ask_once, ask_until, create_topics
 from harness.targets.base.tcp import TcpSession, new_connect_slots
 from harness.wire.codec import Fields

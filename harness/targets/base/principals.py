@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from harness.targets.base.interface import PRINCIPALS
+from harness.targets.base.conformance import PRINCIPALS
 from harness.targets.secured.security import Credentials, Security
 
 AUTHORIZER: Final = "authorizer.class.name"

@@ -4,7 +4,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from harness.targets.base.interface import CONFORMANCE_TOPICS
+from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.base.prepare import await_serving
 from harness.targets.base.tcp import asking
 from harness.targets.containers.node import ContainerNode

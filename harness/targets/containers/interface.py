@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from harness.targets.base.interface import CONFORMANCE_CONFIG
+from harness.targets.base.conformance import CONFORMANCE_CONFIG
 from harness.targets.containers.image import ImageName, Make
 from harness.targets.kafka.properties import (
     CONTROLLER_ID,

@@ -11,10 +11,9 @@ from typing_extensions import override
 
 from harness.capacity import start_slots
 from harness.targets.base.cluster import settled_cluster
+from harness.targets.base.conformance import CONFORMANCE_CONFIG, CONFORMANCE_TOPICS
 from harness.targets.base.guess import guess_profile
 from harness.targets.base.interface import (
-    CONFORMANCE_CONFIG,
-    CONFORMANCE_TOPICS,
     Breakpoint,
     Broker,
     BrokerAction,

@@ -14,8 +14,8 @@ from typing_extensions import override
 
 from harness.capacity import start_slots
 from harness.targets.base.cluster import Cluster, settled_cluster
+from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.base.interface import (
-    CONFORMANCE_TOPICS,
     Breakpoint,
     BrokerDescription,
     Capability,

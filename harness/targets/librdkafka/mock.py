@@ -18,11 +18,10 @@ from typing import Final
 from typing_extensions import override
 
 from harness.extras import why_without
+from harness.targets.base.conformance import CONFORMANCE_CONFIG, CONFORMANCE_TOPICS
 from harness.targets.base.dialogue import Dialogue
 from harness.targets.base.guess import guess_profile
 from harness.targets.base.interface import (
-    CONFORMANCE_CONFIG,
-    CONFORMANCE_TOPICS,
     ApiRange,
     Breakpoint,
     Broker,

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from harness.targets.base.interface import CONFORMANCE_TOPICS, BrokerSession
+from harness.targets.base.conformance import CONFORMANCE_TOPICS
+from harness.targets.base.interface import (
+    BrokerSession,
+)
 from harness.targets.reference.probe import Asker, Probe, answers, rows, table
 from harness.wire.codec import Fields, FieldValue
 

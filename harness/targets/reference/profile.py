@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Final, TypeAlias
 
-from harness.targets.base.interface import CONFORMANCE_CONFIG
+from harness.targets.base.conformance import CONFORMANCE_CONFIG
 from harness.targets.reference.target import reference_profile
 from harness.trace.schema import TraceError
 from reference_coordinator.broker.cluster_state import Node

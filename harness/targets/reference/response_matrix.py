@@ -11,7 +11,11 @@ from enum import StrEnum
 from typing import Final
 
 from harness.apis.table import descriptor
-from harness.targets.base.interface import CONFORMANCE_TOPICS, BrokerSession, Connection
+from harness.targets.base.conformance import CONFORMANCE_TOPICS
+from harness.targets.base.interface import (
+    BrokerSession,
+    Connection,
+)
 from harness.targets.reference.probe import Asker, Probe, answers, rows, table
 from harness.wire.codec import Fields, FieldValue
 

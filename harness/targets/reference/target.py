@@ -14,8 +14,8 @@ from typing import Final
 from typing_extensions import override
 
 from harness.targets.base.cluster import node_in
+from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.base.interface import (
-    CONFORMANCE_TOPICS,
     Breakpoint,
     Broker,
     BrokerAction,

@@ -16,9 +16,9 @@ from typing import Final
 from typing_extensions import override
 
 from harness.capacity import start_slots
+from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.base.controlled import ControlledBroker
 from harness.targets.base.interface import (
-    CONFORMANCE_TOPICS,
     Breakpoint,
     Broker,
     BrokerAction,

@@ -9,7 +9,11 @@ from typing import cast
 
 import pytest
 
-from harness.targets.base.interface import CONFORMANCE_CONFIG, Capability, TargetError
+from harness.targets.base.conformance import CONFORMANCE_CONFIG
+from harness.targets.base.interface import (
+    Capability,
+    TargetError,
+)
 from harness.targets.containers.engine import engine, owner_lives
 from harness.targets.containers.image import Make, parse_image
 from harness.targets.containers.interface import Membership, Recipe, environment_name, recipe

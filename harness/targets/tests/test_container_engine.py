@@ -16,8 +16,8 @@ from harness.diff.model import Judgement
 from harness.orchestration.run import orchestrate
 from harness.results.exit_code import ExitCode
 from harness.runner.drive import Limits
+from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.base.interface import (
-    CONFORMANCE_TOPICS,
     Breakpoint,
     BrokerAction,
     BrokerSession,

@@ -12,7 +12,7 @@ import pytest
 
 from harness.orchestration.run import CompletedRun, orchestrate
 from harness.results.status import RED, status_of
-from harness.targets.base.interface import CONFORMANCE_CONFIG
+from harness.targets.base.conformance import CONFORMANCE_CONFIG
 from harness.targets.external.cleaning import Cleaner
 from harness.targets.external.guard import Guard
 from harness.targets.external.namespace import MARK, Namespace

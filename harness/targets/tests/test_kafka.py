@@ -9,8 +9,11 @@ from types import MappingProxyType
 
 import pytest
 
+from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.base.dialogue import Dialogue
-from harness.targets.base.interface import CONFORMANCE_TOPICS, TargetError
+from harness.targets.base.interface import (
+    TargetError,
+)
 from harness.targets.external.target import ExternalTarget
 from harness.targets.kafka.local import LocalBroker
 from harness.targets.kafka.released import KafkaTarget
