@@ -87,7 +87,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "search": (
         "search:search",
-        "Make conversations that nobody wrote, and explain what two references answer differently.",
+        "Make conversations that nobody wrote, and explain what two sides answer differently.",
     ),
     "replay": (
         "replay:replay",

@@ -50,6 +50,19 @@ _FIELDS: Final[dict[str, dict[str, Any]]] = {
     "delete_topics": {"topic_names": ("orders",), "topics": (_TOPIC,)},
     "delete_records": {"topics": ({**_TOPIC, "partitions": ({"partition_index": 0},)},)},
     "create_partitions": {"topics": ({**_TOPIC, "count": 4},)},
+    "create_acls": {
+        "creations": (
+            {
+                "resource_type": 3,
+                "resource_name": "g",
+                "resource_pattern_type": 3,
+                "principal": "User:ana",
+                "host": "*",
+                "operation": 3,
+                "permission_type": 3,
+            },
+        )
+    },
     "offset_for_leader_epoch": {"topics": ({"topic": "orders", "partitions": ({"partition": 0},)},)},
     "write_txn_markers": {
         "markers": (
