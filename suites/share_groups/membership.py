@@ -23,7 +23,6 @@ INITIALIZES = "GroupMetadataManager#initializeShareGroupState"
 FENCES = "GroupMetadataManager#shareGroupFenceMember"
 NOTICES_TOPICS = "GroupMetadataManager#onMetadataUpdate"
 PENDS = "GroupMetadataManager#initializedAssignmentPending"
-ASSIGNS = "SimpleAssignor#assign"
 LIMITS = "GroupMetadataManager#throwIfShareGroupIsFull"
 
 
@@ -296,19 +295,4 @@ def topics_that_were_given_up(conversation: Conversation) -> None:
 
     ana.heartbeats()
     ana.heartbeats()
-    ana.asks(ask.share_group_describe(), expect.share_group_describe(error_code="NONE", group_state="Stable"))
-
-
-@scenario("share_groups/membership/many-partitions", source=ASSIGNS, clauses=("SH-20", "SH-37"))
-def every_partition_is_shared(conversation: Conversation) -> None:
-    """Four members that do not all read the same share the partitions of a topic, each as many."""
-    ana, bob, cleo, dan = conversation.share_members("ana", "bob", "cleo", "dan")
-    ana.enters("payments", assigned={})
-    ana.awaits({"payments": (0, 1)})
-
-    bob.enters("payments")
-    cleo.enters("payments", "unheard-of")
-    dan.enters("payments")
-    for member in (ana, bob, cleo, dan):
-        member.heartbeats()
     ana.asks(ask.share_group_describe(), expect.share_group_describe(error_code="NONE", group_state="Stable"))
