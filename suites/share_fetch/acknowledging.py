@@ -77,9 +77,9 @@ def a_batch_may_be_acknowledged_in_parts(conversation: Conversation) -> None:
     ana = reader(conversation, 6)
     ana.fetches((0, 5, 1))
     ana.acknowledges((4, 5, (ACCEPT,)))
-    ana.acknowledges((0, 1, (ACCEPT,)))
-    ana.acknowledges((2, 3, (RELEASE,)))
-    ana.fetches((2, 3, 2))
+    ana.acknowledges((0, 2, (ACCEPT,)))
+    ana.acknowledges((3, 3, (RELEASE,)))
+    ana.fetches((3, 3, 2))
 
 
 @scenario("share_fetch/acknowledging/several-batches", source=TAKES, clauses=("SF-09",))

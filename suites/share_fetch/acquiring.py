@@ -96,11 +96,11 @@ def records_in_flight_are_passed_over(conversation: Conversation) -> None:
     clauses=("SF-29",),
 )
 def nothing_is_acquired_if_nothing_is_wanted(conversation: Conversation) -> None:
-    """A fetch for no records, or no bytes, is answered at once with none."""
+    """From v2 on, a fetch for no records, or no bytes, is answered at once with none."""
     ana = reader(conversation, 2)
-    ana.fetches(max_records=0)
-    ana.fetches(max_bytes=0)
-    ana.fetches((0, 1, 1))
+    ana.fetches(max_records=0, version=2)
+    ana.fetches(max_bytes=0, version=2)
+    ana.fetches((0, 1, 1), version=2)
 
 
 @scenario("share_fetch/acquiring/waits-for-records", source=WAITS, clauses=("SF-29",))
@@ -248,7 +248,7 @@ def so_many_records_are_in_flight(conversation: Conversation) -> None:
 def released_records_are_given_at_the_limit(conversation: Conversation) -> None:
     """At the limit, records that were released are given out again, and none behind them."""
     ana = reader(conversation, 50, 50, 50)
-    ana.fetches((0, 99, 1))
+    ana.fetches((0, 99, 1), version=2)
     ana.acknowledges((0, 49, (RELEASE,)))
     ana.fetches()
     ana.gets_nothing()

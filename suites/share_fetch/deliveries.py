@@ -205,10 +205,10 @@ def records_delivered_often_come_by_themselves(conversation: Conversation) -> No
     clauses=("SF-15", "SF-26"),
 )
 def a_closed_session_counts(conversation: Conversation) -> None:
-    """Records of a session that is closed count as delivered from 4.2 on, and before, as never delivered."""
+    """Records of a session that is closed count as delivered where there is ShareFetch v2."""
     ana = reader(conversation, 2)
     bob = another(conversation, ana)
-    bob.fetches((0, 1, 1))
+    bob.fetches((0, 1, 1), version=2)
     ana.fetches(max_wait_ms=100)
     bob.closes()
     ana.fetches()

@@ -15,7 +15,11 @@ from harness.wire.schema import API_KEYS, Shape, has_version, request_shape, res
 GROUP_FIELDS = frozenset(("group_id", "groups_names", "group_ids"))
 TRANSACTION_FIELDS = frozenset(("transactional_id", "v3_and_below_transactional_id"))
 BUILDERS = [each for each in vars(ask).values() if hasattr(each, "__wrapped__")]
-WRITTEN_OTHERWISE = {"OffsetCommit": {"version", "generation_id"}, "DeleteGroups": {"version", "groups"}}
+WRITTEN_OTHERWISE = {
+    "OffsetCommit": {"version", "generation_id"},
+    "DeleteGroups": {"version", "groups"},
+    "ShareFetch": {"version", "forgets"},
+}
 """Parameters that are no fields, by API."""
 
 
