@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from typing import Any, Final
+from uuid import UUID
 
 from reference_coordinator.profile.api_versions import Api, served_ranges
 from reference_coordinator.profile.profiles import profile_for
@@ -10,6 +11,10 @@ from reference_coordinator.tests.wire_client import request_frame
 
 _GROUP: Final = {"group_id": "g", "member_id": "m", "generation_id": 1}
 _TOPIC: Final = {"name": "orders"}
+_SHARE_STATE: Final = {
+    "group_id": "g",
+    "topics": ({"topic_id": UUID(int=7), "partitions": ({"partition": 0},)},),
+}
 _FIELDS: Final[dict[str, dict[str, Any]]] = {
     "join_group": {
         **_GROUP,
@@ -97,6 +102,14 @@ _FIELDS: Final[dict[str, dict[str, Any]]] = {
         "topic_partitions": (),
     },
     "consumer_group_describe": {"group_ids": ("g",)},
+    "share_group_heartbeat": {"group_id": "g", "member_id": "m", "subscribed_topic_names": ("orders",)},
+    "share_group_describe": {"group_ids": ("g",)},
+    "initialize_share_group_state": _SHARE_STATE,
+    "read_share_group_state": _SHARE_STATE,
+    "write_share_group_state": _SHARE_STATE,
+    "delete_share_group_state": _SHARE_STATE,
+    "read_share_group_state_summary": _SHARE_STATE,
+    "describe_share_group_offsets": {"groups": ({"group_id": "g", "topics": None},)},
     "describe_configs": {
         "resources": (
             {"resource_type": 2, "resource_name": "orders"},
