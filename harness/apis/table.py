@@ -26,6 +26,14 @@ def _assigned(parent: str) -> tuple[Unordered, ...]:
     )
 
 
+def _tasks() -> tuple[Unordered, ...]:
+    reason = "hash-map order over the names of subtopologies"
+    return tuple(
+        Unordered(path=f"{kind}_tasks", key=("subtopology_id",), reason=reason)
+        for kind in ("active", "standby", "warmup")
+    )
+
+
 _TABLE: Final = (
     ApiDescriptor(
         name="Produce",
@@ -321,9 +329,42 @@ _TABLE: Final = (
     ApiDescriptor(
         name="StreamsGroupHeartbeat",
         key=88,
-        subject=Subject.OTHER_GROUPS,
+        subject=Subject.CONSUMER_GROUPS,
         groups=("group_id",),
         members=("member_id",),
+        generation=("member_epoch",),
+        learns=(
+            "member_id",
+            "member_epoch",
+            "active_tasks",
+            "standby_tasks",
+            "warmup_tasks",
+            "endpoint_information_epoch",
+        ),
+        learns_from_errors=False,
+        unordered=(
+            *_tasks(),
+            Unordered(
+                path="partitions_by_user_endpoint",
+                key=(),
+                reason=_HASH_OF_IDS,
+            ),
+        ),
+        access=Access.CHANGES,
+        impact=consumer_impact.CONSUMER_GROUP_HEARTBEAT,
+    ),
+    ApiDescriptor(
+        name="StreamsGroupDescribe",
+        key=89,
+        subject=Subject.CONSUMER_GROUPS,
+        groups=("group_ids",),
+        group_entries="groups",
+        unordered=(
+            Unordered(path="groups", key=("group_id",), reason="partition by partition of the log"),
+            Unordered(path="groups[].members", key=("member_id",), reason=_HASH_OF_IDS),
+        ),
+        access=Access.READS,
+        impact=consumer_impact.CONSUMER_GROUP_DESCRIBE,
     ),
 )
 APIS: Final[Mapping[str, ApiDescriptor]] = MappingProxyType({each.name: each for each in _TABLE})

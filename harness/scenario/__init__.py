@@ -19,6 +19,16 @@ from harness.scenario.member import LEAVES_FOR_A_WHILE, Member
 from harness.scenario.messages import ANY, OWN, PinNumber, PinText
 from harness.scenario.registry import collect, record, record_each, scenario, scenario_functions
 from harness.scenario.script import Script, script_from_json, script_to_json, step_text
+from harness.scenario.streams import (
+    ask_describe,
+    ask_heartbeat,
+    expect_describe,
+    expect_heartbeat,
+    subtopology,
+    topic_info,
+    topology,
+)
+from harness.scenario.streams_member import StreamsMember
 from harness.scenario.sweep import Sweep, sweep
 from harness.scenario.values import (
     NON_EMPTY,
@@ -58,13 +68,18 @@ __all__ = (
     "PinText",
     "ScenarioError",
     "Script",
+    "StreamsMember",
     "Sweep",
     "TopicId",
     "Value",
     "ask",
+    "ask_describe",
+    "ask_heartbeat",
     "collect",
     "containing",
     "expect",
+    "expect_describe",
+    "expect_heartbeat",
     "group_record",
     "group_tombstone",
     "in_any_order",
@@ -82,6 +97,9 @@ __all__ = (
     "starting_with",
     "step_text",
     "subscription",
+    "subtopology",
     "sweep",
+    "topic_info",
+    "topology",
     "with_value",
 )

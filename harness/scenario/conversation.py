@@ -16,6 +16,7 @@ from harness.scenario.script import (
     ActorSheet,
     Elapse,
 )
+from harness.scenario.streams_member import StreamsMember
 
 
 class Conversation(BrokerVerbs):
@@ -51,6 +52,10 @@ class Conversation(BrokerVerbs):
         """
         actor = self.actor(name, group_instance_id=instance_id, client_id=client_id)
         return Member(self, actor.sheet, named_by_server=named_by_server)
+
+    def streams_member(self, name: str, *, instance_id: str | None = None) -> StreamsMember:
+        """Bring in a client that speaks the protocol of streams groups (KIP-1071)."""
+        return StreamsMember(self, self.actor(name, group_instance_id=instance_id).sheet)
 
     def members(self, *names: str) -> tuple[Member, ...]:
         """Bring in several dynamic members of a consumer group."""

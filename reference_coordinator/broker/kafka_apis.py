@@ -46,6 +46,7 @@ from reference_coordinator.messages import (
     GroupRequest,
     GroupResponse,
     RequestContext,
+    StreamsGroupHeartbeatRequest,
 )
 from reference_coordinator.profile.api_versions import served_ranges
 from reference_coordinator.profile.config import GroupCoordinatorConfig
@@ -339,7 +340,9 @@ class KafkaApis:
         profile, finish = self.broker.profile, routed.finish
         self._finishes[token] = lambda response: as_far_as_sayable(finish(response), context, profile)
         effects = self._coordinator.handle(routed.request, context, token, now_ms=now_ms)
-        return self._settle(effects, now_ms=now_ms)
+        answers = self._settle(effects, now_ms=now_ms)
+        creates_topics = isinstance(request, StreamsGroupHeartbeatRequest)
+        return answers + self.publish(now_ms=now_ms) if creates_topics else answers
 
     def _settle(self, effects: Iterable[Effect], *, now_ms: Millis) -> Answers:
         """Carry out writes until nothing but answers is left."""

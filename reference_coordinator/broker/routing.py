@@ -15,6 +15,10 @@ from reference_coordinator.broker.offset_apis import (
     handle_offset_fetch,
     handle_txn_offset_commit,
 )
+from reference_coordinator.broker.streams_group_apis import (
+    handle_streams_group_describe,
+    handle_streams_group_heartbeat,
+)
 from reference_coordinator.broker.transaction_apis import TransactionApis
 from reference_coordinator.broker.zookeeper_offsets import handle_offsets_of_version_0
 from reference_coordinator.core.errors import Errors
@@ -28,6 +32,8 @@ from reference_coordinator.messages import (
     OffsetDeleteRequest,
     OffsetFetchRequest,
     RequestContext,
+    StreamsGroupDescribeRequest,
+    StreamsGroupHeartbeatRequest,
     SyncGroupRequest,
     TxnOffsetCommitRequest,
 )
@@ -36,7 +42,7 @@ from reference_coordinator.runtime.error_responses import sync_error
 _FIRST_MANDATORY_SYNC_PROTOCOL: Final = 5
 
 
-def route(  # noqa: C901, PLR0911 - one flat case a request
+def route(  # noqa: C901, PLR0911, PLR0912 - one flat case a request
     broker: Broker, transactions: TransactionApis, request: GroupRequest, context: RequestContext
 ) -> GroupResponse | Forward:
     """Answer what the broker can answer by itself, and hand on the rest. Source: KafkaApis#handle (4.3.1)."""
@@ -58,6 +64,10 @@ def route(  # noqa: C901, PLR0911 - one flat case a request
             return handle_consumer_group_heartbeat(broker, request)
         case ConsumerGroupDescribeRequest():
             return handle_consumer_group_describe(broker, request)
+        case StreamsGroupHeartbeatRequest():
+            return handle_streams_group_heartbeat(broker, request)
+        case StreamsGroupDescribeRequest():
+            return handle_streams_group_describe(broker, request)
         case DeleteGroupsRequest():
             return Forward(request=_with_distinct_groups(request))
         case _:

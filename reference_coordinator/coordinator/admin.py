@@ -17,6 +17,7 @@ from reference_coordinator.messages import (
     ListedGroup,
     ListGroupsRequest,
     ListGroupsResponse,
+    StreamsGroupDescribeRequest,
 )
 from reference_coordinator.messages.consumer_groups import ConsumerGroupDescribeResponseGroup
 from reference_coordinator.offsets.shard import CoordinatorShard
@@ -125,7 +126,8 @@ def _describe_consumer_group(
 
 
 def authorized_operations(
-    shard: CoordinatorShard, request: DescribeGroupsRequest | ConsumerGroupDescribeRequest
+    shard: CoordinatorShard,
+    request: DescribeGroupsRequest | ConsumerGroupDescribeRequest | StreamsGroupDescribeRequest,
 ) -> int:
     """What anybody may do with a group, where a request asks for it.
 

@@ -14,10 +14,13 @@ from reference_coordinator.core.records import (
     OffsetCommitRecord,
     OffsetCommitTombstone,
 )
+from reference_coordinator.core.streams_records import StreamsGroupRecord
 from reference_coordinator.groups import dispatch
 from reference_coordinator.groups.classic.lookups import new_classic_group
 from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.replay import replay
+from reference_coordinator.groups.streams import replay as streams_replay
+from reference_coordinator.groups.streams.group import StreamsGroup
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.offsets.txn_completion import replay_end_transaction_marker
 from reference_coordinator.profile.behaviours import Behaviour
@@ -33,7 +36,9 @@ class Loader:
 
     shard: CoordinatorShard
     partition: int
-    _groups: dict[GroupId, GroupMetadataRecord | ConsumerGroup | None] = field(default_factory=dict)
+    _groups: dict[GroupId, GroupMetadataRecord | ConsumerGroup | StreamsGroup | None] = field(
+        default_factory=dict
+    )
     """None stands for a group that is known by its offsets only."""
 
     def replay(self, records: Iterable[CoordinatorRecord]) -> None:
@@ -56,6 +61,8 @@ class Loader:
                 self.shard.replay(record, record_offset=record_offset)
             case EndTransactionMarker():
                 replay_end_transaction_marker(self.shard, record)
+            case _ if isinstance(record, StreamsGroupRecord):
+                self._replay_streams_group(record)
             case _:
                 self._replay_consumer_group(record)
 
@@ -66,13 +73,26 @@ class Loader:
             IllegalStateError: the record contradicts those before it.
         """
         before = self._groups.get(record.group_id)
-        if isinstance(before, GroupMetadataRecord):
+        if isinstance(before, GroupMetadataRecord | StreamsGroup):
             raise IllegalStateError(f"Group {record.group_id} is not a consumer group")
-        after = replay(before, record, self.shard.profile)
-        if after is not None:
-            self._groups[record.group_id] = after
-        elif before is not None:
-            del self._groups[record.group_id]
+        self._keep(record.group_id, replay(before, record, self.shard.profile))
+
+    def _replay_streams_group(self, record: StreamsGroupRecord) -> None:
+        """Take in what the log says of a streams group; a simple group gives its id to it.
+
+        Raises:
+            IllegalStateError: the record contradicts those before it.
+        """
+        before = self._groups.get(record.group_id)
+        if isinstance(before, GroupMetadataRecord | ConsumerGroup):
+            raise IllegalStateError(f"Group {record.group_id} is not a streams group.")
+        self._keep(record.group_id, streams_replay.replay(before, record, self.shard.profile))
+
+    def _keep(self, group_id: GroupId, group: ConsumerGroup | StreamsGroup | None) -> None:
+        if group is not None:
+            self._groups[group_id] = group
+        else:
+            self._groups.pop(group_id, None)
 
     def finish(self) -> None:
         """Build the groups.
@@ -87,7 +107,7 @@ class Loader:
                     self._groups.setdefault(group_id, None)
         stays = self.shard.profile.has(Behaviour.EMPTIED_SIMPLE_GROUP_STAYS)
         for group_id, record in self._groups.items():
-            if isinstance(record, ConsumerGroup):
+            if isinstance(record, ConsumerGroup | StreamsGroup):
                 self.shard.put_group(record)
             elif record is not None:
                 dispatch.replay(self.shard, record)

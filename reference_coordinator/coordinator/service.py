@@ -8,6 +8,7 @@ from typing import Final, assert_never
 
 from reference_coordinator.coordinator.admin import consumer_group_describe, describe_groups, list_groups
 from reference_coordinator.coordinator.deletion import delete_groups
+from reference_coordinator.coordinator.streams_groups import hear_streams_member, streams_group_describe
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
 from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GroupId, ResponseToken
 from reference_coordinator.groups.consumer.heartbeat import consumer_group_heartbeat
@@ -42,6 +43,8 @@ from reference_coordinator.messages import (
     OffsetFetchResponseGroup,
     OffsetsRequest,
     RequestContext,
+    StreamsGroupDescribeRequest,
+    StreamsGroupHeartbeatRequest,
     SyncGroupRequest,
     TxnOffsetCommitRequest,
 )
@@ -103,6 +106,8 @@ def _dispatch(
             return classic_group_leave(shard, request)
         case ConsumerGroupHeartbeatRequest():
             return hear_consumer(shard, request, context)
+        case StreamsGroupHeartbeatRequest():
+            return hear_streams_member(shard, request, context)
         case _:
             return _dispatch_offsets(shard, request, context, token)
 
@@ -150,6 +155,8 @@ def _dispatch_to_many_groups(
             shard.respond(token, list_groups(shard, request))
         case ConsumerGroupDescribeRequest():
             shard.respond(token, consumer_group_describe(shard, request))
+        case StreamsGroupDescribeRequest():
+            shard.respond(token, streams_group_describe(shard, request))
         case _:
             assert_never(request)
     return EMPTY_RESULT

@@ -17,6 +17,7 @@ from reference_coordinator.core.ids import (
     ProducerEpoch,
     ProducerId,
 )
+from reference_coordinator.core.streams_records import StreamsGroupRecord
 from reference_coordinator.core.values import value
 
 NO_TIMESTAMP_MS: Final = Millis(-1)
@@ -119,5 +120,6 @@ CoordinatorRecord = (
     | OffsetCommitTombstone
     | EndTransactionMarker
     | ConsumerGroupRecord
+    | StreamsGroupRecord
 )
 """What a record of `__consumer_offsets` may say about groups and their offsets."""

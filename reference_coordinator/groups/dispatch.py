@@ -10,6 +10,7 @@ from reference_coordinator.core.consumer_records import ConsumerGroupRecord
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
 from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.core.records import GroupMetadataRecord
+from reference_coordinator.core.streams_records import StreamsGroupRecord
 from reference_coordinator.groups.classic import expiry, loading
 from reference_coordinator.groups.classic.deadlines import ClassicGroupDeadline
 from reference_coordinator.groups.classic.group import ClassicGroup
@@ -38,6 +39,12 @@ from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.lookups import as_consumer_group
 from reference_coordinator.groups.group import Group, GroupType
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.groups.streams import expiry as streams_expiry
+from reference_coordinator.groups.streams import loading as streams_loading
+from reference_coordinator.groups.streams.classic_requests import classic_group_join_to_streams_group
+from reference_coordinator.groups.streams.deadlines import StreamsGroupDeadline
+from reference_coordinator.groups.streams.group import StreamsGroup
+from reference_coordinator.groups.streams.lookups import as_streams_group
 from reference_coordinator.messages import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -64,6 +71,8 @@ def classic_group_join(shard: GroupMetadataManager, join: Join) -> VoidResult:
             return join_instead_of_empty_consumer_group(shard, as_consumer_group(group), join)
         case GroupType.CONSUMER:
             return classic_group_join_to_consumer_group(shard, as_consumer_group(group), join)
+        case GroupType.STREAMS:
+            return classic_group_join_to_streams_group(shard, as_streams_group(group), join)
         case _:
             assert_never(group.type)
 
@@ -85,6 +94,9 @@ def classic_group_sync(shard: GroupMetadataManager, sync: Sync) -> CoordinatorRe
             return classic_group_sync_to_classic_group(shard, as_classic_group(group), sync)
         case GroupType.CONSUMER:
             return classic_group_sync_to_consumer_group(shard, as_consumer_group(group), sync)
+        case GroupType.STREAMS:
+            shard.respond(sync.token, sync_error(Errors.UNKNOWN_MEMBER_ID))
+            return EMPTY_RESULT
         case _:
             assert_never(group.type)
 
@@ -107,6 +119,8 @@ def classic_group_heartbeat(
             return classic_group_heartbeat_to_classic_group(shard, as_classic_group(group), request)
         case GroupType.CONSUMER:
             return classic_group_heartbeat_to_consumer_group(shard, as_consumer_group(group), request)
+        case GroupType.STREAMS:
+            raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID)
         case _:
             assert_never(group.type)
 
@@ -120,15 +134,21 @@ def classic_group_leave(
     """
     group = shard.find_group(request.group_id)
     if group is None:
-        unknown = tuple(left(each, Errors.UNKNOWN_MEMBER_ID) for each in request.members)
-        return CoordinatorResult(response=leave_result(unknown))
+        return _unknown_members(request)
     match group.type:
         case GroupType.CLASSIC:
             return classic_group_leave_to_classic_group(shard, as_classic_group(group), request)
         case GroupType.CONSUMER:
             return classic_group_leave_to_consumer_group(shard, as_consumer_group(group), request)
+        case GroupType.STREAMS:
+            return _unknown_members(request)
         case _:
             assert_never(group.type)
+
+
+def _unknown_members(request: LeaveGroupRequest) -> CoordinatorResult[LeaveGroupResponse]:
+    unknown = tuple(left(each, Errors.UNKNOWN_MEMBER_ID) for each in request.members)
+    return CoordinatorResult(response=leave_result(unknown))
 
 
 def fall_due(shard: GroupMetadataManager, deadline: GroupDeadline) -> VoidResult:
@@ -138,6 +158,8 @@ def fall_due(shard: GroupMetadataManager, deadline: GroupDeadline) -> VoidResult
         return expiry.fall_due(shard, group, deadline)
     if isinstance(group, ConsumerGroup) and isinstance(deadline, ConsumerGroupDeadline):
         return consumer_expiry.fall_due(shard, group, deadline)
+    if isinstance(group, StreamsGroup) and isinstance(deadline, StreamsGroupDeadline):
+        return streams_expiry.fall_due(shard, group, deadline)
     return EMPTY_RESULT
 
 
@@ -158,6 +180,21 @@ def as_persisted_consumer_group(group: Group | None, record: ConsumerGroupRecord
     raise IllegalStateError(f"Group {record.group_id} is not a consumer group")
 
 
+def as_persisted_streams_group(group: Group | None, record: StreamsGroupRecord) -> StreamsGroup | None:
+    """The streams group that a record is about; a simple classic group gives its id to it.
+
+    Raises:
+        IllegalStateError: the id is another group's.
+
+    Decided in: GroupMetadataManager#getOrMaybeCreatePersistedStreamsGroup (4.3.1).
+    """
+    if group is None or isinstance(group, StreamsGroup):
+        return group
+    if isinstance(group, ClassicGroup) and group.is_simple_group:
+        return None
+    raise IllegalStateError(f"Group {record.group_id} is not a streams group.")
+
+
 def replay(shard: GroupMetadataManager, record: GroupMetadataRecord) -> None:
     """Let a group be there that the log tells of. Source: GroupMetadataManager#replay (4.3.1)."""
     shard.put_group(loading.load_group(shard, record))
@@ -174,6 +211,8 @@ def on_loaded(shard: GroupMetadataManager, partition: int) -> None:
                 loading.on_group_loaded(shard, as_classic_group(group))
             case GroupType.CONSUMER:
                 consumer_loading.on_group_loaded(shard, as_consumer_group(group))
+            case GroupType.STREAMS:
+                streams_loading.on_group_loaded(shard, as_streams_group(group))
             case _:
                 assert_never(group.type)
 
@@ -193,6 +232,8 @@ def on_metadata_update(
     for group in shard.groups():
         if isinstance(group, ConsumerGroup) and any(map(group.is_subscribed_to_topic, changed_topics)):
             group.request_metadata_refresh()
+        if isinstance(group, StreamsGroup) and group.requires_any_topic(changed_topics):
+            group.request_metadata_refresh()
 
 
 def on_unloaded(shard: GroupMetadataManager, partition: int) -> None:
@@ -204,7 +245,7 @@ def on_unloaded(shard: GroupMetadataManager, partition: int) -> None:
         match group.type:
             case GroupType.CLASSIC:
                 loading.on_group_unloaded(shard, as_classic_group(group))
-            case GroupType.CONSUMER:
+            case GroupType.CONSUMER | GroupType.STREAMS:
                 # Nobody is parked in it.
                 continue
             case _:

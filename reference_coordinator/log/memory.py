@@ -19,13 +19,20 @@ from reference_coordinator.core.records import (
     OffsetCommitRecord,
     OffsetCommitTombstone,
 )
+from reference_coordinator.core.streams_records import StreamsGroupRecord
+from reference_coordinator.log import streams_serde
 from reference_coordinator.log.batches import LogBatch
 from reference_coordinator.log.consumer_serde import CONSUMER_TOMBSTONES, type_and_name
 
 _Key: TypeAlias = tuple[str, str, int]
 """Group, topic or member, and partition, or the negative type of the record."""
 _OF_GROUP: Final = -2
-_TOMBSTONES: Final = (OffsetCommitTombstone, GroupMetadataTombstone, *CONSUMER_TOMBSTONES)
+_TOMBSTONES: Final = (
+    OffsetCommitTombstone,
+    GroupMetadataTombstone,
+    *CONSUMER_TOMBSTONES,
+    *streams_serde.STREAMS_TOMBSTONES,
+)
 
 
 @dataclass(slots=True)
@@ -112,5 +119,7 @@ def _key(record: CoordinatorRecord) -> _Key:
         case EndTransactionMarker():
             raise AssertionError("a marker is in a batch of its own")
         case _:
-            record_type, name = type_and_name(record)
+            of_streams = isinstance(record, StreamsGroupRecord)
+            named = streams_serde.type_and_name(record) if of_streams else type_and_name(record)
+            record_type, name = named
             return record.group_id, name, -record_type

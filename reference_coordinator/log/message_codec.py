@@ -31,6 +31,7 @@ _NUMBERS: Final = MappingProxyType(
         "bool": struct.Struct(">?"),
         "int8": struct.Struct(">b"),
         "int16": struct.Struct(">h"),
+        "uint16": struct.Struct(">H"),
         "int32": struct.Struct(">i"),
         "int64": struct.Struct(">q"),
     }

@@ -59,6 +59,12 @@ from reference_coordinator.messages.offsets import (
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
 )
+from reference_coordinator.messages.streams_groups import (
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+)
 from reference_coordinator.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 __all__ = [
@@ -110,6 +116,10 @@ __all__ = [
     "OffsetFetchResponseTopic",
     "OffsetsRequest",
     "RequestContext",
+    "StreamsGroupDescribeRequest",
+    "StreamsGroupDescribeResponse",
+    "StreamsGroupHeartbeatRequest",
+    "StreamsGroupHeartbeatResponse",
     "SyncGroupRequest",
     "SyncGroupRequestAssignment",
     "SyncGroupResponse",
@@ -126,6 +136,7 @@ ManyGroupsRequest = (
     | ListGroupsRequest
     | DeleteGroupsRequest
     | ConsumerGroupDescribeRequest
+    | StreamsGroupDescribeRequest
 )
 """What may be asked about several groups at once."""
 
@@ -135,6 +146,7 @@ GroupRequest = (
     | HeartbeatRequest
     | LeaveGroupRequest
     | ConsumerGroupHeartbeatRequest
+    | StreamsGroupHeartbeatRequest
     | OffsetsRequest
     | ManyGroupsRequest
 )
@@ -154,5 +166,7 @@ GroupResponse = (
     | TxnOffsetCommitResponse
     | ConsumerGroupHeartbeatResponse
     | ConsumerGroupDescribeResponse
+    | StreamsGroupHeartbeatResponse
+    | StreamsGroupDescribeResponse
 )
 """What the group coordinator answers with."""

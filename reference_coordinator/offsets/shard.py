@@ -14,10 +14,12 @@ from reference_coordinator.core.records import (
     OffsetCommitRecord,
     OffsetCommitTombstone,
 )
+from reference_coordinator.core.streams_records import StreamsGroupRecord
 from reference_coordinator.groups.consumer.replay import replay
-from reference_coordinator.groups.dispatch import as_persisted_consumer_group
+from reference_coordinator.groups.dispatch import as_persisted_consumer_group, as_persisted_streams_group
 from reference_coordinator.groups.group import Group
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.groups.streams import replay as streams_replay
 from reference_coordinator.offsets.store import OffsetStore
 from reference_coordinator.offsets.values import OffsetAndMetadata
 from reference_coordinator.profile.behaviours import CoordinatorFamily
@@ -43,12 +45,12 @@ class CoordinatorShard(GroupMetadataManager):
             case EndTransactionMarker():
                 raise AssertionError("the shell tells of markers that it has written")
             case _:
-                # What is left are records of consumer groups, which took effect when they were written.
+                # What is left are records of newer groups, which took effect when they were written.
                 return
 
     @override
     def replay_written(self, records: tuple[CoordinatorRecord, ...], *, record_offset: int) -> bool:
-        if not any(isinstance(each, ConsumerGroupRecord) for each in records):
+        if not any(isinstance(each, ConsumerGroupRecord | StreamsGroupRecord) for each in records):
             return False
         groups: dict[GroupId, Group | None] = {}
         for record in records:
@@ -58,6 +60,11 @@ class CoordinatorShard(GroupMetadataManager):
                 group_id = record.group_id
                 group = groups[group_id] if group_id in groups else self.find_group(group_id)
                 groups[group_id] = replay(as_persisted_consumer_group(group, record), record, self.profile)
+            elif isinstance(record, StreamsGroupRecord):
+                group_id = record.group_id
+                group = groups[group_id] if group_id in groups else self.find_group(group_id)
+                known = as_persisted_streams_group(group, record)
+                groups[group_id] = streams_replay.replay(known, record, self.profile)
         for group_id, group in groups.items():
             self.put_written(group_id, group, record_offset=record_offset)
         return True

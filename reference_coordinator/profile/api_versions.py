@@ -52,6 +52,8 @@ class Api(IntEnum):
     CONSUMER_GROUP_DESCRIBE = 69
     LIST_CONFIG_RESOURCES = 74
     DESCRIBE_TOPIC_PARTITIONS = 75
+    STREAMS_GROUP_HEARTBEAT = 88
+    STREAMS_GROUP_DESCRIBE = 89
 
 
 @value
@@ -124,6 +126,8 @@ _ADVERTISED: Final[Mapping[Api, _Advertised]] = MappingProxyType(
         Api.CONSUMER_GROUP_DESCRIBE: _ranges("2.4: none, 3.8: 0-0, 4.0: 0-1"),
         Api.LIST_CONFIG_RESOURCES: _ranges("2.4: none, 3.7: 0-0, 4.1: 0-1"),
         Api.DESCRIBE_TOPIC_PARTITIONS: _ranges("2.4: none, 3.8: 0-0"),
+        Api.STREAMS_GROUP_HEARTBEAT: _ranges("2.4: none, 4.2: 0-0, 4.4: 0-1"),
+        Api.STREAMS_GROUP_DESCRIBE: _ranges("2.4: none, 4.2: 0-0, 4.4: 0-1"),
     }
 )
 """Each release's ranges from the one where they changed.

@@ -12,6 +12,11 @@ class GroupConfig:
     consumer_session_timeout_ms: int | None = None
     consumer_heartbeat_interval_ms: int | None = None
     consumer_assignment_interval_ms: int | None = None
+    streams_session_timeout_ms: int | None = None
+    streams_heartbeat_interval_ms: int | None = None
+    streams_num_standby_replicas: int | None = None
+    streams_initial_rebalance_delay_ms: int | None = None
+    streams_assignment_interval_ms: int | None = None
 
 
 NO_GROUP_CONFIG: Final = GroupConfig()

@@ -1,7 +1,7 @@
 """What groups may be configured with at run time, by release: types, defaults, bounds, and effective values.
 
-The reference runs neither share groups nor streams groups. It takes their configurations as Kafka does, with
-the bounds that a broker has by default.
+The reference runs no share groups. It takes their configurations as Kafka does, with the bounds that a broker
+has by default.
 
 Source: GroupConfig#CONFIG (4.0.0), GroupConfig#CONFIG_DEF (4.3.1),
 GroupConfig#validateValues (4.0.0 to 4.3.1; 4.4.0).
@@ -288,4 +288,9 @@ def evaluate(configs: Mapping[str, str], config: GroupCoordinatorConfig, profile
         consumer_session_timeout_ms=number(CONSUMER_SESSION_TIMEOUT),
         consumer_heartbeat_interval_ms=number(CONSUMER_HEARTBEAT_INTERVAL),
         consumer_assignment_interval_ms=number(CONSUMER_ASSIGNMENT_INTERVAL),
+        streams_session_timeout_ms=number("streams.session.timeout.ms"),
+        streams_heartbeat_interval_ms=number("streams.heartbeat.interval.ms"),
+        streams_num_standby_replicas=number(_STANDBY.name),
+        streams_initial_rebalance_delay_ms=number("streams.initial.rebalance.delay.ms"),
+        streams_assignment_interval_ms=number("streams.assignment.interval.ms"),
     )

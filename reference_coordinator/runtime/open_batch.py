@@ -21,6 +21,7 @@ from reference_coordinator.messages import (
     GroupResponse,
     ListGroupsRequest,
     OffsetFetchRequest,
+    StreamsGroupDescribeRequest,
 )
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.runtime.append_errors import operation_error
@@ -104,7 +105,12 @@ def group_ids_of(request: GroupRequest) -> Iterable[GroupId]:
             return (each.group_id for each in request.groups)
         case DeleteGroupsRequest():
             return request.groups_names
-        case DescribeGroupsRequest() | ListGroupsRequest() | ConsumerGroupDescribeRequest():
+        case (
+            DescribeGroupsRequest()
+            | ListGroupsRequest()
+            | ConsumerGroupDescribeRequest()
+            | StreamsGroupDescribeRequest()
+        ):
             raise AssertionError("these read what is committed, and are answered at once")
         case _:
             return (request.group_id,)

@@ -375,10 +375,14 @@ QUICK_CONSUMER_GROUPS: Mapping[str, str] = {
     "group.consumer.min.session.timeout.ms": "100",
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.assignment.interval.ms": "0",
+    "group.streams.min.session.timeout.ms": "100",
+    "group.streams.min.heartbeat.interval.ms": "100",
+    "group.streams.assignment.interval.ms": "0",
+    "group.streams.initial.rebalance.delay.ms": "0",
 }
 """What brokers with consumer groups are told beside that. Scenarios configure other times for one group.
 
-Releases before 4.3 have no assignment interval, and ignore it.
+Releases before 4.3 have no assignment interval, and ignore it. Those without streams groups ignore theirs.
 """
 
 CONFORMANCE_TOPICS: Mapping[str, int] = {"orders": 3, "payments": 2}

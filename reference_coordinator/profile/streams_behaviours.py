@@ -1,0 +1,36 @@
+"""What differs between Kafka's releases in streams groups (KIP-1071)."""
+
+from typing import Final
+
+from reference_coordinator.profile.behaviour import Behaviour, Row, Span, since
+
+OF_STREAMS_GROUPS: Final = (
+    Row(
+        behaviour=Behaviour.STREAMS_GROUPS,
+        spans=since(4, 2, 0),
+        meaning="There are streams groups: StreamsGroupHeartbeat and StreamsGroupDescribe are served, and "
+        "the groups' records are loaded. The preview of 4.1 is not modelled.",
+        source="KIP-1071, KafkaApis#isStreamsGroupProtocolEnabled (4.2.0)",
+    ),
+    Row(
+        behaviour=Behaviour.STREAMS_FIRST_EPOCH_SKIPPED,
+        spans=(Span(since=(4, 2, 0), until=(4, 3, 0)),),
+        meaning="The first member raises the group's epoch from 0 to 2. From 4.3 on a new group is in "
+        "epoch 1.",
+        source="GroupMetadataManager#streamsGroupHeartbeat (4.2.0)",
+    ),
+    Row(
+        behaviour=Behaviour.STREAMS_STATIC_MEMBERS,
+        spans=since(4, 4, 0),
+        meaning="Members may be static and may say how far they have restored their tasks; before, both are "
+        "refused with INVALID_REQUEST.",
+        source="GroupCoordinatorService#throwIfStreamsGroupHeartbeatRequestIsUsingUnsupportedFeatures "
+        "(4.3.1)",
+    ),
+    Row(
+        behaviour=Behaviour.STREAMS_REJOIN_FITS_FULL_GROUP,
+        spans=since(4, 4, 0),
+        meaning="A member that is known may rejoin a full group.",
+        source="GroupMetadataManager#throwIfStreamsGroupIsFull (4.4.0)",
+    ),
+)
