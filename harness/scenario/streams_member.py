@@ -32,7 +32,7 @@ from harness.scenario.values import Pattern, Ref, Value
 
 Tasks: TypeAlias = Mapping[str, Sequence[int]]
 """Partitions by subtopology."""
-HeldTasks: TypeAlias = "Tasks | Ref | None"
+NamedTasks: TypeAlias = "Tasks | Ref | None"
 """Tasks; or what an answer brought; None where nothing is said of them."""
 Subtopologies: TypeAlias = Sequence[Mapping[str, Value]]
 """As requests have them."""
@@ -49,10 +49,10 @@ class StreamsHeartbeat(TypedDict, total=False):
     version: int
     epoch: Number | Own
     topology: Mapping[str, Value] | None
-    owned: HeldTasks
+    owned: NamedTasks
     """Its active tasks; it then has no others unless they are named too."""
-    standby: HeldTasks
-    warmup: HeldTasks
+    standby: NamedTasks
+    warmup: NamedTasks
     instance_id: str | None | Own
     member_id: Text | Own
     group_id: Group | Own
@@ -105,7 +105,7 @@ class StreamsMember(Actor):
     def heartbeats(self, **said: Unpack[StreamsHeartbeat]) -> Answer:
         """Send a heartbeat, with what is named and nothing else, and expect its answer: NONE unless named."""
         owned, endpoint = said.get("owned"), said.get("endpoint")
-        others: HeldTasks = None if owned is None else NO_TASKS
+        others: NamedTasks = None if owned is None else NO_TASKS
         asked = ask_heartbeat(
             version=said.get("version", 0),
             group_id=said.get("group_id", OWN),
@@ -189,7 +189,7 @@ class StreamsMember(Actor):
         return self.epoch
 
 
-def _asked(tasks: HeldTasks) -> Value:
+def _asked(tasks: NamedTasks) -> Value:
     if not isinstance(tasks, Mapping):
         return tasks
     return tuple({"subtopology_id": key, "partitions": tuple(each)} for key, each in tasks.items())

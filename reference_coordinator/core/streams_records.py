@@ -95,8 +95,8 @@ class StreamsGroupMetadataRecord:
     """Of the topics of the topology, a signed 64-bit number."""
     validated_topology_epoch: int = -1
     """The topology that had all its topics; -1 for none, and before 4.2."""
-    last_assignment_configs: tuple[KeyValue, ...] | None = None
-    """How the assignor was configured; None before 4.2."""
+    last_assignment_configs: tuple[KeyValue, ...] = ()
+    """How the assignor was configured; nothing before 4.2."""
 
 
 @value

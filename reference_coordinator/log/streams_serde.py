@@ -31,6 +31,10 @@ _PREFIX_BYTES: Final = 2
 _VERSION: Final = 0
 _KEY_FIELDS: Final = ("group_id", "member_id")
 _TIMESTAMP: Final = "assignment_timestamp"
+_OF_DESCRIPTIONS: Final = MappingProxyType(
+    {"stored_description_topology_epoch": -1, "failed_description_topology_epoch": -1}
+)
+"""What 4.4 writes of descriptions of topologies, where no plugin stores any."""
 _RECORDS: Final = (
     StreamsGroupMetadataRecord,
     StreamsGroupMemberMetadataRecord,
@@ -79,6 +83,8 @@ def write_streams_record(record: StreamsGroupRecord) -> tuple[bytes, bytes | Non
     written = type_of_key + write_message(f"{name}Key", _VERSION, key)
     if isinstance(record, STREAMS_TOMBSTONES):
         return written, None
+    if isinstance(record, StreamsGroupMetadataRecord):
+        fields |= _OF_DESCRIPTIONS
     version = _VERSION.to_bytes(_PREFIX_BYTES, "big")
     return written, version + write_message(f"{name}Value", _VERSION, fields)
 

@@ -25,7 +25,7 @@ _WIDTHS: Final = {
 """Of numbers that do not have four bytes."""
 _INT16_ARRAYS: Final = "CopartitionGroup"
 _TAGGED: Final[Mapping[type[object], Mapping[str, object]]] = {
-    StreamsGroupMetadataRecord: {"validated_topology_epoch": -1, "last_assignment_configs": None},
+    StreamsGroupMetadataRecord: {"validated_topology_epoch": -1, "last_assignment_configs": ()},
     StreamsGroupTargetAssignmentMetadataRecord: {"assignment_timestamp_ms": 0},
     TaskIdsWithEpochs: {"assignment_epochs": None},
 }

@@ -134,7 +134,7 @@ def _from_persisted_subtopology(
 def _infos(topics: Iterable[TopicInfo], decided: Mapping[str, int]) -> tuple[TopicInfo, ...]:
     """Internal topics with their decided partitions, in the order of their names.
 
-    Source: InternalTopicManager#fromPersistedTopicInfo (4.3.1).
+    Decided in: InternalTopicManager#fromPersistedTopicInfo (4.3.1).
     """
     infos = {
         each.name: TopicInfo(

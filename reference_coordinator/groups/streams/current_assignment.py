@@ -103,7 +103,7 @@ class CurrentAssignmentBuilder:
         target: Tasks,
         is_unreleased: Callable[[str, int], bool],
     ) -> _Difference:
-        """Source: CurrentAssignmentBuilder#computeAssignmentDifference (4.3.1)."""
+        """Decided in: CurrentAssignmentBuilder#computeAssignmentDifference (4.3.1)."""
         assigned, revoked, pending = {}, {}, {}
         has_unreleased = False
         nothing: frozenset[int] = frozenset()

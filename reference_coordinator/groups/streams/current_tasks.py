@@ -26,7 +26,7 @@ class CurrentTasks:
     def active_process(self, subtopology_id: str, partition: int) -> str | None:
         """The process of an active task; None where nobody runs it.
 
-        Source: StreamsGroup#currentActiveTaskProcessId (4.3.1).
+        Decided in: StreamsGroup#currentActiveTaskProcessId (4.3.1).
         """
         return self.active.get((subtopology_id, partition))
 

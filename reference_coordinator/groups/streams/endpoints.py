@@ -37,7 +37,7 @@ def build_endpoint_to_partitions(
 def _partitions(
     tasks: Mapping[str, Collection[int]], topology: ConfiguredTopology, image: MetadataImage
 ) -> Iterator[StreamsGroupTopicPartition]:
-    """Source: EndpointToPartitionsManager#topicPartitions (4.3.1)."""
+    """Decided in: EndpointToPartitionsManager#topicPartitions (4.3.1)."""
     if topology.subtopologies is None:
         raise IllegalStateError("a topology without its topics has no partitions")
     for key in in_java_hash_map_order(tuple(tasks)):

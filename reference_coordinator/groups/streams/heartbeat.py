@@ -147,7 +147,7 @@ class _Hearing:
         Raises:
             CoordinatorError: INVALID_REQUEST.
 
-        Source: GroupMetadataManager#maybeUpdateTopology, GroupMetadataManager#maybeSetTopologyStaleStatus
+        Decided in: GroupMetadataManager#maybeUpdateTopology, GroupMetadataManager#maybeSetTopologyStaleStatus
         (4.3.1).
         """
         group, sent = self.group, self.request.topology

@@ -68,9 +68,7 @@ def _replay_written(group: StreamsGroup, record: _Written) -> StreamsGroup:
                 group_epoch=record.epoch,
                 metadata_hash=record.metadata_hash,
                 validated_topology_epoch=record.validated_topology_epoch,
-                last_assignment_configs={
-                    each.key: each.value for each in record.last_assignment_configs or ()
-                },
+                last_assignment_configs={each.key: each.value for each in record.last_assignment_configs},
             )
         case StreamsGroupTargetAssignmentMetadataRecord():
             return replace(

@@ -23,6 +23,6 @@ class StreamsGroupState(Enum):
     def filter_name(self) -> str:
         """What a filter of states calls it.
 
-        Source: StreamsGroup.StreamsGroupState#toLowerCaseString (4.3.1).
+        Decided in: StreamsGroup.StreamsGroupState#toLowerCaseString (4.3.1).
         """
         return "not_ready" if self is StreamsGroupState.NOT_READY else self.value.lower()

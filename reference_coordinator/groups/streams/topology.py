@@ -48,7 +48,7 @@ def streams_topology(epoch: int, subtopologies: Iterable[Subtopology]) -> Stream
     Raises:
         IllegalStateError: its epoch is negative, or two subtopologies have one id.
 
-    Source: StreamsTopology#<init>, StreamsTopology#fromRecord (4.3.1).
+    Decided in: StreamsTopology#<init>, StreamsTopology#fromRecord (4.3.1).
     """
     if epoch < 0:
         raise IllegalStateError("Topology epoch must be non-negative.")

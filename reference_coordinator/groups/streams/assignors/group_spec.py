@@ -32,7 +32,7 @@ class GroupSpec:
     num_standby_replicas: int
 
     def tasks(self, *, stateful_only: bool = False) -> list[TaskId]:
-        """The tasks of all subtopologies. Source: StickyTaskAssignor#taskIds (4.3.1)."""
+        """The tasks of all subtopologies. Decided in: StickyTaskAssignor#taskIds (4.3.1)."""
         return [
             (key, partition)
             for key, each in self.subtopologies.items()

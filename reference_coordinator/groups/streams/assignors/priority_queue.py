@@ -19,7 +19,7 @@ class JavaPriorityQueue(Generic[ItemT]):
         return len(self._items)
 
     def add(self, item: ItemT) -> None:
-        """Put an item in. Source: PriorityQueue#siftUp."""
+        """Put an item in. Decided in: PriorityQueue#siftUp."""
         items, position = self._items, len(self._items)
         items.append(item)
         while position > 0:
@@ -31,7 +31,7 @@ class JavaPriorityQueue(Generic[ItemT]):
         items[position] = item
 
     def poll(self) -> ItemT:
-        """Take the least item out. Source: PriorityQueue#siftDown."""
+        """Take the least item out. Decided in: PriorityQueue#siftDown."""
         items = self._items
         least, last = items[0], items.pop()
         if not items:

@@ -67,7 +67,7 @@ class StickyTaskAssignor:
                 self._previous_standby.setdefault(task, []).append(member)
 
     def assign(self) -> Mapping[MemberId, TasksTuple]:
-        """What every member is to have. Source: StickyTaskAssignor#doAssign (4.3.1)."""
+        """What every member is to have. Decided in: StickyTaskAssignor#doAssign (4.3.1)."""
         self._assign_active(self._spec.tasks())
         if self._replicas > 0:
             self._assign_standby(self._spec.tasks(stateful_only=True))
