@@ -113,13 +113,12 @@ def more_is_to_be_given_up_at_once(conversation: Conversation) -> None:
 def topics_may_be_dropped_while_partitions_go(conversation: Conversation) -> None:
     """Whoever is to give up partitions and drops its topics is to give up these at once too, from 4.2 on."""
     ana, bob = conversation.members("ana", "bob")
-    both = {**ALL, "payments": (0, 1)}
-    ana.enters("orders", "payments", assigned=both)
-    bob.enters("orders", "payments", assigned={})
-    ana.heartbeats()
+    ana.enters(assigned=ALL)
+    bob.enters(assigned={})
+    ana.heartbeats(assigned=KEPT)
 
     ana.heartbeats(topics=())
-    ana.heartbeats(owned=both)
+    ana.heartbeats(owned=ALL)
     ana.heartbeats(owned={})
     conversation.reconciles(ana, bob)
     group_is(ana, "Stable")

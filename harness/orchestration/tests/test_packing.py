@@ -232,6 +232,15 @@ def test_what_a_script_leaves_behind_is_reported() -> None:
     assert asyncio.run(lefts()) == [Left.CLEAN, Left.TO_CLEAR, Left.SPOILT]
 
 
+@pytest.mark.parametrize(
+    "spoils", ["loading/unreadable/every-api", "consumer_groups/loading/truncated-member"]
+)
+def test_a_partition_that_is_lost_to_others_is_noticed_wherever_it_is(spoils: str) -> None:
+    lost = collect()[spoils]
+    left = asyncio.run(ReferenceRuns("4.4").left(lost, lost.broker_config))
+    assert left is Left.TO_CLEAR
+
+
 def test_what_was_run_once_is_known_to_the_next_process_until_the_code_changes(tmp_path: Path) -> None:
     one = script("one", is_nobody)
     first, second, third = Counted(), Counted(), Counted()
