@@ -51,6 +51,7 @@ _NAMES_OF_KIO: Final[Mapping[tuple[int, str], str]] = MappingProxyType(
     {
         # Kafka has renamed it in all versions since kio's classes were made.
         (28, "GenerationIdOrMemberEpoch"): "generation_id",
+        (88, "AcceptableRecoveryLagLegacy"): "acceptable_recovery_lag",
     }
 )
 _NULL: Final = "null"

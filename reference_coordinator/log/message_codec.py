@@ -135,7 +135,7 @@ def _tag(field: Field) -> int:
 
 def _is_default(field: Field, written: object) -> bool:
     if field.fields:
-        return written == _empty(field)
+        return not written if field.is_array else written == _empty(field)
     if field.default == _NULL:
         return written is None
     return not written if field.default is None else str(written) == field.default
@@ -216,8 +216,10 @@ def _empty(field: Field) -> Fields:
     return {_snake_case(each.name): () if each.is_array else 0 for each in field.fields}
 
 
-def _default(field: Field) -> int | Fields | None:
-    """Return what a tagged field is that is not there: in records a number, a structure or null."""
+def _default(field: Field) -> int | Fields | tuple[()] | None:
+    """Return what a tagged field is that is not there: in records a number, an array, a structure or null."""
+    if field.fields and field.is_array:
+        return ()
     if field.fields:
         return _empty(field)
     return None if field.default is None or field.default == _NULL else int(field.default)
