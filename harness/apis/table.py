@@ -6,6 +6,7 @@ from typing import Final
 
 from harness.apis import consumer_impact, impact
 from harness.apis.descriptor import Access, ApiDescriptor, OffsetUse, Subject, Unordered
+from harness.apis.streams_impact import STREAMS_GROUP_HEARTBEAT
 
 _HASH_OF_IDS: Final = "hash-map order over random ids"
 
@@ -351,7 +352,7 @@ _TABLE: Final = (
             ),
         ),
         access=Access.CHANGES,
-        impact=consumer_impact.CONSUMER_GROUP_HEARTBEAT,
+        impact=STREAMS_GROUP_HEARTBEAT,
     ),
     ApiDescriptor(
         name="StreamsGroupDescribe",

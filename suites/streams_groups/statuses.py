@@ -86,7 +86,7 @@ def whoever_leaves_may_stop_all(conversation: Conversation) -> None:
 
 
 @scenario("streams_groups/endpoints/own", source=ENDPOINTS, clauses=("KS-34",))
-def a_member_is_told_where_it_can_be_asked(conversation: Conversation) -> None:
+def a_member_hears_where_it_can_be_asked(conversation: Conversation) -> None:
     """A member with an endpoint is told what can be asked there when it changes, and not again."""
     ana = conversation.streams_member("ana")
     ana.enters(endpoint=("host", 80), assigned=ALL)
@@ -95,7 +95,7 @@ def a_member_is_told_where_it_can_be_asked(conversation: Conversation) -> None:
 
 
 @scenario("streams_groups/endpoints/two", source=ENDPOINTS, clauses=("KS-34",))
-def members_are_told_of_each_other(conversation: Conversation) -> None:
+def members_hear_of_each_other(conversation: Conversation) -> None:
     """Members are told of each other's endpoints as tasks move."""
     ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
     ana.enters(endpoint=("ana", 80), assigned=ALL)

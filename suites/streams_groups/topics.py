@@ -48,7 +48,7 @@ def repartition_topics_do_not_run_in_circles(conversation: Conversation) -> None
 
 
 @scenario("streams_groups/topics/missing-source", source=CONFIGURES, clauses=("KS-27", "KS-53"))
-def missing_sources_are_told_of(conversation: Conversation) -> None:
+def missing_sources_are_reported(conversation: Conversation) -> None:
     """While source topics are missing nobody runs anything, and each heartbeat says so."""
     ana, topic = conversation.streams_member("ana"), conversation.group("missing")
     ana.enters(subtopology(sources=("orders", topic)), assigned={}, statuses=(MISSING_SOURCES,))

@@ -217,7 +217,7 @@ def a_group_has_one_topology(conversation: Conversation) -> None:
 
 
 @scenario("streams_groups/validation/earlier-topology", source=UPDATES, clauses=("KS-26",))
-def an_earlier_topology_is_told_of(conversation: Conversation) -> None:
+def an_earlier_topology_is_reported(conversation: Conversation) -> None:
     """A member with an earlier topology is told that it is behind, and takes part."""
     ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
     ana.enters(topology=topology(epoch=3), assigned=ALL, statuses=())
