@@ -330,7 +330,7 @@ _TABLE: Final = (
     ApiDescriptor(
         name="StreamsGroupHeartbeat",
         key=88,
-        subject=Subject.CONSUMER_GROUPS,
+        subject=Subject.OTHER_GROUPS,
         groups=("group_id",),
         members=("member_id",),
         generation=("member_epoch",),
@@ -357,7 +357,7 @@ _TABLE: Final = (
     ApiDescriptor(
         name="StreamsGroupDescribe",
         key=89,
-        subject=Subject.CONSUMER_GROUPS,
+        subject=Subject.OTHER_GROUPS,
         groups=("group_ids",),
         group_entries="groups",
         unordered=(

@@ -33,7 +33,7 @@ def hear_streams_member(
 
     Decided in: GroupCoordinatorService#streamsGroupHeartbeat (4.3.1).
     """
-    throw_if_streams_group_heartbeat_request_is_using_unsupported_features(request, shard.profile)
+    throw_if_streams_group_heartbeat_request_is_using_unsupported_features(request)
     throw_if_streams_group_heartbeat_request_is_invalid(request)
     shard.throw_if_not_active(request.group_id)
     return streams_group_heartbeat(shard, request, context)

@@ -143,7 +143,6 @@ class Behaviour(Enum):
     STREAMS_GROUPS = auto()
     STREAMS_REJOIN_FITS_FULL_GROUP = auto()
     STREAMS_FIRST_EPOCH_SKIPPED = auto()
-    STREAMS_STATIC_MEMBERS = auto()
 
 
 @value

@@ -9,7 +9,7 @@ OF_STREAMS_GROUPS: Final = (
         behaviour=Behaviour.STREAMS_GROUPS,
         spans=since(4, 2, 0),
         meaning="There are streams groups: StreamsGroupHeartbeat and StreamsGroupDescribe are served, and "
-        "the groups' records are loaded. The preview of 4.1 is not modelled.",
+        "the groups' records are loaded. The preview of 4.1 and what is new in 4.4 are not modelled.",
         source="KIP-1071, KafkaApis#isStreamsGroupProtocolEnabled (4.2.0)",
     ),
     Row(
@@ -18,14 +18,6 @@ OF_STREAMS_GROUPS: Final = (
         meaning="The first member raises the group's epoch from 0 to 2. From 4.3 on a new group is in "
         "epoch 1.",
         source="GroupMetadataManager#streamsGroupHeartbeat (4.2.0)",
-    ),
-    Row(
-        behaviour=Behaviour.STREAMS_STATIC_MEMBERS,
-        spans=since(4, 4, 0),
-        meaning="Members may be static and may say how far they have restored their tasks; before, both are "
-        "refused with INVALID_REQUEST.",
-        source="GroupCoordinatorService#throwIfStreamsGroupHeartbeatRequestIsUsingUnsupportedFeatures "
-        "(4.3.1)",
     ),
     Row(
         behaviour=Behaviour.STREAMS_REJOIN_FITS_FULL_GROUP,
