@@ -246,6 +246,8 @@ _TABLE: Final = (
         access=Access.CHANGES,
         impact=impact.TXN_OFFSET_COMMIT,
     ),
+    ApiDescriptor(name="DescribeAcls", key=29, groups=("resource_name_filter",)),
+    ApiDescriptor(name="CreateAcls", key=30, groups=("creations[].resource_name",)),
     ApiDescriptor(name="DescribeConfigs", key=32, access=Access.READS),
     ApiDescriptor(
         name="DescribeLogDirs",

@@ -19,8 +19,8 @@ from harness.diff.model import Difference, Judgement
 from harness.spark.archive import KINDS, Archive, VolumeWriter
 from harness.spark.archive_rows import Answer, BrokerHeader, TimedStep, Trace
 from harness.spark.arrow_schemas import arrow_table
-from harness.spark.conversations import bounds_of, completed, rows_of
-from harness.spark.packing import broker_headers, read_event_table
+from harness.spark.conversations import completed
+from harness.spark.packing import target_rows
 from harness.trace.events import EventKind, RunFooter, RunHeader
 from harness.trace.files import RunFolder, read_records
 from harness.trace.schema import TraceError
@@ -83,19 +83,14 @@ def load_base(folder: RunFolder) -> BaseRun:
     run, footer = folder.read_run(), folder.read_footer()
     if footer is None:
         raise TraceError(f"{folder.path}: the run was cut short; only finished runs can be multiplied")
-    bounds = bounds_of(folder.read_scripts())
     headers: list[BrokerHeader] = []
     traces: list[Trace] = []
     timed: list[TimedStep] = []
     conversations: dict[str, tuple[Answer, ...]] = {}
     events = {}
-    for target in folder.targets():
-        theirs = broker_headers(folder, target)
+    for theirs, of_target, found in target_rows(folder):
         headers += theirs
-        events[target] = read_event_table(folder.events(target))
-        found = rows_of(
-            events[target], run_id=run.run_id, target=target, oracle=theirs[0].oracle, bounds=bounds
-        )
+        events[theirs[0].target] = of_target
         traces += found.traces
         timed += found.timed_steps
         conversations |= found.conversations

@@ -25,7 +25,7 @@ _HEAT_UP = typer.Option(min=0.1, help="Seconds of warm-up before the first turn 
 _CLIENTS = typer.Option(min=1, help="Number of client processes.")
 _SUITE_ROUNDS = typer.Option(min=0, help="Runs of the whole suite on each; 0 for none.")
 _OUT = typer.Option(help="Where to write the report.")
-_SUITES = typer.Option(help="The Python package with the scenarios.")
+_SUITES = typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
 
 
 @ends_with_exit_code

@@ -35,7 +35,9 @@ def list_scenarios(
     behaviours: Annotated[
         bool, typer.Option("--behaviours", help="List the reference's named behaviours instead.")
     ] = False,
-    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
+    suites: Annotated[
+        str, typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
+    ] = "suites",
 ) -> None:
     """List scenarios, each with its one-sentence claim; run nothing."""
     if clauses:
@@ -110,7 +112,9 @@ def explain(
         str | None, typer.Option(help="Explain this named behaviour of the reference instead.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the script as JSON.")] = False,
-    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
+    suites: Annotated[
+        str, typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
+    ] = "suites",
 ) -> None:
     """Explain a scenario: its claim, the Kafka source that decides it, and its conversation."""
     if behaviour is not None:

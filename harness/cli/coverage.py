@@ -40,7 +40,9 @@ def coverage(
     ] = 100.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
     markdown: Annotated[Path | None, typer.Option(help="Also write a page of Markdown.")] = None,
-    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
+    suites: Annotated[
+        str, typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
+    ] = "suites",
 ) -> ExitCode:
     """List the rows of the catalogue that scenarios exercise; exit code 1 if there are too few."""
     looked_at = _coverage(run, suites, scripts=scripts)

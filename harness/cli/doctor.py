@@ -35,7 +35,10 @@ _OPTIONAL: Final = {
 
 @ends_with_exit_code
 def doctor(
-    *, suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites"
+    *,
+    suites: Annotated[
+        str, typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
+    ] = "suites",
 ) -> ExitCode:
     """Check this machine: what is there, what is missing, and what to do about it."""
     checks = (_python(), _packages(), _suites(suites), *all_checks())

@@ -36,7 +36,7 @@ _INSTALLED: Final = frozenset(("site-packages", "dist-packages"))
 """Folders into which Python installs packages."""
 _NEWEST: Final = Path("reports", LATEST)
 _FILES = typer.Argument(help="Expectation files; those beside the suites if none is given.")
-_SUITES = typer.Option(help="The Python package with the scenarios.")
+_SUITES = typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
 _FURTHER = typer.Option("--expect", help="Another expectation file.", exists=True, dir_okay=False)
 _YES = typer.Option("--yes", "-y", help="Write the files without asking.")
 

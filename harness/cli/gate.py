@@ -59,7 +59,9 @@ def gate(
         list[Path] | None,
         typer.Option(help="Another expectation file; may be repeated.", exists=True, dir_okay=False),
     ] = None,
-    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
+    suites: Annotated[
+        str, typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
+    ] = "suites",
     annotate: Annotated[
         Style, typer.Option("--annotations", help="Print annotations for GitHub.")
     ] = Style.NONE,

@@ -74,7 +74,9 @@ def matrix(
         bool,
         typer.Option(help="Run unexpected results again, alone; a difference that does not recur is flaky."),
     ] = True,
-    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
+    suites: Annotated[
+        str, typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
+    ] = "suites",
     allure: Annotated[bool, typer.Option(help="Also write Allure results.")] = False,
     spark_master: Annotated[str, typer.Option(help="Spark's master.")] = LOCAL_MASTER,
     archive: Annotated[Path | None, _ARCHIVE] = None,

@@ -29,7 +29,9 @@ def merge(
         list[Path] | None,
         typer.Option(help="Another expectation file; may be repeated.", exists=True, dir_okay=False),
     ] = None,
-    suites: Annotated[str, typer.Option(help="The Python package with the scenarios.")] = "suites",
+    suites: Annotated[
+        str, typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
+    ] = "suites",
 ) -> ExitCode:
     """Join the shards of one plan into one run, and judge it; refuse runs of different plans."""
     refuse_taken(out)

@@ -16,6 +16,7 @@ from harness.mutants.outcome import print_outcome, score, write_outcome, wrongly
 from harness.orchestration.plan import PlanError, select_scripts
 from harness.orchestration.progress import Bars
 from harness.results.exit_code import ExitCode
+from harness.scenario.packages import packages_of
 from harness.scenario.registry import collect
 from harness.targets.base.interface import TargetError
 from harness.targets.reference.target import reference_profile
@@ -37,7 +38,7 @@ _EQUIVALENTS = typer.Option(
     help="The list of mutants that nobody can notice; by default `equivalent_mutants.toml` of the suites.",
     dir_okay=False,
 )
-_SUITES = typer.Option(help="The Python package with the scenarios.")
+_SUITES = typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
 
 
 @ends_with_exit_code
@@ -85,7 +86,7 @@ def _refuse_nonsense(order: Order) -> None:
 
 
 def _beside(suites: str) -> Path:
-    return Path(next(iter(import_module(suites).__path__))) / "equivalent_mutants.toml"
+    return Path(next(iter(import_module(packages_of(suites)[0]).__path__))) / "equivalent_mutants.toml"
 
 
 def _listed(order: Order) -> ExitCode:

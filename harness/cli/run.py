@@ -68,7 +68,7 @@ _QUICK = typer.Option(
 _OUT = typer.Option(help="Where to make the run's folder.", file_okay=False)
 _EXPECT = typer.Option(help="Another expectation file; may be repeated.", exists=True, dir_okay=False)
 _BASELINE = typer.Option(help="The folder of an earlier run to compare outcomes with.")
-_SUITES = typer.Option(help="The Python package with the scenarios.")
+_SUITES = typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
 _ARCHIVE = typer.Option(
     help="The archive of runs, for trends; by default `runs` beside the run folders.",
     file_okay=False,

@@ -13,6 +13,7 @@ from harness.clients.language import Play
 from harness.clients.sheet import ATTRIBUTE, Sheet
 from harness.clients.steps import OF_CLASSIC_MEMBERS, ClientScript, GroupProtocol
 from harness.scenario.errors import ScenarioError
+from harness.scenario.packages import packages_of
 from harness.suggestions import close_to
 
 ScriptFunction = Callable[[Play], None]
@@ -62,7 +63,7 @@ def collect_client_scripts(package: str = "suites") -> Mapping[str, ClientScript
         ScenarioError: a script has a fault, or two share an id.
     """
     scripts: dict[str, ClientScript] = {}
-    for module in _modules(package):
+    for module in (module for each in packages_of(package) for module in _modules(each)):
         for function in vars(module).values():
             is_one = inspect.isfunction(function) and isinstance(getattr(function, ATTRIBUTE, None), Sheet)
             if not is_one or function.__module__ != module.__name__:

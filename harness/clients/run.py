@@ -37,7 +37,7 @@ from harness.targets.base.interface import Broker, BrokerAction, Capability, Tar
 from harness.targets.base.nonsense import blaming_target
 from harness.targets.reference.tcp import ReferenceTcpTarget
 from harness.trace.events import TARGET_LOST
-from harness.trace.files import write_whole
+from harness.trace.files import point_latest, write_whole
 from harness.trace.target_record import TargetRecord
 
 if TYPE_CHECKING:
@@ -107,6 +107,8 @@ async def drive(plan: ClientsPlan, tell: Tell) -> tuple[ClientResult, ...]:
         libraries={each.name: each.version for each in plan.libraries},
         scripts=plan.scripts,
     )
+    if plan.beside is None:
+        point_latest(folder.path)
     with folder.ending():
         judgements = await _drive_all(plan, folder, tell)
         foreseen = folder.keep(judgements, plan.entries)

@@ -50,7 +50,6 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "log.memory": "compaction, compared with the whole log by tests of their own",
     "log.placing": _ON_DISK,
     "log.record_batch": _ON_DISK,
-    "log.schemas": _ON_DISK,
     "log.segments": _ON_DISK,
     "log.serde": _ON_DISK,
     "log.synced": _ON_DISK,

@@ -12,6 +12,8 @@ from harness.orders.course import Course
 from harness.replay.finding import Replayed
 from harness.replay.gaps import UNSEEN, Gap, gaps_of, with_begun
 from harness.replay.history import RecordedConversation, members_of, read_conversation
+from harness.replay.loading import WHY as LOADING
+from harness.replay.loading import maybe_while_loading
 from harness.replay.machine import ReplayMachine
 from harness.replay.operation import MEMBERSHIP, OF_TRANSACTIONS, RecordedOperation, TopicChange
 from harness.replay.seeds import Seed, carried, first_offsets, first_seed, has_earlier_members
@@ -225,9 +227,14 @@ class _GroupReplay:
             and (seed.unknown is None or (each.topic, each.partition) in seed.unknown)
         )
         seed = replace(seed, offsets=(*seed.offsets, *more))
-        return self._replay_from(seed, _fed(after))
+        fed = _fed(after)
+        is_new = known is not None and known.at_ms != -inf
+        unseen = maybe_while_loading(fed, self._group_id, since_ms=seed.at_ms) if is_new else frozenset()
+        return self._replay_from(seed, fed, unseen)
 
-    def _replay_from(self, seed: Seed, fed: Sequence[RecordedOperation]) -> Seed:
+    def _replay_from(
+        self, seed: Seed, fed: Sequence[RecordedOperation], maybe_unseen: frozenset[int]
+    ) -> Seed:
         tolerance_ms = TOLERANCE_MS + self._conversation.slowest_ms
         windows = Windows(operations=fed, until_ms=_until(fed), tolerance_ms=tolerance_ms)
         course = Course(
@@ -238,8 +245,10 @@ class _GroupReplay:
             any_answer=frozenset(place for place, each in enumerate(fed) if isinstance(each, TopicChange)),
             latest_ms=_LATE_MS + tolerance_ms,
         )
-        found = unexplained(course)
-        self._account.compared += sum(each.is_compared for each in fed)
+        every = unexplained(course)
+        found = [each for each in every if each.place not in maybe_unseen]
+        self._leave_out([fed[each.place] for each in every if each.place in maybe_unseen], LOADING)
+        self._account.compared += sum(each.is_compared for each in fed) - len(every) + len(found)
         self._account.findings += [self._finding(fed[each.place], each) for each in found[:_FINDINGS_MAX]]
         assert isinstance(course.machine, ReplayMachine), "the course began with one"
         return replace(course.machine.harvest(self._group_id), unknown=seed.unknown)

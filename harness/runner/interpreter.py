@@ -301,7 +301,7 @@ class Interpreter:
             step.api,
             step.api_version,
             correlation_id=self._correlation_id,
-            client_id=self._client_id(step.actor),
+            client_id=self.script.sheet(step.actor).client_id,
             fields=resolved if self.topics is None else self.topics.outgoing(resolved),
         )
         try:
@@ -352,7 +352,8 @@ class Interpreter:
     async def _line(self, actor: str, connection: str) -> Line:
         line = self._lines.get((actor, connection))
         if line is None:
-            opened = await self.session.connect(role_of(connection))
+            role, principal = role_of(connection), self.script.sheet(actor).principal
+            opened = await self.session.connect(role, principal=principal)
             line = Line(session=self.session, connection=opened, recorder=self.recorder, topics=self.topics)
             self._lines[actor, connection] = line
         return line
@@ -379,9 +380,6 @@ class Interpreter:
         """Tell whether somebody else acts before this request is answered, so that their order matters."""
         following = self.script.steps[index + 1] if index + 1 < len(self.script.steps) else None
         return not (isinstance(following, Receive | StayParked) and following.sent_at == index)
-
-    def _client_id(self, actor: str) -> str | None:
-        return next(sheet.client_id for sheet in self.script.actors if sheet.name == actor)
 
     def _place(
         self, index: int, step: ActorStep, *, api: str | None = None, api_version: int | None = None

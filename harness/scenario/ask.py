@@ -15,9 +15,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias, TypeVar
 
+from harness.scenario.ask_cluster import AclEntry as AclEntry
+from harness.scenario.ask_cluster import create_acls as create_acls
 from harness.scenario.ask_cluster import create_partitions as create_partitions
 from harness.scenario.ask_cluster import create_topic as create_topic
 from harness.scenario.ask_cluster import delete_topic as delete_topic
+from harness.scenario.ask_cluster import describe_acls as describe_acls
 from harness.scenario.ask_cluster import described_group_configs as described_group_configs
 from harness.scenario.ask_cluster import group_configs as group_configs
 from harness.scenario.ask_cluster import metadata as metadata

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from harness.scenario.messages import Group, Request, RequestValue
@@ -40,6 +41,82 @@ def described_group_configs(*names: str, version: int = 4, group: Group = _MAIN)
         "configuration_keys": names or None,
     }
     return request("DescribeConfigs", version, resources=(resource,))
+
+
+_RESOURCES: Final[Mapping[str, int]] = {"TOPIC": 2, "GROUP": 3, "CLUSTER": 4, "TRANSACTIONAL_ID": 5}
+"""Source: ResourceType."""
+_OPERATIONS: Final[Mapping[str, int]] = {
+    "ALL": 2,
+    "READ": 3,
+    "WRITE": 4,
+    "CREATE": 5,
+    "DELETE": 6,
+    "ALTER": 7,
+    "DESCRIBE": 8,
+    "CLUSTER_ACTION": 9,
+    "IDEMPOTENT_WRITE": 12,
+}
+"""Source: AclOperation."""
+_PERMISSIONS: Final[Mapping[str, int]] = {"DENY": 2, "ALLOW": 3}
+"""Source: AclPermissionType."""
+_LITERAL: Final = 3
+_PREFIXED: Final = 4
+"""Source: PatternType."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AclEntry:
+    """Who may, or may not, do what: an entry for an authorizer.
+
+    Attributes:
+        principal: without its type, `*` for everybody.
+        operation: by Kafka's name, e.g. `READ`.
+        kind: of the resource: TOPIC, GROUP, CLUSTER or TRANSACTIONAL_ID.
+        name: of the resource; the actor's group unless told otherwise.
+        permission: ALLOW or DENY.
+        is_prefix: whether the name is the beginning of many.
+        host: from where; `*` for everywhere.
+    """
+
+    principal: str
+    operation: str
+    kind: str = "GROUP"
+    name: Group = _MAIN
+    permission: str = "ALLOW"
+    is_prefix: bool = False
+    host: str = "*"
+
+
+def create_acls(*entries: AclEntry, version: int = 1) -> Request:
+    """Have an authorizer mind further entries."""
+    creations: Value = tuple(
+        {
+            "resource_type": _RESOURCES[each.kind],
+            "resource_name": each.name,
+            "resource_pattern_type": _PREFIXED if each.is_prefix else _LITERAL,
+            "principal": f"User:{each.principal}",
+            "host": each.host,
+            "operation": _OPERATIONS[each.operation],
+            "permission_type": _PERMISSIONS[each.permission],
+        }
+        for each in entries
+    )
+    return request("CreateAcls", version, creations=creations)
+
+
+def describe_acls(entry: AclEntry, *, version: int = 1) -> Request:
+    """Ask whether an authorizer has an entry."""
+    return request(
+        "DescribeAcls",
+        version,
+        resource_type_filter=_RESOURCES[entry.kind],
+        resource_name_filter=entry.name,
+        pattern_type_filter=_PREFIXED if entry.is_prefix else _LITERAL,
+        principal_filter=f"User:{entry.principal}",
+        host_filter=entry.host,
+        operation=_OPERATIONS[entry.operation],
+        permission_type=_PERMISSIONS[entry.permission],
+    )
 
 
 def metadata(topics: Iterable[Group], *, version: int = 12) -> Request:

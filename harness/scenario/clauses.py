@@ -13,7 +13,7 @@ A row that no scenario is to exercise says why, under the key `unobservable`, `o
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Annotated, Final, Self
@@ -30,6 +30,7 @@ from pydantic import (
 )
 
 from harness.scenario.errors import ScenarioError
+from harness.scenario.packages import packages_of
 from harness.scenario.script import Script
 from harness.suggestions import close_to
 from harness.trace.clause import Clause, Exclusion
@@ -91,18 +92,13 @@ _ROWS: Final = TypeAdapter(dict[Annotated[str, Field(pattern=f"^{CLAUSE_ID}$")],
 
 
 def load_clauses(package: str = "suites") -> Mapping[str, Clause]:
-    """Read a suites package's catalogue, in the order of sections and rows; empty where it keeps none.
+    """Read the catalogue of a suites package, or of several; empty where there is none.
 
     Raises:
         ScenarioError: a file is no catalogue, or two rows share an id.
     """
-    folder = files(package) / _FOLDER
-    if not folder.is_dir():
-        return {}
     clauses: dict[str, Clause] = {}
-    for file in sorted(folder.iterdir(), key=lambda each: each.name):
-        if not file.name.endswith(".toml"):
-            continue
+    for file in _files(package):
         for clause in _section(file):
             other = clauses.setdefault(clause.id, clause)
             if other is not clause:
@@ -110,6 +106,14 @@ def load_clauses(package: str = "suites") -> Mapping[str, Clause]:
                     f"clause {clause.id} is written twice, in {other.section} and {clause.section}"
                 )
     return clauses
+
+
+def _files(suites: str) -> Iterator[Traversable]:
+    for folder in (files(each) / _FOLDER for each in packages_of(suites)):
+        if folder.is_dir():
+            for file in sorted(folder.iterdir(), key=lambda each: each.name):
+                if file.name.endswith(".toml"):
+                    yield file
 
 
 def _section(file: Traversable) -> Iterable[Clause]:

@@ -26,12 +26,21 @@ class Conversation(BrokerVerbs):
         super().__init__()
         self.sheets: dict[str, ActorSheet] = {}
 
-    def actor(self, name: str, *, group_instance_id: str | None = None, client_id: str | None = "") -> Actor:
+    def actor(
+        self,
+        name: str,
+        *,
+        group_instance_id: str | None = None,
+        client_id: str | None = "",
+        principal: str | None = None,
+    ) -> Actor:
         """Bring in an actor with connections of its own; its client id is its name unless told otherwise."""
         if name in self.sheets:
             raise ScenarioError(f"two actors are called {name!r}")
         client = name if client_id == "" else client_id
-        self.sheets[name] = ActorSheet(name=name, client_id=client, group_instance_id=group_instance_id)
+        self.sheets[name] = ActorSheet(
+            name=name, client_id=client, group_instance_id=group_instance_id, principal=principal
+        )
         return Actor(self, self.sheets[name])
 
     def member(
@@ -41,6 +50,7 @@ class Conversation(BrokerVerbs):
         instance_id: str | None = None,
         client_id: str | None = "",
         named_by_server: bool = False,
+        principal: str | None = None,
     ) -> Member:
         """Bring in a client that speaks the protocol of consumer groups (KIP-848).
 
@@ -49,8 +59,9 @@ class Conversation(BrokerVerbs):
             instance_id: of a static member.
             client_id: the actor's name unless told otherwise.
             named_by_server: whether it leaves its id to the coordinator, as v0 alone lets it.
+            principal: who connects, where an authorizer decides what he may do.
         """
-        actor = self.actor(name, group_instance_id=instance_id, client_id=client_id)
+        actor = self.actor(name, group_instance_id=instance_id, client_id=client_id, principal=principal)
         return Member(self, actor.sheet, named_by_server=named_by_server)
 
     def streams_member(self, name: str, *, instance_id: str | None = None) -> StreamsMember:

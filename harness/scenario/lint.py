@@ -35,7 +35,7 @@ from harness.scenario.values import (
     references,
 )
 from harness.suggestions import close_to
-from harness.targets.base.interface import Breakpoint, BrokerAction, Capability
+from harness.targets.base.interface import PRINCIPALS, Breakpoint, BrokerAction, Capability
 from harness.wire.codec import ERROR_NAMES
 from harness.wire.schema import has_version, response_shape
 
@@ -200,6 +200,12 @@ def _capability_faults(script: Script) -> Iterable[str]:
         if name not in known:
             yield f"it needs {name!r}; capabilities are {', '.join(sorted(known))}"
     used = {needed: index for index, step in enumerate(script.steps) if (needed := _needed(step))}
+    for sheet in script.actors:
+        if sheet.principal is not None and sheet.principal not in PRINCIPALS:
+            yield f"{sheet.name} is {sheet.principal!r}; who may connect is {', '.join(PRINCIPALS)}"
+    is_missing = Capability.PRINCIPALS not in script.needs
+    if is_missing and any(sheet.principal is not None for sheet in script.actors):
+        yield "an actor with a principal needs Capability.PRINCIPALS, which the scenario does not state"
     for needed, index in used.items():
         if needed not in script.needs:
             yield f"step {index} needs Capability.{needed.name}, which the scenario does not state"

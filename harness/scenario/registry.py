@@ -16,6 +16,7 @@ from harness.scenario.clauses import CLAUSE_ID, lint_clauses, load_clauses
 from harness.scenario.conversation import Conversation
 from harness.scenario.errors import ScenarioError
 from harness.scenario.lint import lint, lint_sweep
+from harness.scenario.packages import packages_of
 from harness.scenario.script import Script
 from harness.scenario.sweep import VERSION, Sweep
 from harness.targets.base.interface import Capability
@@ -167,7 +168,7 @@ def scenario_functions(module: ModuleType) -> tuple[ScenarioFunction | SweptFunc
 
 
 def collect(package: str = "suites") -> Mapping[str, Script]:
-    """Record every scenario below a package, by id in alphabetical order.
+    """Record every scenario below a package, or several (`mine,suites`), by id in alphabetical order.
 
     Raises:
         ScenarioError: a script has a fault, two share an id, there is none, one names a row that the
@@ -176,7 +177,8 @@ def collect(package: str = "suites") -> Mapping[str, Script]:
     """
     scripts = _unique(
         (module.__name__, script)
-        for module in _modules(package)
+        for each in packages_of(package)
+        for module in _modules(each)
         for function in scenario_functions(module)
         for script in record_each(function)
     )

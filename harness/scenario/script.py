@@ -210,6 +210,8 @@ class ActorSheet:
     name: str
     client_id: str | None
     group_instance_id: str | None = None
+    principal: str | None = None
+    """Who connects, where an authorizer decides what he may do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,6 +251,10 @@ class Script:
     """What the docstring says beyond its sentence."""
     placements: tuple[Placement, ...] = ()
     """Of groups that may not be in any partition."""
+
+    def sheet(self, actor: str) -> ActorSheet:
+        """Return what is known of an actor."""
+        return next(each for each in self.actors if each.name == actor)
 
     @property
     def suite(self) -> str:
@@ -296,7 +302,7 @@ def script_to_json(script: Script) -> dict[str, Json]:
         "needs": list(script.needs),
         "broker_config": dict(script.broker_config),
         "actors": [
-            {"name": a.name, "client_id": a.client_id, "group_instance_id": a.group_instance_id}
+            {name: each for name, each in asdict(a).items() if (name, each) != ("principal", None)}
             for a in script.actors
         ],
         "steps": [_step_to_json(step) for step in script.steps],

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Schema = dict[str, Json]
 
-_ONLY_IF_GIVEN: Final = frozenset(("placements", "of"))
+_ONLY_IF_GIVEN: Final = frozenset(("placements", "of", "principal"))
 """Keys that are left out where they would be empty."""
 
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
 from harness.diff.model import Judgement
 from harness.spark.archive_rows import Answer, TimedStep, Trace
 from harness.trace.events import ANSWER_KINDS, EventKind
-from harness.trace.schema import parsed_json
+from harness.trace.schema import TraceError, parsed_json
 
 _DIGEST_CHARACTERS: Final = 24
 _BOUNDS: Final = {"not_before_ms": "not before", "not_after_ms": "not after"}
@@ -37,6 +37,9 @@ _READ: Final = [
 Bounds = Mapping[tuple[str, int], Sequence[tuple[str, float]]]
 """By scenario and step: which bounds a script sets there, and where they lie."""
 
+Numbers = Mapping[tuple[str, int], int]
+"""By scenario and sequence: which of its step's answers an event is, as the checker aligned it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRows:
@@ -49,7 +52,9 @@ class RunRows:
     """By digest."""
 
 
-def rows_of(events: pa.Table, *, run_id: str, target: str, oracle: str | None, bounds: Bounds) -> RunRows:
+def rows_of(
+    events: pa.Table, *, run_id: str, target: str, oracle: str | None, bounds: Bounds, numbers: Numbers
+) -> RunRows:
     """Tell each conversation of a target at a glance.
 
     Args:
@@ -58,12 +63,18 @@ def rows_of(events: pa.Table, *, run_id: str, target: str, oracle: str | None, b
         target: the target's name.
         oracle: what it is compared with.
         bounds: what the run's scripts say of times.
+        numbers: of the target's answers.
+
+    Raises:
+        TraceError: an answer has no number.
     """
-    traces, timed, conversations = [], [], {}
+    traces: list[Trace] = []
+    timed: list[TimedStep] = []
+    conversations: dict[str, tuple[Answer, ...]] = {}
     refused = _refused(events)
     by_scenario = {
         scenario_id: [answer for _, answer in group]
-        for scenario_id, group in groupby(_answers(events), key=itemgetter(0))
+        for scenario_id, group in groupby(_answers(events, numbers), key=itemgetter(0))
     }
     for scenario_id, event_count in _event_counts(events).items():
         answers = by_scenario.get(scenario_id, [])
@@ -84,21 +95,26 @@ def rows_of(events: pa.Table, *, run_id: str, target: str, oracle: str | None, b
                 answer_count=len(answers),
             )
         )
-        timed += [
-            TimedStep(
-                run_id=run_id,
-                target=target,
-                scenario_id=scenario_id,
+        timed += _timed_steps(traces[-1], answers, bounds)
+    return RunRows(traces=tuple(traces), timed_steps=tuple(timed), conversations=conversations)
+
+
+def _timed_steps(
+    trace: Trace, answers: Sequence[tuple[Answer, float | None]], bounds: Bounds
+) -> Iterator[TimedStep]:
+    for answer, elapsed_ms in answers:
+        if elapsed_ms is None or not _is_first_response(answer):
+            continue
+        for bound, limit_ms in bounds.get((trace.scenario_id, answer.step), ()):
+            yield TimedStep(
+                run_id=trace.run_id,
+                target=trace.target,
+                scenario_id=trace.scenario_id,
                 step=answer.step,
                 bound=bound,
                 limit_ms=limit_ms,
                 elapsed_ms=elapsed_ms,
             )
-            for answer, elapsed_ms in answers
-            if elapsed_ms is not None and _is_first_response(answer)
-            for bound, limit_ms in bounds.get((scenario_id, answer.step), ())
-        ]
-    return RunRows(traces=tuple(traces), timed_steps=tuple(timed), conversations=conversations)
 
 
 def _is_first_response(answer: Answer) -> bool:
@@ -145,19 +161,20 @@ def _refused(events: pa.Table) -> set[str]:
     return set(events["scenario_id"].filter(is_refusal).to_pylist())
 
 
-def _answers(events: pa.Table) -> Iterator[tuple[str, tuple[Answer, float | None]]]:
+def _answers(events: pa.Table, numbers: Numbers) -> Iterator[tuple[str, tuple[Answer, float | None]]]:
     """Give each answer with its scenario and the time that it took, in the order of scenarios and steps."""
     kinds = pa.array([kind.value for kind in ANSWER_KINDS])
     awaited = events.select(_READ).filter(pc.is_in(events["kind"], value_set=kinds))
     ordered = awaited.sort_by([(name, "ascending") for name in ("scenario_id", "step", "sequence")])
-    place = None
-    occurrence = 0
     for row in ordered.to_pylist():
-        occurrence = occurrence + 1 if place == (row["scenario_id"], row["step"]) else 0
-        place = (row["scenario_id"], row["step"])
+        number = numbers.get((row["scenario_id"], row["sequence"]))
+        if number is None:
+            raise TraceError(
+                f"alignments.jsonl: no row of {row['scenario_id']} has its event {row['sequence']}"
+            )
         answer = Answer(
             step=row["step"],
-            occurrence=occurrence,
+            occurrence=number,
             actor=row["actor"],
             connection=row["connection"],
             kind=row["kind"],

@@ -1,6 +1,7 @@
 """From the folder of a finished run to its volume in an archive; no Spark."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -8,16 +9,16 @@ import pyarrow as pa  # type: ignore[import-untyped]  # Arrow has no annotations
 import pyarrow.compute as pc  # type: ignore[import-untyped]  # likewise
 import pyarrow.json as pj  # type: ignore[import-untyped]  # likewise
 
-from harness.diff.model import Attempt, Difference, Judgement
+from harness.diff.model import Alignment, Attempt, Difference, Judgement
 from harness.spark.archive import KINDS, Archive, VolumeWriter, naming_damage, volume_name
 from harness.spark.archive_rows import Answer, BrokerHeader, ClientVerdict, RunClause, TimedStep, Trace
 from harness.spark.arrow_schemas import arrow_schema, arrow_table, column_names
 from harness.spark.attempts import ruling_attempts
-from harness.spark.conversations import bounds_of, completed, rows_of
+from harness.spark.conversations import Numbers, RunRows, bounds_of, completed, rows_of
 from harness.trace.clause import Clause
 from harness.trace.events import Event, TraceHeader
 from harness.trace.files import RunFolder, read_records
-from harness.trace.schema import TraceError
+from harness.trace.schema import TraceError, parsed_json
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -67,19 +68,14 @@ def _add(folder: RunFolder, archive: Archive, clients: Sequence[ClientVerdict]) 
     if not folder.judgements.exists():
         raise TraceError(f"{folder.path}: the run was not judged; `kafka-conformance report` does that")
     judgements = read_records(Judgement, folder.judgements)
-    bounds = bounds_of(folder.read_scripts()) if folder.scripts_json.exists() else {}
     headers: list[BrokerHeader] = []
     traces: list[Trace] = []
     timed: list[TimedStep] = []
     conversations: dict[str, tuple[Answer, ...]] = {}
     name = volume_name(run.run_id, _stamp(folder))
-    ruling = ruling_attempts(folder)
     with VolumeWriter(archive.root, name) as writer:
-        for target in folder.targets():
-            theirs = broker_headers(folder, target)
+        for theirs, events, found in target_rows(folder):
             headers += theirs
-            events = ruling_events(folder, target, ruling)
-            found = rows_of(events, run_id=run.run_id, target=target, oracle=theirs[0].oracle, bounds=bounds)
             traces += found.traces
             timed += found.timed_steps
             conversations |= found.conversations
@@ -100,6 +96,48 @@ def _add(folder: RunFolder, archive: Archive, clients: Sequence[ClientVerdict]) 
             writer.write(kind, arrow_table(KINDS[kind], found_records))
     archive.keep_conversations(conversations)
     archive.commit({name: {run.run_id: _stamp(folder)}})
+
+
+def target_rows(folder: RunFolder) -> Iterator[tuple[Sequence[BrokerHeader], pa.Table, RunRows]]:
+    """Read of each target what was run, the events that its results are of, and what these come to.
+
+    Raises:
+        TraceError: a file of the run is missing or damaged.
+    """
+    bounds = bounds_of(folder.read_scripts()) if folder.scripts_json.exists() else {}
+    numbers, ruling = _answer_numbers(folder), ruling_attempts(folder)
+    run_id = folder.read_run().run_id
+    for target in folder.targets():
+        headers = _broker_headers(folder, target)
+        events = ruling_events(folder, target, ruling)
+        oracle = headers[0].oracle
+        yield (
+            headers,
+            events,
+            rows_of(
+                events, run_id=run_id, target=target, oracle=oracle, bounds=bounds, numbers=numbers[target]
+            ),
+        )
+
+
+def _answer_numbers(folder: RunFolder) -> Mapping[str, Numbers]:
+    """Read which of its step's answers each event is, by target.
+
+    Raises:
+        TraceError: the alignments are missing or damaged.
+    """
+    found: dict[str, dict[tuple[str, int], int]] = defaultdict(dict)
+    for each in read_records(Alignment, folder.alignments):
+        where = f"{folder.alignments}: `rows` of {each.scenario_id}"
+        try:
+            found[each.target] |= {
+                (each.scenario_id, int(sequence)): int(answer)
+                for _, _, answer, sequence, _, _ in parsed_json(each.rows, where=where)
+                if answer is not None and sequence is not None
+            }
+        except (ValueError, TypeError) as error:
+            raise TraceError(f"{where} are no such rows") from error
+    return found
 
 
 def ruling_events(folder: RunFolder, target: str, ruling: Mapping[str, Sequence[str]]) -> pa.Table:
@@ -146,7 +184,7 @@ def read_event_table(path: Path) -> pa.Table:
         raise TraceError(f"{path}: {error}") from error
 
 
-def broker_headers(folder: RunFolder, target: str) -> list[BrokerHeader]:
+def _broker_headers(folder: RunFolder, target: str) -> list[BrokerHeader]:
     """Read what was driven, in the order of starting."""
     return [
         BrokerHeader(

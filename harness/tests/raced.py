@@ -165,7 +165,7 @@ class ShuffledSession(BrokerSession):
         return self._broker.now_ms()
 
     @override
-    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
+    async def connect(self, role: Role = Role.COORDINATOR, *, principal: str | None = None) -> Connection:
         return self._broker.connect()
 
     @override

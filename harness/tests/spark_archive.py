@@ -10,7 +10,7 @@ from harness.diff.model import Difference, Judgement
 from harness.report.model.client_verdicts import client_verdicts
 from harness.spark.archive import Archive
 from harness.spark.packing import pack
-from harness.tests.spark_records import EVENT, FOOTER, JUDGEMENT, RUN, write_run
+from harness.tests.spark_records import EVENT, FOOTER, JUDGEMENT, RUN, align_run, write_run
 from harness.trace.events import Event
 from harness.trace.files import RunFolder, write_records
 
@@ -56,7 +56,7 @@ def finished(
         started_at=f"2026-01-{number:02d}T00:00:00Z",
         scenario_digest=scenario_digest,
     )
-    folder = write_run(reports, run=run, events=events)
+    folder = align_run(write_run(reports, run=run, events=events))
     judge(folder, judgements, differences)
     folder.write_footer(replace(FOOTER, run_id=run.run_id))
     folder.write_scripts({EVENT.scenario_id: {"steps": [{"not_after_ms": 10}, {}, {}]}})

@@ -70,7 +70,7 @@ class MemorySession(BrokerSession):
     def now_ms(self) -> float:
         return self.clock_ms
 
-    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
+    async def connect(self, role: Role = Role.COORDINATOR, *, principal: str | None = None) -> Connection:
         if self.refuses:
             raise ConnectionLost("connection refused")
         return MemoryConnection(self)

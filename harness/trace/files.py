@@ -173,6 +173,14 @@ def read_records(cls: type[RecordT], path: Path) -> tuple[RecordT, ...]:
     )
 
 
+def point_latest(run: Path) -> None:
+    """Let `latest`, beside a run's folder, point at it."""
+    # Of its own name, for another run may be made at the same moment.
+    link = run.parent / f".{LATEST}.{run.name}"
+    link.symlink_to(run.name, target_is_directory=True)
+    link.replace(run.parent / LATEST)
+
+
 @dataclass(frozen=True, slots=True)
 class RunFolder:
     """The folder of one run, as the module's text describes it."""
@@ -192,10 +200,7 @@ class RunFolder:
             folder.path.mkdir()
         except FileExistsError as error:
             raise TraceError(f"{folder.path}: there is a run of that id already") from error
-        # Of its own name, for another run may be made at the same moment.
-        link = reports / f".{LATEST}.{run_id}"
-        link.symlink_to(run_id, target_is_directory=True)
-        link.replace(reports / LATEST)
+        point_latest(folder.path)
         return folder
 
     @property

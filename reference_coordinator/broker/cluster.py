@@ -19,6 +19,7 @@ from reference_coordinator.broker.listener import (
 from reference_coordinator.core.choices import Choices
 from reference_coordinator.core.ids import OFFSETS_TOPIC, Millis
 from reference_coordinator.log.batches import StoredPartition
+from reference_coordinator.messages.membership import ANONYMOUS
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
 
@@ -91,10 +92,10 @@ class Cluster:
         """One of the brokers."""
         return self._listeners[node_id]
 
-    def connected(self, node_id: int, *, client_host: str) -> ConnectionId:
+    def connected(self, node_id: int, *, client_host: str, principal: str = ANONYMOUS) -> ConnectionId:
         """Open a connection to a broker that can be reached."""
         assert self.is_reachable(node_id), f"broker {node_id} is down"
-        connection = self._listeners[node_id].connected(client_host=client_host)
+        connection = self._listeners[node_id].connected(client_host=client_host, principal=principal)
         self._homes[connection] = node_id
         return connection
 

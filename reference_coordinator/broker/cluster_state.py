@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from reference_coordinator.broker.group_configs import GroupConfigs
 from reference_coordinator.broker.log_manager import LogManager
 from reference_coordinator.broker.topics import TRANSACTION_STATE_TOPIC, Topics
+from reference_coordinator.broker_messages.acls import AclCreation
 from reference_coordinator.core.ids import OFFSETS_TOPIC, GroupId, Millis, TopicPartition
 from reference_coordinator.core.records import EndTransactionMarker
 from reference_coordinator.core.values import value
@@ -56,6 +57,8 @@ class ClusterState:
         """Begin without a broker; a log that has records is that of a topic that is there."""
         self.topics = Topics()
         self.group_configs = GroupConfigs()
+        self.acls: list[AclCreation] = []
+        """Who may do what, oldest entry first."""
         self.log_manager = LogManager(self.topics)
         """Looks after the logs of clients' topics."""
         self.log = OffsetsLog() if log is None else log

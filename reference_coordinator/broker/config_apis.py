@@ -73,10 +73,20 @@ _SINCE: Final = MappingProxyType(
 """The first releases to know properties that 2.4 lacks, or that the reference has for them."""
 _OF_CONSUMER_GROUPS: Final = "group.consumer."
 _FIRST_WITH_CONSUMER_GROUPS: Final = (4, 0, 0)
-_INTERNAL: Final = frozenset({"group.consumer.regex.refresh.interval.ms"})
+_INTERNAL: Final = frozenset(
+    {
+        "allow.everyone.if.no.acl.found",
+        "authorizer.class.name",
+        "group.consumer.regex.refresh.interval.ms",
+        "super.users",
+    }
+)
 """Properties that are described only where the broker was started with them."""
 _TYPES: Final = MappingProxyType(
     {
+        "allow.everyone.if.no.acl.found": ConfigType.STRING,
+        "authorizer.class.name": ConfigType.STRING,
+        "super.users": ConfigType.STRING,
         "group.consumer.assignors": ConfigType.LIST,
         "group.consumer.migration.policy": ConfigType.STRING,
         "group.coordinator.rebalance.protocols": ConfigType.LIST,

@@ -146,12 +146,12 @@ class KafkaApis:
         """Take a request; its answer comes now or from a later call. Source: KafkaApis#handle (4.3.1)."""
         match request:
             case ApiVersionsRequest():
-                return _answer(token, handle_api_versions(self.broker, request, context))
+                return answer_with(token, handle_api_versions(self.broker, request, context))
             case MetadataRequest():
-                metadata = _answer(token, handle_topic_metadata(self.broker, request, context))
+                metadata = answer_with(token, handle_topic_metadata(self.broker, request, context))
                 return metadata + self._published_anew(now_ms=now_ms)
             case CreateTopicsRequest():
-                created = _answer(token, handle_create_topics(self.broker, request))
+                created = answer_with(token, handle_create_topics(self.broker, request))
                 return created + self._published_anew(now_ms=now_ms)
             case DeleteTopicsRequest():
                 return self._delete_topics(request, token, now_ms=now_ms)
@@ -164,7 +164,7 @@ class KafkaApis:
             ):
                 return self._handle_transaction(request, context, token, now_ms=now_ms)
             case FindCoordinatorRequest():
-                found = _answer(token, handle_find_coordinator(self.broker, request, context))
+                found = answer_with(token, handle_find_coordinator(self.broker, request, context))
                 return found + self._published_anew(now_ms=now_ms)
             case OfClients():
                 self.cluster.now_ms = now_ms
@@ -256,7 +256,7 @@ class KafkaApis:
         self, request: TransactionRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
     ) -> Answers:
         self.cluster.now_ms = now_ms
-        answer = _answer(token, self.transactions.handle(request, context))
+        answer = answer_with(token, self.transactions.handle(request, context))
         return answer + self._settle(self._take_unsettled(), now_ms=now_ms) + self.clients.checked()
 
     def _take_unsettled(self) -> list[Effect]:
@@ -269,7 +269,7 @@ class KafkaApis:
         response = handle_delete_topics(self.broker, request)
         deleted = (each.name for each in response.responses if each.error_code is Errors.NONE)
         self.cluster.topics_deleted(tuple(name for name in deleted if name))
-        return _answer(token, response) + self.publish(now_ms=now_ms)
+        return answer_with(token, response) + self.publish(now_ms=now_ms)
 
     def _published_anew(self, *, now_ms: Millis) -> Answers:
         """Have leaders elected for logs that were created just now."""
@@ -336,7 +336,7 @@ class KafkaApis:
     ) -> Answers:
         routed = route(self.broker, self.transactions, request, context)
         if not isinstance(routed, Forward):
-            return _answer(token, routed)
+            return answer_with(token, routed)
         profile, finish = self.broker.profile, routed.finish
         self._finishes[token] = lambda response: as_far_as_sayable(finish(response), context, profile)
         effects = self._coordinator.handle(routed.request, context, token, now_ms=now_ms)
@@ -389,7 +389,8 @@ class KafkaApis:
         return Respond(token=effect.token, response=finish(response), permitted=permitted)
 
 
-def _answer(token: ResponseToken, response: BrokerResponse) -> Answers:
+def answer_with(token: ResponseToken, response: BrokerResponse) -> Answers:
+    """Answer one request at once. Decided in: RequestChannel#sendResponse (4.3.1)."""
     return (Respond(token=token, response=response),)
 
 

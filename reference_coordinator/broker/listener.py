@@ -14,6 +14,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import Final, NewType
 
+from reference_coordinator.broker.authorized_apis import AuthorizedApis
 from reference_coordinator.broker.cluster_state import ClusterState, Node
 from reference_coordinator.broker.error_responses import ABOUT_TOPICS, error_response
 from reference_coordinator.broker.kafka_apis import Answers, KafkaApis
@@ -25,6 +26,7 @@ from reference_coordinator.core.ids import OFFSETS_TOPIC, Millis, ResponseToken
 from reference_coordinator.core.values import value
 from reference_coordinator.log.offsets_log import OffsetsLog
 from reference_coordinator.messages import RequestContext
+from reference_coordinator.messages.membership import ANONYMOUS
 from reference_coordinator.profile.api_versions import ApiRanges
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
@@ -80,6 +82,7 @@ HandlerFailed = Callable[[bytes, Exception], None]
 @dataclass(slots=True, kw_only=True)
 class _Channel:
     client_host: str
+    principal: str
     waiting: deque[bytes] = field(default_factory=deque)
     is_muted: bool = False
 
@@ -145,7 +148,8 @@ class Listener:
         self._in_progress: dict[ResponseToken, _InProgress] = {}
 
     def _started(self, config: GroupCoordinatorConfig) -> KafkaApis:
-        return KafkaApis(
+        apis = AuthorizedApis if config.authorizer_class_name else KafkaApis
+        return apis(
             config=config,
             profile=self._profile,
             choices=self._choices,
@@ -166,10 +170,10 @@ class Listener:
         """Refuse whoever asks for topics' logs, which cannot be kept for now, or serve them again."""
         self.refuses_topics = refuses
 
-    def connected(self, *, client_host: str) -> ConnectionId:
+    def connected(self, *, client_host: str, principal: str = ANONYMOUS) -> ConnectionId:
         """Open a connection from an address, e.g. `127.0.0.1`; groups show it as Java prints it."""
         connection = ConnectionId(next(self._shared.connection_ids))
-        self._channels[connection] = _Channel(client_host=f"/{client_host}")
+        self._channels[connection] = _Channel(client_host=f"/{client_host}", principal=principal)
         return connection
 
     def received(self, connection: ConnectionId, frame: bytes, *, now_ms: Millis) -> tuple[Outgoing, ...]:
@@ -299,7 +303,7 @@ class Listener:
         channel.is_muted = True
         if self.refuses_topics and isinstance(message, ABOUT_TOPICS):
             return _failed(token, message, header, Errors.KAFKA_STORAGE_ERROR)
-        context = _context(header.api_version, header.client_id, channel.client_host)
+        context = _context(header.api_version, header.client_id, channel.client_host, channel.principal)
         try:
             return self.apis.handle(message, context, token, now_ms=now_ms)
         except Exception as error:
@@ -335,7 +339,7 @@ class Listener:
     def _frame(self, answered: _InProgress, answer: Respond[BrokerResponse]) -> Outgoing:
         try:
             frame = write_response(answered.header, answer.response)
-            permitted = _all_permitted_frames(answered, answer) if answer.permitted else ()
+            permitted = tuple(_permitted_frames(answered, answer, each) for each in answer.permitted)
         except UnwritableResponseError as error:
             return self._instead(answered, error)
         return SendFrame(connection=answered.connection, frame=frame, permitted=permitted)
@@ -376,15 +380,11 @@ def _alone(config: GroupCoordinatorConfig, topics: Mapping[str, int], log: Offse
     return Shared(state=state)
 
 
-def _all_permitted_frames(
-    answered: _InProgress, answer: Respond[BrokerResponse]
-) -> tuple[PermittedFrames, ...]:
-    return tuple(_permitted_frames(answered, answer, choice) for choice in answer.permitted)
-
-
 @lru_cache(maxsize=_REMEMBERED_CONTEXTS)
-def _context(api_version: int, client_id: str | None, client_host: str) -> RequestContext:
-    return RequestContext(api_version=api_version, client_id=client_id, client_host=client_host)
+def _context(api_version: int, client_id: str | None, client_host: str, principal: str) -> RequestContext:
+    return RequestContext(
+        api_version=api_version, client_id=client_id, client_host=client_host, principal=principal
+    )
 
 
 def _permitted_frames(

@@ -50,7 +50,7 @@ def route(  # noqa: C901, PLR0911, PLR0912 - one flat case a request
     if context.api_version == 0 and isinstance(request, OffsetCommitRequest | OffsetFetchRequest):
         return handle_offsets_of_version_0(broker, request, context)
     match request:
-        case SyncGroupRequest() if _lacks_mandatory_protocol(request, context):
+        case SyncGroupRequest() if lacks_mandatory_protocol(request, context):
             return sync_error(Errors.INCONSISTENT_GROUP_PROTOCOL)
         case OffsetCommitRequest():
             return handle_offset_commit(request, context, topics, profile)
@@ -85,7 +85,7 @@ def _route_txn_offset_commit(
     return replace(routed, request=replace(routed.request, verification=verification))
 
 
-def _lacks_mandatory_protocol(request: SyncGroupRequest, context: RequestContext) -> bool:
+def lacks_mandatory_protocol(request: SyncGroupRequest, context: RequestContext) -> bool:
     """Whether type or name is missing though mandatory.
 
     Source: SyncGroupRequest#areMandatoryProtocolTypeAndNamePresent (4.3.1).

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import assert_never
 
+from reference_coordinator.broker.acl_apis import handle_create_acls, handle_describe_acls
 from reference_coordinator.broker.broker_apis import Broker, topic_operations
 from reference_coordinator.broker.config_apis import (
     handle_describe_configs,
@@ -17,6 +18,7 @@ from reference_coordinator.broker.topics import (
     Topic,
     is_legal_topic_name,
 )
+from reference_coordinator.broker_messages.acls import CreateAclsRequest, DescribeAclsRequest
 from reference_coordinator.broker_messages.inspection import DescribeLogDirsRequest, DescribeQuorumRequest
 from reference_coordinator.broker_messages.tools import (
     Cursor,
@@ -49,7 +51,7 @@ _PARTITIONS_MAX = 2_000
 _STATES = {each.value for each in TransactionState} | {"Dead", "PrepareEpochFence"}
 
 
-def handle_tool_request(  # noqa: C901 - one flat case a request
+def handle_tool_request(  # noqa: C901, PLR0911, PLR0912 - one flat case a request
     broker: Broker, request: ToolRequest, context: RequestContext
 ) -> ToolResponse:
     """Answer a tool. Source: KafkaApis#handle (4.3.1)."""
@@ -70,6 +72,10 @@ def handle_tool_request(  # noqa: C901 - one flat case a request
             return handle_describe_log_dirs(broker, request)
         case DescribeQuorumRequest():
             return handle_describe_quorum(broker, request)
+        case CreateAclsRequest():
+            return handle_create_acls(broker, request)
+        case DescribeAclsRequest():
+            return handle_describe_acls(broker, request)
         case _:
             assert_never(request)
 

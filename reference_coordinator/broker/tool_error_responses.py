@@ -7,6 +7,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from reference_coordinator.broker_messages.acls import (
+    AclCreationResult,
+    CreateAclsRequest,
+    CreateAclsResponse,
+    DescribeAclsRequest,
+    DescribeAclsResponse,
+)
 from reference_coordinator.broker_messages.inspection import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
@@ -104,6 +111,10 @@ TOOL_ERROR_RESPONSES: Final[Mapping[type, Callable[[Any, Errors], ToolResponse]]
         DescribeTransactionsRequest: _describe_transactions,
         DescribeLogDirsRequest: lambda _, error: DescribeLogDirsResponse(error_code=error),
         DescribeQuorumRequest: lambda _, error: DescribeQuorumResponse(error_code=error),
+        CreateAclsRequest: lambda asked, error: CreateAclsResponse(
+            results=(AclCreationResult(error_code=error),) * len(asked.creations)
+        ),
+        DescribeAclsRequest: lambda _, error: DescribeAclsResponse(error_code=error),
     }
 )
 """By the type of the request, the answer that tells its error."""

@@ -1,7 +1,7 @@
 """CreateTopics, CreatePartitions and DeleteTopics, as far as the reference has topics."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
@@ -9,7 +9,6 @@ from reference_coordinator.broker.broker_apis import Broker
 from reference_coordinator.broker.config_apis import topic_results
 from reference_coordinator.broker.topics import Topic, is_legal_topic_name
 from reference_coordinator.broker_messages import (
-    CreatableReplicaAssignment,
     CreatableTopic,
     CreatableTopicConfigs,
     CreatableTopicResult,
@@ -156,7 +155,7 @@ def _refusal_of_assignments(broker: Broker, topic: CreatableTopic) -> tuple[Erro
             reported = f"Found multiple manual partition assignments for partition {each.partition_index}"
             return Errors.INVALID_REPLICA_ASSIGNMENT, reported
         indexes.add(each.partition_index)
-        why = _why_not_assigned(broker, each, len(topic.assignments[0].broker_ids))
+        why = _why_not_assigned(broker, each.broker_ids, len(topic.assignments[0].broker_ids))
         if why is not None:
             return Errors.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment includes {why}"
     if indexes != set(range(len(indexes))):
@@ -165,9 +164,8 @@ def _refusal_of_assignments(broker: Broker, topic: CreatableTopic) -> tuple[Erro
     return Errors.NONE, ""
 
 
-def _why_not_assigned(broker: Broker, assignment: CreatableReplicaAssignment, factor: int) -> str | None:
+def _why_not_assigned(broker: Broker, broker_ids: Sequence[int], factor: int) -> str | None:
     """Source: ReplicationControlManager#validateManualPartitionAssignment (4.3.1)."""
-    broker_ids = assignment.broker_ids
     if not broker_ids:
         return "an empty replica list."
     known = {node.node_id for node in broker.cluster.nodes}
@@ -236,8 +234,16 @@ def _refusal_of_partitions(broker: Broker, asked: CreatePartitionsTopic) -> tupl
     if asked.count < topic.num_partitions:
         had = f"The topic {topic.name} currently has {topic.num_partitions} partition(s)"
         return Errors.INVALID_PARTITIONS, f"{had}; {asked.count} would not be an increase."
-    if asked.has_assignments:
-        return Errors.INVALID_REPLICA_ASSIGNMENT, "leave the assignment to the broker"
+    added = asked.count - topic.num_partitions
+    assignments = asked.assignments
+    if assignments is not None and len(assignments) != added:
+        why = f"Attempted to add {added} additional partition(s), but only {len(assignments)} assignment(s)"
+        return Errors.INVALID_REPLICA_ASSIGNMENT, f"{why} were specified."
+    for broker_ids in assignments or ():
+        # Every broker counts as a replica, so a topic has no number of replicas to compare with.
+        reported = _why_not_assigned(broker, broker_ids, len((assignments or ())[0]))
+        if reported is not None:
+            return Errors.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment includes {reported}"
     if topic.is_internal:
         return Errors.POLICY_VIOLATION, "a coordinator's log keeps its partitions"
     return Errors.NONE, None

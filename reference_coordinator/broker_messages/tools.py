@@ -3,6 +3,12 @@
 They are free of versions; fields have kio's names.
 """
 
+from reference_coordinator.broker_messages.acls import (
+    CreateAclsRequest,
+    CreateAclsResponse,
+    DescribeAclsRequest,
+    DescribeAclsResponse,
+)
 from reference_coordinator.broker_messages.inspection import (
     DescribeLogDirsRequest,
     DescribeLogDirsResponse,
@@ -266,6 +272,8 @@ ToolRequest = (
     | DescribeTransactionsRequest
     | DescribeLogDirsRequest
     | DescribeQuorumRequest
+    | CreateAclsRequest
+    | DescribeAclsRequest
 )
 """What tools ask."""
 
@@ -278,5 +286,7 @@ ToolResponse = (
     | DescribeTransactionsResponse
     | DescribeLogDirsResponse
     | DescribeQuorumResponse
+    | CreateAclsResponse
+    | DescribeAclsResponse
 )
 """What tools are answered."""

@@ -1,14 +1,14 @@
 """Keys and values of records as bytes, by Kafka's own message definitions.
 
-kio serves the older records (`schemas`). It cannot skip a tagged field that it does not know, and it cannot
-write a tagged structure that may be null; records of consumer groups have both.
+kio has no classes for records. It cannot skip a tagged field that it does not know, and it cannot write a
+tagged structure that may be null; records of consumer groups have both.
 
 Source: MessageDataGenerator (4.4.0).
 """
 
 import re
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -49,11 +49,23 @@ _MORE: Final = 0x80
 
 
 @value
-class _Form:
-    """In which version a message is written."""
+class _Column:
+    """A field as one version of a message has it."""
 
-    version: int
+    name: str
+    type: str
+    is_array: bool
+    is_nullable: bool
     is_flexible: bool
+    """Whether the version is."""
+    tag: int | None
+    """None of a field that is not tagged."""
+    default: str | None
+    columns: "tuple[_Column, ...]"
+    """Those of a structure; none of a primitive."""
+
+
+_Columns: TypeAlias = tuple[_Column, ...]
 
 
 def message_type(name: str) -> int:
@@ -67,9 +79,9 @@ def write_message(name: str, version: int, values: Fields) -> bytes:
     Raises:
         ValueError, TypeError, struct.error: a value does not fit its field.
     """
-    definition = _message(name)
     buffer = bytearray()
-    _write_fields(buffer, definition.fields, values, _form(definition, version))
+    columns, is_flexible = _form(name, version)
+    _write_fields(buffer, columns, values, is_flexible=is_flexible)
     return bytes(buffer)
 
 
@@ -79,9 +91,9 @@ def read_message(name: str, version: int, content: bytes, position: int) -> Fiel
     Raises:
         ValueError, IndexError, struct.error: there is no such message.
     """
-    definition = _message(name)
+    columns, is_flexible = _form(name, version)
     fields: Fields
-    fields, _ = _read_fields(content, position, definition.fields, _form(definition, version))
+    fields, _ = _read_fields(content, position, columns, is_flexible=is_flexible)
     return fields
 
 
@@ -93,86 +105,91 @@ def _message(name: str) -> Message:
 
 
 @cache
-def _form(definition: Message, version: int) -> _Form:
-    return _Form(version=version, is_flexible=version in definition.flexible_versions)
+def _form(name: str, version: int) -> tuple[_Columns, bool]:
+    """Return what a version of a message has, and whether it is flexible."""
+    definition = _message(name)
+    is_flexible = version in definition.flexible_versions
+    return _columns(definition.fields, version, is_flexible=is_flexible), is_flexible
 
 
-@cache
-def _snake_case(name: str) -> str:
-    return _WORD.sub("_", name).lower()
+def _columns(fields: Iterable[Field], version: int, *, is_flexible: bool) -> _Columns:
+    return tuple(
+        _Column(
+            name=_WORD.sub("_", each.name).lower(),
+            type=each.type,
+            is_array=each.is_array,
+            is_nullable=version in each.nullable_versions,
+            is_flexible=is_flexible,
+            tag=each.tag if version in each.tagged_versions else None,
+            default=each.default,
+            columns=_columns(each.fields, version, is_flexible=is_flexible),
+        )
+        for each in fields
+        if version in each.versions
+    )
 
 
-def _of_version(fields: Iterable[Field], form: _Form) -> Iterator[tuple[Field, bool]]:
-    """The fields that a version has, each with whether it is tagged."""
-    return ((each, form.version in each.tagged_versions) for each in fields if form.version in each.versions)
-
-
-def _write_fields(buffer: bytearray, fields: tuple[Field, ...], values: Fields, form: _Form) -> None:
-    tagged: list[Field] = []
-    for field, is_tagged in _of_version(fields, form):
-        if not is_tagged:
-            _write_field(buffer, field, values[_snake_case(field.name)], form)
-        elif not _is_default(field, values[_snake_case(field.name)]):
-            tagged.append(field)
-    if form.is_flexible:
+def _write_fields(buffer: bytearray, columns: _Columns, values: Fields, *, is_flexible: bool) -> None:
+    tagged: dict[int, _Column] = {}
+    for column in columns:
+        if column.tag is None:
+            _write_field(buffer, column, values[column.name])
+        elif not _is_default(column, values[column.name]):
+            tagged[column.tag] = column
+    if is_flexible:
         _write_unsigned_varint(buffer, len(tagged))
-    for field in sorted(tagged, key=_tag):
+    for tag, column in sorted(tagged.items()):
         content = bytearray()
-        written = values[_snake_case(field.name)]
-        if field.fields and written is None:
+        written = values[column.name]
+        if column.columns and written is None:
             content += _MISSING_TAGGED
         else:
-            _write_field(content, field, written, form)
-        _write_unsigned_varint(buffer, _tag(field))
+            _write_field(content, column, written)
+        _write_unsigned_varint(buffer, tag)
         _write_unsigned_varint(buffer, len(content))
         buffer += content
 
 
-def _tag(field: Field) -> int:
-    assert field.tag is not None, field.name
-    return field.tag
-
-
-def _is_default(field: Field, written: object) -> bool:
-    if field.fields:
-        return not written if field.is_array else written == _empty(field)
-    if field.default == _NULL:
+def _is_default(column: _Column, written: object) -> bool:
+    if column.columns:
+        return not written if column.is_array else written == _empty(column)
+    if column.default == _NULL:
         return written is None
-    return not written if field.default is None else str(written) == field.default
+    return not written if column.default is None else str(written) == column.default
 
 
-def _write_field(buffer: bytearray, field: Field, written: Any, form: _Form) -> None:  # noqa: ANN401 - a definition tells the type
-    if written is None and form.version not in field.nullable_versions:
-        raise TypeError(f"{field.name} is null, which it may not be")
-    if field.is_array:
-        _write_length(buffer, None if written is None else len(written), _NUMBERS["int32"], form)
+def _write_field(buffer: bytearray, column: _Column, written: Any) -> None:  # noqa: ANN401 - a definition tells the type
+    if written is None and not column.is_nullable:
+        raise TypeError(f"{column.name} is null, which it may not be")
+    if column.is_array:
+        _write_length(buffer, None if written is None else len(written), _NUMBERS["int32"], column)
         for each in written or ():
-            _write_item(buffer, field, each, form)
-    elif field.fields and form.version in field.nullable_versions:
+            _write_item(buffer, column, each)
+    elif column.columns and column.is_nullable:
         buffer += _MISSING if written is None else _PRESENT
         if written is not None:
-            _write_item(buffer, field, written, form)
+            _write_item(buffer, column, written)
     else:
-        _write_item(buffer, field, written, form)
+        _write_item(buffer, column, written)
 
 
-def _write_item(buffer: bytearray, field: Field, written: Any, form: _Form) -> None:  # noqa: ANN401 - as above
-    if field.fields:
-        _write_fields(buffer, field.fields, written, form)
-    elif field.type in _NUMBERS:
-        buffer += _NUMBERS[field.type].pack(written)
-    elif field.type == "uuid":
+def _write_item(buffer: bytearray, column: _Column, written: Any) -> None:  # noqa: ANN401 - as above
+    if column.columns:
+        _write_fields(buffer, column.columns, written, is_flexible=column.is_flexible)
+    elif column.type in _NUMBERS:
+        buffer += _NUMBERS[column.type].pack(written)
+    elif column.type == "uuid":
         buffer += UUID(written).bytes
     else:
         content = written.encode() if isinstance(written, str) else written
-        if field.type == "string" and content is not None and len(content) > _TEXT_BYTES_MAX:
-            raise ValueError(f"{field.name} has {len(content)} bytes, more than {_TEXT_BYTES_MAX}")
-        _write_length(buffer, None if content is None else len(content), _LENGTHS[field.type], form)
+        if column.type == "string" and content is not None and len(content) > _TEXT_BYTES_MAX:
+            raise ValueError(f"{column.name} has {len(content)} bytes, more than {_TEXT_BYTES_MAX}")
+        _write_length(buffer, None if content is None else len(content), _LENGTHS[column.type], column)
         buffer += content or b""
 
 
-def _write_length(buffer: bytearray, length: int | None, legacy: struct.Struct, form: _Form) -> None:
-    if form.is_flexible:
+def _write_length(buffer: bytearray, length: int | None, legacy: struct.Struct, column: _Column) -> None:
+    if column.is_flexible:
         _write_unsigned_varint(buffer, 0 if length is None else length + 1)
     else:
         buffer += legacy.pack(-1 if length is None else length)
@@ -185,17 +202,16 @@ def _write_unsigned_varint(buffer: bytearray, number: int) -> None:
     buffer.append(number)
 
 
-def _read_fields(content: bytes, position: int, fields: tuple[Field, ...], form: _Form) -> _Read:
+def _read_fields(content: bytes, position: int, columns: _Columns, *, is_flexible: bool) -> _Read:
     found: dict[str, Any] = {}
-    tagged: dict[int, Field] = {}
-    for field, is_tagged in _of_version(fields, form):
-        name = _snake_case(field.name)
-        if is_tagged:
-            tagged[_tag(field)] = field
-            found[name] = _default(field)
+    tagged: dict[int, _Column] = {}
+    for column in columns:
+        if column.tag is None:
+            found[column.name], position = _read_field(content, position, column)
         else:
-            found[name], position = _read_field(content, position, field, form)
-    if not form.is_flexible:
+            tagged[column.tag] = column
+            found[column.name] = _default(column)
+    if not is_flexible:
         return found, position
     count, position = _read_unsigned_varint(content, position)
     for _ in range(count):
@@ -204,78 +220,84 @@ def _read_fields(content: bytes, position: int, fields: tuple[Field, ...], form:
         known = tagged.get(tag)
         if known is None:
             position = _end(content, position, size)
-        elif known.fields and content[position : position + 1] == _MISSING_TAGGED:
-            found[_snake_case(known.name)], position = None, position + 1
+        elif known.columns and content[position : position + 1] == _MISSING_TAGGED:
+            found[known.name], position = None, position + 1
         else:
-            found[_snake_case(known.name)], position = _read_field(content, position, known, form)
+            found[known.name], position = _read_field(content, position, known)
     return found, position
 
 
-def _empty(field: Field) -> Fields:
+def _empty(column: _Column) -> Fields:
     """Return a structure as Kafka's classes begin with it, also where its default is a plain null."""
-    return {_snake_case(each.name): () if each.is_array else 0 for each in field.fields}
+    return {each.name: () if each.is_array else 0 for each in column.columns}
 
 
-def _default(field: Field) -> int | Fields | tuple[()] | None:
+def _default(column: _Column) -> int | Fields | tuple[()] | None:
     """Return what a tagged field is that is not there: in records a number, an array, a structure or null."""
-    if field.fields and field.is_array:
+    if column.columns and column.is_array:
         return ()
-    if field.fields:
-        return _empty(field)
-    return None if field.default is None or field.default == _NULL else int(field.default)
+    if column.columns:
+        return _empty(column)
+    return None if column.default is None or column.default == _NULL else int(column.default)
 
 
-def _read_field(content: bytes, position: int, field: Field, form: _Form) -> _Read:
+def _read_field(content: bytes, position: int, column: _Column) -> _Read:
     found: Any
-    if field.is_array:
-        found, position = _read_array(content, position, field, form)
-    elif field.fields and form.version in field.nullable_versions:
+    number = _NUMBERS.get(column.type)
+    if number is not None and not column.is_array:
+        return number.unpack_from(content, position)[0], position + number.size
+    if column.is_array:
+        found, position = _read_array(content, position, column)
+    elif column.columns and column.is_nullable:
         marker, position = _read_number(content, position, _NUMBERS["int8"])
         found = None
         if marker >= 0:
-            found, position = _read_item(content, position, field, form)
+            found, position = _read_item(content, position, column)
     else:
-        found, position = _read_item(content, position, field, form)
-    if found is None and form.version not in field.nullable_versions:
-        raise ValueError(f"{field.name} is null, which it may not be")
+        found, position = _read_item(content, position, column)
+    if found is None and not column.is_nullable:
+        raise ValueError(f"{column.name} is null, which it may not be")
     return found, position
 
 
-def _read_array(content: bytes, position: int, field: Field, form: _Form) -> _Read:
-    length, position = _read_length(content, position, _NUMBERS["int32"], form)
+def _read_array(content: bytes, position: int, column: _Column) -> _Read:
+    length, position = _read_length(content, position, _NUMBERS["int32"], column)
     if length is None:
         return None, position
     _end(content, position, length)  # An item has a byte at least.
     items: list[Any] = []
     for _ in range(length):
-        item, position = _read_item(content, position, field, form)
+        item, position = _read_item(content, position, column)
         if item is None:
-            raise ValueError(f"an item of {field.name} is null, which it may not be")
+            raise ValueError(f"an item of {column.name} is null, which it may not be")
         items.append(item)
     return tuple(items), position
 
 
-def _read_item(content: bytes, position: int, field: Field, form: _Form) -> _Read:
-    if field.fields:
-        return _read_fields(content, position, field.fields, form)
-    if field.type in _NUMBERS:
-        return _read_number(content, position, _NUMBERS[field.type])
-    if field.type == "uuid":
+def _read_item(content: bytes, position: int, column: _Column) -> _Read:
+    number = _NUMBERS.get(column.type)
+    if number is not None:
+        return _read_number(content, position, number)
+    if column.columns:
+        return _read_fields(content, position, column.columns, is_flexible=column.is_flexible)
+    if column.type == "uuid":
         end = _end(content, position, _UUID_BYTES)
         return str(UUID(bytes=content[position:end])), end
-    length, position = _read_length(content, position, _LENGTHS[field.type], form)
+    length, position = _read_length(content, position, _LENGTHS[column.type], column)
     if length is None:
         return None, position
     end = _end(content, position, length)
-    if field.type == "bytes":
+    if column.type == "bytes":
         return content[position:end], end
     if length > _TEXT_BYTES_MAX:
-        raise ValueError(f"{field.name} has {length} bytes, more than {_TEXT_BYTES_MAX}")
+        raise ValueError(f"{column.name} has {length} bytes, more than {_TEXT_BYTES_MAX}")
     return content[position:end].decode(errors=MENDED), end
 
 
-def _read_length(content: bytes, position: int, legacy: struct.Struct, form: _Form) -> tuple[int | None, int]:
-    if form.is_flexible:
+def _read_length(
+    content: bytes, position: int, legacy: struct.Struct, column: _Column
+) -> tuple[int | None, int]:
+    if column.is_flexible:
         length, position = _read_unsigned_varint(content, position)
         length -= 1
     else:
@@ -288,6 +310,9 @@ def _read_number(content: bytes, position: int, number: struct.Struct) -> tuple[
 
 
 def _read_unsigned_varint(content: bytes, position: int) -> tuple[int, int]:
+    number = content[position]
+    if number <= _LOW_BITS:
+        return number, position + 1
     number, size = read_unsigned_varint(content, position)
     return int(number), position + size
 

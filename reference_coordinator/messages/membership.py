@@ -1,5 +1,7 @@
 """JoinGroup, SyncGroup, Heartbeat and LeaveGroup, and what comes with every request."""
 
+from typing import Final
+
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import (
     GenerationId,
@@ -9,6 +11,9 @@ from reference_coordinator.core.ids import (
     Millis,
 )
 from reference_coordinator.core.values import value
+
+ANONYMOUS: Final = "User:ANONYMOUS"
+"""Who asks on a connection without authentication. Source: KafkaPrincipal#ANONYMOUS (4.3.1)."""
 
 
 @value
@@ -20,6 +25,8 @@ class RequestContext:
     """As in the request header; null and the empty string stay apart."""
     client_host: str
     """In Kafka's form, e.g. `/127.0.0.1`."""
+    principal: str = ANONYMOUS
+    """Who asks, in Kafka's form, e.g. `User:ana`."""
 
 
 @value

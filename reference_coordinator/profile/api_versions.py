@@ -38,6 +38,8 @@ class Api(IntEnum):
     END_TXN = 26
     WRITE_TXN_MARKERS = 27
     TXN_OFFSET_COMMIT = 28
+    DESCRIBE_ACLS = 29
+    CREATE_ACLS = 30
     CREATE_PARTITIONS = 37
     DESCRIBE_CONFIGS = 32
     DESCRIBE_LOG_DIRS = 35
@@ -111,6 +113,8 @@ _ADVERTISED: Final[Mapping[Api, _Advertised]] = MappingProxyType(
         Api.END_TXN: _ranges("2.4: 0-1, 2.7: 0-2, 2.8: 0-3, 3.8: 0-4, 4.0: 0-5"),
         Api.WRITE_TXN_MARKERS: _ranges("2.4: 0-0, 2.8: 0-1, 4.0: 1-1, 4.2: 1-2"),
         Api.TXN_OFFSET_COMMIT: _ranges("2.4: 0-2, 2.5: 0-3, 3.8: 0-4, 4.0: 0-5, 4.4: 0-6"),
+        Api.DESCRIBE_ACLS: _ranges("2.4: 0-1, 2.5: 0-2, 3.3: 0-3, 4.0: 1-3"),
+        Api.CREATE_ACLS: _ranges("2.4: 0-1, 2.5: 0-2, 3.3: 0-3, 4.0: 1-3"),
         Api.CREATE_PARTITIONS: _ranges("2.4: 0-1, 2.5: 0-2, 2.7: 0-3"),
         Api.DELETE_GROUPS: _ranges("2.4: 0-2, 4.4: 0-3"),
         Api.OFFSET_DELETE: _ranges("2.4: 0-0"),
@@ -143,6 +147,8 @@ _DECODABLE: Final[Mapping[Api, VersionRange]] = MappingProxyType(
         Api.OFFSET_FOR_LEADER_EPOCH: VersionRange(min_version=2, max_version=4),
         Api.CREATE_TOPICS: VersionRange(min_version=2, max_version=7),
         Api.DESCRIBE_CONFIGS: VersionRange(min_version=1, max_version=4),
+        Api.DESCRIBE_ACLS: VersionRange(min_version=1, max_version=3),
+        Api.CREATE_ACLS: VersionRange(min_version=1, max_version=3),
     }
 )
 """Where fewer versions can be read than Kafka had; what cannot be read is not advertised."""

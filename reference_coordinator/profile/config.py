@@ -17,6 +17,7 @@ INT_MAX: Final = 2**31 - 1
 INT_MIN: Final = -(2**31)
 LONG_MAX: Final = 2**63 - 1
 _MILLIS_PER_MINUTE: Final = 60_000
+_STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
 # Integer.parseInt takes a sign and digits, and nothing of what Python's int() allows beside them.
 _JAVA_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 
@@ -55,6 +56,25 @@ def _parse_names(
     return names
 
 
+def _parse_boolean(name: str, text: str) -> bool:
+    """Source: ConfigDef#parseType (4.3.1)."""
+    trimmed = trim(text).lower()
+    if trimmed not in {"true", "false"}:
+        raise ConfigError(f"{name} is {text!r}; give true or false.")
+    return trimmed == "true"
+
+
+def _parse_authorizer(name: str, text: str) -> str:
+    if trim(text) not in {"", _STANDARD_AUTHORIZER}:
+        raise ConfigError(f"{name} is {text!r}; the reference knows {_STANDARD_AUTHORIZER} alone.")
+    return trim(text)
+
+
+def _parse_super_users(_: str, text: str) -> tuple[str, ...]:
+    """Source: StandardAuthorizer#getConfiguredSuperUsers (3.9.2)."""
+    return tuple(each for each in map(trim, text.split(";")) if each)
+
+
 def _parse_policy(name: str, text: str) -> ConsumerGroupMigrationPolicy:
     by_name = {each.value: each for each in ConsumerGroupMigrationPolicy}
     policy = by_name.get(trim(text).lower())
@@ -78,7 +98,7 @@ def _parse_integer(name: str, text: str, *, at_least: int, at_most: int) -> int:
 
 
 _ValueT = TypeVar("_ValueT")
-_Value = int | tuple[str, ...] | ConsumerGroupMigrationPolicy
+_Value = int | str | tuple[str, ...] | ConsumerGroupMigrationPolicy
 _Parse = Callable[[str, str], _Value]
 """Reads the value of a property, by its name and its text."""
 
@@ -203,6 +223,12 @@ class GroupCoordinatorConfig:
     """`group.streams.num.standby.replicas`: the standby tasks of each stateful task."""
     group_streams_session_timeout_ms: int = _property(45_000, at_least=1)
     """`group.streams.session.timeout.ms`: how long a streams client may be silent."""
+    allow_everyone_if_no_acl_found: bool = _parsed_by(_parse_boolean, False)  # noqa: FBT003 - a default
+    """`allow.everyone.if.no.acl.found`: whether a resource that no entry names is everybody's."""
+    authorizer_class_name: str = _parsed_by(_parse_authorizer, "")
+    """`authorizer.class.name`: who decides who may do what; empty for nobody."""
+    super_users: tuple[str, ...] = _parsed_by(_parse_super_users, ())
+    """`super.users`: who may do everything, separated by semicolons."""
 
     log_cleaner_backoff_ms: int = _property(15_000, at_least=0, at_most=LONG_MAX)
     """`log.cleaner.backoff.ms`: how long the cleaner sleeps when no log is to be compacted."""
@@ -310,6 +336,8 @@ def _text(given: _Value) -> str:
     match given:
         case ConsumerGroupMigrationPolicy():
             return given.value
+        case bool():
+            return str(given).lower()
         case tuple():
             return ",".join(given)
         case _:

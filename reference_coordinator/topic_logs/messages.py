@@ -311,7 +311,8 @@ class CreatePartitionsTopic:
 
     name: str
     count: int
-    has_assignments: bool
+    assignments: tuple[tuple[int, ...], ...] | None
+    """The brokers of each new partition, the one that leads first; None leaves them to the broker."""
 
 
 @value

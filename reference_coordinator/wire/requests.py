@@ -4,7 +4,7 @@ A field that a version lacks gets Kafka's default, except where Kafka's own requ
 does otherwise; that is said where it happens.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeAlias
 from uuid import UUID
@@ -19,6 +19,7 @@ from reference_coordinator.broker_messages import (
     FindCoordinatorRequest,
     MetadataRequest,
 )
+from reference_coordinator.broker_messages.acls import CreateAclsRequest, DescribeAclsRequest
 from reference_coordinator.broker_messages.inspection import (
     DescribeLogDirsRequest,
     DescribeQuorumRequest,
@@ -180,9 +181,13 @@ def _list_offsets(body: ReadEntity, _: int) -> ListOffsetsRequest:
     return message_of(ListOffsetsRequest, body, is_committed=is_committed)
 
 
+def _assigned_brokers(assignments: Sequence[ReadEntity] | None) -> tuple[tuple[int, ...], ...] | None:
+    return None if assignments is None else tuple(tuple(each["broker_ids"]) for each in assignments)
+
+
 def _create_partitions(body: ReadEntity, _: int) -> CreatePartitionsRequest:
     topics = (
-        message_of(CreatePartitionsTopic, topic, has_assignments=bool(topic["assignments"]))
+        message_of(CreatePartitionsTopic, topic, assignments=_assigned_brokers(topic["assignments"]))
         for topic in body["topics"]
     )
     return message_of(CreatePartitionsRequest, body, topics=tuple(topics))
@@ -262,6 +267,8 @@ _MESSAGES: Final[Mapping[Api, _Mapping]] = MappingProxyType(
         Api.END_TXN: _as_read(EndTxnRequest),
         Api.WRITE_TXN_MARKERS: _as_read(WriteTxnMarkersRequest),
         Api.TXN_OFFSET_COMMIT: _as_read(TxnOffsetCommitRequest),
+        Api.DESCRIBE_ACLS: _as_read(DescribeAclsRequest),
+        Api.CREATE_ACLS: _as_read(CreateAclsRequest),
         Api.CREATE_PARTITIONS: _create_partitions,
         Api.DELETE_GROUPS: _as_read(DeleteGroupsRequest),
         Api.OFFSET_DELETE: _offset_delete,

@@ -72,6 +72,7 @@ def test_what_clients_said_and_what_went_over_the_wire_is_kept(
     events = [json.loads(line).get("event") for line in conversation.read_text().splitlines()]
 
     assert {"assigned", "revoked", "delivered"} <= set(events)
+    assert (run[0].parent / "latest").resolve() == run[0].resolve()
     assert (target / "journal.bin").stat().st_size > 0
     assert len(tuple(read_outcomes(ClientsFolder(run[0]), "reference-tcp"))) == 4
 

@@ -123,7 +123,9 @@ def test_a_run_that_is_asked_to_stop_tells_of_every_scenario_what_became_of_it(
 ) -> None:
     connect = ReferenceSession.connect
 
-    async def connect_slowly(session: ReferenceSession, role: Role = Role.COORDINATOR) -> Connection:
+    async def connect_slowly(
+        session: ReferenceSession, role: Role = Role.COORDINATOR, *, principal: str | None = None
+    ) -> Connection:
         for _ in range(100):
             await asyncio.sleep(0)
         return await connect(session, role)

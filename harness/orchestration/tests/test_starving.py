@@ -28,12 +28,14 @@ ALIVE = "classic/heartbeat/keeps-the-session-alive"
 SECOND = 10
 DELAYED = "classic/initial-delay/first-member-waits"
 """A member is answered after 2000 ms, within 1900 to 3900."""
+REJOINS = "classic/sync/leader-misses-the-deadline"
+"""The leader joins again in step 9, within 2000 ms after a follower joined in step 8."""
 Before = Callable[[StarvedSession, int], Awaitable[None]]
 
 
 @pytest.fixture(name="folder", scope="module")
 def _folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    return completed_run(tmp_path_factory.mktemp("run"), ["reference:3.9"], ALIVE, DELAYED).folder
+    return completed_run(tmp_path_factory.mktemp("run"), ["reference:3.9"], ALIVE, DELAYED, REJOINS).folder
 
 
 async def _reported(scenario: str, before: Before, *witnessed: WitnessedStretch) -> tuple[Event, ...]:
@@ -126,6 +128,18 @@ def test_a_stop_that_was_shorter_or_elsewhere_explains_nothing(
 ) -> None:
     reported = kept(begin_ms, end_ms, broker_ms=end_ms - begin_ms)
     assert judged(folder, broker_stopped, reported).outcome == Outcome.DIVERGES
+
+
+def test_what_the_harness_waits_for_the_order_of_requests_counts_beside_its_lateness(
+    folder: RunFolder,
+) -> None:
+    async def late(session: StarvedSession, step: int) -> None:
+        if step == 9:
+            await session.elapse(1950)
+
+    one = judged(folder, late, kept(0, 2050, harness_ms=1950), scenario=REJOINS)
+    assert one.outcome == Outcome.INDETERMINATE
+    assert "the machine kept the harness from running for 1950 ms" in one.reason
 
 
 def test_starvation_that_changed_nothing_is_no_matter(folder: RunFolder) -> None:

@@ -163,6 +163,27 @@ def test_a_commit_that_a_new_coordinator_has_lost_is_found(profile: str) -> None
     assert [each.position for each in found] == [position]
 
 
+def test_a_heartbeat_that_a_loading_coordinator_answered_unseen_is_not_called_wrong() -> None:
+    conversation = Recording("3.9")
+    ana = enters(conversation, "ana")
+    sync(conversation, "ana", ana, 1, {ana: b"all"})
+    conversation.restarts()
+    beat(conversation, "ana", ana, 7)
+    unseen = conversation.position("Heartbeat", -1)
+    fetch(conversation, "ana")
+    beat(conversation, "ana", ana, 7)
+    seen = conversation.position("Heartbeat", -1)
+
+    def accept(fields: dict[str, object]) -> None:
+        fields["error_code"] = "NONE"
+
+    replayed = conversation.replayed(conversation.with_lie(unseen, accept))
+    assert replayed.findings == ()
+    assert replayed.not_compared == {"while the coordinator may have been loading": 1}
+    (found,) = conversation.replayed(conversation.with_lie(seen, accept)).findings
+    assert found.position == seen
+
+
 def restarted(profile: str) -> Recording:
     """Return a group whose only member commits, and goes on after its coordinator's restart."""
     conversation = Recording(profile)

@@ -195,7 +195,7 @@ def test_a_target_that_cannot_be_had_is_reported_to_the_caller(tmp_path: Path) -
 
 
 class HangingSession(MemorySession):
-    async def connect(self, role: Role = Role.COORDINATOR) -> NoReturn:
+    async def connect(self, role: Role = Role.COORDINATOR, *, principal: str | None = None) -> NoReturn:
         await asyncio.Event().wait()
         raise AssertionError("nobody sets it")
 
@@ -214,7 +214,7 @@ def test_what_goes_on_with_other_brokers_when_one_cannot_be_had_was_not_interrup
     begun = asyncio.Event()
 
     class Begun(HangingSession):
-        async def connect(self, role: Role = Role.COORDINATOR) -> NoReturn:
+        async def connect(self, role: Role = Role.COORDINATOR, *, principal: str | None = None) -> NoReturn:
             begun.set()
             await super().connect(role)
 

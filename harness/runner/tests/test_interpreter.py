@@ -264,7 +264,7 @@ def test_an_answer_from_before_a_restart_is_received_and_its_connection_dropped(
     class CountingSession(MemorySession):
         """A broker session that keeps its connections."""
 
-        async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
+        async def connect(self, role: Role = Role.COORDINATOR, *, principal: str | None = None) -> Connection:
             opened.append(MemoryConnection(self))
             return opened[-1]
 

@@ -252,6 +252,21 @@ def test_two_scenarios_cannot_share_an_id(monkeypatch: pytest.MonkeyPatch) -> No
         collect("twins")
 
 
+def test_several_packages_are_collected_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("mine", "others"):
+        module = ModuleType(name)
+        module.__path__ = []
+        own = FunctionType(beat.__code__, globals(), name)
+        own.__doc__, own.__module__ = beat.__doc__, name
+        setattr(module, name, made(own, scenario_id=f"classic/beat/{name}"))
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr("harness.scenario.registry.load_clauses", lambda _: {})
+
+    assert list(collect("mine, others")) == ["classic/beat/mine", "classic/beat/others"]
+    with pytest.raises(ScenarioError, match="written twice"):
+        collect("mine,others,mine")
+
+
 def test_nothing_but_data_can_stand_within_a_field() -> None:
     with pytest.raises(ScenarioError, match="ANY cannot stand within a field"):
         to_json({"groups": ({"error_code": ANY},)})  # type: ignore[dict-item] # wrong on purpose

@@ -6,6 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no annotations
 import pytest
 
+from harness.diff.model import Alignment
 from harness.report.model.client_verdicts import client_verdicts
 from harness.spark.archive import KINDS, Archive
 from harness.spark.packing import pack
@@ -20,6 +21,7 @@ from harness.tests.spark_archive import (
 )
 from harness.tests.spark_records import EVENT, write_run
 from harness.trace.events import Event, EventKind
+from harness.trace.files import read_records, write_records
 from harness.trace.schema import TraceError
 
 
@@ -53,6 +55,25 @@ def test_a_packed_run_has_all_its_records(tmp_path: Path) -> None:
 def test_a_run_that_was_cut_short_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="cut short"):
         packed(tmp_path, write_run(tmp_path / "reports"))
+
+
+def test_a_run_with_an_answer_that_its_alignments_lack_is_refused(tmp_path: Path) -> None:
+    folder = finished(tmp_path / "reports", 1)
+    lines = folder.alignments.read_bytes().splitlines(keepends=True)
+    folder.alignments.write_bytes(b"".join(lines[:-1]))
+
+    with pytest.raises(TraceError, match=r"alignments\.jsonl: no row of \S+ has its event \d"):
+        packed(tmp_path, folder)
+
+
+def test_places_of_answers_are_those_of_the_alignment(tmp_path: Path) -> None:
+    folder = finished(tmp_path / "reports", 1, events=(EVENT,))
+    (line,) = [one for one in read_records(Alignment, folder.alignments) if one.target == EVENT.target]
+    write_records(folder.alignments, [replace(line, rows=f"[[{EVENT.step},7,5,{EVENT.sequence},null,1]]")])
+    archive = packed(tmp_path, folder)
+
+    (kept,) = [row for file in archive.conversation_files() for row in pq.read_table(file).to_pylist()]
+    assert [answer["occurrence"] for answer in kept["answers"]] == [5]
 
 
 def test_a_run_is_packed_once_and_again_when_it_was_judged_anew(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from harness.targets.base.interface import (
     TargetError,
 )
 from harness.targets.base.long_log import lengthen_log
+from harness.targets.base.principals import as_principal
 from harness.targets.base.tcp import TcpSession, new_connect_slots
 from harness.wire.log_records import EncodedRecord
 
@@ -42,6 +43,10 @@ class ControlledBroker(Broker):
     def address(self, role: Role) -> tuple[str, int]:
         """Return the host and port of a broker, as things stand; `TargetError` when there is none."""
 
+    def principals_address(self) -> tuple[str, int]:
+        """Return where it asks who connects (Capability.PRINCIPALS)."""
+        raise TargetError(f"{self._description.spec} does not ask who connects")
+
     @abstractmethod
     async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
         """Do something to the coordinator's broker, and wait until whoever coordinates then can be asked."""
@@ -64,8 +69,10 @@ class ControlledSession(TcpSession):
         self._controls = controls
 
     @override
-    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
-        return await self.connect_to(*self._controls.address(role))
+    async def connect(self, role: Role = Role.COORDINATOR, *, principal: str | None = None) -> Connection:
+        if principal is None:
+            return await self.connect_to(*self._controls.address(role))
+        return await self.connect_to(*self._controls.principals_address(), security=as_principal(principal))
 
     @override
     async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:

@@ -47,8 +47,8 @@ class DelegatedSession(BrokerSession):
         return self._inner.now_ms()
 
     @override
-    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
-        return self.connection(await self._inner.connect(role))
+    async def connect(self, role: Role = Role.COORDINATOR, *, principal: str | None = None) -> Connection:
+        return self.connection(await self._inner.connect(role, principal=principal))
 
     @override
     async def elapse(self, duration_ms: float) -> None:

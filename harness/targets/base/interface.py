@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from typing_extensions import override
 
@@ -48,6 +48,9 @@ class Capability(StrEnum):
     """Several partitions are loaded in an order that does not change."""
     PAUSE_AT_DEAD = "pause at dead"
     """The coordinator can be paused before it removes a group that was marked Dead."""
+
+    PRINCIPALS = "principals"
+    """Actors can connect as somebody, of whom an authorizer decides what he may do."""
 
     @classmethod
     @override
@@ -167,6 +170,10 @@ class Connection(Protocol):
         """Close it, as a client that goes away does. Idempotent."""
 
 
+SETTLE_MS: Final = 100.0
+"""How long a broker in real time is given to take in a request, before another connection sends one."""
+
+
 class BrokerSession(Protocol):
     """What one scenario sees of a broker."""
 
@@ -177,8 +184,13 @@ class BrokerSession(Protocol):
     def now_ms(self) -> float:
         """Return the broker session's clock, 0 at its opening."""
 
-    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
-        """Open a connection; `ConnectionLost` when there is nothing to connect to."""
+    async def connect(self, role: Role = Role.COORDINATOR, *, principal: str | None = None) -> Connection:
+        """Open a connection; `ConnectionLost` when there is nothing to connect to.
+
+        Args:
+            role: of the broker.
+            principal: who connects, one of `PRINCIPALS`; None for nobody in particular.
+        """
 
     async def elapse(self, duration_ms: float) -> None:
         """Let time pass: a jump in virtual time, a wait otherwise."""
@@ -384,6 +396,9 @@ QUICK_CONSUMER_GROUPS: Mapping[str, str] = {
 
 Releases before 4.3 have no assignment interval, and ignore it. Those without streams groups ignore theirs.
 """
+
+PRINCIPALS: Sequence[str] = ("ana", "bob", "carol", "dora")
+"""Who may connect to a broker with an authorizer (Capability.PRINCIPALS)."""
 
 CONFORMANCE_TOPICS: Mapping[str, int] = {"orders": 3, "payments": 2}
 """Topics, with their partition counts, that every broker has before the first scenario."""

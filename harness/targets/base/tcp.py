@@ -11,6 +11,7 @@ from typing import Final
 from typing_extensions import override
 
 from harness.targets.base.interface import (
+    SETTLE_MS,
     Breakpoint,
     BrokerAction,
     BrokerSession,
@@ -33,7 +34,6 @@ _TLS_END_S: Final = 1.0
 """For the peer to confirm the end of a connection."""
 _CONNECTS_AT_ONCE: Final = 32
 """Stays below the smallest backlog of a broker, so that no connect waits for a repeated SYN."""
-_SETTLE_MS: Final = 100.0
 _SIZE: Final = struct.Struct(">i")
 _HTTP: Final = b"HTTP"
 _TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")
@@ -233,24 +233,24 @@ class TcpSession(BrokerSession):
     @property
     @override
     def settle_ms(self) -> float:
-        return _SETTLE_MS
+        return SETTLE_MS
 
     @override
     def now_ms(self) -> float:
         return (time.monotonic() - self._opened_s) * 1000
 
     @override
-    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
-        if role is not Role.COORDINATOR:
-            raise TargetError(f"{self._host}:{self._port} is not a cluster")
+    async def connect(self, role: Role = Role.COORDINATOR, *, principal: str | None = None) -> Connection:
+        if role is not Role.COORDINATOR or principal is not None:
+            raise TargetError(f"{self._host}:{self._port} is not a cluster, nor asks who connects")
         return await self.connect_to(self._host, self._port)
 
-    async def connect_to(self, host: str, port: int) -> Connection:
+    async def connect_to(self, host: str, port: int, *, security: Security | None = None) -> Connection:
         """Open a connection that is closed with the session."""
         async with self._connect_slots:
             try:
                 connection = await StreamConnection.open(
-                    host, port, security=self._security, on_loss=self._on_loss
+                    host, port, security=security or self._security, on_loss=self._on_loss
                 )
             except ConnectionLost:
                 if self._on_loss is not None:

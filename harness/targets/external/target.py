@@ -75,8 +75,8 @@ class ExternalSession(TcpSession):
         self._guard = guard
 
     @override
-    async def connect_to(self, host: str, port: int) -> Connection:
-        return GuardedConnection(await super().connect_to(host, port), self._guard)
+    async def connect_to(self, host: str, port: int, *, security: Security | None = None) -> Connection:
+        return GuardedConnection(await super().connect_to(host, port, security=security), self._guard)
 
 
 class ExternalTarget(Target):

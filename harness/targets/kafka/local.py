@@ -84,7 +84,10 @@ def local_capabilities(version: str, *, java_coordinator: bool, node_count: int 
     """Return what a version's brokers can do in local JVMs; an unknown version's, what the newest can."""
     pauses = {point.needs for point in code_points(version, java_coordinator=java_coordinator)}
     pauses |= load_order(version, java_coordinator=java_coordinator)
-    return _OF_ALL | pauses | (_OF_SEVERAL if node_count > 1 else _OF_ONE)
+    if node_count > 1:
+        return _OF_ALL | pauses | _OF_SEVERAL
+    asks_who = frozenset({Capability.PRINCIPALS} if uses_kraft(version) else ())
+    return _OF_ALL | pauses | _OF_ONE | asks_who
 
 
 class LocalBroker(KafkaBroker[Node]):
@@ -101,6 +104,11 @@ class LocalBroker(KafkaBroker[Node]):
     def nodes(self) -> tuple[Node, ...]:
         """Its brokers."""
         return tuple(self._nodes.brokers.values())
+
+    @override
+    def principals_address(self) -> tuple[str, int]:
+        address = self._nodes.brokers[NODE_ID].principals_address
+        return super().principals_address() if address is None else address
 
     @override
     async def mend(self) -> None:

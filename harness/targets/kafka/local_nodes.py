@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from harness.targets.base.interface import Breakpoint, Progress
 from harness.targets.base.ports import free_port
+from harness.targets.base.principals import AUTHORIZER
 from harness.targets.base.program import Program
 from harness.targets.debugger.jdwp import CodePoint
 from harness.targets.jars.resolved import KafkaJars
@@ -145,7 +146,10 @@ async def start_nodes(nodes: LocalNodes, plan: NodesPlan, progress: Progress) ->
         port = free_port()
         reserved_port = await _reserved_port(nodes, node_id, port)
         ports = Ports(
-            broker=port, controller=keeper_reserved_port or keeper_port, reserved_port=reserved_port
+            broker=port,
+            controller=keeper_reserved_port or keeper_port,
+            reserved_port=reserved_port,
+            principals=free_port() if AUTHORIZER in plan.broker_config else None,
         )
         nodes.brokers[node_id] = _node(nodes, plan, node_id, ports)
     progress(f"starting on {', '.join(f'{HOST}:{node.address[1]}' for node in nodes.brokers.values())}")
@@ -198,6 +202,7 @@ def _node(nodes: LocalNodes, plan: NodesPlan, node_id: int, ports: Ports) -> Nod
             jars=plan.jars,
             properties=properties,
             port=ports.reserved_port or ports.broker,
+            principals_port=ports.principals,
             directory=nodes.directory,
             code_points=plan.code_points,
             network=nodes.network,

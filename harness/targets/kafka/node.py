@@ -66,6 +66,8 @@ class NodePlan:
     properties: Mapping[str, str]
     port: int
     directory: Path
+    principals_port: int | None = None
+    """Where it asks who connects, if it does."""
     code_points: Mapping[Breakpoint, CodePoint]
     """Where it may be paused; with none its JVM has no debug agent."""
     network: LoopbackNetwork | None = None
@@ -94,6 +96,12 @@ class Node(ControlledNode):
     @override
     def address(self) -> tuple[str, int]:
         return HOST, self._plan.port
+
+    @property
+    def principals_address(self) -> tuple[str, int] | None:
+        """Where it asks who connects, if it does."""
+        port = self._plan.principals_port
+        return None if port is None else (HOST, port)
 
     @property
     def pid(self) -> int | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.targets.base.interface import CONFORMANCE_CONFIG, QUICK_CONSUMER_GROUPS
+from harness.targets.base.principals import principals_properties
 from harness.targets.jars.resolved import release_of
 
 KRAFT_SINCE: Final = (3, 3)
@@ -73,6 +74,8 @@ class Ports:
     """The KRaft controller's, or ZooKeeper's."""
     reserved_port: int | None = None
     """By which others reach the broker, if not directly (`harness.targets.kafka.network`)."""
+    principals: int | None = None
+    """Where the broker asks who connects; None where it need not know."""
 
 
 def after_shutdown(version: str | None) -> Mapping[str, str]:
@@ -164,10 +167,14 @@ def _broker_role(ports: Ports, node_id: int) -> dict[str, str]:
 
 
 def _listeners(ports: Ports) -> dict[str, str]:
-    return {
+    own = {
         "listeners": f"PLAINTEXT://{HOST}:{ports.broker}",
         "advertised.listeners": f"PLAINTEXT://{HOST}:{ports.reserved_port or ports.broker}",
     }
+    if ports.principals is None:
+        return own
+    further = principals_properties(HOST, ports.principals)
+    return further | {name: f"{text},{further[name]}" for name, text in own.items()}
 
 
 def controller_properties(

@@ -265,7 +265,7 @@ class MockSession(TcpSession):
         self._life: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     @override
-    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
+    async def connect(self, role: Role = Role.COORDINATOR, *, principal: str | None = None) -> Connection:
         if role is not Role.COORDINATOR:
             raise TargetError(f"{SPEC} is not a cluster of several brokers")
         async with self._making:

@@ -11,7 +11,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from harness.targets.base.interface import Broker
+from harness.targets.base.interface import SETTLE_MS, Broker
 from harness.targets.reference.target import ReferenceSession, ReferenceTarget
 from reference_coordinator.broker.cluster import Cluster
 from reference_coordinator.broker.listener import ConnectionId
@@ -47,6 +47,12 @@ class StarvedSession(ReferenceSession):
         self._halted_since_ms = _NEVER
         self._halted_until_ms = _NEVER
         self._waiting: dict[ConnectionId, list[Callable[[], None]]] = {}
+
+    @property
+    @override
+    def settle_ms(self) -> float:
+        """How long the harness waited on record: part of why a request came as late as it did."""
+        return SETTLE_MS
 
     def halt(self, begin_ms: float, length_ms: float) -> None:
         """Halt the brokers at a time of the broker session's clock, or as soon as it is past."""

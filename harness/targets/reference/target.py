@@ -32,6 +32,8 @@ from harness.targets.base.interface import (
 from harness.targets.base.long_log import BATCH_BYTES_MAX
 from harness.targets.base.measured import MeasuredProcess
 from harness.targets.base.prepare import Prepared, prepare
+from harness.targets.base.principals import principal_name
+from harness.targets.reference.capabilities import reference_capabilities
 from harness.targets.reference.connection import ReferenceConnection, frame_of
 from harness.targets.reference.usual import USUAL_CONFIG
 from harness.wire.log_records import EncodedRecord
@@ -40,7 +42,6 @@ from reference_coordinator.broker.cluster import Cluster
 from reference_coordinator.broker.cluster_state import Node
 from reference_coordinator.broker.listener import ConnectionId, Outgoing, SendFrame
 from reference_coordinator.core.choices import DeterministicChoices
-from reference_coordinator.core.family import CoordinatorFamily
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.log.external_records import external_batch
 from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
@@ -81,10 +82,7 @@ class ReferenceTarget(Target):
     @property
     @override
     def capabilities(self) -> frozenset[Capability]:
-        if self._profile.coordinator is CoordinatorFamily.JAVA:
-            # It marks a group Dead and removes it in one step, and draws lots what is loaded first.
-            return frozenset(Capability) - {Capability.PAUSE_AT_DEAD, Capability.ORDERED_LOADS}
-        return frozenset(Capability)
+        return reference_capabilities(self._profile)
 
     @property
     @override
@@ -232,13 +230,15 @@ class ReferenceSession(BrokerSession):
         return self._prepared
 
     @override
-    async def connect(self, role: Role = Role.COORDINATOR) -> Connection:
+    async def connect(self, role: Role = Role.COORDINATOR, *, principal: str | None = None) -> Connection:
         if not self._is_preparing:
             await self.prepared()
         node_id = self._node_in(role)
         if not self._cluster.is_reachable(node_id):
             raise ConnectionLost(f"broker {node_id} cannot be reached")
-        connection_id = self._cluster.connected(node_id, client_host=_CLIENT_HOST)
+        connection_id = self._cluster.connected(
+            node_id, client_host=_CLIENT_HOST, principal=principal_name(principal)
+        )
         connection = ReferenceConnection(self, connection_id)
         self._connections[connection_id] = connection
         return connection

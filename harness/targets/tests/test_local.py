@@ -6,17 +6,19 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness.targets import checks
-from harness.targets.base.interface import TargetError
+from harness.targets.base.interface import Capability, TargetError
 from harness.targets.base.ports import free_port
 from harness.targets.base.program import Program
 from harness.targets.jars import cache, locks
 from harness.targets.jars.java import find_java, parse_java_version
 from harness.targets.jars.resolved import release_of
+from harness.targets.kafka.local import local_capabilities
 from harness.targets.kafka.path import jars_in, profile_of
 from harness.targets.kafka.properties import (
     Ports,
@@ -67,6 +69,25 @@ def test_a_scenario_sets_what_it_likes_but_not_where_the_broker_listens_or_store
     assert properties["group.min.session.timeout.ms"] == "100"
     assert properties["listeners"] == "PLAINTEXT://127.0.0.1:20001,CONTROLLER://127.0.0.1:20002"
     assert properties["log.dirs"] == "/s"
+
+
+def test_a_broker_that_asks_who_connects_has_a_listener_for_it_and_keeps_the_first() -> None:
+    ports = replace(_PORTS, principals=20003)
+
+    properties = broker_properties("3.9.2", {}, ports=ports, storage=Path("/s"))
+
+    assert properties["listeners"] == (
+        "PLAINTEXT://127.0.0.1:20001,SASL_PLAINTEXT://127.0.0.1:20003,CONTROLLER://127.0.0.1:20002"
+    )
+    assert properties["advertised.listeners"] == (
+        "PLAINTEXT://127.0.0.1:20001,SASL_PLAINTEXT://127.0.0.1:20003"
+    )
+    assert properties["inter.broker.listener.name"] == "PLAINTEXT"
+    assert "user_ana=" in properties["listener.name.sasl_plaintext.plain.sasl.jaas.config"]
+    assert Capability.PRINCIPALS in local_capabilities("3.9.2", java_coordinator=False)
+    for version, node_count in (("3.2.3", 1), ("3.9.2", 2)):
+        capabilities = local_capabilities(version, java_coordinator=False, node_count=node_count)
+        assert Capability.PRINCIPALS not in capabilities
 
 
 def test_a_broker_before_3_3_is_given_a_zookeeper_and_a_later_one_is_not() -> None:

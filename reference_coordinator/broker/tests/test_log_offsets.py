@@ -134,6 +134,16 @@ def test_partitions_cannot_be_taken_away(client: TopicClient) -> None:
     assert create_partitions(client, {"name": "__consumer_offsets", "count": 99}) == [Errors.POLICY_VIOLATION]
 
 
+def test_brokers_of_new_partitions_may_be_named(client: TopicClient) -> None:
+    def wanted(*broker_ids: tuple[int, ...]) -> list[int]:
+        assignments = tuple({"broker_ids": each} for each in broker_ids)
+        return create_partitions(client, {"count": 5, "assignments": assignments}, validate_only=True)
+
+    assert wanted((1,), (1,)) == [Errors.NONE]
+    for refused in [(), ((1,),), ((1,), ()), ((1,), (2,)), ((1, 1), (1,))]:
+        assert wanted(*refused) == [Errors.INVALID_REPLICA_ASSIGNMENT]
+
+
 def test_a_cluster_describes_its_brokers(client: TopicClient) -> None:
     reported = client.client.ask("describe_cluster", 1, endpoint_type=1)
     other = client.client.ask("describe_cluster", 1, endpoint_type=2)

@@ -270,11 +270,11 @@ def test_an_unknown_state_is_unknown() -> None:
         (EPOCH_KEY, "0000 000007", "unpack_from"),
         (EPOCH_KEY, "0000 00000007 01 05 09 aa", "9 bytes were announced, 1 are there"),
         (EPOCH_KEY, "0000 00000007 ffffffffffff", "no record of a consumer group"),
-        (bytes.fromhex("0003 ffff"), "0000 00000007 00", "GroupId is null"),
+        (bytes.fromhex("0003 ffff"), "0000 00000007 00", "group_id is null"),
         (bytes.fromhex("0003 0009 67"), "0000 00000007 00", "9 bytes were announced"),
-        (bytes.fromhex("0007 0001 67 0001 6d"), "0000 00 00", "TopicPartitions is null"),
+        (bytes.fromhex("0007 0001 67 0001 6d"), "0000 00 00", "topic_partitions is null"),
         (bytes.fromhex("0007 0001 67 0001 6d"), "0000 ffffffff07 00", "announced"),
-        (bytes.fromhex("0010 0001 67 0001 78"), "0000 02 00 00", "an item of Topics is null"),
+        (bytes.fromhex("0010 0001 67 0001 78"), "0000 02 00 00", "an item of topics is null"),
     ],
 )
 def test_damaged_records_cannot_be_read(key: bytes, value: str, reason: str) -> None:

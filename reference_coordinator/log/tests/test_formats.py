@@ -3,19 +3,17 @@
 import struct
 import warnings
 from dataclasses import replace
-from io import BytesIO
 from typing import Any
-from uuid import UUID
 
 import cramjam
 import pytest
-from kio.serial import entity_reader, entity_writer
 
 from reference_coordinator.core.ids import NO_PRODUCER_ID, GenerationId, Millis
 from reference_coordinator.core.records import CoordinatorRecord, GroupMetadataRecord, OffsetCommitRecord
 from reference_coordinator.log import codecs
 from reference_coordinator.log.batches import LogBatch, UnreadableRecord, UnwritableBatchError
 from reference_coordinator.log.conversion import to_log_batch, to_record_batch
+from reference_coordinator.log.message_codec import Fields, write_message
 from reference_coordinator.log.record_batch import (
     BadBatchError,
     Record,
@@ -23,20 +21,6 @@ from reference_coordinator.log.record_batch import (
     ShortBatchError,
     decode_batch,
     encode_batch,
-)
-from reference_coordinator.log.schemas import (
-    GroupMetadataValueV0,
-    GroupMetadataValueV1,
-    GroupMetadataValueV2,
-    GroupMetadataValueV4,
-    MemberMetadataV0,
-    MemberMetadataV1,
-    MemberMetadataV4,
-    OffsetCommitValueV0,
-    OffsetCommitValueV1,
-    OffsetCommitValueV2,
-    OffsetCommitValueV3,
-    OffsetCommitValueV4,
 )
 from reference_coordinator.log.serde import UnreadableRecordError, read_record, write_record
 from reference_coordinator.profile.profiles import profile_for
@@ -55,7 +39,7 @@ from reference_coordinator.tests.log_kit import (
 OFFSET_KEY = bytes.fromhex("0001 0002 7331 0001 74 00000000")
 LEGACY_KEY = b"\0\0" + OFFSET_KEY[2:]
 GROUP_KEY = bytes.fromhex("0002 0001 67")
-TOPIC_ID = UUID("00112233-4455-6677-8899-aabbccddeeff")
+TOPIC_ID = "00112233-4455-6677-8899-aabbccddeeff"
 
 
 def read(key: bytes | None, value: bytes | None, profile: str = "4.4") -> CoordinatorRecord | None:
@@ -72,12 +56,17 @@ def kafka_pythons(batch: RecordBatch) -> Any:  # noqa: ANN401 - a class without 
     return DefaultRecordBatch(encode_batch(batch))
 
 
-def value_of(version: int, entity: object) -> bytes:
-    buffer = BytesIO()
-    entity_writer(type(entity))(buffer, entity)  # type: ignore[type-var]
-    content = buffer.getvalue()
-    assert entity_reader(type(entity))(content, 0) == (entity, len(content))  # type: ignore[type-var]
-    return version.to_bytes(2, "big") + content
+def offset_value(version: int, **fields: object) -> bytes:
+    values: Fields = {
+        "offset": 7,
+        "leader_epoch": 5,
+        "metadata": "m",
+        "commit_timestamp": 8,
+        "expire_timestamp": -1,
+        "topic_id": None,
+        **fields,
+    }
+    return version.to_bytes(2, "big") + write_message("OffsetCommitValue", version, values)
 
 
 def test_offsets_are_written_as_each_release_writes_them() -> None:
@@ -108,40 +97,20 @@ def test_the_shell_of_a_group_is_the_one_that_brokers_write() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "version", "value", "leader_epoch", "expires_ms"),
+    ("key", "value", "leader_epoch", "expires_ms"),
     [
-        (LEGACY_KEY, 0, OffsetCommitValueV0(offset=7, metadata="m", commit_timestamp=8), -1, None),
-        (OFFSET_KEY, 1, OffsetCommitValueV1(offset=7, metadata="m", commit_timestamp=8), -1, None),
-        (
-            OFFSET_KEY,
-            1,
-            OffsetCommitValueV1(offset=7, metadata="m", commit_timestamp=8, expire_timestamp=9),
-            -1,
-            9,
-        ),
-        (OFFSET_KEY, 2, OffsetCommitValueV2(offset=7, metadata="m", commit_timestamp=8), -1, None),
-        (
-            OFFSET_KEY,
-            3,
-            OffsetCommitValueV3(offset=7, leader_epoch=5, metadata="m", commit_timestamp=8),
-            5,
-            None,
-        ),
-        (
-            OFFSET_KEY,
-            4,
-            OffsetCommitValueV4(
-                offset=7, leader_epoch=5, metadata="m", commit_timestamp=8, topic_id=TOPIC_ID
-            ),
-            5,
-            None,
-        ),
+        (LEGACY_KEY, offset_value(0), -1, None),
+        (OFFSET_KEY, offset_value(1), -1, None),
+        (OFFSET_KEY, offset_value(1, expire_timestamp=9), -1, 9),
+        (OFFSET_KEY, offset_value(2), -1, None),
+        (OFFSET_KEY, offset_value(3), 5, None),
+        (OFFSET_KEY, offset_value(4, topic_id=TOPIC_ID), 5, None),
     ],
 )
 def test_offsets_of_every_version_are_read(
-    key: bytes, version: int, value: object, leader_epoch: int, expires_ms: int | None
+    key: bytes, value: bytes, leader_epoch: int, expires_ms: int | None
 ) -> None:
-    record = read(key, value_of(version, value))
+    record = read(key, value)
 
     assert isinstance(record, OffsetCommitRecord)
     assert (record.group_id, record.topic, record.partition) == ("s1", "t", 0)
@@ -150,62 +119,45 @@ def test_offsets_of_every_version_are_read(
 
 
 def test_a_topic_id_is_written_as_brokers_write_it() -> None:
-    value = OffsetCommitValueV4(offset=1, leader_epoch=2, metadata="", commit_timestamp=3, topic_id=TOPIC_ID)
+    value = offset_value(4, topic_id=TOPIC_ID)
 
-    assert value_of(4, value).endswith(bytes.fromhex("01 00 10") + TOPIC_ID.bytes)
-
-
-_V0_MEMBER: dict[str, Any] = {
-    "member_id": "m",
-    "client_id": "c",
-    "client_host": "/h",
-    "session_timeout": 10,
-    "subscription": b"s",
-    "assignment": b"a",
-}
-_GROUP: dict[str, Any] = {"protocol_type": "consumer", "generation": 3, "protocol": "range", "leader": "m"}
+    assert value.endswith(bytes.fromhex("01 00 10" + TOPIC_ID.replace("-", "")))
 
 
 @pytest.mark.parametrize(
-    ("version", "value", "rebalance_timeout_ms", "timestamp_ms", "instance"),
-    [
-        (0, GroupMetadataValueV0(**_GROUP, members=(MemberMetadataV0(**_V0_MEMBER),)), 10, -1, None),
-        (1, GroupMetadataValueV1(**_GROUP, members=(MemberMetadataV1(**_V0_MEMBER),)), 10, -1, None),
-        (
-            2,
-            GroupMetadataValueV2(
-                **_GROUP,
-                current_state_timestamp=5,
-                members=(MemberMetadataV1(**_V0_MEMBER, rebalance_timeout=20),),
-            ),
-            20,
-            5,
-            None,
-        ),
-        (
-            4,
-            GroupMetadataValueV4(
-                **_GROUP,
-                current_state_timestamp=5,
-                members=(MemberMetadataV4(**_V0_MEMBER, rebalance_timeout=20, group_instance_id="i"),),
-            ),
-            20,
-            5,
-            "i",
-        ),
-    ],
+    ("version", "rebalance_timeout_ms", "timestamp_ms", "instance"),
+    [(0, 10, -1, None), (1, 20, -1, None), (2, 20, 5, None), (3, 20, 5, "i"), (4, 20, 5, "i")],
 )
 def test_groups_of_every_version_are_read(
-    version: int, value: object, rebalance_timeout_ms: int, timestamp_ms: int, instance: str | None
+    version: int, rebalance_timeout_ms: int, timestamp_ms: int, instance: str | None
 ) -> None:
-    record = read(GROUP_KEY, value_of(version, value))
+    member = {
+        "member_id": "m",
+        "group_instance_id": "i",
+        "client_id": "c",
+        "client_host": "/h",
+        "rebalance_timeout": 20,
+        "session_timeout": 10,
+        "subscription": b"s",
+        "assignment": b"a",
+    }
+    group = {
+        "protocol_type": "consumer",
+        "generation": 3,
+        "protocol": "range",
+        "leader": "m",
+        "current_state_timestamp": 5,
+        "members": (member,),
+    }
+    value = version.to_bytes(2, "big") + write_message("GroupMetadataValue", version, group)
+    record = read(GROUP_KEY, value)
 
     assert isinstance(record, GroupMetadataRecord)
-    (member,) = record.members
+    (found,) = record.members
     assert (record.generation_id, record.protocol, record.leader) == (3, "range", "m")
     assert record.current_state_timestamp_ms == timestamp_ms
-    assert (member.rebalance_timeout_ms, member.session_timeout_ms) == (rebalance_timeout_ms, 10)
-    assert (member.group_instance_id, member.client_host) == (instance, "/h")
+    assert (found.rebalance_timeout_ms, found.session_timeout_ms) == (rebalance_timeout_ms, 10)
+    assert (found.group_instance_id, found.client_host) == (instance, "/h")
 
 
 @pytest.mark.parametrize("profile", ["2.4", "3.9", "4.4"])
@@ -216,10 +168,7 @@ def test_what_is_written_is_read(profile: str, record: CoordinatorRecord) -> Non
 
 UNKNOWN_TYPE = (b"\0\x63rest", b"\0\0")
 UNKNOWN_VERSION = (OFFSET_KEY, b"\0\x4d" + bytes(30))
-FLEXIBLE = (
-    OFFSET_KEY,
-    value_of(4, OffsetCommitValueV4(offset=7, leader_epoch=5, metadata="m", commit_timestamp=8)),
-)
+FLEXIBLE = (OFFSET_KEY, offset_value(4))
 
 
 @pytest.mark.parametrize("profile", ["3.4.1", "3.9", "3.9-java", "4.4"])
@@ -234,7 +183,7 @@ def test_unknown_types_are_skipped(profile: str) -> None:
         ("3.3", FLEXIBLE, "an offset of version 4"),
         ("4.4", UNKNOWN_VERSION, "an offset of version 77"),
         ("3.9", (GROUP_KEY, b"\0\5"), "a group of version 5"),
-        ("3.9", (GROUP_KEY, b"\0\3\0"), "value is no GroupMetadataValueV3"),
+        ("3.9", (GROUP_KEY, b"\0\3\0"), "value is no GroupMetadataValue of version 3"),
         ("4.4", (GROUP_KEY, b"\0"), "ends before its version"),
         ("4.4", (b"\0\1\0", b""), "key is no OffsetCommitKey"),
         ("4.4", (None, b""), "no key"),

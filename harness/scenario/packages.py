@@ -1,0 +1,6 @@
+"""Which packages a user's scenarios are in."""
+
+
+def packages_of(suites: str) -> tuple[str, ...]:
+    """Return the packages that a text names, such as `suites` or `mine,suites`."""
+    return tuple(filter(None, (each.strip() for each in suites.split(","))))

@@ -1,0 +1,21 @@
+"""What references can do, which is nearly everything."""
+
+from typing import Final
+
+from harness.targets.base.interface import Capability
+from reference_coordinator.core.family import CoordinatorFamily
+from reference_coordinator.profile.profiles import Profile
+
+_STANDARD_AUTHORIZER_SINCE: Final = (3, 3, 0)
+"""Releases before it have another authorizer, whose entries are in ZooKeeper."""
+
+
+def reference_capabilities(profile: Profile) -> frozenset[Capability]:
+    """Return what a reference of a profile can do."""
+    lacking: set[Capability] = set()
+    if profile.coordinator is CoordinatorFamily.JAVA:
+        # It marks a group Dead and removes it in one step, and draws lots what is loaded first.
+        lacking |= {Capability.PAUSE_AT_DEAD, Capability.ORDERED_LOADS}
+    if profile.version < _STANDARD_AUTHORIZER_SINCE:
+        lacking.add(Capability.PRINCIPALS)
+    return frozenset(Capability) - lacking

@@ -1,0 +1,162 @@
+"""What a broker refuses to who may not ask it, before and after everything else is done to a request."""
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Final
+
+from typing_extensions import override
+
+from reference_coordinator.broker.authorized_parts import NARROWING
+from reference_coordinator.broker.consumer_group_apis import is_consumer_group_protocol_enabled
+from reference_coordinator.broker.error_responses import error_response
+from reference_coordinator.broker.kafka_apis import Answers, KafkaApis, answer_with
+from reference_coordinator.broker.narrowing import Narrowed
+from reference_coordinator.broker.routing import lacks_mandatory_protocol
+from reference_coordinator.broker.standard_authorizer import StandardAuthorizer
+from reference_coordinator.broker_messages import BrokerRequest, BrokerResponse
+from reference_coordinator.broker_messages.acls import (
+    CLUSTER_NAME,
+    AclOperation,
+    CreateAclsRequest,
+    DescribeAclsRequest,
+    ResourceType,
+)
+from reference_coordinator.core.effects import Permitted, Respond
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import Millis, ResponseToken
+from reference_coordinator.messages import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupHeartbeatRequest,
+    GroupResponse,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+    RequestContext,
+    SyncGroupRequest,
+    TxnOffsetCommitRequest,
+)
+from reference_coordinator.transactions.messages import (
+    AddOffsetsToTxnRequest,
+    EndTxnRequest,
+    InitProducerIdRequest,
+)
+
+_Check = tuple[AclOperation, ResourceType, str | None]
+"""What has to be allowed, on what, and the field with its name; None for the cluster."""
+_READS_GROUP: Final[_Check] = (AclOperation.READ, ResourceType.GROUP, "group_id")
+_WRITES_TRANSACTION: Final[_Check] = (AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, "transactional_id")
+_CHECKS: Final = MappingProxyType[type, tuple[_Check, ...]](
+    {
+        JoinGroupRequest: (_READS_GROUP,),
+        SyncGroupRequest: (_READS_GROUP,),
+        HeartbeatRequest: (_READS_GROUP,),
+        LeaveGroupRequest: (_READS_GROUP,),
+        OffsetCommitRequest: (_READS_GROUP,),
+        OffsetDeleteRequest: ((AclOperation.DELETE, ResourceType.GROUP, "group_id"),),
+        TxnOffsetCommitRequest: (_WRITES_TRANSACTION, _READS_GROUP),
+        ConsumerGroupHeartbeatRequest: (_READS_GROUP,),
+        AddOffsetsToTxnRequest: (_WRITES_TRANSACTION, _READS_GROUP),
+        EndTxnRequest: (_WRITES_TRANSACTION,),
+        CreateAclsRequest: ((AclOperation.ALTER, ResourceType.CLUSTER, None),),
+        DescribeAclsRequest: ((AclOperation.DESCRIBE, ResourceType.CLUSTER, None),),
+    }
+)
+"""What is checked of a whole request, in this order. Source: KafkaApis (3.9.2), AclApis."""
+_ERRORS: Final = MappingProxyType(
+    {
+        ResourceType.GROUP: Errors.GROUP_AUTHORIZATION_FAILED,
+        ResourceType.TRANSACTIONAL_ID: Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ResourceType.CLUSTER: Errors.CLUSTER_AUTHORIZATION_FAILED,
+    }
+)
+
+
+class AuthorizedApis(KafkaApis):
+    """A broker that does for everybody only what the entries of its cluster allow."""
+
+    @override
+    def handle(
+        self, request: BrokerRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
+    ) -> Answers:
+        authorizer = StandardAuthorizer(self.broker.config, self.cluster.acls)
+        if self._is_refused_anyhow(request, context):
+            return super().handle(request, context, token, now_ms=now_ms)
+        error = _whole_error(authorizer, request, context)
+        if error is not Errors.NONE:
+            return answer_with(token, error_response(request, error, api_version=context.api_version))
+        narrow = NARROWING.get(type(request))
+        if narrow is None:
+            return super().handle(request, context, token, now_ms=now_ms)
+        narrowed = narrow(self.broker, authorizer, request, context)
+        if not isinstance(narrowed, Narrowed):
+            return answer_with(token, narrowed)
+        return self._handle_narrowed(narrowed, context, token, now_ms=now_ms)
+
+    def _is_refused_anyhow(self, request: BrokerRequest, context: RequestContext) -> bool:
+        """Whether Kafka refuses a request before it looks at who asks."""
+        match request:
+            case SyncGroupRequest():
+                return lacks_mandatory_protocol(request, context)
+            case ConsumerGroupHeartbeatRequest() | ConsumerGroupDescribeRequest():
+                return not is_consumer_group_protocol_enabled(self.broker)
+            case _:
+                return False
+
+    def _handle_narrowed(
+        self, narrowed: Narrowed, context: RequestContext, token: ResponseToken, *, now_ms: Millis
+    ) -> Answers:
+        answers = super().handle(narrowed.request, context, token, now_ms=now_ms)
+        finish = self._finishes.get(token)
+        if finish is not None:
+            # The coordinator answers later.
+            def finish_all(response: GroupResponse) -> GroupResponse:
+                assert finish is not None
+                finished: GroupResponse = narrowed.finish(finish(response))
+                return finished
+
+            self._finishes[token] = finish_all
+        return tuple(_widened(each, narrowed) if each.token == token else each for each in answers)
+
+
+def _whole_error(authorizer: StandardAuthorizer, request: BrokerRequest, context: RequestContext) -> Errors:
+    if isinstance(request, InitProducerIdRequest):
+        return _init_producer_id_error(authorizer, request, context)
+    for operation, resource_type, field in _CHECKS.get(type(request), ()):
+        name: str = CLUSTER_NAME if field is None else getattr(request, field)
+        if not authorizer.authorize(context, operation, resource_type, name):
+            return _ERRORS[resource_type]
+    return Errors.NONE
+
+
+def _init_producer_id_error(
+    authorizer: StandardAuthorizer, request: InitProducerIdRequest, context: RequestContext
+) -> Errors:
+    """Source: KafkaApis#handleInitProducerIdRequest (3.9.2)."""
+    write = AclOperation.WRITE
+    if request.transactional_id is not None:
+        name = request.transactional_id
+        is_allowed = authorizer.authorize(context, write, ResourceType.TRANSACTIONAL_ID, name)
+        return Errors.NONE if is_allowed else Errors.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    is_allowed = authorizer.authorize_cluster(
+        context, AclOperation.IDEMPOTENT_WRITE
+    ) or authorizer.authorize_by_resource_type(context, write, ResourceType.TOPIC)
+    return Errors.NONE if is_allowed else Errors.CLUSTER_AUTHORIZATION_FAILED
+
+
+def _widened(answer: Respond[BrokerResponse], narrowed: Narrowed) -> Respond[BrokerResponse]:
+    """Say in an answer, and in what is permitted instead, what was refused before."""
+    response: Any = answer.response
+
+    def widened(choice: Permitted) -> Permitted:
+        others = (replace(response, **{choice.field: value}) for value in choice.any_of)
+        return replace(
+            choice, any_of=tuple(getattr(narrowed.finish(other), choice.field) for other in others)
+        )
+
+    return Respond(
+        token=answer.token,
+        response=narrowed.finish(response),
+        permitted=tuple(map(widened, answer.permitted)),
+    )

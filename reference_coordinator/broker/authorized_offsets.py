@@ -1,0 +1,173 @@
+"""What may not be asked for of committed offsets: groups and topics."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from reference_coordinator.broker.broker_apis import Broker
+from reference_coordinator.broker.error_responses import error_response
+from reference_coordinator.broker.narrowing import REFUSED, Narrowed, sees
+from reference_coordinator.broker.standard_authorizer import StandardAuthorizer
+from reference_coordinator.broker_messages.acls import AclOperation, ResourceType
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import TopicId
+from reference_coordinator.messages import (
+    OffsetCommitRequest,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
+    RequestContext,
+    TxnOffsetCommitRequest,
+)
+
+_FetchTopic = OffsetFetchRequestTopic | OffsetFetchResponseTopic
+
+
+def _reads(authorizer: StandardAuthorizer, context: RequestContext, topic: str) -> bool:
+    return authorizer.authorize(context, AclOperation.READ, ResourceType.TOPIC, topic)
+
+
+def narrow_offset_commit(
+    broker: Broker,
+    authorizer: StandardAuthorizer,
+    request: OffsetCommitRequest | TxnOffsetCommitRequest,
+    context: RequestContext,
+) -> Narrowed:
+    """Refuse topics that may not be read; those that come by an id that nobody knows are refused later.
+
+    Source: KafkaApis#handleOffsetCommitRequest, #handleTxnOffsetCommitRequest (3.9.2).
+    """
+
+    def may_commit(name: str, topic_id: TopicId | None) -> bool:
+        if topic_id is not None:
+            topic = broker.topics.get_by_id(topic_id)
+            return topic is None or _reads(authorizer, context, topic.name)
+        return _reads(authorizer, context, name)
+
+    left = tuple(each for each in request.topics if may_commit(each.name, each.topic_id))
+    refused = tuple(
+        OffsetCommitResponseTopic(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            partitions=tuple(
+                OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=REFUSED)
+                for each in topic.partitions
+            ),
+        )
+        for topic in request.topics
+        if topic not in left
+    )
+    return Narrowed(
+        request=replace(request, topics=left),
+        finish=lambda response: replace(response, topics=(*refused, *response.topics)),
+    )
+
+
+def narrow_offset_delete(
+    _: Broker, authorizer: StandardAuthorizer, request: OffsetDeleteRequest, context: RequestContext
+) -> Narrowed:
+    """Source: KafkaApis#handleOffsetDeleteRequest (3.9.2)."""
+    left = tuple(each for each in request.topics if _reads(authorizer, context, each.name))
+    refused = tuple(
+        OffsetDeleteResponseTopic(
+            name=topic.name,
+            partitions=tuple(
+                OffsetDeleteResponsePartition(partition_index=each, error_code=REFUSED)
+                for each in topic.partition_indexes
+            ),
+        )
+        for topic in request.topics
+        if topic not in left
+    )
+
+    def finish(response: OffsetDeleteResponse) -> OffsetDeleteResponse:
+        if response.error_code is not Errors.NONE:
+            return response
+        return replace(response, topics=(*refused, *response.topics))
+
+    return Narrowed(request=replace(request, topics=left), finish=finish)
+
+
+def narrow_offset_fetch(
+    broker: Broker, authorizer: StandardAuthorizer, request: OffsetFetchRequest, context: RequestContext
+) -> Narrowed:
+    """Refuse groups that may not be described, and of the others the topics.
+
+    Source: KafkaApis#handleOffsetFetchRequestFromCoordinator (3.9.2).
+    """
+    is_visible = partial(_is_visible, broker, authorizer, context)
+
+    def may_describe(group: OffsetFetchRequestGroup) -> bool:
+        return authorizer.authorize(context, AclOperation.DESCRIBE, ResourceType.GROUP, group.group_id)
+
+    def visible(group: OffsetFetchRequestGroup) -> OffsetFetchRequestGroup:
+        topics = None if group.topics is None else tuple(filter(is_visible, group.topics))
+        return replace(group, topics=topics)
+
+    def refused(group: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+        one = replace(request, groups=(group,))
+        response = error_response(one, Errors.GROUP_AUTHORIZATION_FAILED, api_version=context.api_version)
+        assert isinstance(response, OffsetFetchResponse)
+        return response.groups[0]
+
+    def finish(response: OffsetFetchResponse) -> OffsetFetchResponse:
+        answers = iter(response.groups)
+        return OffsetFetchResponse(
+            groups=tuple(
+                _widened(group, next(answers), is_visible) if may_describe(group) else refused(group)
+                for group in request.groups
+            )
+        )
+
+    allowed = tuple(visible(each) for each in request.groups if may_describe(each))
+    return Narrowed(request=replace(request, groups=allowed), finish=finish)
+
+
+def _is_visible(
+    broker: Broker, authorizer: StandardAuthorizer, context: RequestContext, topic: _FetchTopic
+) -> bool:
+    name: str | None = topic.name
+    if topic.topic_id is not None:
+        found = broker.topics.get_by_id(topic.topic_id)
+        name = None if found is None else found.name
+    return name is None or sees(authorizer, context, name)
+
+
+def _widened(
+    group: OffsetFetchRequestGroup,
+    answer: OffsetFetchResponseGroup,
+    is_visible: Callable[[_FetchTopic], bool],
+) -> OffsetFetchResponseGroup:
+    if answer.error_code is not Errors.NONE:
+        return answer
+    if group.topics is None:
+        return replace(answer, topics=tuple(filter(is_visible, answer.topics)))
+    hidden = (each for each in group.topics if not is_visible(each))
+    return replace(answer, topics=(*answer.topics, *map(_refused_fetch, hidden)))
+
+
+def _refused_fetch(topic: OffsetFetchRequestTopic) -> OffsetFetchResponseTopic:
+    return OffsetFetchResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        partitions=tuple(
+            OffsetFetchResponsePartition(
+                partition_index=each,
+                committed_offset=-1,
+                committed_leader_epoch=-1,
+                metadata="",
+                error_code=REFUSED,
+            )
+            for each in topic.partition_indexes
+        ),
+    )

@@ -1,0 +1,141 @@
+"""What a broker with an authorizer refuses, where no scenario asks for it."""
+
+from typing import Any
+
+import pytest
+
+from reference_coordinator.tests.wire_broker import WireBroker, WireClient, elected
+
+GROUP, TOPIC, CLUSTER, TRANSACTIONAL_ID = 3, 2, 4, 5
+READ, DESCRIBE, CLUSTER_ACTION = 3, 8, 9
+NO_TOPIC, NO_GROUP, NO_CLUSTER, NO_TRANSACTION = 29, 30, 31, 53
+STANDARD = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+
+
+def secured(profile: str = "4.4") -> WireBroker:
+    return elected(profile, authorizer_class_name=STANDARD, super_users="User:ANONYMOUS", num_partitions="1")
+
+
+def as_ana(broker: WireBroker) -> WireClient:
+    return WireClient(broker, broker.listener.connected(client_host="127.0.0.1", principal="User:ana"))
+
+
+def allow(broker: WireBroker, resource_type: int, name: str, operation: int) -> None:
+    creation: dict[str, Any] = {
+        "resource_type": resource_type,
+        "resource_name": name,
+        "principal": "User:ana",
+        "host": "*",
+        "operation": operation,
+        "permission_type": 3,
+    }
+    (result,) = broker.connect().ask("create_acls", 2, creations=(creation,)).results
+    assert result.error_code == 0
+
+
+def test_topics_that_may_not_be_seen_are_left_out_of_all_and_refused_by_name() -> None:
+    broker = secured()
+    broker.connect().ask("create_topics", 4, topics=({"name": "secret", "num_partitions": 1},))
+    ana = as_ana(broker)
+    allow(broker, TOPIC, "orders", READ)
+
+    everything = ana.ask("metadata", 9, topics=None, include_topic_authorized_operations=True)
+    assert [(each.name, each.topic_authorized_operations) for each in everything.topics] == [
+        ("orders", 1 << READ | 1 << DESCRIBE)
+    ]
+    named = ana.ask("metadata", 9, topics=({"name": "secret"}, {"name": "missing"}))
+    assert [(each.name, each.error_code) for each in named.topics] == [
+        ("secret", NO_TOPIC),
+        ("missing", NO_TOPIC),
+    ]
+
+
+def test_a_topic_that_is_asked_for_by_its_id_keeps_its_name_to_itself() -> None:
+    broker = secured()
+    (orders,) = broker.connect().ask("metadata", 12, topics=({"name": "orders"},)).topics
+
+    (refused,) = (
+        as_ana(broker).ask("metadata", 12, topics=({"topic_id": orders.topic_id, "name": None},)).topics
+    )
+
+    assert (refused.error_code, refused.name, refused.topic_id) == (NO_TOPIC, None, orders.topic_id)
+
+
+@pytest.mark.parametrize(("key_type", "error"), [(0, NO_GROUP), (1, NO_TRANSACTION), (2, NO_CLUSTER)])
+def test_each_type_of_key_has_a_right_of_its_own(key_type: int, error: int) -> None:
+    broker = secured()
+    key = "g:AAAAAAAAAAAAAAAAAAAAAQ:0"
+    asked = {"key_type": key_type, "coordinator_keys": (key,)}
+
+    (refused,) = as_ana(broker).ask("find_coordinator", 6, **asked).coordinators
+    assert (refused.key, refused.error_code) == (key, error)
+    resource = {0: (GROUP, key, DESCRIBE), 1: (TRANSACTIONAL_ID, key, DESCRIBE)}
+    allow(broker, *resource.get(key_type, (CLUSTER, "kafka-cluster", CLUSTER_ACTION)))
+    (found,) = as_ana(broker).ask("find_coordinator", 6, **asked).coordinators
+    assert found.error_code != error
+
+
+def test_only_brokers_add_partitions_for_others() -> None:
+    transaction: dict[str, Any] = {
+        "transactional_id": "t",
+        "producer_id": 1,
+        "producer_epoch": 0,
+        "verify_only": False,
+        "topics": (),
+    }
+    response = as_ana(secured()).ask("add_partitions_to_txn", 4, transactions=(transaction,))
+    assert response.error_code == NO_CLUSTER
+
+
+def test_a_waiting_member_is_answered_by_the_broker_with_its_authorizer() -> None:
+    broker = secured()
+    allow(broker, GROUP, "g", READ)
+    ana = as_ana(broker)
+
+    ana.join()
+    assert ana.frames() == []
+    broker.elapse(200)
+    assert ana.take("join_group", 3).error_code == 0
+
+
+def test_offsets_of_hidden_topics_are_refused_by_id_too() -> None:
+    broker = secured()
+    allow(broker, GROUP, "g", READ)
+    (orders,) = broker.connect().ask("metadata", 12, topics=({"name": "orders"},)).topics
+    partitions = ({"partition_index": 0, "committed_offset": 1},)
+    topic = {"topic_id": orders.topic_id, "partitions": partitions}
+
+    response = as_ana(broker).ask(
+        "offset_commit", 10, group_id="g", generation_id_or_member_epoch=-1, member_id="", topics=(topic,)
+    )
+
+    (refused,) = response.topics
+    assert refused.topic_id == orders.topic_id
+    assert [each.error_code for each in refused.partitions] == [NO_TOPIC]
+
+
+def test_an_entry_that_is_there_is_not_added_twice() -> None:
+    broker = secured()
+    for _ in range(2):
+        allow(broker, GROUP, "g", READ)
+
+    every = {"resource_type_filter": 1, "pattern_type_filter": 1, "operation": 1, "permission_type": 1}
+    names = {"resource_name_filter": None, "principal_filter": None, "host_filter": None}
+    response = broker.connect().ask("describe_acls", 2, **every, **names)
+
+    (found,) = response.resources
+    assert (found.resource_name, len(found.acls)) == ("g", 1)
+
+
+def test_an_entry_names_the_cluster_by_its_only_name() -> None:
+    creation = {
+        "resource_type": CLUSTER,
+        "resource_name": "mine",
+        "principal": "User:ana",
+        "host": "*",
+        "operation": 2,
+        "permission_type": 3,
+    }
+    (result,) = secured().connect().ask("create_acls", 2, creations=(creation,)).results
+    assert result.error_code == 42
+    assert "kafka-cluster" in result.error_message

@@ -1,0 +1,137 @@
+"""What tools ask about access control, free of versions, with Kafka's numbers as names."""
+
+from enum import IntEnum, unique
+from typing import Final
+
+from reference_coordinator.broker_messages.inspection import OfTools
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.values import value
+
+CLUSTER_NAME: Final = "kafka-cluster"
+"""The only resource of its type. Source: Resource#CLUSTER_NAME (4.3.1)."""
+WILDCARD: Final = "*"
+"""The literal name that stands for every resource, and the host that stands for every host."""
+
+
+@unique
+class ResourceType(IntEnum):
+    """What access is controlled to. Source: ResourceType (4.3.1)."""
+
+    ANY = 1
+    TOPIC = 2
+    GROUP = 3
+    CLUSTER = 4
+    TRANSACTIONAL_ID = 5
+
+
+@unique
+class PatternType(IntEnum):
+    """How the name of a pattern is meant. Source: PatternType (4.3.1)."""
+
+    ANY = 1
+    LITERAL = 3
+    PREFIXED = 4
+
+
+@unique
+class AclOperation(IntEnum):
+    """What may be done to a resource. Source: AclOperation (4.3.1)."""
+
+    ANY = 1
+    ALL = 2
+    READ = 3
+    WRITE = 4
+    CREATE = 5
+    DELETE = 6
+    ALTER = 7
+    DESCRIBE = 8
+    CLUSTER_ACTION = 9
+    DESCRIBE_CONFIGS = 10
+    ALTER_CONFIGS = 11
+    IDEMPOTENT_WRITE = 12
+
+
+@unique
+class AclPermissionType(IntEnum):
+    """Whether an entry allows or denies. Source: AclPermissionType (4.3.1)."""
+
+    ANY = 1
+    DENY = 2
+    ALLOW = 3
+
+
+@value
+class AclCreation:
+    """One entry: who may, or may not, do what to which resources."""
+
+    resource_type: int
+    resource_name: str
+    resource_pattern_type: int = PatternType.LITERAL
+    principal: str
+    host: str
+    operation: int
+    permission_type: int
+
+
+@value
+class CreateAclsRequest(OfTools):
+    """Adds entries; those that are there already are not added twice."""
+
+    creations: tuple[AclCreation, ...]
+
+
+@value
+class AclCreationResult:
+    """Whether one entry was added."""
+
+    error_code: Errors
+    error_message: str | None = None
+
+
+@value
+class CreateAclsResponse:
+    """One result an entry, in request order."""
+
+    results: tuple[AclCreationResult, ...]
+
+
+@value
+class DescribeAclsRequest(OfTools):
+    """Asks for the entries that pass a filter; null and `ANY` let everything through."""
+
+    resource_type_filter: int
+    resource_name_filter: str | None
+    pattern_type_filter: int = PatternType.LITERAL
+    principal_filter: str | None
+    host_filter: str | None
+    operation: int
+    permission_type: int
+
+
+@value
+class AclDescription:
+    """One entry, without its resource."""
+
+    principal: str
+    host: str
+    operation: int
+    permission_type: int
+
+
+@value
+class DescribeAclsResource:
+    """The entries of one pattern."""
+
+    resource_type: int
+    resource_name: str
+    pattern_type: int
+    acls: tuple[AclDescription, ...]
+
+
+@value
+class DescribeAclsResponse:
+    """The entries that were found, in no order that matters."""
+
+    error_code: Errors
+    error_message: str | None = None
+    resources: tuple[DescribeAclsResource, ...] = ()
