@@ -211,6 +211,16 @@ _TABLE: Final = (
         key=24,
         subject=Subject.TRANSACTIONS,
         transactions=("v3_and_below_transactional_id", "transactions[].transactional_id"),
+        unordered=(
+            Unordered(
+                path="results_by_topic_v3_and_below", key=("name",), reason="order of a HashMap by topic"
+            ),
+            Unordered(
+                path="results_by_topic_v3_and_below[].results_by_partition",
+                key=("partition_index",),
+                reason="as for its topics",
+            ),
+        ),
         client_access=Access.CHANGES,
         changes_topics=True,
     ),

@@ -11,6 +11,7 @@ from harness.bench.rounds import Turns
 from harness.bench.run import BenchPlan
 from harness.bench.run import bench as run_bench
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.suites_here import SUITES
 from harness.cli.wide_console import wide_console
 from harness.orchestration.plan import parse_targets
 from harness.orchestration.progress import ProgressDisplay
@@ -25,7 +26,6 @@ _HEAT_UP = typer.Option(min=0.1, help="Seconds of warm-up before the first turn 
 _CLIENTS = typer.Option(min=1, help="Number of client processes.")
 _SUITE_ROUNDS = typer.Option(min=0, help="Runs of the whole suite on each; 0 for none.")
 _OUT = typer.Option(help="Where to write the report.")
-_SUITES = typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
 
 
 @ends_with_exit_code
@@ -39,7 +39,7 @@ def bench(
     clients: Annotated[int, _CLIENTS] = 1,
     suite_rounds: Annotated[int, _SUITE_ROUNDS] = 2,
     out: Annotated[Path, _OUT] = Path("reports", "bench"),
-    suites: Annotated[str, _SUITES] = "suites",
+    suites: Annotated[str, SUITES] = "suites",
 ) -> ExitCode:
     """Measure the reference, in process and over TCP, side by side with a broker."""
     console = wide_console(120)

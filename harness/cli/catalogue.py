@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.suites_here import SUITES
 from harness.gate.client_impact import client_impact
 from harness.orchestration.plan import PlanError, select_scripts
 from harness.scenario.behaviours import load_behaviours
@@ -35,9 +36,7 @@ def list_scenarios(
     behaviours: Annotated[
         bool, typer.Option("--behaviours", help="List the reference's named behaviours instead.")
     ] = False,
-    suites: Annotated[
-        str, typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
-    ] = "suites",
+    suites: Annotated[str, SUITES] = "suites",
 ) -> None:
     """List scenarios, each with its one-sentence claim; run nothing."""
     if clauses:
@@ -112,9 +111,7 @@ def explain(
         str | None, typer.Option(help="Explain this named behaviour of the reference instead.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the script as JSON.")] = False,
-    suites: Annotated[
-        str, typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
-    ] = "suites",
+    suites: Annotated[str, SUITES] = "suites",
 ) -> None:
     """Explain a scenario: its claim, the Kafka source that decides it, and its conversation."""
     if behaviour is not None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.suites_here import SUITES
 from harness.orchestration.coverage import coverage_to_json, run_coverage, static_coverage
 from harness.orchestration.coverage_page import coverage_markdown
 from harness.orchestration.plan import PlanError
@@ -40,9 +41,7 @@ def coverage(
     ] = 100.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")] = False,
     markdown: Annotated[Path | None, typer.Option(help="Also write a page of Markdown.")] = None,
-    suites: Annotated[
-        str, typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
-    ] = "suites",
+    suites: Annotated[str, SUITES] = "suites",
 ) -> ExitCode:
     """List the rows of the catalogue that scenarios exercise; exit code 1 if there are too few."""
     looked_at = _coverage(run, suites, scripts=scripts)

@@ -5,12 +5,12 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Final
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.suites_here import SUITES
 from harness.extras import why_without
 from harness.results.exit_code import ExitCode
 from harness.scenario.errors import ScenarioError
@@ -36,9 +36,7 @@ _OPTIONAL: Final = {
 @ends_with_exit_code
 def doctor(
     *,
-    suites: Annotated[
-        str, typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
-    ] = "suites",
+    suites: Annotated[str, SUITES] = "suites",
 ) -> ExitCode:
     """Check this machine: what is there, what is missing, and what to do about it."""
     checks = (_python(), _packages(), _suites(suites), *all_checks())

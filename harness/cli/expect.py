@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import typer
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.suites_here import SUITES
 from harness.clients.known_ids import known_ids
 from harness.diff.expectations import Entry, ExpectationError
 from harness.diff.judge import TargetInfo
@@ -36,7 +37,6 @@ _INSTALLED: Final = frozenset(("site-packages", "dist-packages"))
 """Folders into which Python installs packages."""
 _NEWEST: Final = Path("reports", LATEST)
 _FILES = typer.Argument(help="Expectation files; those beside the suites if none is given.")
-_SUITES = typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
 _FURTHER = typer.Option("--expect", help="Another expectation file.", exists=True, dir_okay=False)
 _YES = typer.Option("--yes", "-y", help="Write the files without asking.")
 
@@ -50,7 +50,7 @@ def _today() -> date:
 def lint_files(
     files: Annotated[list[Path] | None, _FILES] = None,
     *,
-    suites: Annotated[str, _SUITES] = "suites",
+    suites: Annotated[str, SUITES] = "suites",
 ) -> ExitCode:
     """Check expectation files: fields, reasons, links, scenarios, targets, duplicates, expiry."""
     chosen = tuple(files) if files else expectation_files(suites, [])
@@ -95,7 +95,7 @@ def update(
     expires: Annotated[str | None, typer.Option(help="The last day on which the entry applies.")] = None,
     owner: Annotated[str | None, typer.Option(help="Who looks after the entry.")] = None,
     yes: Annotated[bool, _YES] = False,
-    suites: Annotated[str, _SUITES] = "suites",
+    suites: Annotated[str, SUITES] = "suites",
     further: Annotated[list[Path] | None, _FURTHER] = None,
 ) -> ExitCode:
     """Add an entry for each chosen unexpected result; each needs a reason and a link."""
@@ -199,7 +199,7 @@ def prune(
     ] = None,
     *,
     yes: Annotated[bool, _YES] = False,
-    suites: Annotated[str, _SUITES] = "suites",
+    suites: Annotated[str, SUITES] = "suites",
     further: Annotated[list[Path] | None, _FURTHER] = None,
 ) -> ExitCode:
     """Show the entries that have expired or match none of the runs, and remove them."""
@@ -233,7 +233,7 @@ def why(
     run_folder: Annotated[
         Path | None, typer.Option("--run", help="The run to check the entries with.")
     ] = None,
-    suites: Annotated[str, _SUITES] = "suites",
+    suites: Annotated[str, SUITES] = "suites",
     further: Annotated[list[Path] | None, _FURTHER] = None,
 ) -> ExitCode:
     """Say which entry applies to a scenario on a target, and why the others do not."""

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.suites_here import SUITES
 from harness.clients.known_ids import known_ids
 from harness.gate.annotations import annotations
 from harness.gate.clients_alone import evaluate_clients
@@ -59,9 +60,7 @@ def gate(
         list[Path] | None,
         typer.Option(help="Another expectation file; may be repeated.", exists=True, dir_okay=False),
     ] = None,
-    suites: Annotated[
-        str, typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
-    ] = "suites",
+    suites: Annotated[str, SUITES] = "suites",
     annotate: Annotated[
         Style, typer.Option("--annotations", help="Print annotations for GitHub.")
     ] = Style.NONE,

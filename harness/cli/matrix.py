@@ -12,6 +12,7 @@ from rich.console import Console
 from harness.cli.brokers import BROKER_PROPERTY
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import RUN_ID, telling_of_interruption
+from harness.cli.suites_here import SUITES
 from harness.clients.known_ids import known_ids
 from harness.orchestration.expectation_files import expectation_files
 from harness.orchestration.matrix import explain_changes, matrix_targets
@@ -74,9 +75,7 @@ def matrix(
         bool,
         typer.Option(help="Run unexpected results again, alone; a difference that does not recur is flaky."),
     ] = True,
-    suites: Annotated[
-        str, typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
-    ] = "suites",
+    suites: Annotated[str, SUITES] = "suites",
     allure: Annotated[bool, typer.Option(help="Also write Allure results.")] = False,
     spark_master: Annotated[str, typer.Option(help="Spark's master.")] = LOCAL_MASTER,
     archive: Annotated[Path | None, _ARCHIVE] = None,

@@ -10,6 +10,7 @@ import typer
 
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import refuse_taken
+from harness.cli.suites_here import SUITES
 from harness.clients.known_ids import known_ids
 from harness.gate.merge import merge as join
 from harness.gate.merge import refuse_strangers
@@ -29,9 +30,7 @@ def merge(
         list[Path] | None,
         typer.Option(help="Another expectation file; may be repeated.", exists=True, dir_okay=False),
     ] = None,
-    suites: Annotated[
-        str, typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
-    ] = "suites",
+    suites: Annotated[str, SUITES] = "suites",
 ) -> ExitCode:
     """Join the shards of one plan into one run, and judge it; refuse runs of different plans."""
     refuse_taken(out)

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from harness.capacity import machine
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.suites_here import SUITES
 from harness.mutants.campaign import DEFAULT_PROFILES, Campaign, Order, campaign, chosen_mutants
 from harness.mutants.equivalents import read_equivalents
 from harness.mutants.outcome import print_outcome, score, write_outcome, wrongly_listed
@@ -38,7 +39,6 @@ _EQUIVALENTS = typer.Option(
     help="The list of mutants that nobody can notice; by default `equivalent_mutants.toml` of the suites.",
     dir_okay=False,
 )
-_SUITES = typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
 
 
 @ends_with_exit_code
@@ -54,7 +54,7 @@ def mutate(
     out: Annotated[Path | None, _OUT] = None,
     minimum: Annotated[float, _MINIMUM] = 95.0,
     equivalents: Annotated[Path | None, _EQUIVALENTS] = None,
-    suites: Annotated[str, _SUITES] = "suites",
+    suites: Annotated[str, SUITES] = "suites",
 ) -> ExitCode:
     """Put one fault at a time into the reference, and check that a scenario finds it."""
     order = Order(

@@ -15,6 +15,7 @@ from rich.console import Console
 from harness.cli.brokers import BROKER_PROPERTY, print_brokers
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import RUN_ID, telling_of_interruption
+from harness.cli.suites_here import SUITES
 from harness.clients.known_ids import known_ids
 from harness.orchestration.expectation_files import expectation_files
 from harness.orchestration.external import announcement
@@ -68,7 +69,6 @@ _QUICK = typer.Option(
 _OUT = typer.Option(help="Where to make the run's folder.", file_okay=False)
 _EXPECT = typer.Option(help="Another expectation file; may be repeated.", exists=True, dir_okay=False)
 _BASELINE = typer.Option(help="The folder of an earlier run to compare outcomes with.")
-_SUITES = typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
 _ARCHIVE = typer.Option(
     help="The archive of runs, for trends; by default `runs` beside the run folders.",
     file_okay=False,
@@ -120,7 +120,7 @@ def run(
     confirm_time: Annotated[float | None, _CONFIRM_TIME] = None,
     expect: Annotated[list[Path] | None, _EXPECT] = None,
     baseline: Annotated[Path | None, _BASELINE] = None,
-    suites: Annotated[str, _SUITES] = "suites",
+    suites: Annotated[str, SUITES] = "suites",
     allure: Annotated[bool, _ALLURE] = True,
     spark_master: Annotated[str, _MASTER] = LOCAL_MASTER,
     archive: Annotated[Path | None, _ARCHIVE] = None,
@@ -289,7 +289,7 @@ def report(
     *,
     expect: Annotated[list[Path] | None, _EXPECT] = None,
     baseline: Annotated[Path | None, _BASELINE] = None,
-    suites: Annotated[str, _SUITES] = "suites",
+    suites: Annotated[str, SUITES] = "suites",
     allure: Annotated[
         bool, typer.Option(help="Write Allure results, and render them if Node is there.")
     ] = True,

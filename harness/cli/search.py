@@ -8,20 +8,29 @@ import typer
 from rich.console import Console
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.run_folder import RUN_ID
+from harness.cli.search_target import BATCH, JOBS, Display, TargetPlan, search_target
 from harness.cli.wide_console import wide_console
-from harness.orchestration.plan import PlanError
+from harness.orchestration.plan import PlanError, new_run_id
 from harness.results.exit_code import ExitCode
-from harness.search.hunt import Cluster, Harvest, Hunt, Order
+from harness.search.hunt import Harvest, Hunt, Order
 from harness.search.mutated import mutated
-from harness.search.outcome import print_cluster, print_outcome
+from harness.search.outcome import print_outcome
 from harness.search.written import scenario_of, write
 from harness.targets.base.interface import TargetError
 from harness.targets.reference.target import ReferenceTarget, reference_profile
 from harness.targets.reference.variants import VariantTarget, flipped
 from harness.targets.spec import parse_target
 
-_TARGET = typer.Option("--target", "-t", help="A reference, e.g. `reference:3.9`.")
-_AGAINST = typer.Option(help="The reference that it is compared with, e.g. `reference:4.4`.")
+_TARGET = typer.Option(
+    "--target", "-t", help="A reference in virtual time, e.g. `reference:3.9`, or any target of a run."
+)
+_AGAINST = typer.Option(
+    help="What it is compared with: a reference for a reference, e.g. `reference:4.4`; any other target is "
+    "compared with the reference of its profile, or with another such target."
+)
+_BATCH = typer.Option(min=1, help="How many conversations a round has, on a target that is no reference.")
+_JOBS = typer.Option("--jobs", "-j", min=1, help="The most conversations at the same time on such a target.")
 _MUTANT = typer.Option(
     help="Compare the target with itself with a fault: a named behaviour that is switched, or the id of a "
     "mutant as `mutate --list` shows it. Stops where the fault is found."
@@ -33,7 +42,8 @@ _WRITE = typer.Option(
     file_okay=False,
     help="Write the shortest conversation of each cluster as a scenario into this folder.",
 )
-_PROGRESS_STEPS = 2_000
+_OUT = typer.Option(help="Where to make the folder of what was found on such a target.", file_okay=False)
+_NO_REPORT = typer.Option("--no-report", help="Confirm what was found, but make no report.")
 
 
 @ends_with_exit_code
@@ -45,18 +55,37 @@ def search(
     steps: Annotated[int, _STEPS] = 10_000,
     seed: Annotated[int, _SEED] = 0,
     write_to: Annotated[Path | None, _WRITE] = None,
+    batch: Annotated[int, _BATCH] = BATCH,
+    jobs: Annotated[int, _JOBS] = JOBS,
+    out: Annotated[Path, _OUT] = Path("reports"),
+    run_id: Annotated[str | None, RUN_ID] = None,
+    only_drive: Annotated[bool, _NO_REPORT] = False,
 ) -> ExitCode:
-    """Make conversations that nobody wrote, and explain what two references answer differently.
+    """Make conversations that nobody wrote, and explain what two sides answer differently.
 
     Exit code 0: every difference has a named behaviour, or the mutant was found. 1: not so.
     """
+    if mutant is None and not (is_virtual(target) and (against is None or is_virtual(against))):
+        plan = TargetPlan(
+            target=target,
+            against=against,
+            steps=steps,
+            seed=seed,
+            batch=batch,
+            jobs=jobs,
+            out=out,
+            run_id=run_id or new_run_id(),
+            write_to=write_to,
+            wants_report=not only_drive,
+        )
+        return search_target(plan, wide_console())
     if (against is None) == (mutant is None):
         raise PlanError("say either --against or --mutant: a search compares two references")
     one = _reference(target)
     order = _order(one, against, mutant, steps=steps, seed=seed)
     names = (target, against or f"{target} with {mutant}")
     console = wide_console()
-    display = _Display(console, names)
+    display = Display(console, names)
     hunt = Hunt(order, display.tell)
     harvest = asyncio.run(hunt.run())
     print_outcome(harvest, console)
@@ -95,7 +124,7 @@ def _order(one: VariantTarget, against: str | None, mutant: str | None, *, steps
 
 
 def _reference(spec: str) -> VariantTarget:
-    """Return the reference that a spec names; a search of other targets is not there yet."""
+    """Return the reference that a spec names."""
     try:
         target = parse_target(spec)
     except TargetError as error:
@@ -116,22 +145,6 @@ async def _write(
         console.print(f"{written.id}: {path}", soft_wrap=True, highlight=False, markup=False)
 
 
-class _Display:
-    """Prints what is found, and every few thousand steps how far a search is."""
-
-    def __init__(self, console: Console, names: tuple[str, str]) -> None:
-        self._console = console
-        self._names = names
-        self._due = _PROGRESS_STEPS
-
-    def tell(self, harvest: Harvest, found: Cluster | None) -> None:
-        """Print what is new."""
-        if found is not None and not found.is_mixture:
-            print_cluster(found, self._console, names=self._names)
-        if harvest.steps >= self._due:
-            self._due += _PROGRESS_STEPS
-            self._console.print(
-                f"[dim]{harvest.steps} steps, {len(harvest.clusters)} clusters, "
-                f"{harvest.steps_a_second:.0f} steps a second[/]",
-                highlight=False,
-            )
+def is_virtual(spec: str) -> bool:
+    """Tell whether a spec names a reference in this process."""
+    return spec.partition(":")[0] == "reference"

@@ -1,4 +1,7 @@
-"""What is known of one member of a consumer group: what it may own, its epoch, and to what it subscribes."""
+"""What is known of one member of a consumer group: what it may own, its epoch, and to what it subscribes.
+
+Classic members have no epoch of ours, and say what they gave up by joining again.
+"""
 
 import math
 from dataclasses import dataclass
@@ -34,7 +37,7 @@ def _numbers(topic: Fields) -> list[int]:
 
 @dataclass(slots=True)
 class Consumer:
-    """A member that speaks the consumer protocol."""
+    """A member, which speaks the consumer protocol or the classic one."""
 
     spoke_anew_at: int
     """The place of its latest request that gave everything up; what was asked before says no more of it."""
@@ -49,7 +52,8 @@ class Consumer:
     accepted_ms: float = -math.inf
     """When it sent the latest heartbeat that was accepted."""
     interval_ms: int = 0
-    """How often it is to heartbeat. A session is longer than that."""
+    """How often it is to heartbeat. A session is longer than that; as for classic members, not shorter."""
+    is_classic: bool = False
     rebalance_timeout_ms: int = 0
     revokes_since_ms: float | None = None
     """Since when it is to give something up."""
@@ -65,6 +69,7 @@ class Consumer:
     def asked(self, asked: Asked) -> None:
         """Take in a heartbeat of the member."""
         self.instance_id = text(asked.fields, "instance_id") or self.instance_id
+        self.is_classic = False
         if number(asked.fields, "member_epoch") <= JOINS:
             self.spoke_anew_at = asked.at
             self.gives_all_up()
@@ -95,6 +100,19 @@ class Consumer:
             self.revokes_since_ms = None
         elif self.revokes_since_ms is None:
             self.revokes_since_ms = sent_ms
+
+    def joined(self, asked: Asked) -> None:
+        """Take in that it was let in as a classic member: it may have to give something up from then on."""
+        self.is_classic, self.accepted_ms = True, asked.event.at_ms
+        self.rebalance_timeout_ms = number(asked.fields, "rebalance_timeout_ms")
+        self.interval_ms = min(self.rebalance_timeout_ms, number(asked.fields, "session_timeout_ms"))
+
+    def beat(self, asked: Asked, *, joins_again: bool) -> None:
+        """Take in that it is still a classic member, and perhaps has to give something up."""
+        if not joins_again:
+            self.accepted_ms = max(self.accepted_ms, asked.event.at_ms)
+        elif self.revokes_since_ms is None:
+            self.revokes_since_ms = asked.event.at_ms
 
     def subscribed_by(self, fields: Fields) -> frozenset[str] | None:
         """Return the names to which it subscribes with a request."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from harness.invariants.assignment import owned
 from harness.invariants.consumer import (
     JOINS,
     NOTHING,
@@ -23,6 +24,7 @@ from harness.invariants.exchange import (
     Answered,
     Asked,
     Fields,
+    binary,
     items,
     number,
     structure,
@@ -40,6 +42,7 @@ Source: AbstractHeartbeatRequestManager#onErrorResponse (4.3.1).
 _REFUSALS: Final = frozenset((NO_ERROR, *_GIVES_ALL_UP))
 """Other errors may come of a write that failed, and that took back what was refused meanwhile."""
 _CLASSIC_MEMBER: Final = 0
+_JOINS_AGAIN: Final = "REBALANCE_IN_PROGRESS"
 _EPOCHS: Final = ("group_epoch", "assignment_epoch")
 
 
@@ -85,8 +88,10 @@ class ConsumerGroup:
                     self._gone(text(each, "member_id"), text(each, "group_instance_id"))
             case "JoinGroup":
                 member_id = text(asked.fields, "member_id")
-                self._gone(member_id, text(asked.fields, "group_instance_id"))
+                self._gone(member_id, instance_id := text(asked.fields, "group_instance_id"))
                 self._may_join(member_id)
+                if member_id:
+                    self.consumers[member_id] = Consumer(spoke_anew_at=asked.at, instance_id=instance_id)
             case _:
                 pass
 
@@ -134,8 +139,46 @@ class ConsumerGroup:
                 yield from self._heartbeat_answered(answered)
             case "ConsumerGroupDescribe":
                 yield from self._described(answered, of_group)
+            case "JoinGroup":
+                self._joined(answered)
+            case "SyncGroup":
+                yield from self._synced(answered)
+            case "Heartbeat":
+                self._beat(answered)
             case _:
                 pass
+
+    def _joined(self, answered: Answered) -> None:
+        """Take in that a classic member was let in: there is no leader, since the coordinator assigns."""
+        consumer = self.consumers.get(text(answered.fields, "member_id"))
+        if answered.is_right and not text(answered.fields, "leader") and consumer is not None:
+            consumer.joined(answered.asked)
+
+    def _synced(self, answered: Answered) -> Iterator[Found]:
+        member_id, consumer = text(answered.asked.fields, "member_id"), self._classic_member(answered)
+        if consumer is None or not answered.is_right:
+            return
+        ids = {name: topic_id for topic_id, name in self.names.items()}
+        found = owned(binary(answered.fields, "assignment")) or NOTHING
+        given = frozenset((ids[name], partition) for name, partition in found if name in ids)
+        yield from self._given_twice(answered, member_id, consumer, given)
+        consumer.assigned = given
+
+    def _beat(self, answered: Answered) -> None:
+        """Take in whether a classic member is still one, and has what it was given."""
+        consumer, error = self._classic_member(answered), text(answered.fields, "error_code")
+        if consumer is None:
+            return
+        if error in (NO_ERROR, _JOINS_AGAIN):
+            consumer.beat(answered.asked, joins_again=error == _JOINS_AGAIN)
+        else:
+            consumer.gives_all_up()
+
+    def _classic_member(self, answered: Answered) -> Consumer | None:
+        consumer = self.consumers.get(text(answered.asked.fields, "member_id"))
+        if consumer is None or not consumer.is_classic or answered.asked.at < consumer.spoke_anew_at:
+            return None
+        return consumer
 
     def _heartbeat_answered(self, answered: Answered) -> Iterator[Found]:
         asked, error = answered.asked, text(answered.fields, "error_code")
@@ -189,12 +232,7 @@ class ConsumerGroup:
 
     def _given(self, answered: Answered, member_id: str, consumer: Consumer) -> Iterator[Found]:
         given = given_by(answered) or NOTHING
-        for other_id, other in self.consumers.items():
-            if other is consumer or not other.is_surely_member(answered.event.at_ms):
-                continue
-            if twice := given & other.owned:
-                what = f"{member_id} was given {self._named(twice)}, which {other_id} has not given up"
-                yield Invariant.ONE_OWNER, AtFault.COORDINATOR, what
+        yield from self._given_twice(answered, member_id, consumer, given)
         subscribed = consumer.subscribed_by(answered.asked.fields)
         if subscribed is None or consumer.has_regex_by(answered.asked.fields):
             return
@@ -204,6 +242,17 @@ class ConsumerGroup:
                 f"{member_id} was given {self._named(unsubscribed)}, and subscribes to {_listed(subscribed)}"
             )
             yield Invariant.ONLY_SUBSCRIBED, AtFault.COORDINATOR, what
+
+    def _given_twice(
+        self, answered: Answered, member_id: str, consumer: Consumer, given: Owned
+    ) -> Iterator[Found]:
+        """Compare with what others have; classic members alone may have assigned a partition twice."""
+        for other_id, other in self.consumers.items():
+            if other is consumer or not other.is_surely_member(answered.event.at_ms):
+                continue
+            if (twice := given & other.owned) and not (consumer.is_classic and other.is_classic):
+                what = f"{member_id} was given {self._named(twice)}, which {other_id} has not given up"
+                yield Invariant.ONE_OWNER, AtFault.COORDINATOR, what
 
     def _described(self, answered: Answered, group: Fields) -> Iterator[Found]:
         error = text(group, "error_code")
@@ -249,7 +298,8 @@ class ConsumerGroup:
 
     def _forget_epochs_if_empty(self, now_ms: float) -> None:
         """Forget the group's epochs where nobody is sure to be in it: it may be removed, and made anew."""
-        if self._floors and not any(each.is_surely_member(now_ms) for each in self.consumers.values()):
+        consumers = (each for each in self.consumers.values() if not each.is_classic)
+        if self._floors and not any(each.is_surely_member(now_ms) for each in consumers):
             self._floors.clear()
 
     def _named(self, partitions: Owned) -> str:

@@ -228,6 +228,7 @@ def probe(partitions: int, *, consumers: bool) -> Script:
             member.receives(expect.heartbeat(error_code="NONE"))
         if eve is not None:
             eve.heartbeats(group_id=conversation.group("consumers"), owned=eve.assigned)
+            conversation.member("fay").enters(group_id=conversation.group("consumers"))
 
     return record(comes_back)
 

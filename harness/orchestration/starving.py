@@ -77,7 +77,17 @@ def reteller(folder: RunFolder, oracle: str) -> Retell:
     headers = folder.read_headers(oracle)
     properties = [dict(_read_properties(header.broker_config)) for header in headers]
     shared = set.intersection(*(set(each.items()) for each in properties))
-    brokers = _Brokers(profile=headers[0].profile, base_config=dict(shared))
+    return reteller_of(headers[0].profile, dict(shared))
+
+
+def reteller_of(profile: str, base_config: Mapping[str, str]) -> Retell:
+    """Return what tells how a reference fares when it is starved.
+
+    Args:
+        profile: of the reference.
+        base_config: properties that its brokers have, below those of a script.
+    """
+    brokers = _Brokers(profile=profile, base_config=base_config)
 
     def retell(script: Script, events: Sequence[Event], until: int) -> Iterator[Sequence[Event]]:
         shortened = replace(script, steps=script.steps[: until + 1])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from harness.scenario.script import Script
 from harness.search.differences import found_difference
-from harness.search.shrinking import minimal
+from harness.search.shrinking import minimal, one_by_one
 from harness.search.sides import Side
 from harness.targets.reference.variants import COORDINATOR, VariantTarget, differing, variant_of
 from harness.trace.events import Event
@@ -69,4 +69,4 @@ async def _fewest(
     names: Sequence[str], agrees: Callable[[Sequence[str]], Awaitable[bool]]
 ) -> tuple[str, ...]:
     """Return behaviours of which none can go if both are to agree; none if all of them are not enough."""
-    return await minimal(names, agrees) if await agrees(names) else ()
+    return await minimal(names, one_by_one(agrees)) if await agrees(names) else ()

@@ -17,7 +17,7 @@ from harness.search.explaining import Explainer, Explanation
 from harness.search.maker import Made, Maker
 from harness.search.moves import script_of
 from harness.search.requests import REQUESTS
-from harness.search.shrinking import Candidate, shrunk
+from harness.search.shrinking import Candidate, one_by_one, shrunk
 from harness.search.sides import Side
 from harness.targets.reference.variants import VariantTarget, variant_of
 from harness.trace.events import Event
@@ -175,7 +175,7 @@ class Hunt:
             return reported is not None and cause_of(reported) == cause
 
         first = Candidate(moves=made.moves, broker_config=made.script.broker_config)
-        candidate = await shrunk(first, still)
+        candidate = await shrunk(first, one_by_one(still))
         script = scripted(candidate)
         assert script is not None, "what is shrunk can be said"
         reported = await self._difference(script)

@@ -15,6 +15,7 @@ from harness.scenario.script import ASIDE, MAIN, Script
 from harness.search.moves import CAST, GROUPS, Ask, Draft, Hear, Move, Stay, Wait, draft_script, joined
 from harness.search.requests import REQUESTS, Membership, Situation, chosen_api
 from harness.search.sides import LiveRun, Side
+from harness.search.tempo import VIRTUAL, Tempo
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import json_object
 from harness.wire.errors import WireError
@@ -27,15 +28,7 @@ _CASTS: Final = (
     ("ana", "bob", "dan"),
 )
 _CONSUMER_CASTS: Final = (("mia", "noa"), ("mia", "oda", "pia"), ("oda", "pia"), ("ana", "mia", "noa"))
-_CONFIGS: Final[Sequence[Mapping[str, str]]] = (
-    *({},) * 6,
-    {"group.max.size": "2"},
-    {"group.initial.rebalance.delay.ms": "3000"},
-)
 _CONSUMERS_SHARE: Final = 0.5
-_WAITS_MS: Final = (1, 100, 1_000, 5_000, 20_000, 60_000)
-_LONGEST_WAIT_MS: Final = 120_000
-_STAYS_MS: Final = (10, 100, 1_000)
 _TRIES: Final = 200
 _BROKEN: Final = ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "FENCED_MEMBER_EPOCH", "UNRELEASED_INSTANCE_ID")
 
@@ -52,31 +45,46 @@ class Made:
 class Maker:
     """Makes one conversation."""
 
-    def __init__(self, seed: str, versions: Mapping[str, Sequence[int]]) -> None:
-        """Begin with a seed; `versions` are those that both sides serve, by API."""
+    def __init__(
+        self,
+        seed: str,
+        versions: Mapping[str, Sequence[int]],
+        tempo: Tempo = VIRTUAL,
+        config: Mapping[str, str] | None = None,
+    ) -> None:
+        """Begin with a seed.
+
+        Args:
+            seed: of all that is left to chance.
+            versions: those that both sides serve, by API.
+            tempo: how long things may take.
+            config: of the broker; chosen by chance if there is none.
+        """
         self._rng = Random(seed)  # noqa: S311 - chance that can be repeated, and no secret
         self._versions = versions
+        self._tempo = tempo
         has_consumers = "ConsumerGroupHeartbeat" in versions and self._rng.random() < _CONSUMERS_SHARE
         names = self._rng.choice(_CONSUMER_CASTS if has_consumers else _CASTS)
         self._cast = tuple(each for each in CAST if each.name in names)
-        self._config = self._rng.choice(_CONFIGS)
+        self._config = self._rng.choice(tempo.configs) if config is None else config
         self._draft = Draft()
         self._memberships = dict.fromkeys(names, Membership.OUTSIDE)
         self._leaders: set[str] = set()
         self._moves: list[Move] = []
         self._open: list[tuple[str, bool]] = []
         """Who awaits an answer, and whether on the connection aside."""
+        self._lag_ms = 0.0
+        """By how much less time has passed in virtual time than will on a broker."""
 
     async def make(self, side: Side, *, script_id: str, steps_max: int) -> Made:
         """Make a conversation of about so many steps on a reference."""
         live = await side.begin(self._script(script_id))
         try:
             for _ in range(_TRIES):
-                if len(self._draft.conversation.steps) >= steps_max:
+                if len(self._draft.conversation.steps) >= steps_max or self._is_over(live):
                     break
                 await self._move(live)
-            while self._open:
-                await self._take(live, Hear(actor=self._open[0][0], is_aside=self._open[0][1]))
+            await self._hear_the_rest(live)
         except Exception as error:  # noqa: BLE001 - that a reference fails is what is looked for
             live.fails(error)
         await live.session.close()
@@ -85,26 +93,51 @@ class Maker:
     def _script(self, script_id: str) -> Script:
         return draft_script(self._draft, script_id=script_id, broker_config=self._config)
 
+    def _is_over(self, live: LiveRun) -> bool:
+        longest_ms = self._tempo.longest_ms
+        return longest_ms is not None and live.session.now_ms() > longest_ms
+
+    async def _hear_the_rest(self, live: LiveRun) -> None:
+        """Receive what is awaited still; in real time no more than what has come."""
+        waits = self._tempo.longest_ms is None
+        while due := [each for each in self._open if waits or self._has_come(live, each)]:
+            await self._take(live, Hear(actor=due[0][0], is_aside=due[0][1]))
+
+    def _has_come(self, live: LiveRun, awaited: tuple[str, bool]) -> bool:
+        return live.has_answer(awaited[0], _connection(awaited[1]))
+
     async def _move(self, live: LiveRun) -> None:
-        arrived = [each for each in self._open if live.has_answer(each[0], _connection(each[1]))]
+        deadline = live.session.next_deadline_ms
+        margin_ms = self._tempo.margin_ms
+        if margin_ms and deadline is not None:
+            left_ms = deadline - live.session.now_ms()
+            if left_ms < margin_ms + self._lag_ms:
+                # A broker might come to its deadline before the next move, or behind it.
+                await self._take(live, Wait(duration_ms=int(left_ms) + margin_ms))
+                return
+        arrived = [each for each in self._open if self._has_come(live, each)]
         if arrived and self._rng.random() < 0.8:
             name, is_aside = arrived[0]
             await self._take(live, Hear(actor=name, is_aside=is_aside))
         elif self._open and self._rng.random() < 0.15:
             name, is_aside = self._rng.choice(self._open)
-            await self._take(live, Stay(actor=name, is_aside=is_aside, for_ms=self._rng.choice(_STAYS_MS)))
+            await self._take(
+                live, Stay(actor=name, is_aside=is_aside, for_ms=self._rng.choice(self._tempo.stays_ms))
+            )
         elif self._moves and self._rng.random() < 0.1:
             await self._take(live, Wait(duration_ms=self._wait_ms(live)))
         else:
             await self._ask(live)
 
     def _wait_ms(self, live: LiveRun) -> int:
-        """Return how long to wait: up to the next deadline, one millisecond less or more, or any time."""
-        deadline = live.session.next_deadline_ms
+        """Return how long to wait: up to the next deadline, a little less or more, or any time."""
+        tempo, deadline = self._tempo, live.session.next_deadline_ms
         if deadline is None or self._rng.random() < 0.3:
-            return self._rng.choice(_WAITS_MS)
-        left_ms = int(deadline - live.session.now_ms()) + self._rng.choice((-1, 0, 0, 1))
-        return min(max(left_ms, 1), _LONGEST_WAIT_MS)
+            return self._rng.choice(tempo.waits_ms)
+        left_ms = int(deadline - live.session.now_ms()) + self._rng.choice(tempo.beside_deadline_ms)
+        if tempo.longest_ms is not None and left_ms > tempo.longest_wait_ms:
+            return self._rng.choice(tempo.waits_ms)
+        return min(max(left_ms, 1), tempo.longest_wait_ms)
 
     async def _ask(self, live: LiveRun) -> None:
         speaker = self._rng.choice(self._cast)
@@ -123,6 +156,7 @@ class Maker:
                 if each.is_consumer or self._memberships[each.name] is not Membership.OUTSIDE
             ],
             versions=self._versions,
+            tempo=self._tempo,
             state=live.session.group_states.get(live.interpreter.bindings.groups[GROUPS[0]]),
         )
         api = chosen_api(situation)
@@ -150,11 +184,14 @@ class Maker:
             del steps[before:]
             del self._moves[-1]
             return
+        self._lag_ms += self._tempo.step_lag_ms
         match move:
             case Ask(actor=name, is_aside=is_aside):
                 self._open.append((name, is_aside))
                 if live.has_answer(name, _connection(is_aside)):
                     await self._take(live, Hear(actor=name, is_aside=is_aside))
+                else:
+                    self._lag_ms += self._tempo.parked_lag_ms
             case Hear(actor=name, is_aside=is_aside):
                 self._open.remove((name, is_aside))
                 self._learn(name, live.events[-1])

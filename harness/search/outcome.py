@@ -26,8 +26,8 @@ def print_cluster(cluster: Cluster, console: Console, *, names: tuple[str, str])
         console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
-def print_outcome(harvest: Harvest, console: Console) -> None:
-    """Print a line a cluster, and how much was compared."""
+def print_outcome(harvest: Harvest, console: Console, *, of_time: str = "of a processor's time") -> None:
+    """Print a line a cluster, and how much was compared; `of_time` says what its speed is measured in."""
     table = Table("cluster", "behaviour", "found in", "steps", "first seed", "after steps")
     for cluster in sorted(harvest.clusters, key=lambda each: (each.is_explained, -each.count)):
         table.add_row(
@@ -39,15 +39,15 @@ def print_outcome(harvest: Harvest, console: Console) -> None:
             str(cluster.after_steps),
         )
     console.print(table)
-    for line in _summary(harvest):
+    for line in _summary(harvest, of_time):
         console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
-def _summary(harvest: Harvest) -> Sequence[str]:
+def _summary(harvest: Harvest, of_time: str) -> Sequence[str]:
     unexplained = sum(not each.is_explained for each in harvest.clusters)
     compared = (
         f"{harvest.steps} steps of {harvest.conversations} conversations compared, "
-        f"{harvest.steps_a_second:.0f} a second of a processor's time; "
+        f"{harvest.steps_a_second:.0f} a second {of_time}; "
         f"{harvest.shrinking_runs} conversations tried to shrink others"
     )
     lines = [

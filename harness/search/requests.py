@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from harness.scenario import ask
 from harness.scenario.values import GroupRef, Ref
 from harness.search.moves import OTHER_GROUP, Speaker
+from harness.search.tempo import VIRTUAL, Tempo
 
 Arguments: TypeAlias = dict[str, object]
 """Of a builder of requests, by name."""
@@ -39,6 +40,8 @@ class Situation:
     """All of the cast who have learnt an id, or chose one."""
     versions: Mapping[str, Sequence[int]]
     """By API, what both sides serve."""
+    tempo: Tempo = VIRTUAL
+    """How long time-outs may be."""
     state: str | None = None
     """Of the group of all, if there is one."""
     arguments: Arguments = field(default_factory=dict)
@@ -77,7 +80,12 @@ class Situation:
 
     def puts_other_group(self, share: float) -> None:
         """Name, for so many of all times, another group, or a group without a name."""
-        self.puts(share, "group_id", OTHER_GROUP, "")
+        self.puts(share, "group_id", OTHER_GROUP, *self.nameless)
+
+    @property
+    def nameless(self) -> Sequence[str]:
+        """The name of the group without one, which all conversations on a broker would have in common."""
+        return () if self.tempo.shares_broker else ("",)
 
     def puts_version(self, api: str, share: float = 0.25) -> None:
         """Name, for so many of all times, a version; always where the usual one is not served."""
@@ -102,8 +110,6 @@ _USUAL_VERSIONS: Final = {
     "ConsumerGroupHeartbeat": 1,
     "ConsumerGroupDescribe": 1,
 }
-_SESSIONS_MS: Final = (6_000, 10_000, 30_000, 1_000, 0)
-_REBALANCES_MS: Final = (5_000, 10_000, 60_000, 1)
 _PAYMENTS: Final = ask.subscription("payments")
 _PROTOCOLS: Final[Sequence[Sequence[tuple[str, bytes]]]] = (
     ask.ROUND_ROBIN,
@@ -139,8 +145,8 @@ def _join_group(at: Situation) -> None:
     at.puts_wrong_id(0.08)
     at.puts_wrong_instance(0.06)
     at.puts_other_group(0.03)
-    at.puts(0.15, "session_timeout_ms", *_SESSIONS_MS)
-    at.puts(0.25, "rebalance_timeout_ms", *_REBALANCES_MS)
+    at.puts(0.15, "session_timeout_ms", *at.tempo.sessions_ms)
+    at.puts(0.25, "rebalance_timeout_ms", *at.tempo.rebalances_ms)
     at.puts(0.12, "protocols", *_PROTOCOLS)
     at.puts(0.06, "protocol_type", "connect", "")
 
@@ -227,7 +233,8 @@ def _groups(name: str) -> Callable[[Situation], None]:
 def _delete_groups(at: Situation) -> None:
     at.puts_version("DeleteGroups")
     main = GroupRef("main")
-    at.puts(0.25, "groups", (OTHER_GROUP,), (main, OTHER_GROUP), (main, main), ("",))
+    nameless = tuple((each,) for each in at.nameless)
+    at.puts(0.25, "groups", (OTHER_GROUP,), (main, OTHER_GROUP), (main, main), *nameless)
 
 
 def _list_groups(at: Situation) -> None:
@@ -248,7 +255,8 @@ _WITH_STATES: Final = 4
 def _find_coordinator(at: Situation) -> None:
     at.puts_version("FindCoordinator", 0.6)
     at.puts(0.2, "key", OTHER_GROUP, "")
-    at.puts(0.3, "key_type", 1, 2, 3)
+    # The first question for a transaction coordinator makes its topic, which others on the broker see.
+    at.puts(0.3, "key_type", *((2, 3) if at.tempo.shares_broker else (1, 2, 3)))
 
 
 def _consumer_group_heartbeat(at: Situation) -> None:
@@ -256,7 +264,9 @@ def _consumer_group_heartbeat(at: Situation) -> None:
     topics = (("orders",), ("payments",), ("orders", "payments"), ("nowhere",), ())
     if at.membership is Membership.OUTSIDE:
         at.arguments.update(
-            member_epoch=0, topic_partitions=(), rebalance_timeout_ms=at.rng.choice((30_000, 5_000))
+            member_epoch=0,
+            topic_partitions=(),
+            rebalance_timeout_ms=at.rng.choice(at.tempo.consumer_rebalances_ms),
         )
         at.arguments["subscribed_topic_names"] = at.rng.choice(topics[:3])
     else:

@@ -5,6 +5,7 @@ A request and its answer that comes at once are one move, so both go together.
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final, TypeVar
 
 from harness.search.moves import Ask, Hear, Move, Stay, Wait, joined
@@ -21,84 +22,98 @@ class Candidate:
     broker_config: Mapping[str, str]
 
 
-StillDiffers = Callable[[Candidate], Awaitable[bool]]
-"""Tells whether a candidate shows the same difference."""
+FirstOf = Callable[[Sequence[T]], Awaitable[int | None]]
+"""Tells which of several is the first that shows the same difference; they may be tried at once."""
 
 
-async def minimal(items: Sequence[T], still: Callable[[Sequence[T]], Awaitable[bool]]) -> tuple[T, ...]:
+def one_by_one(still: Callable[[T], Awaitable[bool]]) -> FirstOf[T]:
+    """Try one after the other, and no more than needed: in virtual time nothing is gained otherwise."""
+
+    async def first_of(candidates: Sequence[T]) -> int | None:
+        for index, each in enumerate(candidates):
+            if await still(each):
+                return index
+        return None
+
+    return first_of
+
+
+async def minimal(items: Sequence[T], first_of: FirstOf[Sequence[T]]) -> tuple[T, ...]:
     """Leave out items, many at a time and then each, until none can go (delta debugging)."""
     kept = tuple(items)
     size = max(1, len(kept) // 2)
     while True:
-        before = len(kept)
-        start = 0
-        while start < len(kept):
-            fewer = kept[:start] + kept[start + size :]
-            if await still(fewer):
-                kept = fewer
-            else:
-                start += size
+        before, start = len(kept), 0
+        while starts := range(start, len(kept), size):
+            found = await first_of([kept[:each] + kept[each + size :] for each in starts])
+            if found is None:
+                break
+            start = starts[found]
+            kept = kept[:start] + kept[start + size :]
         if size == 1 and len(kept) == before:
             return kept
         if size > 1:
             size //= 2
 
 
-async def shrunk(candidate: Candidate, still: StillDiffers) -> Candidate:
+async def shrunk(candidate: Candidate, first_of: FirstOf[Candidate]) -> Candidate:
     """Return a candidate that shows the same difference, of which no move can go."""
 
-    async def still_without(moves: Sequence[Move]) -> bool:
-        return await still(replace(kept, moves=tuple(moves)))
+    async def first_without(candidates: Sequence[Sequence[Move]]) -> int | None:
+        return await first_of([replace(kept, moves=tuple(each)) for each in candidates])
 
     kept = candidate
     while True:
         before = kept
-        for name in sorted({each.actor for each in kept.moves if not isinstance(each, Wait)}):
-            fewer = [each for each in kept.moves if isinstance(each, Wait) or each.actor != name]
-            if await still_without(fewer):
-                kept = replace(kept, moves=tuple(fewer))
-        kept = replace(kept, moves=await minimal(kept.moves, still_without))
-        together = replace(kept, moves=tuple(joined(kept.moves)))
-        kept = together if together != kept and await still(together) else kept
-        kept = await _simplified(await _waits_together(kept, still), still)
+        kept = await _improved(kept, _without_actor, first_of)
+        kept = replace(kept, moves=await minimal(kept.moves, first_without))
+        for ways in (_together, _waits_together, _simplified):
+            kept = await _improved(kept, ways, first_of)
         if kept == before:
             return kept
 
 
-async def _waits_together(kept: Candidate, still: StillDiffers) -> Candidate:
+async def _improved(
+    kept: Candidate, ways: Callable[[Candidate], Iterator[Candidate]], first_of: FirstOf[Candidate]
+) -> Candidate:
+    """Go the first way that still shows the difference, until there is none."""
+    while candidates := list(ways(kept)):
+        found = await first_of(candidates)
+        if found is None:
+            break
+        kept = candidates[found]
+    return kept
+
+
+def _without_actor(kept: Candidate) -> Iterator[Candidate]:
+    for name in sorted({each.actor for each in kept.moves if not isinstance(each, Wait)}):
+        fewer = [each for each in kept.moves if isinstance(each, Wait) or each.actor != name]
+        yield replace(kept, moves=tuple(fewer))
+
+
+def _together(kept: Candidate) -> Iterator[Candidate]:
+    together = tuple(joined(kept.moves))
+    if together != kept.moves:
+        yield replace(kept, moves=together)
+
+
+def _waits_together(kept: Candidate) -> Iterator[Candidate]:
     """Let time pass once where it passes twice in a row, for a round while if that does."""
-    index = 0
-    while index + 1 < len(kept.moves):
-        one, other = kept.moves[index : index + 2]
+    for index, (one, other) in enumerate(pairwise(kept.moves)):
         if isinstance(one, Wait | Stay) and isinstance(other, Wait):
             waited = other.duration_ms + (one.for_ms if isinstance(one, Stay) else one.duration_ms)
             for length in (*(each for each in _SHORT_WAITS_MS if each >= waited), waited):
                 moves = (*kept.moves[:index], Wait(duration_ms=length), *kept.moves[index + 2 :])
-                if await still(replace(kept, moves=moves)):
-                    kept = replace(kept, moves=moves)
-                    break
-            else:
-                index += 1
-        else:
-            index += 1
-    return kept
+                yield replace(kept, moves=moves)
 
 
-async def _simplified(kept: Candidate, still: StillDiffers) -> Candidate:
-    """Make each move plainer, one thing at a time."""
+def _simplified(kept: Candidate) -> Iterator[Candidate]:
+    """Make a move plainer, one thing at a time."""
     if kept.broker_config:
-        usual = replace(kept, broker_config={})
-        kept = usual if await still(usual) else kept
-    for index in range(len(kept.moves)):
-        is_plainer = True
-        while is_plainer:
-            is_plainer = False
-            for plainer in _plainer(kept.moves[index]):
-                moves = (*kept.moves[:index], plainer, *kept.moves[index + 1 :])
-                if await still(replace(kept, moves=moves)):
-                    kept, is_plainer = replace(kept, moves=moves), True
-                    break
-    return kept
+        yield replace(kept, broker_config={})
+    for index, move in enumerate(kept.moves):
+        for plainer in _plainer(move):
+            yield replace(kept, moves=(*kept.moves[:index], plainer, *kept.moves[index + 1 :]))
 
 
 def _plainer(move: Move) -> Iterator[Move]:

@@ -1,6 +1,6 @@
 """One side of a comparison: a reference in virtual time, which runs scripts and has them made on it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -32,17 +32,31 @@ class Side:
         self,
         target: ReferenceTarget,
         around: Callable[[], AbstractContextManager[None]] = nullcontext,
+        base_config: Mapping[str, str] | None = None,
     ) -> None:
-        """Begin without brokers; `around` surrounds each run, and puts a fault in for as long."""
+        """Begin without brokers.
+
+        Args:
+            target: the reference.
+            around: surrounds each run, and puts a fault in for as long.
+            base_config: properties of every broker, below those of a script.
+        """
         self.target = target
         self._around = around
+        self._base_config = base_config or {}
         self._brokers: dict[tuple[tuple[str, str], ...], Broker] = {}
 
-    async def run(self, script: Script) -> tuple[Event, ...]:
-        """Run a script; a reference that fails ends the trace with a harness error."""
+    async def run(self, script: Script, pace: Sequence[Event] = ()) -> tuple[Event, ...]:
+        """Run a script; a reference that fails ends the trace with a harness error.
+
+        Args:
+            script: what to run.
+            pace: a recording of it on a broker; each request is sent no sooner than there.
+        """
         with self._around():
             live = await self.begin(replace(script, steps=()))
             live.interpreter.script = script
+            live.interpreter.before_step = _Pace(live.session, pace).before if pace else None
             try:
                 await live.interpreter.run()
             except Exception as error:  # noqa: BLE001 - that a reference fails is what is looked for
@@ -70,9 +84,26 @@ class Side:
         key = tuple(sorted(config.items()))
         if key not in self._brokers:
             self._brokers[key] = await self.target.start(
-                broker_config=config, directory=Path(), progress=lambda _: None
+                broker_config={**self._base_config, **config}, directory=Path(), progress=lambda _: None
             )
         return self._brokers[key]
+
+
+class _Pace:
+    """Has a script act as late as it did on record."""
+
+    def __init__(self, session: ReferenceSession, events: Sequence[Event]) -> None:
+        self._session = session
+        self._acts: dict[int, float] = {}
+        for event in events:
+            if event.kind in (EventKind.REQUEST, EventKind.DISCONNECTED):
+                self._acts.setdefault(event.step, event.at_ms)
+
+    async def before(self, step: int) -> None:
+        """Let time pass until a step was taken on record."""
+        left_ms = self._acts.get(step, 0.0) - self._session.now_ms()
+        if left_ms > 0:
+            await self._session.elapse(left_ms)
 
 
 class GrowingInterpreter(Interpreter):

@@ -61,6 +61,7 @@ class Trace:
                 "group_instance_id": instance,
                 "protocol_type": "consumer",
                 "session_timeout_ms": 10,
+                "rebalance_timeout_ms": 10,
             },
             {"generation_id": generation, "leader": leader, "member_id": actor, "members": members},
         )

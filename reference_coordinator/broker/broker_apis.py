@@ -172,6 +172,7 @@ def _with_features(
         finalized_features=tuple(
             FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
             for name, level in latest.items()
+            if name != _GROUP_VERSION or broker.config.group_version > 0
         ),
         finalized_features_epoch=0,
     )

@@ -82,6 +82,8 @@ _INTERNAL: Final = frozenset(
     }
 )
 """Properties that are described only where the broker was started with them."""
+_FEATURES: Final = frozenset({"group.version"})
+"""What is configured beside properties, and never described."""
 _TYPES: Final = MappingProxyType(
     {
         "allow.everyone.if.no.acl.found": ConfigType.STRING,
@@ -213,6 +215,7 @@ def _broker_results(broker: Broker, name: str) -> tuple[DescribeConfigsResourceR
         for name, default in GroupCoordinatorConfig().reported().items()
         if broker.profile.version >= _first_release_with(name)
         and (name not in _INTERNAL or name in broker.config.named)
+        and name not in _FEATURES
     )
 
 

@@ -30,7 +30,8 @@ class RefusedError(Exception):
 def broker_synonyms(broker: Broker, name: str, default: str) -> tuple[DescribeConfigsSynonym, ...]:
     """Return a broker property's value, if the broker was started with one, and its default."""
     by_default = DescribeConfigsSynonym(name=name, value=default, source=ConfigSource.DEFAULT_CONFIG)
-    given = broker.config.reported().get(name, default)
+    reported = broker.config.reported_value(name)
+    given = default if reported is None else reported
     if name not in broker.config.named and given == default:
         return (by_default,)
     of_broker = DescribeConfigsSynonym(name=name, value=given, source=ConfigSource.STATIC_BROKER_CONFIG)

@@ -18,14 +18,13 @@ _CONSUMER: Final = "consumer"
 
 
 def is_consumer_group_protocol_enabled(broker: Broker) -> bool:
-    """Whether the release has consumer groups, and the broker was not told to do without.
-
-    A new cluster has the feature `group.version`, which may be switched off on real ones.
+    """Whether the release has consumer groups, and neither broker nor cluster was told to do without.
 
     Source: KafkaApis#isConsumerGroupProtocolEnabled (4.3.1).
     """
     is_configured = _CONSUMER in broker.config.group_coordinator_rebalance_protocols
-    return is_configured and broker.profile.has(Behaviour.CONSUMER_GROUPS)
+    has_feature = broker.config.group_version > 0
+    return is_configured and has_feature and broker.profile.has(Behaviour.CONSUMER_GROUPS)
 
 
 def handle_consumer_group_heartbeat(

@@ -17,6 +17,7 @@ from reference_coordinator.messages import RequestContext
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 
 _EVERYBODY: Final = "User:*"
+_FIXED_NAME: Final = "hardcode"
 _IMPLYING: Final = MappingProxyType(
     {
         AclOperation.DESCRIBE: frozenset(
@@ -74,24 +75,23 @@ class StandardAuthorizer:
     ) -> bool:
         """Whether there may be some resource of a type that a request may do something to.
 
-        Source: Authorizer#authorizeByResourceType (3.9.2), StandardAuthorizer#authorizeByResourceType.
+        A name that Kafka has fixed is asked for first, so that super users need no entry.
+
+        Source: Authorizer#authorizeByResourceType (3.9.2).
         """
+        if self.authorize(context, operation, resource_type, _FIXED_NAME):
+            return True
         of_type = [each for each in self._acls if each.resource_type == resource_type]
         own = tuple(_of_principal(of_type, context))
         denying = [each for each in own if _is_denied(each, operation)]
-        if context.principal in self._super_users:
-            return True
         if any(_is_everything(each) for each in denying):
             return False
-        allowing = (
-            each
-            for each in own
-            if each.permission_type == AclPermissionType.ALLOW
+        return any(
+            each.permission_type == AclPermissionType.ALLOW
             and each.operation in (operation, AclOperation.ALL)
+            and not _is_dominated(each, denying)
+            for each in own
         )
-        if any(not _is_dominated(each, denying) for each in allowing):
-            return True
-        return self._allows_everyone
 
 
 def _is_denied(acl: AclCreation, operation: AclOperation) -> bool:

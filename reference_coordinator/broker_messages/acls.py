@@ -85,7 +85,8 @@ class AclCreationResult:
     """Whether one entry was added."""
 
     error_code: Errors
-    error_message: str | None = None
+    error_message: str | None = ""
+    """Empty where nothing is wrong, which is the field's default."""
 
 
 @value
@@ -133,5 +134,6 @@ class DescribeAclsResponse:
     """The entries that were found, in no order that matters."""
 
     error_code: Errors
-    error_message: str | None = None
+    error_message: str | None = ""
+    """Empty where nothing is wrong, which is the field's default."""
     resources: tuple[DescribeAclsResource, ...] = ()

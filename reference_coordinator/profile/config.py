@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields
 from enum import Enum, unique
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Final, Self, TypeVar
 
@@ -56,12 +56,9 @@ def _parse_names(
     return names
 
 
-def _parse_boolean(name: str, text: str) -> bool:
-    """Source: ConfigDef#parseType (4.3.1)."""
-    trimmed = trim(text).lower()
-    if trimmed not in {"true", "false"}:
-        raise ConfigError(f"{name} is {text!r}; give true or false.")
-    return trimmed == "true"
+def _parse_allows_everyone(_: str, text: str) -> bool:
+    """Whatever is not `true` is false. Source: StandardAuthorizer#getDefaultResult (3.9.2)."""
+    return trim(text).lower() == "true"
 
 
 def _parse_authorizer(name: str, text: str) -> str:
@@ -223,7 +220,9 @@ class GroupCoordinatorConfig:
     """`group.streams.num.standby.replicas`: the standby tasks of each stateful task."""
     group_streams_session_timeout_ms: int = _property(45_000, at_least=1)
     """`group.streams.session.timeout.ms`: how long a streams client may be silent."""
-    allow_everyone_if_no_acl_found: bool = _parsed_by(_parse_boolean, False)  # noqa: FBT003 - a default
+    group_version: int = _property(1, at_least=0, at_most=1)
+    """`group.version`: no property but a feature (KIP-848), which a cluster has at a level, or at 0 not."""
+    allow_everyone_if_no_acl_found: bool = _parsed_by(_parse_allows_everyone, False)  # noqa: FBT003 - a default
     """`allow.everyone.if.no.acl.found`: whether a resource that no entry names is everybody's."""
     authorizer_class_name: str = _parsed_by(_parse_authorizer, "")
     """`authorizer.class.name`: who decides who may do what; empty for nobody."""
@@ -260,6 +259,11 @@ class GroupCoordinatorConfig:
     def reported(self) -> dict[str, str]:
         """Every property and its value, as Kafka tells them."""
         return {_name_of(each): _text(getattr(self, each)) for each in _properties()}
+
+    def reported_value(self, name: str) -> str | None:
+        """A property's value, as Kafka tells it; None for one that the coordinator does not read."""
+        field_name = name.replace(".", "_")
+        return _text(getattr(self, field_name)) if field_name in _properties() else None
 
     @classmethod
     def property_names(cls) -> tuple[str, ...]:
@@ -320,7 +324,8 @@ def _name_of(field_name: str) -> str:
     return field_name.replace("_", ".")
 
 
-def _properties() -> dict[str, _Parse]:
+@cache
+def _properties() -> Mapping[str, _Parse]:
     """Return what reads each property, by the name of its field."""
     declared = {each.name: each.metadata.get("parse") for each in fields(GroupCoordinatorConfig)}
     return {name: parse for name, parse in declared.items() if parse is not None}

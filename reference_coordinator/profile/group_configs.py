@@ -37,7 +37,8 @@ class Bound:
 
     def of(self, config: GroupCoordinatorConfig) -> int:
         """The property's value; its default where the reference does not read it."""
-        return int(config.reported().get(self.name, self.default))
+        given = config.reported_value(self.name)
+        return self.default if given is None else int(given)
 
 
 @value

@@ -9,6 +9,7 @@ LeaveGroup, of expiry and of deletions, and waits for none of it: those operatio
 from abc import ABC, abstractmethod
 from typing import Final, Generic, Never, TypeVar
 
+from reference_coordinator.core.effects import Permitted
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.core.values import value
@@ -38,6 +39,8 @@ class CoordinatorResult(Generic[ResponseT_co]):
     """They get into the log as one batch, or not at all."""
     response: ResponseT_co | None = None
     """The answer when they are there for good; None where the operation answers by itself."""
+    permitted: tuple[Permitted, ...] = ()
+    """What else may stand in an answer without records."""
     append_future: Continuation | None = None
     """Whoever learns how the write ended, before the response leaves."""
     replay_records: bool = True

@@ -10,7 +10,7 @@ Source: CoordinatorRuntime#append and #maybeFlushCurrentBatch (3.9.2, 4.3.1).
 
 from collections.abc import Iterable
 
-from reference_coordinator.core.effects import Respond
+from reference_coordinator.core.effects import Permitted, Respond
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, ResponseToken
 from reference_coordinator.messages import (
@@ -32,7 +32,11 @@ from reference_coordinator.runtime.error_responses import error_response
 
 
 def respond_when_written(
-    shard: CoordinatorRuntime, request: GroupRequest, token: ResponseToken, response: GroupResponse | None
+    shard: CoordinatorRuntime,
+    request: GroupRequest,
+    token: ResponseToken,
+    response: GroupResponse | None,
+    permitted: tuple[Permitted, ...] = (),
 ) -> None:
     """Answer a request when the batch that is open before it is written, or at once if there is none.
 
@@ -43,10 +47,10 @@ def respond_when_written(
     batch = _batch_before(shard, request) if shard.open_batches and shard.is_open(token) else None
     if batch is None or not (batch.writes or shard.profile.has(Behaviour.EMPTY_BATCH_DELAYS_ANSWERS)):
         if response is not None:
-            shard.respond(token, response)
+            shard.respond(token, response, permitted)
         return
     if response is not None:
-        batch.answers.append(Respond(token=token, response=response))
+        batch.answers.append(Respond(token=token, response=response, permitted=permitted))
     batch.waiting.append(token)
     shard.timers.schedule(
         OperationKey(awaited=token, is_write=False),

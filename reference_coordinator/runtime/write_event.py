@@ -54,7 +54,7 @@ def complete_operation(
     (4.3.1).
     """
     if not result.records:
-        respond_when_written(shard, request, token, result.response)
+        respond_when_written(shard, request, token, result.response, result.permitted)
         return
     event = CoordinatorWriteEvent(shard=shard, token=token, request=request, result=result)
     group_id = next(iter(group_ids_of(request)))

@@ -147,3 +147,28 @@ def a_shorter_interval_applies_at_once(conversation: Conversation) -> None:
     ana.configures(dict.fromkeys(LONG_INTERVAL), error_code=one_of("NONE", "INVALID_CONFIG"))
     conversation.reconciles(ana, bob)
     group_is(ana, "Stable", epoch=joined["member_epoch"] + 1)
+
+
+@scenario(
+    "consumer_groups/configs/max-size-lowered",
+    source="GroupMetadataManager#throwIfConsumerGroupIsFull",
+    clauses=("CF-08",),
+    needs=(Capability.RESTART,),
+)
+def a_group_that_is_too_large_stays(conversation: Conversation) -> None:
+    """A group with more members than its restarted broker allows keeps them, and takes no other."""
+    ana, bob, carol = conversation.members("ana", "bob", "carol")
+    joined = ana.enters(assigned=ALL)
+    bob.enters(assigned={})
+    conversation.restarts_coordinator({"group.consumer.max.size": 1})
+    ana.repeats(
+        ask.consumer_group_describe(),
+        until=expect.consumer_group_describe(error_code="NONE", group_state="Reconciling"),
+        within_ms=20_000,
+    )
+
+    conversation.reconciles(ana, bob)
+    carol.enters(error_code="GROUP_MAX_SIZE_REACHED")
+    bob.leaves()
+    carol.enters(error_code="GROUP_MAX_SIZE_REACHED")
+    ana.heartbeats(owned=ana.assigned, member_epoch=joined["member_epoch"] + 2, assigned=ALL)

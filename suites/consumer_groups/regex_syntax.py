@@ -49,6 +49,33 @@ def a_name_is_matched_in_many_ways(conversation: Conversation) -> None:
     _match(conversation, regexes, ALL)
 
 
+@scenario("consumer_groups/regex/codes", source=RESOLVES, clauses=("KX-10", "KX-11"))
+def characters_may_have_codes(conversation: Conversation) -> None:
+    """A character may be named by its octal or hexadecimal code, and a quote need not end."""
+    regexes = (
+        r"\Qorders",
+        r"\Q\Eorders",
+        r"\157rders",
+        r"[\157]rders",
+        r"\x6frders",
+        r"\x{6f}rders",
+        r"[n-\x6f]rders",
+        r"[o-o]rders",
+        r"\p{L}rders",
+    )
+    _match(conversation, regexes, ALL)
+
+
+@scenario("consumer_groups/regex/taken", source=REFUSES, clauses=("KX-11",))
+def what_matches_nothing_is_taken(conversation: Conversation) -> None:
+    """A literal brace, the largest count, an open class within a class, and escapes are taken."""
+    regexes = (
+        *("orders{", "orders{,2}", "a{1000}", r"\Qa\E*", r"\p{Greek}", r"\x{10FFFF}", r"\.", r"\n", r"\-"),
+        *("[[:alpha]", "[a-a]", r"[\n-\r]", r"[\x41-\x5a]"),
+    )
+    _match(conversation, regexes, None)
+
+
 def _refused(conversation: Conversation, *regexes: str) -> None:
     """Have ana try to join by each, and be refused."""
     ana = conversation.member("ana")
@@ -71,13 +98,15 @@ def repetitions_of_nothing_are_refused(conversation: Conversation) -> None:
 @scenario("consumer_groups/regex/refused-classes", source=REFUSES, clauses=("KX-12",))
 def faulty_classes_are_refused(conversation: Conversation) -> None:
     """An open, reversed or unknown class is INVALID_REGULAR_EXPRESSION."""
-    _refused(conversation, "[", "[]", "[a", "[z-a]", "[[:letters:]]", r"\p{Klingon}", r"[\d-z", "[^]")
+    unknown = ("[[:letters:]]", r"\p{Klingon}", "[[:]", r"\p{")
+    _refused(conversation, "[", "[]", "[a", "[z-a]", r"[\d-z", "[^]", "[a-", "[a-\\", *unknown)
 
 
 @scenario("consumer_groups/regex/refused-escapes", source=REFUSES, clauses=("KX-12",))
 def unknown_escapes_are_refused(conversation: Conversation) -> None:
     """An escape that RE2/J does not know, or a sole backslash, is INVALID_REGULAR_EXPRESSION."""
-    _refused(conversation, "\\", r"\Z", r"\h", r"\8", r"\x{110000}", r"\xz", r"a\C", r"\k<a>")
+    quotes = (r"\Q\E*", r"(\Qa)")
+    _refused(conversation, "\\", r"\Z", r"\h", r"\8", r"\x{110000}", r"\xz", r"a\C", r"\k<a>", *quotes)
 
 
 @scenario("consumer_groups/regex/refused-parentheses", source=REFUSES, clauses=("KX-12",))

@@ -1,11 +1,14 @@
 """Brokers that coordinate no consumer group, because they have no log or may not."""
 
-from harness.scenario import ANY, SHORT_SESSIONS, Conversation, ask, containing, expect, scenario
+from harness.scenario import ANY, SHORT_SESSIONS, Capability, Conversation, ask, containing, expect, scenario
 from harness.scenario.values import GroupRef
+from suites.migration.groups import beats, classic_consumer
 
 DISABLED = "KafkaApis#isConsumerGroupProtocolEnabled"
 FINDS = "CoordinatorRuntime#withActiveContextOrThrow"
 CLASSIC_ONLY = {"group.coordinator.rebalance.protocols": "classic"}
+WITHOUT_FEATURE = {"group.version": "0", "group.coordinator.rebalance.protocols": "classic,consumer"}
+"""The feature alone decides: no other scenario's protocols may come to the same broker."""
 FIVE = {"offsets.topic.num.partitions": "5"}
 
 
@@ -44,6 +47,27 @@ def a_broker_may_have_no_consumer_groups(conversation: Conversation) -> None:
     ana.enters(group_id="", error_code="UNSUPPORTED_VERSION")
     ana.heartbeats(epoch=-1, error_code="UNSUPPORTED_VERSION")
     ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="UNSUPPORTED_VERSION"))
+
+
+@scenario(
+    "consumer_groups/unavailable/no-feature",
+    source=DISABLED,
+    clauses=("CH-03",),
+    broker_config=WITHOUT_FEATURE,
+    needs=(Capability.FEATURES,),
+)
+def a_cluster_may_lack_the_feature(conversation: Conversation) -> None:
+    """Without the feature `group.version` consumers get UNSUPPORTED_VERSION, and classic groups go on."""
+    ana = classic_consumer(conversation)
+    bob = conversation.member("bob")
+
+    bob.enters("payments", error_code="UNSUPPORTED_VERSION")
+    bob.enters(group_id="", error_code="UNSUPPORTED_VERSION")
+    bob.heartbeats(epoch=-1, error_code="UNSUPPORTED_VERSION")
+    bob.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="UNSUPPORTED_VERSION"))
+    bob.configures({"consumer.heartbeat.interval.ms": 900})
+    bob.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Stable"))
+    beats(ana)
 
 
 @scenario(

@@ -1,7 +1,17 @@
 """What version a classic member's subscription has, in which a consumer group answers it."""
 
-from harness.scenario import Conversation, expect, scenario
-from suites.migration.groups import BOTH, FIRST, SECOND, beats, join, rejoins, syncs, upgraded
+from harness.scenario import Conversation, ask, expect, one_of, scenario
+from suites.migration.groups import (
+    BOTH,
+    FIRST,
+    SECOND,
+    beats,
+    classic_consumer,
+    join,
+    rejoins,
+    syncs,
+    upgraded,
+)
 
 JOINS = "GroupMetadataManager#classicGroupJoinToConsumerGroup"
 SYNCS = "GroupMetadataManager#classicGroupSyncToConsumerGroup"
@@ -46,3 +56,23 @@ def whoever_cannot_say_what_it_owns_owns_nothing(conversation: Conversation) -> 
     syncs(ana, FIRST, subscription_version=0)
     beats(ana)
     bob.heartbeats(assigned=SECOND)
+
+
+@scenario("migration/upgrade/two-topics", source=SYNCS, clauses=("MG-08",))
+def an_assignment_may_have_several_topics(conversation: Conversation) -> None:
+    """The coordinator writes an assignment with two topics in either order."""
+    orders, payments = {"orders": (0, 1, 2)}, BOTH
+    joining = join({**orders, **payments}, topics=("orders", "payments"))
+    everything, reversed_ = (
+        ask.assignment_of(each, version=1) for each in ({**orders, **payments}, {**payments, **orders})
+    )
+    ana = classic_consumer(conversation, request=joining, assignment=everything)
+    bob = conversation.member("bob")
+    bob.enters(topics=(), assigned={})
+
+    ana.asks(joining, expect.join_group(error_code="NONE", leader="", members=()))
+    ana.asks(
+        ask.sync_group(version=5),
+        expect.sync_group(error_code="NONE", assignment=one_of(everything, reversed_)),
+    )
+    beats(ana)

@@ -54,7 +54,7 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
         ),
         (("search",), "say either --against or --mutant: a search compares two references"),
         (
-            ("search", "--target", "kafka:3.9.2", "--against", "reference:4.4"),
+            ("search", "--target", "kafka:3.9.2", "--mutant", "states_filter_trimmed"),
             "'kafka:3.9.2' is no reference in virtual time; write reference:PROFILE",
         ),
         (("search", "--against", "reference:2.3"), "2.3"),

@@ -6,6 +6,7 @@ import pytest
 
 from harness.invariants import AtFault, Invariant, Violation, check
 from harness.mutants.dry_run import DryRun
+from harness.scenario.ask import assignment_of
 from harness.scenario.registry import collect
 from harness.tests.invariant_traces import INTERVAL_MS, PATIENCE_MS, Trace
 
@@ -318,6 +319,78 @@ def test_classic_members_of_a_consumer_group_have_epochs_of_their_own(trace: Tra
     trace.sync("bob", 3, b"what the coordinator assigned")
 
     assert trace.found() == []
+
+
+def upgraded(trace: Trace) -> None:
+    """Ana, a classic member, has two partitions, and bob, a consumer, has the third one."""
+    trace.topics(orders="orders")
+    trace.join("ana", 2, leader="")
+    trace.sync("ana", 2, assignment_of(KEPT))
+    trace.beat("bob", 0, 2, FREED)
+
+
+def test_a_classic_member_owns_what_it_was_given(trace: Trace) -> None:
+    upgraded(trace)
+    trace.beat("bob", 2, 2, {"orders": (1, 2)})
+
+    assert only(trace).detail == "bob was given orders-1, which ana has not given up"
+    assert trace.found() == [TWICE]
+
+
+def test_a_classic_member_is_given_what_consumers_have_given_up(trace: Trace) -> None:
+    upgraded(trace)
+    trace.join("ana", 3, leader="")
+    trace.sync("ana", 3, assignment_of(ALL))
+
+    assert only(trace).detail == "ana was given orders-2, which bob has not given up"
+    assert trace.found() == [TWICE]
+
+
+@pytest.mark.parametrize(
+    ("api", "said", "error"),
+    [
+        ("JoinGroup", {"member_id": "ana"}, "NONE"),
+        ("LeaveGroup", {"members": [{"member_id": "ana"}]}, "NONE"),
+        ("Heartbeat", {"member_id": "ana"}, "UNKNOWN_MEMBER_ID"),
+    ],
+)
+def test_a_classic_member_that_joins_again_or_is_out_owns_nothing(
+    trace: Trace, api: str, said: dict[str, object], error: str
+) -> None:
+    upgraded(trace)
+    trace.exchange("ana", api, said, {"error_code": error})
+    trace.beat("bob", 2, 3, ALL)
+
+    assert trace.found() == []
+
+
+def test_a_classic_member_may_be_removed_for_its_silence_or_for_not_joining_again(trace: Trace) -> None:
+    upgraded(trace)
+    trace.passes(6)
+    trace.exchange("ana", "Heartbeat", {"member_id": "ana"}, {"error_code": "REBALANCE_IN_PROGRESS"})
+    trace.passes(6)
+    trace.beat("bob", 2, 3, ALL)
+
+    assert trace.found() == []
+
+
+def test_a_classic_member_that_heartbeats_keeps_what_it_has(trace: Trace) -> None:
+    upgraded(trace)
+    trace.passes(6)
+    trace.exchange("ana", "Heartbeat", {"member_id": "ana"}, {})
+    trace.passes(6)
+    trace.beat("bob", 2, 3, ALL)
+
+    assert trace.found() == [TWICE]
+
+
+def test_members_that_were_let_in_by_a_leader_are_no_matter_here(trace: Trace) -> None:
+    trace.topics(orders="orders")
+    trace.join("ana", 2)
+    trace.sync("ana", 2, assignment_of(ALL), sends={"ana": b"all", "bob": b"nothing"})
+    trace.beat("bob", 0, 3, ALL)
+
+    assert TWICE not in trace.found()
 
 
 @pytest.mark.parametrize("profile", ["4.0.0", "4.4"])

@@ -72,6 +72,11 @@ def restarts_with_room_for_one(conversation: Conversation) -> None:
     conversation.restarts_coordinator({"group.max.size": 1})
 
 
+def restarts_with_room_for_one_consumer(conversation: Conversation) -> None:
+    is_nobody(conversation)
+    conversation.restarts_coordinator({"group.consumer.max.size": 1})
+
+
 class Counted(ReferenceRuns):
     """Runs that count themselves."""
 
@@ -227,15 +232,16 @@ def test_what_a_script_leaves_behind_is_reported() -> None:
             await runs.left(script("restarts", restarts), {}),
             await runs.left(unreadable, unreadable.broker_config),
             await runs.left(script("over-full", restarts_with_room_for_one), {}),
+            await runs.left(script("over-full-of-consumers", restarts_with_room_for_one_consumer), {}),
         ]
 
-    assert asyncio.run(lefts()) == [Left.CLEAN, Left.TO_CLEAR, Left.SPOILT]
+    assert asyncio.run(lefts()) == [Left.CLEAN, Left.TO_CLEAR, Left.SPOILT, Left.SPOILT]
 
 
 @pytest.mark.parametrize(
     "spoils", ["loading/unreadable/every-api", "consumer_groups/loading/truncated-member"]
 )
-def test_a_partition_that_is_lost_to_others_is_noticed_wherever_it_is(spoils: str) -> None:
+def test_a_partition_that_is_lost_to_others_is_found_wherever_it_is(spoils: str) -> None:
     lost = collect()[spoils]
     left = asyncio.run(ReferenceRuns("4.4").left(lost, lost.broker_config))
     assert left is Left.TO_CLEAR
@@ -269,7 +275,7 @@ def test_a_target_of_a_profile_that_nobody_knows_shares_no_configured_broker() -
     assert [names(each.scripts) for each in found] == [["s0"], ["s1"]]
 
 
-def test_the_suites_need_ten_brokers_of_the_newest_release(
+def test_the_suites_need_eleven_brokers_of_the_newest_release(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path / "kafka"))
@@ -282,7 +288,7 @@ def test_the_suites_need_ten_brokers_of_the_newest_release(
     (packing,) = packings(scripts, [target]).values()
     found = broker_groups(scripts, target.capabilities, packing)
 
-    assert len(found) <= 10
+    assert len(found) <= 11
     assert sorted(each.id for broker_group in found for each in broker_group.scripts) == sorted(
         each.id for each in scripts
     )

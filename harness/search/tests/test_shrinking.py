@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from harness.search.moves import Ask, Wait
-from harness.search.shrinking import Candidate, minimal, shrunk
+from harness.search.shrinking import Candidate, minimal, one_by_one, shrunk
 
 
 def test_what_is_left_has_nothing_that_could_go() -> None:
@@ -13,14 +13,14 @@ def test_what_is_left_has_nothing_that_could_go() -> None:
     async def still(items: Sequence[int]) -> bool:
         return needed <= set(items)
 
-    assert asyncio.run(minimal(range(50), still)) == (3, 17, 18, 40)
+    assert asyncio.run(minimal(range(50), one_by_one(still))) == (3, 17, 18, 40)
 
 
 def test_nothing_is_left_where_nothing_is_needed() -> None:
     async def still(items: Sequence[int]) -> bool:
         return len(items) < 10
 
-    assert asyncio.run(minimal(range(9), still)) == ()
+    assert asyncio.run(minimal(range(9), one_by_one(still))) == ()
 
 
 def test_moves_go_and_the_rest_gets_plainer() -> None:
@@ -41,7 +41,7 @@ def test_moves_go_and_the_rest_gets_plainer() -> None:
         return False
 
     first = Candidate(moves=moves, broker_config={"group.max.size": "2"})
-    found = asyncio.run(shrunk(first, still))
+    found = asyncio.run(shrunk(first, one_by_one(still)))
 
     assert found.moves == (
         Wait(duration_ms=5_000),
@@ -55,6 +55,6 @@ def test_time_passes_once_where_it_passed_twice() -> None:
         return sum(each.duration_ms for each in candidate.moves if isinstance(each, Wait)) > 29_000
 
     waits = (Wait(duration_ms=20_000), Wait(duration_ms=10_000))
-    found = asyncio.run(shrunk(Candidate(moves=waits, broker_config={}), still))
+    found = asyncio.run(shrunk(Candidate(moves=waits, broker_config={}), one_by_one(still)))
 
     assert found.moves == (Wait(duration_ms=30_000),)

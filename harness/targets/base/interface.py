@@ -44,6 +44,8 @@ class Capability(StrEnum):
     """Records can be written into its log behind its back."""
     PAUSE_AT_LOADING = "pause at loading"
     """The coordinator can be paused while it loads a partition, for as long as a scenario wants."""
+    FEATURES = "features"
+    """Clusters can be made with a feature (KIP-584) at a level of the scenario's choosing (`FEATURES`)."""
     ORDERED_LOADS = "ordered loads"
     """Several partitions are loaded in an order that does not change."""
     PAUSE_AT_DEAD = "pause at dead"
@@ -397,6 +399,8 @@ QUICK_CONSUMER_GROUPS: Mapping[str, str] = {
 Releases before 4.3 have no assignment interval, and ignore it. Those without streams groups ignore theirs.
 """
 
+FEATURES = frozenset({"group.version"})
+"""What scenarios set as they set properties (Capability.FEATURES), and clusters have at a level."""
 PRINCIPALS: Sequence[str] = ("ana", "bob", "carol", "dora")
 """Who may connect to a broker with an authorizer (Capability.PRINCIPALS)."""
 

@@ -36,6 +36,7 @@ from harness.targets.kafka.properties import (
     HOST,
     NODE_ID,
     PAUSED_THREADS,
+    chooses_features,
     coordinator_properties,
     uses_kraft,
 )
@@ -84,9 +85,10 @@ def local_capabilities(version: str, *, java_coordinator: bool, node_count: int 
     """Return what a version's brokers can do in local JVMs; an unknown version's, what the newest can."""
     pauses = {point.needs for point in code_points(version, java_coordinator=java_coordinator)}
     pauses |= load_order(version, java_coordinator=java_coordinator)
+    pauses |= {Capability.FEATURES} if chooses_features(version) else set()
     if node_count > 1:
         return _OF_ALL | pauses | _OF_SEVERAL
-    asks_who = frozenset({Capability.PRINCIPALS} if uses_kraft(version) else ())
+    asks_who = frozenset({Capability.PRINCIPALS} if uses_kraft(version) or chooses_features(version) else ())
     return _OF_ALL | pauses | _OF_ONE | asks_who
 
 

@@ -25,6 +25,7 @@ from harness.targets.kafka.properties import (
     Ports,
     broker_properties,
     controller_properties,
+    features_of,
     uses_kraft,
 )
 from harness.targets.kafka.storage import format_storage
@@ -135,6 +136,7 @@ async def start_nodes(nodes: LocalNodes, plan: NodesPlan, progress: Progress) ->
             plan.java,
             plan.jars,
             storages={node_id: nodes.storage_of(node_id) for node_id in with_controller},
+            features=features_of(plan.broker_config),
             directory=nodes.directory,
             progress=progress,
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from harness.targets.base.interface import CONFORMANCE_CONFIG, QUICK_CONSUMER_GROUPS
+from harness.targets.base.interface import CONFORMANCE_CONFIG, FEATURES, QUICK_CONSUMER_GROUPS
 from harness.targets.base.principals import principals_properties
 from harness.targets.jars.resolved import release_of
 
@@ -62,6 +62,7 @@ _LEAN: Final[Mapping[str, str]] = {
 PAUSED_THREADS: Final[Mapping[str, str]] = {"num.io.threads": "32"}
 """For a broker whose threads are paused, each with one request, until it is let go on."""
 _GROUP_PROTOCOLS_SINCE: Final = (4, 0)
+_UNKNOWN: Final = (0, 0)
 _COORDINATOR_PREFIXES: Final = ("group.", "offset.", "offsets.")
 
 
@@ -100,6 +101,16 @@ def uses_kraft(version: str) -> bool:
     return release_of(version) >= KRAFT_SINCE
 
 
+def chooses_features(version: str) -> bool:
+    """Tell whether clusters of a version can have features at chosen levels; an unknown one is the newest."""
+    return release_of(version) >= _GROUP_PROTOCOLS_SINCE or release_of(version) == _UNKNOWN
+
+
+def features_of(broker_config: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the levels of features that a scenario asks for among its properties."""
+    return {name: level for name, level in broker_config.items() if name in FEATURES}
+
+
 def matters_to_a_coordinator(name: str) -> bool:
     """Tell whether a property's name is one of the group coordinator's."""
     return name.startswith(_COORDINATOR_PREFIXES)
@@ -127,7 +138,7 @@ def broker_properties(
     A scenario may set anything but where the broker listens and stores.
     """
     backlog = {"socket.listen.backlog.size": "2000"} if release_of(version) >= _BACKLOG_SINCE else {}
-    return {
+    settings = {
         **_LEAN,
         **backlog,
         **_TOPICS,
@@ -136,6 +147,7 @@ def broker_properties(
         **_membership(version, ports, node_id=node_id, is_alone=node_count == 1),
         "log.dirs": str(storage),
     }
+    return {name: value for name, value in settings.items() if name not in FEATURES}
 
 
 def _membership(version: str, ports: Ports, *, node_id: int, is_alone: bool) -> dict[str, str]:

@@ -9,7 +9,7 @@ import re
 import secrets
 import shutil
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -42,7 +42,13 @@ def cluster_id_of(storage: Path) -> str | None:
 
 
 async def format_storage(
-    java: Path, jars: KafkaJars, *, storages: Mapping[int, Path], directory: Path, progress: Progress
+    java: Path,
+    jars: KafkaJars,
+    *,
+    storages: Mapping[int, Path],
+    features: Mapping[str, str],
+    directory: Path,
+    progress: Progress,
 ) -> None:
     """Make formatted directories for the nodes of a new cluster.
 
@@ -50,12 +56,15 @@ async def format_storage(
         java: the program to format with.
         jars: of the brokers that are to use them.
         storages: a directory for each node id; made, and must not exist.
+        features: levels of features that the cluster is to have; those that are left out are the newest.
         directory: for the formatter's configuration and log.
         progress: told when a template has to be made first.
     """
     cluster_id = new_cluster_id()
     for node_id, storage in storages.items():
-        await _copy_formatted(java, jars, storage=storage, directory=directory, progress=progress)
+        await _copy_formatted(
+            java, jars, storage=storage, features=features, directory=directory, progress=progress
+        )
         meta = storage / _META
         text = _CLUSTER_ID.sub(f"cluster.id={cluster_id}", meta.read_text(encoding="utf-8"))
         text = _NODE_ID.sub(f"node.id={node_id}", text)
@@ -68,22 +77,32 @@ def _new_directory_id() -> str:
 
 
 async def _copy_formatted(
-    java: Path, jars: KafkaJars, *, storage: Path, directory: Path, progress: Progress
+    java: Path,
+    jars: KafkaJars,
+    *,
+    storage: Path,
+    features: Mapping[str, str],
+    directory: Path,
+    progress: Progress,
 ) -> None:
+    levels = tuple(f"{name}={level}" for name, level in sorted(features.items()))
     if jars.home is None:
-        await _format(java, jars, storage=storage, directory=directory)
+        await _format(java, jars, storage=storage, levels=levels, directory=directory)
         return
-    template = jars.home / "storage"
+    name = "-".join(("storage", *levels))
+    template = jars.home / name
     if not template.is_dir():
-        async with cache.locked(jars.home, "storage", progress):
+        async with cache.locked(jars.home, name, progress):
             if not template.is_dir():
                 progress("formatting storage")
                 with cache.made_at(template) as temporary:
-                    await _format(java, jars, storage=temporary, directory=directory)
+                    await _format(java, jars, storage=temporary, levels=levels, directory=directory)
     shutil.copytree(template, storage)
 
 
-async def _format(java: Path, jars: KafkaJars, *, storage: Path, directory: Path) -> None:
+async def _format(
+    java: Path, jars: KafkaJars, *, storage: Path, levels: Sequence[str], directory: Path
+) -> None:
     configuration = directory / "format.properties"
     unused = Ports(broker=1, controller=2)
     properties = broker_properties(jars.version, {}, ports=unused, storage=storage)
@@ -92,6 +111,7 @@ async def _format(java: Path, jars: KafkaJars, *, storage: Path, directory: Path
         [
             *(java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", jars.class_path),
             *("kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAg", "-c", configuration),
+            *(word for level in levels for word in ("--feature", level)),
         ],
         log=directory / "format.log",
         directory=directory,

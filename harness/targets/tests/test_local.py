@@ -23,7 +23,9 @@ from harness.targets.kafka.path import jars_in, profile_of
 from harness.targets.kafka.properties import (
     Ports,
     broker_properties,
+    chooses_features,
     coordinator_properties,
+    features_of,
     render_properties,
     uses_kraft,
 )
@@ -69,6 +71,16 @@ def test_a_scenario_sets_what_it_likes_but_not_where_the_broker_listens_or_store
     assert properties["group.min.session.timeout.ms"] == "100"
     assert properties["listeners"] == "PLAINTEXT://127.0.0.1:20001,CONTROLLER://127.0.0.1:20002"
     assert properties["log.dirs"] == "/s"
+
+
+def test_the_level_of_a_feature_is_no_property_of_a_broker() -> None:
+    asked = {"group.version": "0", "group.max.size": "2"}
+
+    properties = broker_properties("4.4.0", asked, ports=_PORTS, storage=Path("/s"))
+
+    assert features_of(asked) == {"group.version": "0"}
+    assert "group.version" not in properties
+    assert [chooses_features(each) for each in ("3.9.2", "4.0.0", "latest")] == [False, True, True]
 
 
 def test_a_broker_that_asks_who_connects_has_a_listener_for_it_and_keeps_the_first() -> None:

@@ -158,7 +158,7 @@ class SlowSession(TcpSession):
     def now_ms(self) -> float:
         return self.clock[0]
 
-    async def connect(self, *_: object) -> Connection:
+    async def connect(self, *_: object, principal: str | None = None) -> Connection:
         return Slow(self.clock)
 
 

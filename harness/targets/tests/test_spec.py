@@ -116,7 +116,7 @@ _ANYWHERE = {
     Capability.PAUSE_AT_LOADING,
 }
 _BY_ITSELF = {Capability.BROKER_CONFIG, Capability.RESTART, Capability.KILL, Capability.PAUSE}
-_ALONE = _ANYWHERE | {Capability.SOLE_LEADER}
+_ALONE = _ANYWHERE | {Capability.SOLE_LEADER, Capability.PRINCIPALS}
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,9 @@ _ALONE = _ANYWHERE | {Capability.SOLE_LEADER}
     [
         ("kafka:3.9.2", _ALONE | {Capability.PAUSE_AT_DEAD, Capability.ORDERED_LOADS}),
         ("kafka:3.9.2+java", _ALONE),
-        ("kafka:4.3.1", _ALONE),
-        ("kafka:latest", _ALONE),
-        ("kafka:4.3.1*3", _ANYWHERE | {Capability.CLUSTER, Capability.DISCONNECT}),
+        ("kafka:4.3.1", _ALONE | {Capability.FEATURES}),
+        ("kafka:latest", _ALONE | {Capability.FEATURES}),
+        ("kafka:4.3.1*3", _ANYWHERE | {Capability.FEATURES, Capability.CLUSTER, Capability.DISCONNECT}),
         ("reference-tcp", _BY_ITSELF | {Capability.SOLE_LEADER}),
         ("reference-tcp*3", _BY_ITSELF | {Capability.CLUSTER, Capability.DISCONNECT}),
         ("external:localhost:9092", set()),

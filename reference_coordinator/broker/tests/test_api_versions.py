@@ -177,3 +177,10 @@ def test_who_cannot_read_that_a_level_may_be_0_is_not_reported_which_levels_ther
         (each.name, each.min_version, each.max_version) for each in reported.supported_features
     ] == supported
     assert [each.name for each in reported.finalized_features] == ["group.version", "transaction.version"]
+
+
+def test_a_feature_at_level_0_is_supported_and_not_finalized() -> None:
+    reported = WireBroker("4.3.1", **{"group.version": "0"}).connect().ask("api_versions", 4, **SOFTWARE)
+
+    assert [each.name for each in reported.supported_features] == ["group.version", "transaction.version"]
+    assert [each.name for each in reported.finalized_features] == ["transaction.version"]

@@ -120,9 +120,12 @@ def test_some_topic_may_be_written_unless_all_that_allow_are_outweighed(
     assert decides.authorize_by_resource_type(ANA, WRITE, ResourceType.TOPIC) is is_allowed
 
 
-@pytest.mark.parametrize(
-    "properties", [{"authorizer.class.name": "org.example.Own"}, {"allow.everyone.if.no.acl.found": "yes"}]
-)
-def test_what_kafka_or_the_reference_does_not_know_is_refused(properties: dict[str, str]) -> None:
-    with pytest.raises(ConfigError):
-        GroupCoordinatorConfig.from_properties(properties)
+def test_another_authorizer_is_refused() -> None:
+    with pytest.raises(ConfigError, match="StandardAuthorizer"):
+        GroupCoordinatorConfig.from_properties({"authorizer.class.name": "org.example.Own"})
+
+
+def test_with_everybody_allowed_some_topic_may_be_written_whatever_is_denied_of_others() -> None:
+    denying = entry(ALL, "orders", denies=True)
+    decides = authorizer(denying, allow_everyone_if_no_acl_found=" TRUE ")
+    assert decides.authorize_by_resource_type(ANA, WRITE, ResourceType.TOPIC)

@@ -27,11 +27,18 @@ def client_of_a_broker() -> WireClient:
 
 
 CLASSIC_ONLY = {"group.coordinator.rebalance.protocols": "classic"}
+WITHOUT_FEATURE = {"group.version": "0"}
 
 
 @pytest.mark.parametrize(
     ("profile", "version", "properties"),
-    [("3.7.2", 0, {}), ("3.9.2", 0, {}), ("3.9-java", 0, {}), ("4.4.0", 1, CLASSIC_ONLY)],
+    [
+        ("3.7.2", 0, {}),
+        ("3.9.2", 0, {}),
+        ("3.9-java", 0, {}),
+        ("4.4.0", 1, CLASSIC_ONLY),
+        ("4.4.0", 1, WITHOUT_FEATURE),
+    ],
 )
 def test_a_heartbeat_of_kip_848_is_refused(profile: str, version: int, properties: dict[str, str]) -> None:
     client = WireBroker(profile, **properties).connect()

@@ -8,7 +8,7 @@ from reference_coordinator.groups.classic.subscription import (
     CONSUMER_PROTOCOL_TYPE,
     SubscriptionSchemaError,
 )
-from reference_coordinator.groups.consumer.embedded_protocol import assignment_like
+from reference_coordinator.groups.consumer.embedded_protocol import assignment_like, permitted_assignments
 from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.leave import consumer_group_fence_members
 from reference_coordinator.groups.consumer.lookups import static_member_or_throw
@@ -60,7 +60,8 @@ def classic_group_sync_to_consumer_group(
             protocol_type=request.protocol_type,
             protocol_name=request.protocol_name,
             assignment=assignment,
-        )
+        ),
+        permitted=permitted_assignments(assignment),
     )
 
 

@@ -5,8 +5,10 @@ The coordinator reads and writes it only where a consumer group has classic memb
 
 import struct
 from collections.abc import Iterable, Mapping
+from itertools import islice, permutations
 from typing import Final
 
+from reference_coordinator.core.effects import Permitted
 from reference_coordinator.core.errors import IllegalStateError
 from reference_coordinator.core.ids import TopicId
 from reference_coordinator.core.java import MENDED
@@ -20,6 +22,8 @@ _OWNED_PARTITIONS_SINCE: Final = 1
 _GENERATION_SINCE: Final = 2
 _RACK_SINCE: Final = 3
 _NULL: Final = -1
+_MOST_ORDERS: Final = 24
+_ORDER_REASON: Final = "topics come in the order of a hash map by their ids, which chance chooses"
 
 _NamedPartitions = tuple[tuple[str, tuple[int, ...]], ...]
 
@@ -118,6 +122,20 @@ def assignment_like(
     named = ((image.by_id(topic_id), each) for topic_id, each in partitions.items())
     known = tuple((topic.name, tuple(sorted(each))) for topic, each in named if topic is not None)
     return serialize_assignment(known, version=version)
+
+
+def permitted_assignments(assignment: bytes) -> tuple[Permitted, ...]:
+    """What else an assignment of several topics may be, of many topics a part of it.
+
+    Decided in: Utils#toConsumerProtocolAssignment (4.3.1).
+    """
+    version = deserialize_version(ProtocolReader(assignment))
+    topics = deserialize_consumer_protocol_assignment(assignment).assigned_partitions
+    if len(topics) <= 1:
+        return ()
+    orders = islice(permutations(topics), _MOST_ORDERS)
+    any_of = tuple(serialize_assignment(each, version=version) for each in orders)
+    return (Permitted(field="assignment", any_of=any_of, reason=_ORDER_REASON),)
 
 
 def to_topic_partitions(owned: _NamedPartitions, image: MetadataImage) -> OwnedPartitions:

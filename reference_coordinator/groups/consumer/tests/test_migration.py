@@ -8,6 +8,7 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GenerationId, GroupId, GroupInstanceId, MemberId, Millis
 from reference_coordinator.groups.consumer.embedded_protocol import (
     deserialize_consumer_protocol_assignment,
+    permitted_assignments,
     serialize_assignment,
 )
 from reference_coordinator.groups.consumer.tests.consumer_kit import (
@@ -317,3 +318,13 @@ def test_a_conversion_that_could_not_be_written_is_undone() -> None:
     consumers.broker.append_error = Errors.NOT_ENOUGH_REPLICAS
     assert consumers.error(heartbeat_of("bob", -1)) is Errors.COORDINATOR_NOT_AVAILABLE
     assert consumers.epochs()[0] == "Reconciling"
+
+
+def test_topics_of_an_assignment_may_come_in_any_order() -> None:
+    one, other = ("orders", (0, 1)), ("payments", (2,))
+    either_way = tuple(serialize_assignment(each, version=3) for each in ((one, other), (other, one)))
+
+    assert [(each.field, each.any_of) for each in permitted_assignments(either_way[0])] == [
+        ("assignment", either_way)
+    ]
+    assert permitted_assignments(serialize_assignment((one,), version=3)) == ()

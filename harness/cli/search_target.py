@@ -1,0 +1,163 @@
+"""`search` on targets that take real time: rounds of conversations, then a run of what was found."""
+
+import asyncio
+import shlex
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+
+from harness.cli.run import ReportOptions, carry_out
+from harness.orchestration.external import announcement
+from harness.orchestration.plan import PlanError, RunPlan, parse_targets
+from harness.orchestration.progress import plainly
+from harness.results.exit_code import ExitCode
+from harness.scenario.script import Script
+from harness.search.driven import DrivenTarget
+from harness.search.hunt import Cluster, Harvest
+from harness.search.outcome import print_cluster, print_outcome
+from harness.search.target_hunt import TargetHunt, TargetOrder
+from harness.search.written import Written, scenario_of, write
+from harness.spark.master import LOCAL_MASTER
+from harness.targets.base.interface import TargetError
+
+BATCH: Final = 400
+"""How many conversations a round has, if nobody says."""
+JOBS: Final = 128
+"""How many go on at once: each mostly waits."""
+_PROGRESS_STEPS: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetPlan:
+    """A search on a target, as it was asked for."""
+
+    target: str
+    against: str | None
+    steps: int
+    seed: int
+    batch: int
+    jobs: int
+    out: Path
+    run_id: str
+    write_to: Path | None
+    wants_report: bool
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What both sides are called."""
+        return self.target, self.against or "the reference"
+
+    @property
+    def reproduction(self) -> str:
+        """The command that finds the same again."""
+        against = f" --against {self.against}" if self.against else ""
+        counts = f"--seed {self.seed} --steps {self.steps} --batch {self.batch}"
+        return f"kafka-conformance search --target {self.target}{against} {counts}"
+
+    @property
+    def found_folder(self) -> Path:
+        """Where what is found is written as it comes."""
+        return self.write_to or self.out / f"{self.run_id}-found"
+
+
+def search_target(plan: TargetPlan, console: Console) -> ExitCode:
+    """Search, and run what was found as a run does: each alone, with pages and traces."""
+    specs = [plan.target, *([plan.against] if plan.against else [])]
+    targets = parse_targets(specs)
+    for each in targets:
+        if each.is_external:
+            plainly(console)(announcement(each))
+    driven = [
+        DrivenTarget(
+            each, run_id=plan.run_id, logs=plan.out / f"{plan.run_id}-logs" / each.name, jobs=plan.jobs
+        )
+        for each in targets
+    ]
+    order = TargetOrder(
+        target=driven[0],
+        against=driven[1] if plan.against else None,
+        steps=plan.steps,
+        seed=plan.seed,
+        batch=plan.batch,
+    )
+    display = Display(console, plan.names)
+    written: dict[str, tuple[Written, Cluster]] = {}
+
+    def tell(harvest: Harvest, found: Cluster | None) -> None:
+        display.tell(harvest, found)
+        if found is not None:
+            one = scenario_of(
+                found, names=plan.names, traces=hunt.traces(found), reproduction=plan.reproduction
+            )
+            console.print(f"{one.id}: {write(plan.found_folder, one)}", soft_wrap=True, highlight=False)
+            written[one.id] = one, found
+
+    hunt = TargetHunt(order, tell, plainly(console))
+    try:
+        # Python's development mode debugs every loop, and makes it late.
+        asyncio.run(hunt.run(), debug=False)
+    except TargetError as error:
+        raise PlanError(str(error)) from error
+    print_outcome(hunt.harvest, console, of_time="of real time")
+    _print_losses(hunt, console)
+    codes = ExitCode.EXPECTED if hunt.losses.lost is None else ExitCode.UNAVAILABLE
+    if not written:
+        return codes
+    scripts = {name: _as_scenario(found, name) for name, (_, found) in written.items()}
+    return _run_found(plan, scripts, console)
+
+
+def _as_scenario(found: Cluster, name: str) -> Script:
+    difference = found.difference
+    place = difference.field or difference.difference_class.value
+    return replace(found.script, id=name, title=f"{difference.api} v{difference.api_version}: {place}")
+
+
+def _run_found(plan: TargetPlan, scripts: dict[str, Script], console: Console) -> ExitCode:
+    """Run what was found on fresh brokers, as often as an accusation needs, and report it."""
+    targets = parse_targets([plan.target, *([plan.against] if plan.against else [])])
+    run = RunPlan(
+        run_id=plan.run_id,
+        scripts=scripts,
+        catalogue=frozenset(scripts),
+        targets=targets,
+        reports=plan.out,
+        command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
+        merges_configs=False,
+        against=targets[1].name if plan.against else None,
+    )
+    options = ReportOptions(wanted=plan.wants_report, allure=False, spark_master=LOCAL_MASTER, archive=None)
+    return carry_out(run, options, None, console)
+
+
+def _print_losses(hunt: TargetHunt, console: Console) -> None:
+    losses = hunt.losses
+    lines = [f"{losses.flaky} differences did not show again alone"] if losses.flaky else []
+    lines += [f"{count} conversations broke off: {reason}" for reason, count in losses.broken_off.items()]
+    lines += [f"The search ended early: {losses.lost}"] if losses.lost else []
+    for line in lines:
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
+class Display:
+    """Prints what is found, and every few thousand steps how far a search is."""
+
+    def __init__(self, console: Console, names: tuple[str, str]) -> None:
+        self._console = console
+        self._names = names
+        self._due = _PROGRESS_STEPS
+
+    def tell(self, harvest: Harvest, found: Cluster | None) -> None:
+        """Print what is new."""
+        if found is not None and not found.is_mixture:
+            print_cluster(found, self._console, names=self._names)
+        if harvest.steps >= self._due:
+            self._due += _PROGRESS_STEPS
+            self._console.print(
+                f"[dim]{harvest.steps} steps, {len(harvest.clusters)} clusters, "
+                f"{harvest.steps_a_second:.0f} steps a second[/]",
+                highlight=False,
+            )

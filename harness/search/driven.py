@@ -1,0 +1,91 @@
+"""One side of a comparison that takes real time: hundreds of conversations go on at once on a target."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from harness.runner.drive import Drive, DriveSinks, Gate, Limits
+from harness.scenario.script import Script
+from harness.search.kept import KeptTarget
+from harness.search.moves import ALL_SHEETS
+from harness.targets.base.interface import BrokerDescription, Target, TargetError
+from harness.trace.events import Event
+
+_SCENARIO_S = 30.0
+
+
+class DrivenTarget:
+    """A target that is driven as a run drives it, batch after batch, on brokers that are kept.
+
+    Attributes:
+        target: the one that was asked for.
+        lost: why it is of no more use, once it is not.
+    """
+
+    def __init__(self, target: Target, *, run_id: str, logs: Path, jobs: int) -> None:
+        self.target = target
+        self.lost: str | None = None
+        self._kept = KeptTarget(target)
+        self._run_id = run_id
+        self._logs = logs
+        self._limits = Limits(scenario_s=_SCENARIO_S, jobs=jobs)
+        self._drives = 0
+        self._description: BrokerDescription | None = None
+
+    async def begin(self, progress: Callable[[str], None]) -> BrokerDescription:
+        """Start the broker with the usual configuration, and return what it is.
+
+        Raises:
+            TargetError: it cannot be had.
+        """
+        self.target.for_run(self._run_id)
+        await self.target.fetch(progress)
+        self._logs.mkdir(parents=True, exist_ok=True)
+        broker = await self._kept.start(broker_config={}, directory=self._logs.absolute(), progress=progress)
+        return broker.description
+
+    async def run(self, scripts: Sequence[Script]) -> Mapping[str, Sequence[Event]]:
+        """Run scripts at once; return what was recorded of each, in sequence.
+
+        What a target that is lost did until then is there; `lost` tells of it.
+        """
+        self._drives += 1
+        recorded: dict[str, list[Event]] = {each.id: [] for each in scripts}
+        drive = Drive(
+            # No conversation has the groups of another, on a broker that remembers them.
+            run_id=f"{self._run_id}.{self._drives}",
+            target=self._kept,
+            target_name=self.target.name,
+            limits=self._limits,
+            sinks=DriveSinks(
+                write=lambda event: recorded[event.scenario_id].append(event),
+                broker_ready=lambda *_: None,
+                logs=self._logs / f"drive-{self._drives}",
+            ),
+            watcher=_Nobody(),
+            gate=Gate(frozenset(), jobs=self._limits.jobs),
+        )
+        try:
+            # All who may take part, so that ids have the same names as where the conversation was made.
+            result = await drive.run([replace(each, actors=ALL_SHEETS) for each in scripts])
+            self.lost = result.lost
+        except TargetError as error:
+            self.lost = str(error).partition("\n")[0]
+        return recorded
+
+    async def stop(self) -> None:
+        """Stop its brokers."""
+        await self._kept.stop()
+
+
+class _Nobody:
+    """Watches a drive, and tells nobody."""
+
+    def target_says(self, target: str, text: str) -> None:
+        pass
+
+    def drive_begins(self, target: str, scenario_count: int) -> None:
+        pass
+
+    def scenario_ended(self, target: str, scenario_id: str) -> None:
+        pass

@@ -1,0 +1,70 @@
+"""Where a target's conversation first differs from another's, as a run judges it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from harness.diff.against_reference import against_reference
+from harness.diff.judge import TargetInfo, judge
+from harness.diff.model import Difference
+from harness.diff.raw_difference import Against, RawDifference
+from harness.diff.starved import Retell
+from harness.scenario.script import Script
+from harness.search.moves import ALL_SHEETS
+from harness.trace.events import ANSWER_KINDS, Event, EventKind
+from harness.verdict import DifferenceClass, Outcome
+
+_BROKEN_OFF = (EventKind.ABANDONED, EventKind.HARNESS_ERROR, EventKind.NOT_APPLICABLE)
+Compare = Callable[[Script, Sequence[Event], Sequence[Event]], RawDifference | None]
+"""Returns where a target's conversation first differs from the one that it is measured by."""
+
+
+def answers(events: Sequence[Event]) -> list[tuple[object, ...]]:
+    """Return what was answered at each step: conversations that are alike in this are alike."""
+    return [(each.step, each.kind, each.digest) for each in events if each.kind in ANSWER_KINDS]
+
+
+def broke_off(events: Sequence[Event]) -> str | None:
+    """Return why a conversation did not come to its end; None if it did."""
+    return next((each.note or each.kind for each in events if each.kind in _BROKEN_OFF), None)
+
+
+def as_run_judges(target: str, profile: str, retell: Retell) -> Compare:
+    """Return a comparison with the reference: what the machine accounts for is no difference.
+
+    Args:
+        target: its name.
+        profile: of the reference.
+        retell: tells how the reference fares when it is starved.
+    """
+    info = TargetInfo(run_id="search", target=target, spec=target, profile=profile, oracle="the reference")
+
+    def compare(script: Script, events: Sequence[Event], others: Sequence[Event]) -> RawDifference | None:
+        if answers(events) == answers(others):
+            return None
+        judged = judge(replace(script, actors=ALL_SHEETS), info, events, others, retell=retell)
+        return _raw(judged.differences[0]) if judged.judgement.outcome == Outcome.DIVERGES else None
+
+    return compare
+
+
+def between_targets(script: Script, events: Sequence[Event], others: Sequence[Event]) -> RawDifference | None:
+    """Return where two targets first differ; neither is the measure."""
+    del script
+    if answers(events) == answers(others) or broke_off(events) or broke_off(others):
+        return None
+    found = [each for each in against_reference(events, others) if not each.is_lenient]
+    return min(found, key=lambda each: each.step, default=None)
+
+
+def _raw(difference: Difference) -> RawDifference:
+    return RawDifference(
+        step=difference.step,
+        event_sequence=difference.event_sequence,
+        api=difference.api,
+        api_version=difference.api_version,
+        against=Against(difference.against),
+        difference_class=DifferenceClass(difference.difference_class),
+        field=difference.field,
+        expected=difference.expected,
+        actual=difference.actual,
+    )

@@ -1,0 +1,127 @@
+"""A target whose brokers are kept from one drive to the next: a search drives the same ones many times."""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from typing_extensions import override
+
+from harness.targets.base.interface import (
+    Breakpoint,
+    Broker,
+    BrokerAction,
+    BrokerDescription,
+    BrokerSession,
+    Capability,
+    Progress,
+    Target,
+)
+from harness.targets.base.measured import MeasuredProcess
+from harness.targets.external.run_namespace import RunNamespace
+
+
+class KeptTarget(Target):
+    """Starts a broker for each configuration once, and again only if it is gone."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._brokers: dict[tuple[tuple[str, str], ...], Broker] = {}
+
+    @property
+    @override
+    def spec(self) -> str:
+        return self._target.spec
+
+    @property
+    @override
+    def name(self) -> str:
+        return self._target.name
+
+    @property
+    @override
+    def capabilities(self) -> frozenset[Capability]:
+        return self._target.capabilities
+
+    @property
+    @override
+    def is_external(self) -> bool:
+        return self._target.is_external
+
+    @override
+    def for_run(self, run_id: str) -> None:
+        self._target.for_run(run_id)
+
+    @override
+    async def fetch(self, progress: Progress) -> None:
+        await self._target.fetch(progress)
+
+    @override
+    async def start(
+        self,
+        *,
+        broker_config: Mapping[str, str],
+        directory: Path,
+        progress: Progress,
+        breakpoints: Collection[Breakpoint] = (),
+        broker_actions: Collection[BrokerAction] = (),
+    ) -> Broker:
+        key = tuple(sorted(broker_config.items()))
+        found = self._brokers.get(key)
+        if found is None or found.failure() is not None:
+            if found is not None:
+                await found.stop()
+            found = await self._target.start(
+                broker_config=broker_config,
+                directory=directory,
+                progress=progress,
+                breakpoints=breakpoints,
+                broker_actions=broker_actions,
+            )
+            self._brokers[key] = found
+        return _KeptBroker(found)
+
+    async def stop(self) -> None:
+        """Stop all brokers."""
+        while self._brokers:
+            await self._brokers.popitem()[1].stop()
+
+
+class _KeptBroker(Broker):
+    """A broker that outlives a drive."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    @property
+    @override
+    def description(self) -> BrokerDescription:
+        return self._broker.description
+
+    @property
+    @override
+    def run_namespace(self) -> RunNamespace | None:
+        return self._broker.run_namespace
+
+    @property
+    @override
+    def shares_coordinator(self) -> bool:
+        return self._broker.shares_coordinator
+
+    @override
+    def open_session(self, scenario_id: str) -> BrokerSession:
+        return self._broker.open_session(scenario_id)
+
+    @override
+    def measured(self) -> Sequence[MeasuredProcess] | None:
+        return self._broker.measured()
+
+    @override
+    def failure(self) -> str | None:
+        return self._broker.failure()
+
+    @override
+    async def mend(self) -> None:
+        await self._broker.mend()
+
+    @override
+    async def stop(self) -> None:
+        """Do nothing: it is needed again."""

@@ -1,0 +1,93 @@
+"""A target's differences are found, shown again, shrunk on the target, explained and written.
+
+The target is a reference with a fault, which is driven as any other target is.
+"""
+
+import asyncio
+from pathlib import Path
+
+from typing_extensions import override
+
+from harness.search.driven import DrivenTarget
+from harness.search.hunt import Cluster, Harvest
+from harness.search.target_hunt import TargetHunt, TargetOrder
+from harness.targets.base.interface import Broker, BrokerSession, Target
+from harness.targets.reference.target import reference_profile
+from harness.targets.reference.variants import VariantTarget, flipped
+
+
+def _reference() -> VariantTarget:
+    return VariantTarget(reference_profile("4.4"))
+
+
+def _hunt(
+    folder: Path, target: Target, against: Target | None = None, *, steps: int
+) -> tuple[TargetHunt, list[Cluster]]:
+    driven = [
+        None if each is None else DrivenTarget(each, run_id="test", logs=folder / f"{number}", jobs=64)
+        for number, each in enumerate((target, against))
+    ]
+    assert driven[0] is not None
+    found: list[Cluster] = []
+
+    def tell(_harvest: Harvest, cluster: Cluster | None) -> None:
+        if cluster is not None:
+            found.append(cluster)
+
+    order = TargetOrder(target=driven[0], against=driven[1], steps=steps, seed=3, batch=20)
+    hunt = TargetHunt(order, tell, lambda _: None)
+    asyncio.run(hunt.run())
+    return hunt, found
+
+
+def test_a_target_that_is_as_its_reference_differs_in_nothing(tmp_path: Path) -> None:
+    hunt, found = _hunt(tmp_path, _reference(), steps=100)
+
+    assert hunt.harvest.steps >= 100
+    assert found == []
+    assert (hunt.losses.flaky, hunt.losses.broken_off, hunt.losses.lost) == (0, {}, None)
+
+
+def test_a_fault_of_a_target_is_shrunk_on_it_and_named(tmp_path: Path) -> None:
+    target = flipped(_reference(), "duplicate_partitions_answered_each")
+
+    hunt, found = _hunt(tmp_path, target, steps=3_000)
+
+    assert [each.explanation.behaviours for each in found] == [("duplicate_partitions_answered_each",)]
+    assert len(found[0].script.steps) <= 4
+    ours, others = hunt.traces(found[0])
+    assert len(ours) == len(others)
+
+
+def test_two_targets_are_compared_and_their_difference_is_named(tmp_path: Path) -> None:
+    hunt, found = _hunt(tmp_path, _reference(), VariantTarget(reference_profile("4.0")), steps=300)
+
+    assert found
+    assert all(each.is_explained for each in found)
+    assert hunt.losses.lost is None
+
+
+class _Mortal(VariantTarget):
+    """A reference of which the broker is gone after some conversations."""
+
+    @override
+    async def start(self, **order: object) -> Broker:
+        broker = await super().start(**order)  # type: ignore[arg-type] # as said
+        sessions = 0
+        opened = broker.open_session
+
+        def open_session(scenario_id: str) -> BrokerSession:
+            nonlocal sessions
+            sessions += 1
+            return opened(scenario_id)
+
+        broker.open_session = open_session  # type: ignore[method-assign] # for this test
+        broker.failure = lambda: "it fell over" if sessions > 30 else None  # type: ignore[method-assign] # likewise
+        return broker
+
+
+def test_a_target_that_dies_ends_the_search(tmp_path: Path) -> None:
+    hunt, _ = _hunt(tmp_path, _Mortal(reference_profile("4.4")), steps=100_000)
+
+    assert hunt.losses.lost == "it fell over"
+    assert hunt.harvest.conversations < 100
