@@ -9,10 +9,12 @@ from types import MappingProxyType
 from typing import Final
 
 from harness.gate.consumer_impact import OF_CONSUMER_GROUPS
+from harness.gate.streams_impact import OF_STREAMS_GROUPS
 
 _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
     {
         **OF_CONSUMER_GROUPS,
+        **OF_STREAMS_GROUPS,
         # Members and sessions.
         "new_member_heartbeat_counts": (
             "A slow first join is no longer removed after five minutes, if the client sends heartbeats."

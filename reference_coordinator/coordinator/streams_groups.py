@@ -19,6 +19,7 @@ from reference_coordinator.messages.streams_groups import (
     StreamsGroupHeartbeatResponse,
 )
 from reference_coordinator.offsets.shard import CoordinatorShard
+from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.runtime.coordinator_result import CoordinatorResult
 from reference_coordinator.runtime.error_responses import in_answer_order
 
@@ -33,8 +34,12 @@ def hear_streams_member(
 
     Decided in: GroupCoordinatorService#streamsGroupHeartbeat (4.3.1).
     """
-    throw_if_streams_group_heartbeat_request_is_using_unsupported_features(request)
-    throw_if_streams_group_heartbeat_request_is_invalid(request)
+    if shard.profile.has(Behaviour.STREAMS_FIELDS_CHECKED_BEFORE_FEATURES):
+        throw_if_streams_group_heartbeat_request_is_invalid(request)
+        throw_if_streams_group_heartbeat_request_is_using_unsupported_features(request)
+    else:
+        throw_if_streams_group_heartbeat_request_is_using_unsupported_features(request)
+        throw_if_streams_group_heartbeat_request_is_invalid(request)
     shard.throw_if_not_active(request.group_id)
     return streams_group_heartbeat(shard, request, context)
 

@@ -119,7 +119,8 @@ def _key(record: CoordinatorRecord) -> _Key:
         case EndTransactionMarker():
             raise AssertionError("a marker is in a batch of its own")
         case _:
-            of_streams = isinstance(record, StreamsGroupRecord)
-            named = streams_serde.type_and_name(record) if of_streams else type_and_name(record)
-            record_type, name = named
+            if isinstance(record, StreamsGroupRecord):
+                record_type, name = streams_serde.type_and_name(record)
+            else:
+                record_type, name = type_and_name(record)
             return record.group_id, name, -record_type

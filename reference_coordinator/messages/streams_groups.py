@@ -87,7 +87,7 @@ class StreamsGroupHeartbeatResponse:
     acceptable_recovery_lag_legacy: int = 0
     acceptable_recovery_lag: int = -1
     task_offset_interval_ms: Millis = Millis(0)
-    status: tuple[StreamsGroupHeartbeatResponseStatus, ...] | None = None
+    status: tuple[StreamsGroupHeartbeatResponseStatus, ...] = ()
     active_tasks: tuple[TaskIds, ...] | None = None
     standby_tasks: tuple[TaskIds, ...] | None = None
     warmup_tasks: tuple[TaskIds, ...] | None = None

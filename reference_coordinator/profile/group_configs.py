@@ -266,6 +266,10 @@ def _session_and_heartbeat(kind: str) -> tuple[str, str]:
     return f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
 
 
+def _streams_defaults(known: Mapping[str, GroupConfigEntry]) -> Mapping[str, str]:
+    return {name: entry.config.default for name, entry in known.items() if name.startswith("streams.")}
+
+
 def evaluate(configs: Mapping[str, str], config: GroupCoordinatorConfig, profile: Profile) -> GroupConfig:
     """Return what applies to a group; a value outside the broker's bounds is moved to the next bound.
 
@@ -274,6 +278,8 @@ def evaluate(configs: Mapping[str, str], config: GroupCoordinatorConfig, profile
     Source: GroupConfig#evaluate (4.3.1).
     """
     known = group_configs(profile)
+    if configs and profile.has(Behaviour.STREAMS_GROUP_CONFIGS_IGNORE_BROKERS):
+        configs = {**_streams_defaults(known), **configs}
 
     def number(name: str) -> int | None:
         text, entry = configs.get(name), known.get(name)

@@ -3,7 +3,7 @@
 from harness.scenario import (
     Conversation,
     GroupRef,
-    PinText,
+    Pattern,
     StreamsMember,
     ask,
     ask_describe,
@@ -27,7 +27,7 @@ MAIN = GroupRef("main")
 FIRST = {"orders": {0: 7}}
 
 
-def _commits(ana: StreamsMember, error_code: PinText, *, version: int = 9, epoch: Number) -> None:
+def _commits(ana: StreamsMember, error_code: str, *, version: int = 9, epoch: Number) -> None:
     committed = ask.offset_commit(version=version, generation_id=epoch, topics=FIRST)
     ana.asks(committed, expect.offset_commit({"orders": {0: error_code}}))
 
@@ -128,7 +128,7 @@ def offsets_of_sources_are_kept(conversation: Conversation) -> None:
 def a_group_is_listed(conversation: Conversation) -> None:
     """A streams group is listed with its protocol, state and type."""
     ana, _ = sole_member(conversation)
-    whole = {
+    whole: dict[str, Pattern] = {
         "group_id": MAIN,
         "protocol_type": "streams",
         "group_state": "Stable",
@@ -184,8 +184,8 @@ def a_group_is_described(conversation: Conversation) -> None:
         rack_id="north", process_id="one", tags={"zone": "a"}, endpoint=("host", 80), assigned=ALL
     )
 
-    tasks = {"active_tasks": ({"subtopology_id": "0", "partitions": (0, 1, 2)},)}
-    member = {
+    tasks: dict[str, Pattern] = {"active_tasks": ({"subtopology_id": "0", "partitions": (0, 1, 2)},)}
+    member: dict[str, Pattern] = {
         "member_id": ana.member_id,
         "member_epoch": joined["member_epoch"],
         "rack_id": "north",

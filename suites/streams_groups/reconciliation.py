@@ -8,6 +8,7 @@ RECONCILES = "streams.CurrentAssignmentBuilder#build"
 ASSIGNS = "StickyTaskAssignor#assign"
 FENCES = "GroupMetadataManager#streamsGroupFenceMember"
 TIMES = "GroupMetadataManager#scheduleStreamsGroupRebalanceTimeout"
+AT_ONCE = {"streams.initial.rebalance.delay.ms": 0}
 EXPIRES = "GroupMetadataManager#scheduleStreamsGroupSessionTimeout"
 
 
@@ -107,7 +108,7 @@ def standbys_run_elsewhere(conversation: Conversation) -> None:
     ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
     changelog = topic_made(conversation, ana)
     stateful = subtopology(changelogs=(topic_info(changelog),))
-    ana.configures({"streams.num.standby.replicas": 1})
+    ana.configures({"streams.num.standby.replicas": 1, **AT_ONCE})
     ana.enters(stateful, assigned=ALL, standbys={})
     bob.enters(stateful, assigned={})
 
@@ -116,6 +117,23 @@ def standbys_run_elsewhere(conversation: Conversation) -> None:
     bob.heartbeats(owned=bob.assigned)
     ana.heartbeats(owned=ana.assigned, standby=ana.standbys)
     ana.describes("Stable")
+
+
+@scenario("streams_groups/reconciliation/standby-takes-over", source=ASSIGNS, clauses=("KS-35",))
+def a_standby_takes_over(conversation: Conversation) -> None:
+    """When the member that runs a task leaves, whoever has the standby runs it."""
+    ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
+    changelog = topic_made(conversation, ana)
+    stateful = subtopology(changelogs=(topic_info(changelog),))
+    ana.configures({"streams.num.standby.replicas": 1, **AT_ONCE})
+    ana.enters(stateful, assigned=ALL, standbys={})
+    bob.enters(stateful, assigned={})
+    ana.leaves()
+
+    bob.heartbeats(owned=bob.assigned, standby=bob.standbys)
+    bob.heartbeats(owned=bob.assigned, standby=bob.standbys)
+    bob.heartbeats(owned=bob.assigned, standby=bob.standbys)
+    bob.describes("Stable")
 
 
 @scenario("streams_groups/reconciliation/standbys-asked-for", source=ASSIGNS, clauses=("KS-35", "KS-41"))
@@ -144,7 +162,7 @@ def whoever_keeps_its_tasks_is_fenced(conversation: Conversation) -> None:
 def whoever_is_silent_is_fenced(conversation: Conversation) -> None:
     """A member that is silent for its session timeout is fenced, and the group is Empty."""
     ana = conversation.streams_member("ana")
-    ana.configures({"streams.session.timeout.ms": 500, "streams.heartbeat.interval.ms": 100})
+    ana.configures({"streams.session.timeout.ms": 500, "streams.heartbeat.interval.ms": 100, **AT_ONCE})
     ana.enters(assigned=ALL, interval_ms=100)
     conversation.elapses(1_500)
 

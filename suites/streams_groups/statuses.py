@@ -11,12 +11,13 @@ from harness.scenario import (
 from suites.streams_groups.membership import ALL, HEARTBEATS, sole_member
 
 DELAYS = "GroupMetadataManager#computeDelayedTargetAssignment"
+CONFIGURES = "GroupCoordinatorConfig#extractGroupConfigMap"
 LIMITS = "GroupMetadataManager#throwIfStreamsGroupIsFull"
 ENDPOINTS = "StreamsGroup#buildEndpointToPartitions"
 LOADS = "GroupMetadataManager#onLoaded"
 DELAYED, SHUTDOWN = 5, 4
-DELAY_MS = 600
-AFTER_MS = 1_500
+DELAY_MS = 2_000
+AFTER_MS = 4_000
 WITHIN_MS = 20_000
 
 
@@ -58,6 +59,15 @@ def a_group_that_was_heard_once_is_assigned_later(conversation: Conversation) ->
 
     ana.describes("Assigning")
     ana.heartbeats(owned={}, assigned=ALL, statuses=())
+
+
+@scenario("streams_groups/delay/otherwise-configured", source=CONFIGURES, clauses=("KS-19",))
+def a_configured_group_has_the_brokers_delay(conversation: Conversation) -> None:
+    """A group for which something else is configured waits as long as the broker says, from 4.3 on."""
+    ana = conversation.streams_member("ana")
+    ana.configures({"streams.num.standby.replicas": 1})
+
+    ana.enters()
 
 
 @scenario("streams_groups/statuses/shutdown", source=HEARTBEATS, clauses=("KS-18",))
@@ -129,6 +139,19 @@ def a_full_group_takes_nobody(conversation: Conversation) -> None:
     ana.heartbeats(owned=ana.assigned, assigned=None)
     ana.leaves()
     bob.enters(assigned=ALL)
+
+
+@scenario(
+    "streams_groups/membership/full-again",
+    source=LIMITS,
+    clauses=("KS-38",),
+    broker_config={"group.streams.max.size": 1},
+)
+def a_member_of_a_full_group_joins_again(conversation: Conversation) -> None:
+    """A member of a full group may join again, from 4.4 on."""
+    ana, _ = sole_member(conversation)
+
+    ana.enters()
 
 
 @scenario("streams_groups/membership/joins-again", source=HEARTBEATS, clauses=("KS-23",))

@@ -1,6 +1,6 @@
 """The topics of a topology: those that are missing, that do not fit, and that the broker makes."""
 
-from harness.scenario import ANY, Conversation, scenario, subtopology, topic_info
+from harness.scenario import ANY, Conversation, Pattern, scenario, subtopology, topic_info
 from suites.consumer_groups.membership import grows, topic_made
 from suites.streams_groups.membership import ALL, HEARTBEATS, sole_member
 
@@ -186,8 +186,12 @@ def a_description_shows_decided_partitions(conversation: Conversation) -> None:
     ana.awaits_metadata()
     ana.heartbeats(owned={}, assigned=ALL, statuses=())
 
-    info = {"name": changelog, "partitions": 3}
-    shown = {"subtopology_id": "0", "source_topics": ("orders",), "state_changelog_topics": (info,)}
+    info: Pattern = {"name": changelog, "partitions": 3}
+    shown: dict[str, Pattern] = {
+        "subtopology_id": "0",
+        "source_topics": ("orders",),
+        "state_changelog_topics": (info,),
+    }
     ana.describes("Stable", described_topology={"epoch": 0, "subtopologies": (shown,)}, epoch=ANY)
 
 

@@ -14,6 +14,7 @@ from reference_coordinator.groups.streams.tasks import (
     Tasks,
     TasksTuple,
     TasksTupleWithEpochs,
+    TasksWithEpochs,
 )
 
 _UNKNOWN_STATE: Final = (
@@ -42,6 +43,8 @@ class CurrentAssignmentBuilder:
     target_assignment: TasksTuple
     owned_tasks: TasksTuple | None
     """What the member says that it has; None where it says nothing."""
+    changes_roles: bool = False
+    """Whether a task that stays with the member in another role is not given up meanwhile."""
 
     def build(self) -> StreamsGroupMember:
         """The member as it is to be now; the same if nothing changes.
@@ -74,15 +77,19 @@ class CurrentAssignmentBuilder:
         Source: CurrentAssignmentBuilder#computeNextAssignment (4.3.1).
         """
         has, target = self.member.assigned_tasks, self.target_assignment
-        kinds = (
-            self._difference(has.active_tasks, target.active_tasks, self._is_unreleased_active),
-            self._difference(_since_0(has.standby_tasks), target.standby_tasks, self._is_unreleased_replica),
-            self._difference(_since_0(has.warmup_tasks), target.warmup_tasks, self._is_unreleased_replica),
+        active = self._difference(has.active_tasks, target.active_tasks, self._is_unreleased_active)
+        standby = self._difference(
+            _since_0(has.standby_tasks), target.standby_tasks, self._is_unreleased_replica
         )
+        warmup = self._difference(
+            _since_0(has.warmup_tasks), target.warmup_tasks, self._is_unreleased_replica
+        )
+        if self.changes_roles:
+            standby = self._with_changed_roles(active, standby)
+        kinds = (active, standby, warmup)
         assigned = _tuple(*(each.assigned for each in kinds))
         revoked = _tuple(*(each.revoked for each in kinds))
-        is_owner = self.owned_tasks is None or self.owned_tasks.contains_any(revoked)
-        if not revoked.is_empty and is_owner:
+        if self._has_to_revoke(revoked):
             return replace(
                 self.member.update_member_epoch(member_epoch),
                 state=StreamsMemberState.UNREVOKED_TASKS,
@@ -95,6 +102,34 @@ class CurrentAssignmentBuilder:
             state=StreamsMemberState.UNRELEASED_TASKS if has_unreleased else StreamsMemberState.STABLE,
             assigned_tasks=assigned.merge(_tuple(*(each.pending for each in kinds))),
             tasks_pending_revocation=EMPTY_WITH_EPOCHS,
+        )
+
+    def _has_to_revoke(self, revoked: TasksTupleWithEpochs) -> bool:
+        is_owner = self.owned_tasks is None or self.owned_tasks.contains_any(revoked)
+        return not revoked.is_empty and is_owner
+
+    def _with_changed_roles(self, active: _Difference, standby: _Difference) -> _Difference:
+        """Standby tasks: those that were active are had at once, and those that will be are kept until then.
+
+        No release hands out warm-up tasks, so that none changes its role.
+
+        Decided in: CurrentAssignmentBuilder#demoteActiveTasksToStandby,
+        CurrentAssignmentBuilder#applyPromotionsToActive (4.4.0).
+        """
+        has_active, target_active = (
+            self.member.assigned_tasks.active_tasks,
+            self.target_assignment.active_tasks,
+        )
+        revoked = _outside(standby.revoked, target_active)
+        kept = _inside(standby.revoked, target_active)
+        if not self._has_to_revoke(_tuple(active.revoked, revoked, {})):
+            kept = _outside(kept, active.pending)
+        demoted = _inside(standby.pending, has_active)
+        return replace(
+            standby,
+            assigned=_united(_united(standby.assigned, demoted), kept),
+            revoked=revoked,
+            pending=_outside(standby.pending, has_active),
         )
 
     def _difference(
@@ -124,20 +159,43 @@ class CurrentAssignmentBuilder:
 
     def _is_unreleased_active(self, subtopology_id: str, partition: int) -> bool:
         owners = self.group.current_tasks
-        return owners.active_process(subtopology_id, partition) is not None or owners.is_replica_at(
-            self.member.process_id, subtopology_id, partition
-        )
+        if owners.active_process(subtopology_id, partition) is not None:
+            return True
+        own = self.member.assigned_tasks.standby_tasks
+        is_own = self.changes_roles and partition in own.get(subtopology_id, ())
+        return not is_own and owners.is_replica_at(self.member.process_id, subtopology_id, partition)
 
     def _is_unreleased_replica(self, subtopology_id: str, partition: int) -> bool:
         owners, process_id = self.group.current_tasks, self.member.process_id
-        return owners.active_process(subtopology_id, partition) == process_id or owners.is_replica_at(
-            process_id, subtopology_id, partition
-        )
+        own = self.member.assigned_tasks.active_tasks
+        is_own = self.changes_roles and partition in own.get(subtopology_id, ())
+        is_run_here = not is_own and owners.active_process(subtopology_id, partition) == process_id
+        return is_run_here or owners.is_replica_at(process_id, subtopology_id, partition)
 
 
 def _since_0(tasks: Tasks) -> Mapping[str, Mapping[int, int]]:
     """Tasks that do not say since when, as if they did."""
     return {key: dict.fromkeys(sorted(partitions), 0) for key, partitions in tasks.items()}
+
+
+def _inside(tasks: TasksWithEpochs, others: Mapping[str, Collection[int]]) -> TasksWithEpochs:
+    kept = {
+        key: {each: epoch for each, epoch in epochs.items() if each in others.get(key, ())}
+        for key, epochs in tasks.items()
+    }
+    return _filled(kept)
+
+
+def _outside(tasks: TasksWithEpochs, others: Mapping[str, Collection[int]]) -> TasksWithEpochs:
+    kept = {
+        key: {each: epoch for each, epoch in epochs.items() if each not in others.get(key, ())}
+        for key, epochs in tasks.items()
+    }
+    return _filled(kept)
+
+
+def _united(left: TasksWithEpochs, right: TasksWithEpochs) -> TasksWithEpochs:
+    return {key: {**left.get(key, {}), **right.get(key, {})} for key in (*left, *right)}
 
 
 def _filled(tasks: Mapping[str, _PartitionsT]) -> Mapping[str, _PartitionsT]:

@@ -265,6 +265,7 @@ class _Hearing:
             target_assignment_epoch=epoch,
             target_assignment=self.target.target_assignment,
             owned_tasks=_owned_tasks(self.request),
+            changes_roles=self.shard.profile.has(Behaviour.STREAMS_TASKS_CHANGE_ROLES),
         ).build()
         if member == updated:
             return

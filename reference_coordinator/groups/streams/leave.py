@@ -1,6 +1,7 @@
 """Members leave a streams group, or are fenced."""
 
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import Millis
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.groups.consumer.timers import cancel_timers
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
@@ -9,12 +10,14 @@ from reference_coordinator.groups.streams.lookups import streams_group
 from reference_coordinator.groups.streams.member import StreamsGroupMember
 from reference_coordinator.groups.streams.record_helpers import (
     new_streams_group_metadata_record,
+    new_streams_group_target_assignment_metadata_record,
     remove_streams_member,
 )
 from reference_coordinator.messages.streams_groups import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
+from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.runtime.coordinator_result import CoordinatorResult
 
 
@@ -56,4 +59,10 @@ def streams_group_fence_member(
         validated_topology_epoch=group.validated_topology_epoch,
         assignment_configs=group.last_assignment_configs,
     )
-    return (*remove_streams_member(group.group_id, member.member_id), epoch)
+    records: tuple[CoordinatorRecord, ...] = (*remove_streams_member(group.group_id, member.member_id), epoch)
+    if len(group.members) > 1 or not shard.profile.has(Behaviour.EMPTIED_GROUP_COUNTS_AS_ASSIGNED):
+        return records
+    assigned = new_streams_group_target_assignment_metadata_record(
+        group.group_id, group.group_epoch + 1, Millis(0), shard.profile
+    )
+    return (*records, assigned)

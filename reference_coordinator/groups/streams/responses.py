@@ -1,6 +1,9 @@
 """What a member of a streams group is told."""
 
+from typing import Final
+
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import Millis
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.groups.streams.configured_topology import ConfiguredTopology, Status
 from reference_coordinator.groups.streams.endpoints import build_endpoint_to_partitions
@@ -14,6 +17,10 @@ from reference_coordinator.messages.streams_groups import (
     StreamsGroupHeartbeatResponse,
     StreamsGroupHeartbeatResponseStatus,
 )
+from reference_coordinator.profile.behaviours import Behaviour
+
+_ACCEPTABLE_RECOVERY_LAG: Final = 10_000
+_TASK_OFFSET_INTERVAL_MS: Final = Millis(60_000)
 
 
 def heartbeat_response(
@@ -41,6 +48,7 @@ def heartbeat_response(
     is_known = shard.find_group(group.group_id) is not None
     requester = unwritten.shutdown_request_member_id
     shutdown = () if requester is None else (_shutdown(requester),)
+    asks_for_offsets = shard.profile.has(Behaviour.STREAMS_TASK_OFFSETS_ASKED_FOR)
     return StreamsGroupHeartbeatResponse(
         error_code=Errors.NONE,
         member_id=member.member_id,
@@ -52,6 +60,8 @@ def heartbeat_response(
         warmup_tasks=task_ids(has.warmup_tasks) if is_shown else None,
         endpoint_information_epoch=unwritten.endpoint_information_epoch if is_known else 0,
         partitions_by_user_endpoint=endpoints,
+        acceptable_recovery_lag=_ACCEPTABLE_RECOVERY_LAG if asks_for_offsets else -1,
+        task_offset_interval_ms=_TASK_OFFSET_INTERVAL_MS if asks_for_offsets else Millis(0),
         creatable_topics=configured.internal_topics_to_be_created if configured.status is not None else (),
     )
 
