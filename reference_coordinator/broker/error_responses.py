@@ -74,11 +74,19 @@ from reference_coordinator.messages import (
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
+    StreamsGroupDescribeRequest,
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
     SyncGroupRequest,
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
-from reference_coordinator.runtime.error_responses import consumer_describe_error, join_error, sync_error
+from reference_coordinator.runtime.error_responses import (
+    consumer_describe_error,
+    join_error,
+    streams_describe_error,
+    sync_error,
+)
 from reference_coordinator.topic_logs.messages import FetchRequest
 from reference_coordinator.transactions.messages import (
     AddOffsetsToTxnRequest,
@@ -284,6 +292,8 @@ _RESPONSES: Final[Mapping[type, _Refusal]] = MappingProxyType(
         ),
         ConsumerGroupHeartbeatRequest: lambda _, error: ConsumerGroupHeartbeatResponse(error_code=error),
         ConsumerGroupDescribeRequest: consumer_describe_error,
+        StreamsGroupHeartbeatRequest: lambda _, error: StreamsGroupHeartbeatResponse(error_code=error),
+        StreamsGroupDescribeRequest: streams_describe_error,
         InitProducerIdRequest: lambda _, error: InitProducerIdResponse(
             error_code=error, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH
         ),

@@ -1,5 +1,6 @@
 """What Kafka does to StreamsGroupHeartbeat and StreamsGroupDescribe around the coordinator."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from reference_coordinator.broker.broker_apis import Broker
@@ -9,7 +10,7 @@ from reference_coordinator.broker.topics import is_internal_topic_name, is_legal
 from reference_coordinator.broker_messages import CreatableTopic, CreateTopicsRequest
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis
-from reference_coordinator.core.streams_records import TopicInfo
+from reference_coordinator.core.streams_records import Subtopology, TopicInfo
 from reference_coordinator.messages import (
     GroupResponse,
     StreamsGroupDescribeRequest,
@@ -17,7 +18,6 @@ from reference_coordinator.messages import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
 )
-from reference_coordinator.messages.streams_groups import StreamsGroupHeartbeatRequestTopology
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.runtime.error_responses import streams_describe_error
 
@@ -47,10 +47,10 @@ def handle_streams_group_heartbeat(
     if not is_streams_group_protocol_enabled(broker):
         return StreamsGroupHeartbeatResponse(error_code=Errors.UNSUPPORTED_VERSION)
     if request.topology is not None:
-        refusal = _refusal(_named_topics(request.topology))
-        if refusal is not None:
+        message = refused_names(named_topics(request.topology.subtopologies))
+        if message is not None:
             return StreamsGroupHeartbeatResponse(
-                error_code=Errors.STREAMS_INVALID_TOPOLOGY, error_message=refusal
+                error_code=Errors.STREAMS_INVALID_TOPOLOGY, error_message=message
             )
 
     def create_internal_topics(response: GroupResponse) -> GroupResponse:
@@ -75,12 +75,12 @@ def handle_streams_group_describe(
     return Forward(request=request)
 
 
-def _named_topics(topology: StreamsGroupHeartbeatRequestTopology) -> list[str]:
+def named_topics(subtopologies: Iterable[Subtopology]) -> list[str]:
     """Every topic of a topology once, in order."""
     return list(
         dict.fromkeys(
             name
-            for each in topology.subtopologies
+            for each in subtopologies
             for name in (
                 *each.source_topics,
                 *each.repartition_sink_topics,
@@ -91,7 +91,11 @@ def _named_topics(topology: StreamsGroupHeartbeatRequestTopology) -> list[str]:
     )
 
 
-def _refusal(names: list[str]) -> str | None:
+def refused_names(names: list[str]) -> str | None:
+    """Why topics of a topology cannot be; None where they can.
+
+    Decided in: KafkaApis#handleStreamsGroupHeartbeat (4.3.1).
+    """
     prohibited = [each for each in names if is_internal_topic_name(each)]
     if prohibited:
         listed = ",".join(prohibited)
