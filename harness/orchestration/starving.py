@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.diff.starved import Retell, StarvedStretch, starved_ms, starved_stretches
+from harness.orchestration.reference_runs import CHECK_INTERVAL
 from harness.runner.interpreter import Interpreter
 from harness.runner.placing import group_ids, num_partitions
 from harness.runner.recorder import recorder_of
@@ -27,6 +28,7 @@ from harness.trace.schema import json_object
 
 _RUN_ID: Final = "starved"
 _LATEST_ACTS: Final = 6
+_OFTEN_MS: Final = "10"
 _ACTS: Final = (EventKind.REQUEST, EventKind.DISCONNECTED)
 
 
@@ -45,6 +47,8 @@ class _Way:
     """Whether the client acted as late as it did on record."""
     waits_longer: bool = False
     """Whether it looked up from its waits as late as its event loop was."""
+    sweeps_often: bool = False
+    """Whether offsets expire as soon as they are due: nobody knows when the broker looked for them."""
     since_ms: float = 0.0
     """From when on, on record, anything was starved that mattered."""
 
@@ -64,6 +68,7 @@ _WAYS: Final = (
     _Way(halt_share=0.0),
     _Way(halt_share=0.0, waits_longer=True),
     _Way(acts_late=False),
+    _Way(sweeps_often=True),
 )
 
 
@@ -118,8 +123,10 @@ class _Brokers:
     base_config: Mapping[str, str]
     _made: dict[tuple[tuple[str, str], ...], Broker] = field(default_factory=dict, init=False)
 
-    async def of(self, script: Script) -> Broker:
+    async def of(self, script: Script, way: _Way) -> Broker:
         config = {**self.base_config, **script.broker_config}
+        if way.sweeps_often and CHECK_INTERVAL in config:
+            config[CHECK_INTERVAL] = _OFTEN_MS
         key = tuple(sorted(config.items()))
         if key not in self._made:
             target = StarvedReference(self.profile)
@@ -142,7 +149,7 @@ async def _retold(
 ) -> Sequence[Event] | None:
     """Return what is on record of a script that was run again; None where the reference cannot serve."""
     try:
-        broker = await brokers.of(script)
+        broker = await brokers.of(script, way)
     except TargetError:
         return None
     reported: list[Event] = []

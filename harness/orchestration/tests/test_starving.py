@@ -30,12 +30,16 @@ DELAYED = "classic/initial-delay/first-member-waits"
 """A member is answered after 2000 ms, within 1900 to 3900."""
 REJOINS = "classic/sync/leader-misses-the-deadline"
 """The leader joins again in step 9, within 2000 ms after a follower joined in step 8."""
+ABORTS = "transactions/expiry/pending-over-expired"
+"""A transaction is aborted in step 11; in step 13 its group is there still, without any offset."""
 Before = Callable[[StarvedSession, int], Awaitable[None]]
 
 
 @pytest.fixture(name="folder", scope="module")
 def _folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
-    return completed_run(tmp_path_factory.mktemp("run"), ["reference:3.9"], ALIVE, DELAYED, REJOINS).folder
+    return completed_run(
+        tmp_path_factory.mktemp("run"), ["reference:3.9"], ALIVE, DELAYED, REJOINS, ABORTS
+    ).folder
 
 
 async def _reported(scenario: str, before: Before, *witnessed: WitnessedStretch) -> tuple[Event, ...]:
@@ -140,6 +144,16 @@ def test_what_the_harness_waits_for_the_order_of_requests_counts_beside_its_late
     one = judged(folder, late, kept(0, 2050, harness_ms=1950), scenario=REJOINS)
     assert one.outcome == Outcome.INDETERMINATE
     assert "the machine kept the harness from running for 1950 ms" in one.reason
+
+
+def test_a_sweep_that_comes_while_the_harness_is_late_explains_what_it_removes(folder: RunFolder) -> None:
+    async def late(session: StarvedSession, step: int) -> None:
+        if step == 13:
+            await session.elapse(600)
+
+    swept = partial(judged, folder, late, scenario=ABORTS)
+    assert swept(kept(2000, 2600, harness_ms=60)).outcome == Outcome.INDETERMINATE
+    assert swept().outcome == Outcome.DIVERGES
 
 
 def test_starvation_that_changed_nothing_is_no_matter(folder: RunFolder) -> None:

@@ -36,6 +36,9 @@ KAFKA_3_9_2 = {
     Api.CREATE_PARTITIONS: (0, 3),
     Api.OFFSET_DELETE: (0, 0),
     Api.DESCRIBE_CLUSTER: (0, 1),
+    Api.DESCRIBE_ACLS: (0, 3),
+    Api.DESCRIBE_ACLS: (0, 3),
+    Api.CREATE_ACLS: (0, 3),
     Api.DESCRIBE_CONFIGS: (0, 4),
     Api.DESCRIBE_LOG_DIRS: (0, 4),
     Api.DESCRIBE_QUORUM: (0, 2),
@@ -54,6 +57,8 @@ KAFKA_4_3_1 = KAFKA_3_9_2 | {
     Api.OFFSET_FOR_LEADER_EPOCH: (2, 4),
     Api.DESCRIBE_CLUSTER: (0, 2),
     Api.METADATA: (0, 13),
+    Api.DESCRIBE_ACLS: (1, 3),
+    Api.CREATE_ACLS: (1, 3),
     Api.OFFSET_COMMIT: (2, 10),
     Api.OFFSET_FETCH: (1, 10),
     Api.DESCRIBE_GROUPS: (0, 6),
@@ -80,6 +85,8 @@ NOT_DECODED_BELOW = {
     Api.LIST_OFFSETS: 1,
     Api.OFFSET_FOR_LEADER_EPOCH: 2,
     Api.CREATE_TOPICS: 2,
+    Api.DESCRIBE_ACLS: 1,
+    Api.CREATE_ACLS: 1,
     Api.DESCRIBE_CONFIGS: 1,
 }
 
