@@ -76,7 +76,10 @@ def handle_streams_group_describe(
 
 
 def named_topics(subtopologies: Iterable[Subtopology]) -> list[str]:
-    """Every topic of a topology once, in order."""
+    """Every topic of a topology once, in order.
+
+    Decided in: KafkaApis#handleStreamsGroupHeartbeat (4.3.1).
+    """
     return list(
         dict.fromkeys(
             name
