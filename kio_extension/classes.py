@@ -24,7 +24,7 @@ from kio.schema.request_header import v2 as flexible_request_header
 from kio.schema.response_header import v0 as legacy_response_header
 from kio.schema.response_header import v1 as flexible_response_header
 from kio.static.constants import EntityType
-from kio.static.primitive import i8, i16, i32, i32Timedelta, i64, i64Timedelta
+from kio.static.primitive import i8, i16, i32, i32Timedelta, i64, i64Timedelta, u16
 
 from kio_extension.definitions import Field, message
 
@@ -36,6 +36,7 @@ _PYTHON_TYPES: Final[Mapping[str, Any]] = MappingProxyType(
         "bool": bool,
         "int8": i8,
         "int16": i16,
+        "uint16": u16,
         "int32": i32,
         "int64": i64,
         "string": str,
@@ -50,6 +51,7 @@ _NAMES_OF_KIO: Final[Mapping[tuple[int, str], str]] = MappingProxyType(
     {
         # Kafka has renamed it in all versions since kio's classes were made.
         (28, "GenerationIdOrMemberEpoch"): "generation_id",
+        (88, "AcceptableRecoveryLagLegacy"): "acceptable_recovery_lag",
     }
 )
 _NULL: Final = "null"

@@ -102,7 +102,8 @@ def _field(told: dict[str, Any], common: _CommonFields) -> Field:
         name=told["name"],
         type=item_type,
         is_array=item_type != told["type"],
-        versions=Versions.parse(told["versions"]),
+        # One tagged field says only in which versions it is tagged.
+        versions=Versions.parse(told.get("versions") or told["taggedVersions"]),
         nullable_versions=Versions.parse(told.get("nullableVersions", _NO_VERSION)),
         tagged_versions=Versions.parse(told.get("taggedVersions", _NO_VERSION)),
         tag=told.get("tag"),

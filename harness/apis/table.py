@@ -8,6 +8,7 @@ from harness.apis import consumer_impact, impact
 from harness.apis.descriptor import Access, ApiDescriptor, OffsetUse, Subject, Unordered
 from harness.apis.orders import HASH_OF_IDS, assigned
 from harness.apis.share_table import OF_SHARE_GROUP_OFFSETS, OF_SHARE_GROUPS
+from harness.apis.streams_impact import STREAMS_GROUP_HEARTBEAT
 
 
 def _by_partition(parent: str = "") -> tuple[Unordered, ...]:
@@ -15,6 +16,14 @@ def _by_partition(parent: str = "") -> tuple[Unordered, ...]:
     return (
         Unordered(path=f"{parent}topics", key=("name", "topic_id"), reason=reason),
         Unordered(path=f"{parent}topics[].partitions", key=("partition_index",), reason=reason),
+    )
+
+
+def _tasks() -> tuple[Unordered, ...]:
+    reason = "hash-map order over the names of subtopologies"
+    return tuple(
+        Unordered(path=f"{kind}_tasks", key=("subtopology_id",), reason=reason)
+        for kind in ("active", "standby", "warmup")
     )
 
 
@@ -320,6 +329,39 @@ _TABLE: Final = (
         subject=Subject.OTHER_GROUPS,
         groups=("group_id",),
         members=("member_id",),
+        generation=("member_epoch",),
+        learns=(
+            "member_id",
+            "member_epoch",
+            "active_tasks",
+            "standby_tasks",
+            "warmup_tasks",
+            "endpoint_information_epoch",
+        ),
+        learns_from_errors=False,
+        unordered=(
+            *_tasks(),
+            Unordered(
+                path="partitions_by_user_endpoint",
+                key=(),
+                reason=HASH_OF_IDS,
+            ),
+        ),
+        access=Access.CHANGES,
+        impact=STREAMS_GROUP_HEARTBEAT,
+    ),
+    ApiDescriptor(
+        name="StreamsGroupDescribe",
+        key=89,
+        subject=Subject.OTHER_GROUPS,
+        groups=("group_ids",),
+        group_entries="groups",
+        unordered=(
+            Unordered(path="groups", key=("group_id",), reason="partition by partition of the log"),
+            Unordered(path="groups[].members", key=("member_id",), reason=HASH_OF_IDS),
+        ),
+        access=Access.READS,
+        impact=consumer_impact.CONSUMER_GROUP_DESCRIBE,
     ),
     *OF_SHARE_GROUP_OFFSETS,
 )

@@ -10,11 +10,13 @@ from typing import Final
 
 from harness.gate.consumer_impact import OF_CONSUMER_GROUPS
 from harness.gate.share_impact import OF_SHARE_GROUPS
+from harness.gate.streams_impact import OF_STREAMS_GROUPS
 
 _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
     {
         **OF_CONSUMER_GROUPS,
         **OF_SHARE_GROUPS,
+        **OF_STREAMS_GROUPS,
         # Members and sessions.
         "new_member_heartbeat_counts": (
             "A slow first join is no longer removed after five minutes, if the client sends heartbeats."

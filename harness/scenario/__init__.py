@@ -20,6 +20,16 @@ from harness.scenario.messages import ANY, OWN, PinNumber, PinText, Response
 from harness.scenario.registry import collect, record, record_each, scenario, scenario_functions
 from harness.scenario.script import Script, script_from_json, script_to_json, step_text
 from harness.scenario.share_member import ShareMember
+from harness.scenario.streams import (
+    ask_describe,
+    ask_heartbeat,
+    expect_describe,
+    expect_heartbeat,
+    subtopology,
+    topic_info,
+    topology,
+)
+from harness.scenario.streams_member import StreamsMember
 from harness.scenario.sweep import Sweep, sweep
 from harness.scenario.values import (
     NON_EMPTY,
@@ -61,13 +71,18 @@ __all__ = (
     "ScenarioError",
     "Script",
     "ShareMember",
+    "StreamsMember",
     "Sweep",
     "TopicId",
     "Value",
     "ask",
+    "ask_describe",
+    "ask_heartbeat",
     "collect",
     "containing",
     "expect",
+    "expect_describe",
+    "expect_heartbeat",
     "group_record",
     "group_tombstone",
     "in_any_order",
@@ -85,6 +100,9 @@ __all__ = (
     "starting_with",
     "step_text",
     "subscription",
+    "subtopology",
     "sweep",
+    "topic_info",
+    "topology",
     "with_value",
 )

@@ -74,6 +74,7 @@ _ENVIRONMENT: Final[Mapping[tuple[str, str], Callable[[FieldValue], Json]]] = {
     ("DescribeGroups", "groups[].members[].client_host"): _constant("client"),
     ("ConsumerGroupDescribe", "groups[].members[].client_host"): _constant("client"),
     ("ShareGroupDescribe", "groups[].members[].client_host"): _constant("client"),
+    ("StreamsGroupDescribe", "groups[].members[].client_host"): _constant("client"),
     ("Metadata", "brokers"): lambda value: (
         [{"host": "coordinator", "node_id": 0, "port": 0}] if value else []
     ),

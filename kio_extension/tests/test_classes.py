@@ -31,6 +31,8 @@ LACKED = {
     "DescribeLogDirs": {0},
     "OffsetCommit": {0, 1},
     "OffsetFetch": {0},
+    "StreamsGroupDescribe": {1},
+    "StreamsGroupHeartbeat": {1},
     "TxnOffsetCommit": {6},
     "WriteTxnMarkers": {0},
     "ShareGroupDescribe": {0},

@@ -13,6 +13,7 @@ from reference_coordinator.broker.kafka_apis import Answers, KafkaApis, answer_w
 from reference_coordinator.broker.narrowing import Narrowed
 from reference_coordinator.broker.routing import lacks_mandatory_protocol
 from reference_coordinator.broker.standard_authorizer import StandardAuthorizer
+from reference_coordinator.broker.streams_group_apis import is_streams_group_protocol_enabled
 from reference_coordinator.broker_messages import BrokerRequest, BrokerResponse
 from reference_coordinator.broker_messages.acls import (
     CLUSTER_NAME,
@@ -34,6 +35,8 @@ from reference_coordinator.messages import (
     OffsetCommitRequest,
     OffsetDeleteRequest,
     RequestContext,
+    StreamsGroupDescribeRequest,
+    StreamsGroupHeartbeatRequest,
     SyncGroupRequest,
     TxnOffsetCommitRequest,
 )
@@ -62,6 +65,7 @@ _CHECKS: Final = MappingProxyType[type, tuple[_Check, ...]](
         ShareFetchRequest: (_READS_GROUP,),
         ShareAcknowledgeRequest: (_READS_GROUP,),
         **dict.fromkeys(get_args(StateRequest), (_ACTS_AS_BROKER,)),
+        StreamsGroupHeartbeatRequest: (_READS_GROUP,),
         AddOffsetsToTxnRequest: (_WRITES_TRANSACTION, _READS_GROUP),
         EndTxnRequest: (_WRITES_TRANSACTION,),
         CreateAclsRequest: ((AclOperation.ALTER, ResourceType.CLUSTER, None),),
@@ -106,6 +110,8 @@ class AuthorizedApis(KafkaApis):
                 return lacks_mandatory_protocol(request, context)
             case ConsumerGroupHeartbeatRequest() | ConsumerGroupDescribeRequest():
                 return not is_consumer_group_protocol_enabled(self.broker)
+            case StreamsGroupHeartbeatRequest() | StreamsGroupDescribeRequest():
+                return not is_streams_group_protocol_enabled(self.broker)
             case _:
                 return False
 

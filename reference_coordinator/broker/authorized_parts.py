@@ -18,6 +18,7 @@ from reference_coordinator.broker.broker_apis import Broker
 from reference_coordinator.broker.error_responses import error_response
 from reference_coordinator.broker.narrowing import REFUSED, Narrow, Narrowed, sees
 from reference_coordinator.broker.standard_authorizer import StandardAuthorizer
+from reference_coordinator.broker.streams_group_apis import named_topics, refused_names
 from reference_coordinator.broker.transaction_partitions import result_of
 from reference_coordinator.broker_messages import (
     BrokerResponse,
@@ -45,6 +46,10 @@ from reference_coordinator.messages import (
     OffsetDeleteRequest,
     OffsetFetchRequest,
     RequestContext,
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
     TxnOffsetCommitRequest,
 )
 from reference_coordinator.transactions.messages import (
@@ -112,6 +117,8 @@ def _describe_groups(
         answered = tuple(_with_operations(each, authorizer, context) for each in getattr(response, entries))
         if isinstance(response, ConsumerGroupDescribeResponse):
             answered = tuple(_with_visible_topics(each, authorizer, context) for each in answered)
+        if isinstance(response, StreamsGroupDescribeResponse):
+            answered = tuple(_with_visible_topology(each, authorizer, context) for each in answered)
         return replace(response, **{entries: (*getattr(refusal, entries), *answered)})
 
     return Narrowed(request=replace(request, **{field: allowed}), finish=finish)
@@ -236,6 +243,33 @@ def _consumer_group_heartbeat(
     return ConsumerGroupHeartbeatResponse(error_code=REFUSED)
 
 
+def _streams_group_heartbeat(
+    _: Broker, authorizer: StandardAuthorizer, request: StreamsGroupHeartbeatRequest, context: RequestContext
+) -> Narrowed | StreamsGroupHeartbeatResponse:
+    """Refuse a topology of which one topic may not be seen, after one that names topics that cannot be.
+
+    Source: KafkaApis#handleStreamsGroupHeartbeat (4.3.1).
+    """
+    names = [] if request.topology is None else named_topics(request.topology.subtopologies)
+    if refused_names(names) is not None or all(sees(authorizer, context, each) for each in names):
+        return Narrowed(request=request)
+    return StreamsGroupHeartbeatResponse(error_code=REFUSED)
+
+
+def _with_visible_topology(
+    entry: AboutGroups, authorizer: StandardAuthorizer, context: RequestContext
+) -> AboutGroups:
+    """Hide a whole group of whose topology one topic may not be seen.
+
+    Source: KafkaApis#handleStreamsGroupDescribe (4.3.1).
+    """
+    names = [] if entry.topology is None else named_topics(entry.topology.subtopologies or ())
+    if all(sees(authorizer, context, each) for each in names):
+        return entry
+    message = "The described group uses topics that the client is not authorized to describe."
+    return type(entry)(group_id=entry.group_id, error_code=REFUSED, error_message=message)
+
+
 def _metadata(
     broker: Broker, authorizer: StandardAuthorizer, request: MetadataRequest, context: RequestContext
 ) -> Narrowed:
@@ -335,6 +369,8 @@ NARROWING: Final[Mapping[type, Narrow]] = MappingProxyType(
         OffsetDeleteRequest: narrow_offset_delete,
         OffsetFetchRequest: narrow_offset_fetch,
         ConsumerGroupHeartbeatRequest: _consumer_group_heartbeat,
+        StreamsGroupHeartbeatRequest: _streams_group_heartbeat,
+        StreamsGroupDescribeRequest: partial(_describe_groups, "group_ids", AclOperation.DESCRIBE, "groups"),
         MetadataRequest: _metadata,
         AddPartitionsToTxnRequest: _add_partitions_to_txn,
     }

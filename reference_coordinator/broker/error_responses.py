@@ -75,12 +75,20 @@ from reference_coordinator.messages import (
     OffsetFetchResponseGroup,
     OffsetFetchResponsePartition,
     OffsetFetchResponseTopic,
+    StreamsGroupDescribeRequest,
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
     SyncGroupRequest,
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
 from reference_coordinator.messages.share_groups import ShareGroupRequest
-from reference_coordinator.runtime.error_responses import consumer_describe_error, join_error, sync_error
+from reference_coordinator.runtime.error_responses import (
+    consumer_describe_error,
+    join_error,
+    streams_describe_error,
+    sync_error,
+)
 from reference_coordinator.runtime.share_error_responses import share_error_response
 from reference_coordinator.topic_logs.messages import FetchRequest
 from reference_coordinator.transactions.messages import (
@@ -288,6 +296,8 @@ _RESPONSES: Final[Mapping[type, _Refusal]] = MappingProxyType(
         ConsumerGroupHeartbeatRequest: lambda _, error: ConsumerGroupHeartbeatResponse(error_code=error),
         ConsumerGroupDescribeRequest: consumer_describe_error,
         **dict.fromkeys(get_args(ShareGroupRequest), share_error_response),
+        StreamsGroupHeartbeatRequest: lambda _, error: StreamsGroupHeartbeatResponse(error_code=error),
+        StreamsGroupDescribeRequest: streams_describe_error,
         InitProducerIdRequest: lambda _, error: InitProducerIdResponse(
             error_code=error, producer_id=NO_PRODUCER_ID, producer_epoch=NO_PRODUCER_EPOCH
         ),

@@ -43,6 +43,7 @@ from reference_coordinator.messages import (
     GroupRequest,
     GroupResponse,
     RequestContext,
+    StreamsGroupHeartbeatRequest,
 )
 from reference_coordinator.profile.api_versions import served_ranges
 from reference_coordinator.profile.config import GroupCoordinatorConfig
@@ -138,8 +139,7 @@ class KafkaApis:
     def transaction_ended(self, marker: EndTransactionMarker) -> None:
         """Learn that a marker is in the log of a partition that this broker leads."""
         # Whoever has written the marker answers first; what comes of it is carried out after that.
-        effects = self._coordinator.transaction_ended(marker, now_ms=self.cluster.now_ms)
-        self._unsettled.extend(effects)
+        self._unsettled += self._coordinator.transaction_ended(marker, now_ms=self.cluster.now_ms)
 
     def handle(
         self, request: BrokerRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
@@ -218,8 +218,7 @@ class KafkaApis:
         """Load what waits for it; nothing happens if nothing does."""
         self.pauses_at_loading = False
         self.cluster.now_ms = now_ms
-        answers = self._load(now_ms=now_ms)
-        return answers + self._settle(self._take_unsettled(), now_ms=now_ms)
+        return self._load(now_ms=now_ms) + self._settle(self._take_unsettled(), now_ms=now_ms)
 
     def pause_at_dead(self) -> None:
         """Let groups that DeleteGroups has marked Dead wait for their removal from now on."""
@@ -341,7 +340,9 @@ class KafkaApis:
         profile, finish = self.broker.profile, routed.finish
         self._finishes[token] = lambda response: as_far_as_sayable(finish(response), context, profile)
         effects = self._coordinator.handle(routed.request, context, token, now_ms=now_ms)
-        return self._settle(effects, now_ms=now_ms)
+        answers = self._settle(effects, now_ms=now_ms)
+        creates_topics = isinstance(request, StreamsGroupHeartbeatRequest)
+        return answers + self.publish(now_ms=now_ms) if creates_topics else answers
 
     def _settle(self, effects: Iterable[Effect], *, now_ms: Millis) -> Answers:
         """Carry out writes until nothing but answers is left."""

@@ -16,6 +16,10 @@ from reference_coordinator.broker.offset_apis import (
     handle_txn_offset_commit,
 )
 from reference_coordinator.broker.share_group_apis import handle_share_group_request
+from reference_coordinator.broker.streams_group_apis import (
+    handle_streams_group_describe,
+    handle_streams_group_heartbeat,
+)
 from reference_coordinator.broker.transaction_apis import TransactionApis
 from reference_coordinator.broker.zookeeper_offsets import handle_offsets_of_version_0
 from reference_coordinator.core.errors import Errors
@@ -29,6 +33,8 @@ from reference_coordinator.messages import (
     OffsetDeleteRequest,
     OffsetFetchRequest,
     RequestContext,
+    StreamsGroupDescribeRequest,
+    StreamsGroupHeartbeatRequest,
     SyncGroupRequest,
     TxnOffsetCommitRequest,
 )
@@ -62,6 +68,10 @@ def route(  # noqa: C901, PLR0911, PLR0912 - one flat case a request
             return handle_consumer_group_describe(broker, request)
         case _ if isinstance(request, ShareGroupRequest):
             return handle_share_group_request(broker, request)
+        case StreamsGroupHeartbeatRequest():
+            return handle_streams_group_heartbeat(broker, request)
+        case StreamsGroupDescribeRequest():
+            return handle_streams_group_describe(broker, request)
         case DeleteGroupsRequest():
             return Forward(request=_with_distinct_groups(request))
         case _:

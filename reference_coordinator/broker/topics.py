@@ -31,7 +31,7 @@ class Topic:
     @property
     def is_internal(self) -> bool:
         """Whether it is a coordinator's log."""
-        return self.name in _INTERNAL
+        return is_internal_topic_name(self.name)
 
 
 class Topics:
@@ -104,6 +104,11 @@ class Topics:
         """Whether that partition exists."""
         topic = self._by_name.get(name)
         return topic is not None and 0 <= partition_index < topic.num_partitions
+
+
+def is_internal_topic_name(name: str) -> bool:
+    """Whether it is a coordinator's log. Source: Topic#isInternal (4.3.1)."""
+    return name in _INTERNAL
 
 
 def is_legal_topic_name(name: str) -> bool:

@@ -17,6 +17,7 @@ from reference_coordinator.messages import (
     ListedGroup,
     ListGroupsRequest,
     ListGroupsResponse,
+    StreamsGroupDescribeRequest,
 )
 from reference_coordinator.messages.consumer_groups import ConsumerGroupDescribeResponseGroup
 from reference_coordinator.messages.share_groups import ShareGroupDescribeRequest
@@ -127,7 +128,10 @@ def _describe_consumer_group(
 
 def authorized_operations(
     shard: CoordinatorShard,
-    request: DescribeGroupsRequest | ConsumerGroupDescribeRequest | ShareGroupDescribeRequest,
+    request: DescribeGroupsRequest
+    | ConsumerGroupDescribeRequest
+    | ShareGroupDescribeRequest
+    | StreamsGroupDescribeRequest,
 ) -> int:
     """What anybody may do with a group, where a request asks for it.
 

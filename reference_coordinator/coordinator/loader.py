@@ -15,6 +15,7 @@ from reference_coordinator.core.records import (
     OffsetCommitTombstone,
 )
 from reference_coordinator.core.share_records import ShareGroupRecord
+from reference_coordinator.core.streams_records import StreamsGroupRecord
 from reference_coordinator.groups import dispatch
 from reference_coordinator.groups.classic.lookups import new_classic_group
 from reference_coordinator.groups.consumer.group import ConsumerGroup
@@ -22,6 +23,8 @@ from reference_coordinator.groups.consumer.replay import replay
 from reference_coordinator.groups.group import Group
 from reference_coordinator.groups.share.group import ShareGroup
 from reference_coordinator.groups.share.replay import replay as replay_share
+from reference_coordinator.groups.streams import replay as streams_replay
+from reference_coordinator.groups.streams.group import StreamsGroup
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.offsets.txn_completion import replay_end_transaction_marker
 from reference_coordinator.profile.behaviours import Behaviour
@@ -37,7 +40,7 @@ class Loader:
 
     shard: CoordinatorShard
     partition: int
-    _groups: dict[GroupId, GroupMetadataRecord | ConsumerGroup | ShareGroup | None] = field(
+    _groups: dict[GroupId, GroupMetadataRecord | ConsumerGroup | ShareGroup | StreamsGroup | None] = field(
         default_factory=dict
     )
     """None stands for a group that is known by its offsets only."""
@@ -64,6 +67,8 @@ class Loader:
                 replay_end_transaction_marker(self.shard, record)
             case _ if isinstance(record, ShareGroupRecord):
                 self._replay_share_group(record)
+            case _ if isinstance(record, StreamsGroupRecord):
+                self._replay_streams_group(record)
             case _:
                 self._replay_consumer_group(record)
 
@@ -74,7 +79,7 @@ class Loader:
             IllegalStateError: the record contradicts those before it.
         """
         before = self._groups.get(record.group_id)
-        if isinstance(before, GroupMetadataRecord | ShareGroup):
+        if isinstance(before, GroupMetadataRecord | ShareGroup | StreamsGroup):
             raise IllegalStateError(f"Group {record.group_id} is not a consumer group")
         after = replay(before, record, self.shard.profile)
         self._keep(record.group_id, before, after)
@@ -86,13 +91,25 @@ class Loader:
             IllegalStateError: the record contradicts those before it.
         """
         before = self._groups.get(record.group_id)
-        if isinstance(before, GroupMetadataRecord | ConsumerGroup):
+        if isinstance(before, GroupMetadataRecord | ConsumerGroup | StreamsGroup):
             raise IllegalStateError(f"Group {record.group_id} is not a share group")
         after = replay_share(before, record, self.shard.profile, now_ms=self.shard.now_ms)
         self._keep(record.group_id, before, after)
 
+    def _replay_streams_group(self, record: StreamsGroupRecord) -> None:
+        """Take in what the log says of a streams group; a simple group gives its id to it.
+
+        Raises:
+            IllegalStateError: the record contradicts those before it.
+        """
+        before = self._groups.get(record.group_id)
+        if isinstance(before, GroupMetadataRecord | ConsumerGroup | ShareGroup):
+            raise IllegalStateError(f"Group {record.group_id} is not a streams group.")
+        after = streams_replay.replay(before, record, self.shard.profile)
+        self._keep(record.group_id, before, after)
+
     def _keep(
-        self, group_id: GroupId, before: Group | None, after: ConsumerGroup | ShareGroup | None
+        self, group_id: GroupId, before: Group | None, after: ConsumerGroup | ShareGroup | StreamsGroup | None
     ) -> None:
         if after is not None:
             self._groups[group_id] = after
@@ -112,7 +129,7 @@ class Loader:
                     self._groups.setdefault(group_id, None)
         stays = self.shard.profile.has(Behaviour.EMPTIED_SIMPLE_GROUP_STAYS)
         for group_id, record in self._groups.items():
-            if isinstance(record, ConsumerGroup | ShareGroup):
+            if isinstance(record, ConsumerGroup | ShareGroup | StreamsGroup):
                 self.shard.put_group(record)
             elif record is not None:
                 dispatch.replay(self.shard, record)

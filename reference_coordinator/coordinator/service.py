@@ -9,6 +9,7 @@ from typing import Final
 from reference_coordinator.coordinator.admin import consumer_group_describe, describe_groups, list_groups
 from reference_coordinator.coordinator.deletion import delete_groups
 from reference_coordinator.coordinator.share_groups import administer_share_groups, hear_share_member
+from reference_coordinator.coordinator.streams_groups import hear_streams_member, streams_group_describe
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
 from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GroupId, ResponseToken
 from reference_coordinator.groups.consumer.heartbeat import consumer_group_heartbeat
@@ -44,6 +45,8 @@ from reference_coordinator.messages import (
     OffsetsRequest,
     RequestContext,
     ShareGroupHeartbeatRequest,
+    StreamsGroupDescribeRequest,
+    StreamsGroupHeartbeatRequest,
     SyncGroupRequest,
     TxnOffsetCommitRequest,
 )
@@ -107,6 +110,8 @@ def _dispatch(
             return hear_consumer(shard, request, context)
         case ShareGroupHeartbeatRequest():
             return hear_share_member(shard, request, context)
+        case StreamsGroupHeartbeatRequest():
+            return hear_streams_member(shard, request, context)
         case _:
             return _dispatch_offsets(shard, request, context, token)
 
@@ -154,6 +159,8 @@ def _dispatch_to_many_groups(
             shard.respond(token, list_groups(shard, request))
         case ConsumerGroupDescribeRequest():
             shard.respond(token, consumer_group_describe(shard, request))
+        case StreamsGroupDescribeRequest():
+            shard.respond(token, streams_group_describe(shard, request))
         case _:
             return administer_share_groups(shard, request, token)
     return EMPTY_RESULT

@@ -18,6 +18,7 @@ from reference_coordinator.core.ids import (
     ProducerId,
 )
 from reference_coordinator.core.share_records import ShareGroupRecord
+from reference_coordinator.core.streams_records import StreamsGroupRecord
 from reference_coordinator.core.values import value
 
 NO_TIMESTAMP_MS: Final = Millis(-1)
@@ -121,5 +122,6 @@ CoordinatorRecord = (
     | EndTransactionMarker
     | ConsumerGroupRecord
     | ShareGroupRecord
+    | StreamsGroupRecord
 )
 """What a record of `__consumer_offsets` may say about groups and their offsets."""

@@ -12,6 +12,7 @@ from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID
 from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.core.records import GroupMetadataRecord
 from reference_coordinator.core.share_records import ShareGroupRecord
+from reference_coordinator.core.streams_records import StreamsGroupRecord
 from reference_coordinator.groups.classic import expiry, loading
 from reference_coordinator.groups.classic.deadlines import ClassicGroupDeadline
 from reference_coordinator.groups.classic.group import ClassicGroup
@@ -45,6 +46,12 @@ from reference_coordinator.groups.share.deadlines import FenceShareMember
 from reference_coordinator.groups.share.expiry import share_group_fence_member_operation
 from reference_coordinator.groups.share.group import ShareGroup
 from reference_coordinator.groups.share.lookups import as_share_group
+from reference_coordinator.groups.streams import expiry as streams_expiry
+from reference_coordinator.groups.streams import loading as streams_loading
+from reference_coordinator.groups.streams.classic_requests import classic_group_join_to_streams_group
+from reference_coordinator.groups.streams.deadlines import StreamsGroupDeadline
+from reference_coordinator.groups.streams.group import StreamsGroup
+from reference_coordinator.groups.streams.lookups import as_streams_group
 from reference_coordinator.messages import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -74,6 +81,8 @@ def classic_group_join(shard: GroupMetadataManager, join: Join) -> VoidResult:
         case GroupType.SHARE:
             shard.respond(join.token, join_error(UNKNOWN_MEMBER_ID, Errors.INCONSISTENT_GROUP_PROTOCOL))
             return EMPTY_RESULT
+        case GroupType.STREAMS:
+            return classic_group_join_to_streams_group(shard, as_streams_group(group), join)
         case _:
             assert_never(group.type)
 
@@ -95,7 +104,7 @@ def classic_group_sync(shard: GroupMetadataManager, sync: Sync) -> CoordinatorRe
             return classic_group_sync_to_classic_group(shard, as_classic_group(group), sync)
         case GroupType.CONSUMER:
             return classic_group_sync_to_consumer_group(shard, as_consumer_group(group), sync)
-        case GroupType.SHARE:
+        case GroupType.SHARE | GroupType.STREAMS:
             shard.respond(sync.token, sync_error(Errors.UNKNOWN_MEMBER_ID))
             return EMPTY_RESULT
         case _:
@@ -120,7 +129,7 @@ def classic_group_heartbeat(
             return classic_group_heartbeat_to_classic_group(shard, as_classic_group(group), request)
         case GroupType.CONSUMER:
             return classic_group_heartbeat_to_consumer_group(shard, as_consumer_group(group), request)
-        case GroupType.SHARE:
+        case GroupType.SHARE | GroupType.STREAMS:
             raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID)
         case _:
             assert_never(group.type)
@@ -134,18 +143,22 @@ def classic_group_leave(
     Source: GroupMetadataManager#classicGroupLeave (4.3.1), GroupCoordinator#handleLeaveGroup (3.9.2).
     """
     group = shard.find_group(request.group_id)
-    if group is None or isinstance(group, ShareGroup):
-        unknown = tuple(left(each, Errors.UNKNOWN_MEMBER_ID) for each in request.members)
-        return CoordinatorResult(response=leave_result(unknown))
+    if group is None:
+        return _unknown_members(request)
     match group.type:
         case GroupType.CLASSIC:
             return classic_group_leave_to_classic_group(shard, as_classic_group(group), request)
         case GroupType.CONSUMER:
             return classic_group_leave_to_consumer_group(shard, as_consumer_group(group), request)
-        case GroupType.SHARE:
-            raise AssertionError("answered above")
+        case GroupType.SHARE | GroupType.STREAMS:
+            return _unknown_members(request)
         case _:
             assert_never(group.type)
+
+
+def _unknown_members(request: LeaveGroupRequest) -> CoordinatorResult[LeaveGroupResponse]:
+    unknown = tuple(left(each, Errors.UNKNOWN_MEMBER_ID) for each in request.members)
+    return CoordinatorResult(response=leave_result(unknown))
 
 
 def fall_due(shard: GroupMetadataManager, deadline: GroupDeadline) -> VoidResult:
@@ -157,6 +170,8 @@ def fall_due(shard: GroupMetadataManager, deadline: GroupDeadline) -> VoidResult
         return consumer_expiry.fall_due(shard, group, deadline)
     if isinstance(group, ShareGroup) and isinstance(deadline, FenceShareMember):
         return share_group_fence_member_operation(shard, group, deadline)
+    if isinstance(group, StreamsGroup) and isinstance(deadline, StreamsGroupDeadline):
+        return streams_expiry.fall_due(shard, group, deadline)
     return EMPTY_RESULT
 
 
@@ -190,6 +205,21 @@ def as_persisted_share_group(group: Group | None, record: ShareGroupRecord) -> S
     raise IllegalStateError(f"Group {record.group_id} is not a share group")
 
 
+def as_persisted_streams_group(group: Group | None, record: StreamsGroupRecord) -> StreamsGroup | None:
+    """The streams group that a record is about; a simple classic group gives its id to it.
+
+    Raises:
+        IllegalStateError: the id is another group's.
+
+    Decided in: GroupMetadataManager#getOrMaybeCreatePersistedStreamsGroup (4.3.1).
+    """
+    if group is None or isinstance(group, StreamsGroup):
+        return group
+    if isinstance(group, ClassicGroup) and group.is_simple_group:
+        return None
+    raise IllegalStateError(f"Group {record.group_id} is not a streams group.")
+
+
 def replay(shard: GroupMetadataManager, record: GroupMetadataRecord) -> None:
     """Let a group be there that the log tells of. Source: GroupMetadataManager#replay (4.3.1)."""
     shard.put_group(loading.load_group(shard, record))
@@ -208,6 +238,8 @@ def on_loaded(shard: GroupMetadataManager, partition: int) -> None:
                 consumer_loading.on_group_loaded(shard, as_consumer_group(group))
             case GroupType.SHARE:
                 share_loading.on_group_loaded(shard, as_share_group(group))
+            case GroupType.STREAMS:
+                streams_loading.on_group_loaded(shard, as_streams_group(group))
             case _:
                 assert_never(group.type)
 
@@ -229,6 +261,8 @@ def on_metadata_update(
             map(group.is_subscribed_to_topic, changed_topics)
         ):
             group.request_metadata_refresh()
+        if isinstance(group, StreamsGroup) and group.requires_any_topic(changed_topics):
+            group.request_metadata_refresh()
 
 
 def on_unloaded(shard: GroupMetadataManager, partition: int) -> None:
@@ -240,7 +274,7 @@ def on_unloaded(shard: GroupMetadataManager, partition: int) -> None:
         match group.type:
             case GroupType.CLASSIC:
                 loading.on_group_unloaded(shard, as_classic_group(group))
-            case GroupType.CONSUMER | GroupType.SHARE:
+            case GroupType.CONSUMER | GroupType.SHARE | GroupType.STREAMS:
                 # Nobody is parked in it.
                 continue
             case _:

@@ -17,12 +17,13 @@ class GroupType(Enum):
     CLASSIC = "classic"
     CONSUMER = "consumer"
     SHARE = "share"
+    STREAMS = "streams"
 
     # An Enum's own is written in Python, and types are looked up at every request.
     __hash__ = object.__hash__
 
 
-CommitPartitionValidator = Callable[[TopicId | None, int], None]
+CommitPartitionValidator = Callable[[str, TopicId | None, int], None]
 """Refuses a commit for a partition of a topic; the topic's id is None where there is no such topic.
 
 Source: CommitPartitionValidator (4.3.1).

@@ -20,6 +20,8 @@ from reference_coordinator.core.records import (
     OffsetCommitTombstone,
 )
 from reference_coordinator.core.share_records import ShareGroupRecord
+from reference_coordinator.core.streams_records import StreamsGroupRecord
+from reference_coordinator.log import streams_serde
 from reference_coordinator.log.batches import LogBatch
 from reference_coordinator.log.consumer_serde import CONSUMER_TOMBSTONES, type_and_name
 from reference_coordinator.log.share_serde import SHARE_TOMBSTONES, type_and_member
@@ -32,6 +34,7 @@ _TOMBSTONES: Final = (
     GroupMetadataTombstone,
     *CONSUMER_TOMBSTONES,
     *SHARE_TOMBSTONES,
+    *streams_serde.STREAMS_TOMBSTONES,
 )
 
 
@@ -121,6 +124,8 @@ def _key(record: CoordinatorRecord) -> _Key:
         case _:
             if isinstance(record, ShareGroupRecord):
                 record_type, name = type_and_member(record)
+            elif isinstance(record, StreamsGroupRecord):
+                record_type, name = streams_serde.type_and_name(record)
             else:
                 record_type, name = type_and_name(record)
             return record.group_id, name, -record_type

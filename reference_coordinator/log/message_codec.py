@@ -31,6 +31,7 @@ _NUMBERS: Final = MappingProxyType(
         "bool": struct.Struct(">?"),
         "int8": struct.Struct(">b"),
         "int16": struct.Struct(">h"),
+        "uint16": struct.Struct(">H"),
         "int32": struct.Struct(">i"),
         "int64": struct.Struct(">q"),
     }
@@ -151,7 +152,7 @@ def _write_fields(buffer: bytearray, columns: _Columns, values: Fields, *, is_fl
 
 def _is_default(column: _Column, written: object) -> bool:
     if column.columns:
-        return written == _empty(column)
+        return not written if column.is_array else written == _empty(column)
     if column.default == _NULL:
         return written is None
     return not written if column.default is None else str(written) == column.default
@@ -231,8 +232,10 @@ def _empty(column: _Column) -> Fields:
     return {each.name: () if each.is_array else 0 for each in column.columns}
 
 
-def _default(column: _Column) -> int | Fields | None:
-    """Return what a tagged field is that is not there: in records a number, a structure or null."""
+def _default(column: _Column) -> int | Fields | tuple[()] | None:
+    """Return what a tagged field is that is not there: in records a number, an array, a structure or null."""
+    if column.columns and column.is_array:
+        return ()
     if column.columns:
         return _empty(column)
     return None if column.default is None or column.default == _NULL else int(column.default)

@@ -22,6 +22,7 @@ from reference_coordinator.core.records import (
     GroupMetadataRecord,
     OffsetCommitRecord,
 )
+from reference_coordinator.core.streams_records import StreamsGroupTargetAssignmentMetadataRecord
 from reference_coordinator.core.values import value
 from reference_coordinator.log.batches import (
     LogBatch,
@@ -299,7 +300,7 @@ def _timestamp_ms(record: CoordinatorRecord) -> Millis:
             return record.commit_timestamp_ms
         case GroupMetadataRecord():
             return record.current_state_timestamp_ms
-        case ConsumerGroupTargetAssignmentMetadataRecord():
+        case ConsumerGroupTargetAssignmentMetadataRecord() | StreamsGroupTargetAssignmentMetadataRecord():
             return record.assignment_timestamp_ms
         case ConsumerGroupRegularExpressionRecord():
             return record.timestamp_ms

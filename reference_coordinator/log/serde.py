@@ -24,6 +24,7 @@ from reference_coordinator.core.records import (
     OffsetCommitTombstone,
 )
 from reference_coordinator.core.share_records import ShareGroupRecord
+from reference_coordinator.core.streams_records import StreamsGroupRecord
 from reference_coordinator.log.consumer_serde import (
     CONSUMER_RECORD_TYPES,
     read_consumer_record,
@@ -31,6 +32,11 @@ from reference_coordinator.log.consumer_serde import (
 )
 from reference_coordinator.log.message_codec import Fields, message_type, read_message, write_message
 from reference_coordinator.log.share_serde import read_share_record, share_record_types, write_share_record
+from reference_coordinator.log.streams_serde import (
+    STREAMS_RECORD_TYPES,
+    read_streams_record,
+    write_streams_record,
+)
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.profiles import Profile
 
@@ -82,6 +88,8 @@ def _write_record(record: CoordinatorRecord, profile: Profile) -> tuple[bytes, b
             return _group_key(record), None
         case EndTransactionMarker():
             raise AssertionError("a marker is a control record")
+        case _ if isinstance(record, StreamsGroupRecord):
+            return write_streams_record(record)
         case _:
             return _write_group_record(record, profile)
 
@@ -112,6 +120,8 @@ def read_record(
             return _read_of_share_group(key, value)
         case _ if key_type in CONSUMER_RECORD_TYPES and profile.has(Behaviour.CONSUMER_GROUPS):
             return _read_of_consumer_group(key, value, profile)
+        case _ if key_type in STREAMS_RECORD_TYPES and profile.has(Behaviour.STREAMS_GROUPS):
+            return _read_of_streams_group(key, value)
         case _ if profile.has(Behaviour.FLEXIBLE_RECORDS_READ):
             return None
         case _:
@@ -138,6 +148,13 @@ def _read_of_consumer_group(key: bytes, value: bytes | None, profile: Profile) -
         return read_consumer_record(key, value, profile)
     except _DAMAGE as error:
         raise UnreadableRecordError(f"it is no record of a consumer group: {error}") from error
+
+
+def _read_of_streams_group(key: bytes, value: bytes | None) -> CoordinatorRecord:
+    try:
+        return read_streams_record(key, value)
+    except _DAMAGE as error:
+        raise UnreadableRecordError(f"it is no record of a streams group: {error}") from error
 
 
 def _read(name: str, version: int, content: bytes) -> Fields:

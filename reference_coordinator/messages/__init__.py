@@ -64,6 +64,12 @@ from reference_coordinator.messages.share_groups import (
     ShareGroupHeartbeatRequest,
     ShareGroupResponse,
 )
+from reference_coordinator.messages.streams_groups import (
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+)
 from reference_coordinator.messages.transactions import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 __all__ = [
@@ -118,6 +124,10 @@ __all__ = [
     "ShareGroupAdminRequest",
     "ShareGroupHeartbeatRequest",
     "ShareGroupResponse",
+    "StreamsGroupDescribeRequest",
+    "StreamsGroupDescribeResponse",
+    "StreamsGroupHeartbeatRequest",
+    "StreamsGroupHeartbeatResponse",
     "SyncGroupRequest",
     "SyncGroupRequestAssignment",
     "SyncGroupResponse",
@@ -135,6 +145,7 @@ ManyGroupsRequest = (
     | DeleteGroupsRequest
     | ConsumerGroupDescribeRequest
     | ShareGroupAdminRequest
+    | StreamsGroupDescribeRequest
 )
 """What may be asked about several groups at once."""
 
@@ -145,6 +156,7 @@ GroupRequest = (
     | LeaveGroupRequest
     | ConsumerGroupHeartbeatRequest
     | ShareGroupHeartbeatRequest
+    | StreamsGroupHeartbeatRequest
     | OffsetsRequest
     | ManyGroupsRequest
 )
@@ -165,5 +177,7 @@ GroupResponse = (
     | ConsumerGroupHeartbeatResponse
     | ConsumerGroupDescribeResponse
     | ShareGroupResponse
+    | StreamsGroupHeartbeatResponse
+    | StreamsGroupDescribeResponse
 )
 """What the group coordinator answers with."""

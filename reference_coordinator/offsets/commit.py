@@ -68,7 +68,7 @@ def validate_offset_commit(
     match group.type:
         case GroupType.CLASSIC:
             _keep_session(shard, as_classic_group(group), request.member_id)
-        case GroupType.CONSUMER | GroupType.SHARE:
+        case GroupType.CONSUMER | GroupType.SHARE | GroupType.STREAMS:
             # Only heartbeats keep the sessions of its members.
             pass
         case _:

@@ -15,11 +15,17 @@ from reference_coordinator.core.records import (
     OffsetCommitTombstone,
 )
 from reference_coordinator.core.share_records import ShareGroupRecord
+from reference_coordinator.core.streams_records import StreamsGroupRecord
 from reference_coordinator.groups.consumer.replay import replay
-from reference_coordinator.groups.dispatch import as_persisted_consumer_group, as_persisted_share_group
+from reference_coordinator.groups.dispatch import (
+    as_persisted_consumer_group,
+    as_persisted_share_group,
+    as_persisted_streams_group,
+)
 from reference_coordinator.groups.group import Group
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.groups.share.replay import replay as replay_share
+from reference_coordinator.groups.streams import replay as streams_replay
 from reference_coordinator.offsets.store import OffsetStore
 from reference_coordinator.offsets.values import OffsetAndMetadata
 from reference_coordinator.profile.behaviours import CoordinatorFamily
@@ -50,7 +56,9 @@ class CoordinatorShard(GroupMetadataManager):
 
     @override
     def replay_written(self, records: tuple[CoordinatorRecord, ...], *, record_offset: int) -> bool:
-        if not any(isinstance(each, ConsumerGroupRecord | ShareGroupRecord) for each in records):
+        if not any(
+            isinstance(each, ConsumerGroupRecord | ShareGroupRecord | StreamsGroupRecord) for each in records
+        ):
             return False
         groups: dict[GroupId, Group | None] = {}
         for record in records:
@@ -65,6 +73,11 @@ class CoordinatorShard(GroupMetadataManager):
                 group = groups[group_id] if group_id in groups else self.find_group(group_id)
                 of_shares = as_persisted_share_group(group, record)
                 groups[group_id] = replay_share(of_shares, record, self.profile, now_ms=self.now_ms)
+            elif isinstance(record, StreamsGroupRecord):
+                group_id = record.group_id
+                group = groups[group_id] if group_id in groups else self.find_group(group_id)
+                known = as_persisted_streams_group(group, record)
+                groups[group_id] = streams_replay.replay(known, record, self.profile)
         for group_id, group in groups.items():
             self.put_written(group_id, group, record_offset=record_offset)
         return True

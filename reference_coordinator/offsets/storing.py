@@ -188,7 +188,7 @@ def _judge_partitions(
         else:
             if commit.validator is not None:
                 topic = shard.metadata_image.topics.get(each.topic)
-                commit.validator(None if topic is None else topic.topic_id, each.partition)
+                commit.validator(each.topic, None if topic is None else topic.topic_id, each.partition)
             verdicts.append((each, Errors.NONE))
             accepted.append((each, offset))
     return verdicts, accepted

@@ -105,9 +105,9 @@ def _reported(error: Errors, api_version: int) -> Errors:
 def _of_transaction(validator: CommitPartitionValidator, api_version: int) -> CommitPartitionValidator:
     """Decided in: OffsetMetadataManager#commitTransactionalOffset (4.3.1)."""
 
-    def validate(topic_id: TopicId | None, partition: int) -> None:
+    def validate(topic: str, topic_id: TopicId | None, partition: int) -> None:
         try:
-            validator(topic_id, partition)
+            validator(topic, topic_id, partition)
         except CoordinatorError as refusal:
             raise CoordinatorError(_reported(refusal.error, api_version)) from refusal
 

@@ -66,6 +66,8 @@ class Api(IntEnum):
     WRITE_SHARE_GROUP_STATE = 85
     DELETE_SHARE_GROUP_STATE = 86
     READ_SHARE_GROUP_STATE_SUMMARY = 87
+    STREAMS_GROUP_HEARTBEAT = 88
+    STREAMS_GROUP_DESCRIBE = 89
 
 
 @value
@@ -152,6 +154,8 @@ _ADVERTISED: Final[Mapping[Api, _Advertised]] = MappingProxyType(
         Api.WRITE_SHARE_GROUP_STATE: _ranges("2.4: none, 4.1: 0-0, 4.2: 0-1"),
         Api.DELETE_SHARE_GROUP_STATE: _ranges("2.4: none, 4.1: 0-0"),
         Api.READ_SHARE_GROUP_STATE_SUMMARY: _ranges("2.4: none, 4.1: 0-0, 4.2: 0-1"),
+        Api.STREAMS_GROUP_HEARTBEAT: _ranges("2.4: none, 4.2: 0-0, 4.4: 0-1"),
+        Api.STREAMS_GROUP_DESCRIBE: _ranges("2.4: none, 4.2: 0-0, 4.4: 0-1"),
     }
 )
 """Each release's ranges from the one where they changed.

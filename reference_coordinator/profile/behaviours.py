@@ -26,6 +26,7 @@ from reference_coordinator.profile.loading_behaviours import OF_LOADING
 from reference_coordinator.profile.log_behaviours import OF_THE_LOG
 from reference_coordinator.profile.share_behaviours import OF_SHARE_GROUPS
 from reference_coordinator.profile.share_fetch_behaviours import OF_SHARES
+from reference_coordinator.profile.streams_behaviours import OF_STREAMS_GROUPS
 from reference_coordinator.profile.transaction_behaviours import OF_TRANSACTIONS
 
 __all__ = ["OLDEST", "TABLE", "Behaviour", "CoordinatorFamily", "Row", "Span", "Version"]
@@ -328,6 +329,7 @@ TABLE: Final = (
     + OF_TRANSACTIONS
     + OF_THE_LOG
     + OF_CONSUMER_GROUPS
+    + OF_STREAMS_GROUPS
     + OF_ASSIGNORS
     + OF_SHARES
     + OF_SHARE_GROUPS

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, fields
 from enum import Enum, unique
 from functools import cache, partial
-from itertools import product
 from types import MappingProxyType
 from typing import Any, Final, Self, TypeVar
 
@@ -217,6 +216,32 @@ class GroupCoordinatorConfig:
     """`group.share.partition.max.record.locks`: the records of a partition in flight to one share group."""
     group_share_record_lock_duration_ms: int = _property(30_000, at_least=1_000)
     """`group.share.record.lock.duration.ms`: how long a member of a share group may have a record."""
+    group_streams_assignment_interval_ms: int = _property(1_000, at_least=0)
+    """`group.streams.assignment.interval.ms`: how long tasks stay assigned at least, from 4.3 on."""
+    group_streams_heartbeat_interval_ms: int = _property(5_000, at_least=1)
+    """`group.streams.heartbeat.interval.ms`: how often streams clients are told to heartbeat."""
+    group_streams_initial_rebalance_delay_ms: int = _property(3_000, at_least=0)
+    """`group.streams.initial.rebalance.delay.ms`: how long an empty streams group waits for more members."""
+    group_streams_max_assignment_interval_ms: int = _property(15_000, at_least=0)
+    """`group.streams.max.assignment.interval.ms`: the longest that a group may be configured to."""
+    group_streams_max_heartbeat_interval_ms: int = _property(15_000, at_least=1)
+    """`group.streams.max.heartbeat.interval.ms`: the longest that a group may be configured to."""
+    group_streams_max_session_timeout_ms: int = _property(60_000, at_least=1)
+    """`group.streams.max.session.timeout.ms`: the longest that a group may be configured to."""
+    group_streams_max_size: int = _property(INT_MAX, at_least=1)
+    """`group.streams.max.size`: the members that a streams group takes."""
+    group_streams_max_standby_replicas: int = _property(2, at_least=0)
+    """`group.streams.max.standby.replicas`: the most that a group may be configured to."""
+    group_streams_min_assignment_interval_ms: int = _property(0, at_least=0)
+    """`group.streams.min.assignment.interval.ms`: the shortest that a group may be configured to."""
+    group_streams_min_heartbeat_interval_ms: int = _property(5_000, at_least=1)
+    """`group.streams.min.heartbeat.interval.ms`: the shortest that a group may be configured to."""
+    group_streams_min_session_timeout_ms: int = _property(45_000, at_least=1)
+    """`group.streams.min.session.timeout.ms`: the shortest that a group may be configured to."""
+    group_streams_num_standby_replicas: int = _property(0, at_least=0)
+    """`group.streams.num.standby.replicas`: the standby tasks of each stateful task."""
+    group_streams_session_timeout_ms: int = _property(45_000, at_least=1)
+    """`group.streams.session.timeout.ms`: how long a streams client may be silent."""
     group_version: int = _property(1, at_least=0, at_most=1)
     """`group.version`: no property but a feature (KIP-848), which a cluster has at a level, or at 0 not."""
     group_share_assignment_interval_ms: int = _property(1_000, at_least=0)
@@ -323,16 +348,24 @@ def _throw_if_out_of_order(config: GroupCoordinatorConfig) -> None:
 
     Decided in: GroupCoordinatorConfig#<init> (4.3.1).
     """
-    kinds = ("heartbeat_interval_ms", "session_timeout_ms", "assignment_interval_ms")
-    for protocol, kind in product(("consumer", "share"), kinds):
-        least, given, most = (f"group_{protocol}_{each}{kind}" for each in ("min_", "", "max_"))
-        for lower, upper in ((least, most), (least, given), (given, most)):
-            if getattr(config, lower) > getattr(config, upper):
-                raise ConfigError(f"{_name_of(upper)} must be greater than or equal to {_name_of(lower)}.")
-    if config.group_consumer_heartbeat_interval_ms >= config.group_consumer_session_timeout_ms:
-        raise ConfigError(
-            "group.consumer.heartbeat.interval.ms must be less than group.consumer.session.timeout.ms."
-        )
+    for group in ("consumer", "share", "streams"):
+        for kind in ("heartbeat_interval_ms", "session_timeout_ms", "assignment_interval_ms"):
+            least, given, most = (f"group_{group}_{each}{kind}" for each in ("min_", "", "max_"))
+            for lower, upper in ((least, most), (least, given), (given, most)):
+                if getattr(config, lower) > getattr(config, upper):
+                    raise ConfigError(
+                        f"{_name_of(upper)} must be greater than or equal to {_name_of(lower)}."
+                    )
+        heartbeat, session = f"group_{group}_heartbeat_interval_ms", f"group_{group}_session_timeout_ms"
+        if getattr(config, heartbeat) >= getattr(config, session):
+            raise ConfigError(f"{_name_of(heartbeat)} must be less than {_name_of(session)}.")
+    replicas, most = "group_streams_num_standby_replicas", "group_streams_max_standby_replicas"
+    _throw_if_greater(config, replicas, most)
+
+
+def _throw_if_greater(config: GroupCoordinatorConfig, lower: str, upper: str) -> None:
+    if getattr(config, lower) > getattr(config, upper):
+        raise ConfigError(f"{_name_of(upper)} must be greater than or equal to {_name_of(lower)}.")
 
 
 def _name_of(field_name: str) -> str:

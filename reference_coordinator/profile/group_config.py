@@ -15,6 +15,11 @@ class GroupConfig:
     share_session_timeout_ms: int | None = None
     share_heartbeat_interval_ms: int | None = None
     share_assignment_interval_ms: int | None = None
+    streams_session_timeout_ms: int | None = None
+    streams_heartbeat_interval_ms: int | None = None
+    streams_num_standby_replicas: int | None = None
+    streams_initial_rebalance_delay_ms: int | None = None
+    streams_assignment_interval_ms: int | None = None
 
 
 NO_GROUP_CONFIG: Final = GroupConfig()

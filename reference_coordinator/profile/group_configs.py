@@ -1,8 +1,5 @@
 """What groups may be configured with at run time, by release: types, defaults, bounds, and effective values.
 
-The reference does not run streams groups. It takes their configurations as Kafka does, with
-the bounds that a broker has by default.
-
 Source: GroupConfig#CONFIG (4.0.0), GroupConfig#CONFIG_DEF (4.3.1),
 GroupConfig#validateValues (4.0.0 to 4.3.1; 4.4.0).
 """
@@ -276,6 +273,10 @@ def _session_and_heartbeat(kind: str) -> tuple[str, str]:
     return f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
 
 
+def _streams_defaults(known: Mapping[str, GroupConfigEntry]) -> Mapping[str, str]:
+    return {name: entry.config.default for name, entry in known.items() if name.startswith("streams.")}
+
+
 def evaluate(configs: Mapping[str, str], config: GroupCoordinatorConfig, profile: Profile) -> GroupConfig:
     """Return what applies to a group; a value outside the broker's bounds is moved to the next bound.
 
@@ -284,6 +285,8 @@ def evaluate(configs: Mapping[str, str], config: GroupCoordinatorConfig, profile
     Source: GroupConfig#evaluate (4.3.1).
     """
     known = group_configs(profile)
+    if configs and profile.has(Behaviour.STREAMS_GROUP_CONFIGS_IGNORE_BROKERS):
+        configs = {**_streams_defaults(known), **configs}
 
     def number(name: str) -> int | None:
         text, entry = configs.get(name), known.get(name)
@@ -302,4 +305,9 @@ def evaluate(configs: Mapping[str, str], config: GroupCoordinatorConfig, profile
         share_session_timeout_ms=number("share.session.timeout.ms"),
         share_heartbeat_interval_ms=number("share.heartbeat.interval.ms"),
         share_assignment_interval_ms=number("share.assignment.interval.ms"),
+        streams_session_timeout_ms=number("streams.session.timeout.ms"),
+        streams_heartbeat_interval_ms=number("streams.heartbeat.interval.ms"),
+        streams_num_standby_replicas=number(_STANDBY.name),
+        streams_initial_rebalance_delay_ms=number("streams.initial.rebalance.delay.ms"),
+        streams_assignment_interval_ms=number("streams.assignment.interval.ms"),
     )

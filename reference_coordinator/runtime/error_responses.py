@@ -37,12 +37,17 @@ from reference_coordinator.messages import (
     OffsetsRequest,
     ShareGroupAdminRequest,
     ShareGroupHeartbeatRequest,
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
     SyncGroupRequest,
     SyncGroupResponse,
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
 from reference_coordinator.messages.consumer_groups import ConsumerGroupDescribeResponseGroup
+from reference_coordinator.messages.streams_groups import StreamsGroupDescribeResponseGroup
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.runtime.coordinator_runtime import CoordinatorRuntime
 from reference_coordinator.runtime.partition_answers import refused_topics
@@ -58,12 +63,14 @@ def refusal_response(
 
     Decided in: ApiError#fromThrowable, CoordinatorOperationExceptionHelper#handleOperationException (4.3.1).
     """
+    message = None if refusal.error is Errors.UNKNOWN_SERVER_ERROR else refusal.message
     if isinstance(request, ConsumerGroupHeartbeatRequest):
-        message = None if refusal.error is Errors.UNKNOWN_SERVER_ERROR else refusal.message
         return ConsumerGroupHeartbeatResponse(error_code=refusal.error, error_message=message)
     if isinstance(request, ShareGroupHeartbeatRequest | ShareGroupAdminRequest):
         message = None if refusal.error is Errors.UNKNOWN_SERVER_ERROR else refusal.message
         return share_error_response(request, refusal.error, message)
+    if isinstance(request, StreamsGroupHeartbeatRequest):
+        return StreamsGroupHeartbeatResponse(error_code=refusal.error, error_message=message)
     return error_response(shard, request, refusal.error)
 
 
@@ -74,6 +81,8 @@ def error_response(shard: CoordinatorRuntime, request: GroupRequest, error: Erro
             return ConsumerGroupHeartbeatResponse(error_code=error)
         case ShareGroupHeartbeatRequest():
             return share_error_response(request, error)
+        case StreamsGroupHeartbeatRequest():
+            return StreamsGroupHeartbeatResponse(error_code=error)
         case JoinGroupRequest():
             return join_error(_member_id_in_error(shard, request), error)
         case SyncGroupRequest():
@@ -120,6 +129,8 @@ def _error_response_of_many_groups(
             return DeleteGroupsResponse(results=tuple(results))
         case ConsumerGroupDescribeRequest():
             return consumer_describe_error(request, error)
+        case StreamsGroupDescribeRequest():
+            return streams_describe_error(request, error)
         case _:
             return share_error_response(request, error)
 
@@ -207,6 +218,19 @@ def consumer_describe_error(
         ConsumerGroupDescribeResponseGroup(error_code=error, group_id=each) for each in request.group_ids
     )
     return ConsumerGroupDescribeResponse(groups=tuple(described))
+
+
+def streams_describe_error(
+    request: StreamsGroupDescribeRequest, error: Errors
+) -> StreamsGroupDescribeResponse:
+    """Every group of a description refused.
+
+    Decided in: StreamsGroupDescribeRequest#getErrorDescribedGroupList (4.3.1).
+    """
+    described = (
+        StreamsGroupDescribeResponseGroup(error_code=error, group_id=each) for each in request.group_ids
+    )
+    return StreamsGroupDescribeResponse(groups=tuple(described))
 
 
 def described_error(

@@ -16,6 +16,7 @@ from reference_coordinator.core.records import (
     OffsetCommitTombstone,
 )
 from reference_coordinator.core.share_records import ShareGroupRecord
+from reference_coordinator.core.streams_records import StreamsGroupRecord
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
@@ -26,6 +27,7 @@ from reference_coordinator.runtime.record_sizes import (
     unsigned_varint_bytes,
 )
 from reference_coordinator.runtime.share_record_sizes import share_key_bytes, share_value_bytes
+from reference_coordinator.runtime.streams_record_sizes import streams_key_bytes, streams_value_bytes
 
 _BATCH_OVERHEAD: Final = 61
 """Source: DefaultRecordBatch#RECORD_BATCH_OVERHEAD (4.3.1)."""
@@ -89,6 +91,8 @@ def _record_bytes(offset_delta: int, key_bytes: int, value_bytes: int | None) ->
 
 def _key_and_value_bytes(record: CoordinatorRecord, *, is_flexible: bool) -> tuple[int, int | None]:
     """How long key and value are; a tombstone has no value."""
+    if isinstance(record, StreamsGroupRecord):
+        return streams_key_bytes(record), streams_value_bytes(record)
     match record:
         case GroupMetadataRecord():
             return _key_bytes(record.group_id), _group_bytes(record)

@@ -21,6 +21,7 @@ from reference_coordinator.messages import (
     GroupResponse,
     ListGroupsRequest,
     OffsetFetchRequest,
+    StreamsGroupDescribeRequest,
 )
 from reference_coordinator.messages.share_groups import (
     DescribeShareGroupOffsetsRequest,
@@ -118,6 +119,7 @@ def group_ids_of(request: GroupRequest) -> Iterable[GroupId]:
             | ConsumerGroupDescribeRequest()
             | ShareGroupDescribeRequest()
             | DescribeShareGroupOffsetsRequest()
+            | StreamsGroupDescribeRequest()
         ):
             raise AssertionError("these read what is committed, and are answered at once")
         case _:

@@ -85,7 +85,7 @@ def consumer_value_bytes(record: ConsumerGroupRecord) -> int | None:
             return None
 
 
-def _compact_bytes(text: str | None) -> int:
+def compact_bytes(text: str | None) -> int:
     """A text with its length, plus one, before it; null is a length of nothing."""
     if text is None:
         return 1
@@ -94,12 +94,12 @@ def _compact_bytes(text: str | None) -> int:
 
 
 def _texts_bytes(texts: tuple[str, ...]) -> int:
-    return unsigned_varint_bytes(len(texts) + 1) + sum(map(_compact_bytes, texts))
+    return unsigned_varint_bytes(len(texts) + 1) + sum(map(compact_bytes, texts))
 
 
 def _topic_metadata_bytes(topic: TopicMetadata) -> int:
     partitions = sum(4 + _texts_bytes(racks) + 1 for _, racks in topic.racks)
-    named = _UUID_BYTES + _compact_bytes(topic.topic_name) + 4
+    named = _UUID_BYTES + compact_bytes(topic.topic_name) + 4
     return named + unsigned_varint_bytes(len(topic.racks) + 1) + partitions + 1
 
 
@@ -112,7 +112,7 @@ def _member_bytes(record: ConsumerGroupMemberMetadataRecord) -> int:
         record.subscribed_topic_regex,
         record.server_assignor,
     )
-    length = sum(map(_compact_bytes, texts)) + _texts_bytes(record.subscribed_topic_names) + 4 + 1
+    length = sum(map(compact_bytes, texts)) + _texts_bytes(record.subscribed_topic_names) + 4 + 1
     if record.classic_member_metadata is None:
         return length
     # A struct that may be null has a byte before it that says so.
@@ -122,7 +122,7 @@ def _member_bytes(record: ConsumerGroupMemberMetadataRecord) -> int:
 
 def _classic_bytes(metadata: ClassicMemberMetadata) -> int:
     protocols = (
-        _compact_bytes(each.name) + unsigned_varint_bytes(len(each.metadata) + 1) + len(each.metadata) + 1
+        compact_bytes(each.name) + unsigned_varint_bytes(len(each.metadata) + 1) + len(each.metadata) + 1
         for each in metadata.supported_protocols
     )
     return 4 + unsigned_varint_bytes(len(metadata.supported_protocols) + 1) + sum(protocols) + 1

@@ -165,6 +165,7 @@ _FIXED: Final[Mapping[str, _Reader]] = MappingProxyType(
         "bool": _fixed(">?"),
         "int8": _read_int8,
         "int16": _read_int16,
+        "uint16": _fixed(">H"),
         "int32": _read_int32,
         "int64": _fixed(">q"),
         "timedelta_i32": _read_int32,

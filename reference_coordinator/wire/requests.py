@@ -50,6 +50,8 @@ from reference_coordinator.messages import (
     OffsetDeleteRequestTopic,
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
+    StreamsGroupDescribeRequest,
+    StreamsGroupHeartbeatRequest,
     SyncGroupRequest,
     TxnOffsetCommitRequest,
 )
@@ -298,6 +300,8 @@ _MESSAGES: Final[Mapping[Api, _Mapping]] = MappingProxyType(
         Api.ALTER_SHARE_GROUP_OFFSETS: _as_read(AlterShareGroupOffsetsRequest),
         Api.DELETE_SHARE_GROUP_OFFSETS: _as_read(DeleteShareGroupOffsetsRequest),
         Api.CONSUMER_GROUP_DESCRIBE: _as_read(ConsumerGroupDescribeRequest),
+        Api.STREAMS_GROUP_HEARTBEAT: _as_read(StreamsGroupHeartbeatRequest),
+        Api.STREAMS_GROUP_DESCRIBE: _as_read(StreamsGroupDescribeRequest),
         Api.LIST_CONFIG_RESOURCES: _as_read(ListConfigResourcesRequest),
         Api.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,
         Api.DESCRIBE_LOG_DIRS: _as_read(DescribeLogDirsRequest),

@@ -10,6 +10,7 @@ from typing import Final
 from reference_coordinator.broker_messages import BrokerResponse, FindCoordinatorResponse
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import MemberId, Millis
+from reference_coordinator.core.streams_records import TaskIds
 from reference_coordinator.core.values import value
 from reference_coordinator.messages import (
     ConsumerGroupHeartbeatResponse,
@@ -17,11 +18,16 @@ from reference_coordinator.messages import (
     LeaveGroupResponse,
     OffsetFetchResponse,
     OffsetFetchResponseTopic,
+    StreamsGroupHeartbeatResponse,
 )
 from reference_coordinator.messages.consumer_groups import ConsumerGroupHeartbeatResponseAssignment
 from reference_coordinator.messages.share_groups import (
     ShareGroupHeartbeatResponse,
     ShareGroupHeartbeatResponseAssignment,
+)
+from reference_coordinator.messages.streams_groups import (
+    EndpointToPartitions,
+    StreamsGroupHeartbeatResponseStatus,
 )
 from reference_coordinator.transactions.messages import (
     AddPartitionsToTxnResponse,
@@ -33,6 +39,7 @@ _FIRST_BATCHED_FIND_COORDINATOR: Final = 4
 _FIRST_BATCHED_LEAVE_GROUP: Final = 3
 _FIRST_BATCHED_OFFSET_FETCH: Final = 8
 _FIRST_BATCHED_ADD_PARTITIONS: Final = 4
+_FIRST_WIDE_RECOVERY_LAG: Final = 1
 
 
 @value
@@ -56,6 +63,24 @@ class _HeartbeatResponse:
     assignment: ConsumerGroupHeartbeatResponseAssignment | ShareGroupHeartbeatResponseAssignment | None
 
 
+@value
+class _StreamsGroupHeartbeatResponse:
+    error_code: Errors
+    error_message: str | None
+    member_id: MemberId
+    member_epoch: int
+    heartbeat_interval: Millis
+    acceptable_recovery_lag: int
+    task_offset_interval: Millis
+    status: tuple[StreamsGroupHeartbeatResponseStatus, ...] | None
+    active_tasks: tuple[TaskIds, ...] | None
+    standby_tasks: tuple[TaskIds, ...] | None
+    warmup_tasks: tuple[TaskIds, ...] | None
+    endpoint_information_epoch: int
+    partitions_by_user_endpoint: tuple[EndpointToPartitions, ...] | None
+    topology_description_required: bool
+
+
 def response_shape(message: BrokerResponse, version: int) -> object:
     """Return an object with the fields that the version has."""
     match message:
@@ -72,6 +97,8 @@ def response_shape(message: BrokerResponse, version: int) -> object:
             return _single_transaction(message)
         case ConsumerGroupHeartbeatResponse() | ShareGroupHeartbeatResponse():
             return _heartbeat(message)
+        case StreamsGroupHeartbeatResponse():
+            return _streams_group_heartbeat(message, version)
         case _:
             return message
 
@@ -85,6 +112,31 @@ def _heartbeat(message: ConsumerGroupHeartbeatResponse | ShareGroupHeartbeatResp
         member_epoch=message.member_epoch,
         heartbeat_interval=message.heartbeat_interval_ms,
         assignment=message.assignment,
+    )
+
+
+def _streams_group_heartbeat(
+    message: StreamsGroupHeartbeatResponse, version: int
+) -> _StreamsGroupHeartbeatResponse:
+    """Leave units out of names, as kio does, and write the lag as the version has it."""
+    is_legacy = version < _FIRST_WIDE_RECOVERY_LAG
+    return _StreamsGroupHeartbeatResponse(
+        error_code=message.error_code,
+        error_message=message.error_message,
+        member_id=message.member_id,
+        member_epoch=message.member_epoch,
+        heartbeat_interval=message.heartbeat_interval_ms,
+        acceptable_recovery_lag=(
+            message.acceptable_recovery_lag_legacy if is_legacy else message.acceptable_recovery_lag
+        ),
+        task_offset_interval=message.task_offset_interval_ms,
+        status=message.status,
+        active_tasks=message.active_tasks,
+        standby_tasks=message.standby_tasks,
+        warmup_tasks=message.warmup_tasks,
+        endpoint_information_epoch=message.endpoint_information_epoch,
+        partitions_by_user_endpoint=message.partitions_by_user_endpoint,
+        topology_description_required=message.topology_description_required,
     )
 
 

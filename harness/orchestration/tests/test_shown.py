@@ -15,6 +15,7 @@ from harness.tests.completed_runs import catalogue
 from reference_coordinator.profile.assignor_behaviours import OF_ASSIGNORS
 from reference_coordinator.profile.behaviour import Behaviour
 from reference_coordinator.profile.consumer_behaviours import OF_CONSUMER_GROUPS
+from reference_coordinator.profile.streams_behaviours import OF_STREAMS_GROUPS
 
 RELEASES = ("4.0.0", "4.0", "4.1.0", "4.1", "4.2", "4.3.0", "4.3", "4.4")
 SHOWN = [(name, each) for name, shown in load_behaviours().items() for each in shown.shown_by]
@@ -45,7 +46,9 @@ def test_a_scenario_shows_a_behaviour(name: str, scenario_id: str) -> None:
 def test_every_behaviour_of_consumer_groups_is_shown_or_says_why_not() -> None:
     shown = load_behaviours()
 
-    assert {row.behaviour.name.lower() for row in (*OF_CONSUMER_GROUPS, *OF_ASSIGNORS)} <= shown.keys()
+    assert {
+        row.behaviour.name.lower() for row in (*OF_CONSUMER_GROUPS, *OF_ASSIGNORS, *OF_STREAMS_GROUPS)
+    } <= shown.keys()
     assert shown.keys() <= {sheet.name for sheet in behaviour_sheets()}
 
 

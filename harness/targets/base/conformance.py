@@ -11,11 +11,16 @@ CONFORMANCE_CONFIG: Mapping[str, str] = {
 
 QUICK_CONSUMER_GROUPS: Mapping[str, str] = {
     "group.share.enable": "true",
-    **{f"group.{each}.min.session.timeout.ms": "100" for each in ("consumer", "share")},
-    **{f"group.{each}.min.heartbeat.interval.ms": "100" for each in ("consumer", "share")},
-    **{f"group.{each}.assignment.interval.ms": "0" for each in ("consumer", "share")},
+    "group.streams.initial.rebalance.delay.ms": "0",
+    **{f"group.{each}.min.session.timeout.ms": "100" for each in ("consumer", "share", "streams")},
+    **{f"group.{each}.min.heartbeat.interval.ms": "100" for each in ("consumer", "share", "streams")},
+    **{f"group.{each}.assignment.interval.ms": "0" for each in ("consumer", "share", "streams")},
 }
-"""What brokers from 4.0 on are told beside that; the interval counts from 4.3 on, `enable` in 4.1."""
+"""What brokers from 4.0 on are told beside that; the interval counts from 4.3 on, `enable` in 4.1.
+
+Releases ignore what they do not know.
+"""
+
 PRINCIPALS: Sequence[str] = ("ana", "bob", "carol", "dora")
 """Who may connect to a broker with an authorizer (Capability.PRINCIPALS)."""
 

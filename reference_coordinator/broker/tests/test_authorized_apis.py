@@ -139,3 +139,42 @@ def test_an_entry_names_the_cluster_by_its_only_name() -> None:
     (result,) = secured().connect().ask("create_acls", 2, creations=(creation,)).results
     assert result.error_code == 42
     assert "kafka-cluster" in result.error_message
+
+
+def test_a_streams_member_reads_its_group_and_sees_its_topics() -> None:
+    broker = secured()
+    ana = as_ana(broker)
+    tasks = {"active_tasks": (), "standby_tasks": (), "warmup_tasks": ()}
+    subtopology = {
+        "subtopology_id": "0",
+        "source_topics": ("orders",),
+        "source_topic_regex": (),
+        "state_changelog_topics": (),
+        "repartition_sink_topics": (),
+        "repartition_source_topics": (),
+        "copartition_groups": (),
+    }
+    join = {
+        "group_id": "g",
+        "member_id": "m",
+        "member_epoch": 0,
+        "endpoint_information_epoch": 0,
+        "rebalance_timeout": 1_000,
+        "process_id": "p",
+        "task_offsets": None,
+        "task_end_offsets": None,
+        "topology": {"epoch": 0, "subtopologies": (subtopology,)},
+        **tasks,
+    }
+
+    assert ana.ask("streams_group_heartbeat", 0, **join).error_code == NO_GROUP
+    allow(broker, GROUP, "g", READ)
+    assert ana.ask("streams_group_heartbeat", 0, **join).error_code == NO_TOPIC
+    joined = broker.connect().ask("streams_group_heartbeat", 0, **join)
+    assert joined.error_code == 0, joined.error_message
+    (hidden,) = ana.ask("streams_group_describe", 0, group_ids=("g",)).groups
+    assert (hidden.error_code, hidden.members) == (NO_TOPIC, ())
+    allow(broker, TOPIC, "orders", DESCRIBE)
+    assert ana.ask("streams_group_heartbeat", 0, **join).error_code == 0
+    (shown,) = ana.ask("streams_group_describe", 0, group_ids=("g",)).groups
+    assert (shown.error_code, len(shown.members)) == (0, 1)

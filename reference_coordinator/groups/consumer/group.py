@@ -187,7 +187,7 @@ def new_consumer_group(group_id: GroupId, profile: Profile) -> ConsumerGroup:
 def _create_assignment_epoch_validator(member: ConsumerGroupMember, epoch: int) -> CommitPartitionValidator:
     """Source: ConsumerGroup#createAssignmentEpochValidator (4.3.1)."""
 
-    def validate(topic_id: TopicId | None, partition: int) -> None:
+    def validate(_: str, topic_id: TopicId | None, partition: int) -> None:
         since = None if topic_id is None else member.assignment_epoch(topic_id, partition)
         if since is None or epoch < since:
             raise CoordinatorError(_stale(member))

@@ -1,0 +1,117 @@
+"""What Kafka does to StreamsGroupHeartbeat and StreamsGroupDescribe around the coordinator."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from reference_coordinator.broker.broker_apis import Broker
+from reference_coordinator.broker.offset_apis import Forward
+from reference_coordinator.broker.topic_apis import handle_create_topics
+from reference_coordinator.broker.topics import is_internal_topic_name, is_legal_topic_name
+from reference_coordinator.broker_messages import CreatableTopic, CreateTopicsRequest
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.streams_records import Subtopology, TopicInfo
+from reference_coordinator.messages import (
+    GroupResponse,
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+)
+from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.runtime.error_responses import streams_describe_error
+
+_STREAMS: Final = "streams"
+_PROTOCOLS: Final = "group.coordinator.rebalance.protocols"
+_DEFAULT_REPLICATION: Final = -1
+
+
+def is_streams_group_protocol_enabled(broker: Broker) -> bool:
+    """Whether the release has streams groups, and the broker was not told to do without.
+
+    Source: KafkaApis#isStreamsGroupProtocolEnabled (4.3.1).
+    """
+    config = broker.config
+    is_named = _STREAMS in config.group_coordinator_rebalance_protocols
+    is_configured = is_named or _PROTOCOLS not in config.named
+    return is_configured and broker.profile.has(Behaviour.STREAMS_GROUPS)
+
+
+def handle_streams_group_heartbeat(
+    broker: Broker, request: StreamsGroupHeartbeatRequest
+) -> StreamsGroupHeartbeatResponse | Forward:
+    """Refuse topics that nobody may name, and create the internal topics that are missing.
+
+    Source: KafkaApis#handleStreamsGroupHeartbeat (4.3.1).
+    """
+    if not is_streams_group_protocol_enabled(broker):
+        return StreamsGroupHeartbeatResponse(error_code=Errors.UNSUPPORTED_VERSION)
+    if request.topology is not None:
+        message = refused_names(named_topics(request.topology.subtopologies))
+        if message is not None:
+            return StreamsGroupHeartbeatResponse(
+                error_code=Errors.STREAMS_INVALID_TOPOLOGY, error_message=message
+            )
+
+    def create_internal_topics(response: GroupResponse) -> GroupResponse:
+        assert isinstance(response, StreamsGroupHeartbeatResponse)
+        if response.creatable_topics:
+            topics = tuple(_creatable_topic(each) for each in response.creatable_topics)
+            handle_create_topics(broker, CreateTopicsRequest(topics=topics, timeout_ms=Millis(0)))
+        return response
+
+    return Forward(request=request, finish=create_internal_topics)
+
+
+def handle_streams_group_describe(
+    broker: Broker, request: StreamsGroupDescribeRequest
+) -> StreamsGroupDescribeResponse | Forward:
+    """Refuse to describe where there are no streams groups.
+
+    Source: KafkaApis#handleStreamsGroupDescribe (4.3.1).
+    """
+    if not is_streams_group_protocol_enabled(broker):
+        return streams_describe_error(request, Errors.UNSUPPORTED_VERSION)
+    return Forward(request=request)
+
+
+def named_topics(subtopologies: Iterable[Subtopology]) -> list[str]:
+    """Every topic of a topology once, in order.
+
+    Decided in: KafkaApis#handleStreamsGroupHeartbeat (4.3.1).
+    """
+    return list(
+        dict.fromkeys(
+            name
+            for each in subtopologies
+            for name in (
+                *each.source_topics,
+                *each.repartition_sink_topics,
+                *(topic.name for topic in each.repartition_source_topics),
+                *(topic.name for topic in each.state_changelog_topics),
+            )
+        )
+    )
+
+
+def refused_names(names: list[str]) -> str | None:
+    """Why topics of a topology cannot be; None where they can.
+
+    Decided in: KafkaApis#handleStreamsGroupHeartbeat (4.3.1).
+    """
+    prohibited = [each for each in names if is_internal_topic_name(each)]
+    if prohibited:
+        listed = ",".join(prohibited)
+        return f"Use of Kafka internal topics {listed} in a Kafka Streams topology is prohibited."
+    invalid = [each for each in names if not is_legal_topic_name(each)]
+    return f"Topic names {','.join(invalid)} are not valid topic names." if invalid else None
+
+
+def _creatable_topic(topic: TopicInfo) -> CreatableTopic:
+    """Source: InternalTopicManager#toCreatableTopic (4.3.1)."""
+    return CreatableTopic(
+        name=topic.name,
+        num_partitions=topic.partitions,
+        replication_factor=topic.replication_factor or _DEFAULT_REPLICATION,
+        configs=tuple((each.key, each.value) for each in topic.topic_configs or ()),
+    )

@@ -1,0 +1,1 @@
+"""What assigns tasks to the members of a streams group."""

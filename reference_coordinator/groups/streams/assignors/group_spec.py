@@ -1,0 +1,41 @@
+"""What an assignor is told of a group."""
+
+from collections.abc import Mapping
+
+from reference_coordinator.core.ids import MemberId
+from reference_coordinator.core.values import value
+from reference_coordinator.groups.streams.configured_topology import ConfiguredSubtopology
+from reference_coordinator.groups.streams.tasks import Tasks
+
+TaskId = tuple[str, int]
+"""A subtopology and a partition. Source: TaskId (4.3.1)."""
+
+
+@value
+class AssignmentMemberSpec:
+    """A member as the assignor sees it. Source: AssignmentMemberSpec (4.3.1)."""
+
+    process_id: str
+    active_tasks: Tasks
+    """What it has, or was to have, before."""
+    standby_tasks: Tasks
+
+
+@value
+class GroupSpec:
+    """The members and tasks of a group. Source: streams.assignor.GroupSpecImpl (4.3.1)."""
+
+    members: Mapping[MemberId, AssignmentMemberSpec]
+    """In the order of Kafka's map."""
+    subtopologies: Mapping[str, ConfiguredSubtopology]
+    """In the order of their ids."""
+    num_standby_replicas: int
+
+    def tasks(self, *, stateful_only: bool = False) -> list[TaskId]:
+        """The tasks of all subtopologies. Decided in: StickyTaskAssignor#taskIds (4.3.1)."""
+        return [
+            (key, partition)
+            for key, each in self.subtopologies.items()
+            if each.is_stateful or not stateful_only
+            for partition in range(each.number_of_tasks)
+        ]

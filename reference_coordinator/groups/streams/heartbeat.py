@@ -1,0 +1,304 @@
+"""StreamsGroupHeartbeat: a member joins, tells what is new, hears what it is to run, or leaves."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
+from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.core.streams_records import StreamsGroupTopologyRecord, StreamsMemberState
+from reference_coordinator.groups.consumer.regular_expressions import METADATA_REFRESH_INTERVAL_MS
+from reference_coordinator.groups.consumer.timers import cancel_group_rebalance_timeout
+from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.groups.streams.configured_topology import (
+    ConfiguredTopology,
+    Status,
+    configure_topics,
+)
+from reference_coordinator.groups.streams.current_assignment import CurrentAssignmentBuilder
+from reference_coordinator.groups.streams.group import StreamsGroup
+from reference_coordinator.groups.streams.leave import streams_group_leave
+from reference_coordinator.groups.streams.lookups import (
+    get_or_create_streams_group,
+    get_streams_group_or_throw,
+    throw_if_request_contains_invalid_tasks,
+    throw_if_streams_group_is_full,
+    throw_if_streams_group_member_epoch_is_invalid,
+)
+from reference_coordinator.groups.streams.member import StreamsGroupMember
+from reference_coordinator.groups.streams.record_helpers import (
+    new_streams_group_current_assignment_record,
+    new_streams_group_member_record,
+    new_streams_group_metadata_record,
+)
+from reference_coordinator.groups.streams.responses import heartbeat_response, status
+from reference_coordinator.groups.streams.target_assignment import (
+    UpdateTargetAssignmentResult,
+    maybe_update_streams_target_assignment,
+)
+from reference_coordinator.groups.streams.tasks import TasksTuple, tasks_of
+from reference_coordinator.groups.streams.timers import (
+    schedule_initial_rebalance_if_absent,
+    schedule_streams_group_rebalance_timeout,
+    schedule_streams_group_session_timeout,
+    streams_group_assignment_configs,
+)
+from reference_coordinator.groups.streams.topology import (
+    StreamsTopology,
+    compute_metadata_hash,
+    streams_topology,
+)
+from reference_coordinator.messages import RequestContext
+from reference_coordinator.messages.consumer_groups import (
+    JOIN_GROUP_MEMBER_EPOCH,
+    LEAVE_GROUP_MEMBER_EPOCH,
+    LEAVE_GROUP_STATIC_MEMBER_EPOCH,
+)
+from reference_coordinator.messages.streams_groups import (
+    StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
+    StreamsGroupHeartbeatResponseStatus,
+)
+from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.runtime.coordinator_result import CoordinatorResult
+
+_NOT_SENT: Final = -1
+_NOT_VALIDATED: Final = -1
+
+
+def streams_group_heartbeat(
+    shard: GroupMetadataManager, request: StreamsGroupHeartbeatRequest, context: RequestContext
+) -> CoordinatorResult[StreamsGroupHeartbeatResponse]:
+    """Hear a member.
+
+    Raises:
+        CoordinatorError: the first check that fails.
+        IllegalStateError: Kafka fails over the topology.
+
+    Source: GroupMetadataManager#streamsGroupHeartbeat (4.3.1).
+    """
+    if request.member_epoch in {LEAVE_GROUP_MEMBER_EPOCH, LEAVE_GROUP_STATIC_MEMBER_EPOCH}:
+        return streams_group_leave(shard, request)
+    records: list[CoordinatorRecord] = []
+    joins = request.member_epoch == JOIN_GROUP_MEMBER_EPOCH
+    if joins:
+        group = get_or_create_streams_group(shard, request.group_id, records)
+        throw_if_streams_group_is_full(shard, group, request)
+    else:
+        group = get_streams_group_or_throw(shard, request.group_id)
+    member = group.get_or_maybe_create_member(request.member_id, create_if_not_exists=joins)
+    throw_if_streams_group_member_epoch_is_invalid(member, request)
+    hearing = _Hearing(shard=shard, group=group, member=member, request=request, records=records)
+    hearing.update_member(context)
+    hearing.update_topology()
+    hearing.configure_topology()
+    hearing.maybe_bump_group_epoch()
+    hearing.assign()
+    hearing.reconcile()
+    schedule_streams_group_session_timeout(shard, request.group_id, request.member_id)
+    return CoordinatorResult(records=tuple(records), response=hearing.response())
+
+
+@dataclass(slots=True, kw_only=True)
+class _Hearing:
+    """A member that speaks to its group, and what comes of it."""
+
+    shard: GroupMetadataManager
+    group: StreamsGroup
+    member: StreamsGroupMember
+    """As it was."""
+    request: StreamsGroupHeartbeatRequest
+    records: list[CoordinatorRecord]
+    updated_member: StreamsGroupMember = field(init=False)
+    topology: StreamsTopology = field(init=False)
+    configured: ConfiguredTopology = field(init=False)
+    group_epoch: int = field(init=False)
+    assignment_configs: Mapping[str, str] = field(init=False)
+    target: UpdateTargetAssignmentResult = field(init=False)
+    statuses: list[StreamsGroupHeartbeatResponseStatus] = field(default_factory=list)
+    metadata_hash: int = 0
+    bumps_group_epoch: bool = False
+
+    def update_member(self, context: RequestContext) -> None:
+        """Take in what the member tells anew; whatever it is raises the group's epoch.
+
+        Decided in: GroupMetadataManager#hasStreamsMemberMetadataChanged (4.3.1).
+        """
+        request, member = self.request, self.member
+        timeout_ms, tags = request.rebalance_timeout_ms, request.client_tags
+        self.updated_member = replace(
+            member,
+            rack_id=member.rack_id if request.rack_id is None else request.rack_id,
+            rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == _NOT_SENT else timeout_ms,
+            topology_epoch=member.topology_epoch if request.topology is None else request.topology.epoch,
+            client_id=context.client_id or "",
+            client_host=context.client_host,
+            process_id=member.process_id if request.process_id is None else request.process_id,
+            client_tags=member.client_tags if tags is None else {each.key: each.value for each in tags},
+            user_endpoint=member.user_endpoint if request.user_endpoint is None else request.user_endpoint,
+        )
+        if self.updated_member != member:
+            self.records.append(new_streams_group_member_record(self.group.group_id, self.updated_member))
+            self.bumps_group_epoch = True
+
+    def update_topology(self) -> None:
+        """Take in the first topology of the group; another one of a later epoch is refused.
+
+        Raises:
+            CoordinatorError: INVALID_REQUEST.
+
+        Decided in: GroupMetadataManager#maybeUpdateTopology, GroupMetadataManager#maybeSetTopologyStaleStatus
+        (4.3.1).
+        """
+        group, sent = self.group, self.request.topology
+        if sent is None:
+            if group.topology is None:
+                raise IllegalStateError("The topology is null and the group topology is also null.")
+            self.topology = group.topology
+        else:
+            topology = streams_topology(sent.epoch, sent.subtopologies)
+            if group.topology is None:
+                self.records.append(
+                    StreamsGroupTopologyRecord(
+                        group_id=group.group_id, epoch=sent.epoch, subtopologies=sent.subtopologies
+                    )
+                )
+            elif group.topology.topology_epoch <= sent.epoch and group.topology != topology:
+                raise CoordinatorError(Errors.INVALID_REQUEST, "Topology updates are not supported yet.")
+            self.topology = topology if group.topology is None else group.topology
+        behind, epoch = self.updated_member.topology_epoch, self.topology.topology_epoch
+        if group.topology is not None and behind < epoch:
+            detail = f"The member's topology epoch {behind} is behind the group's topology epoch {epoch}."
+            self.statuses.append(status(Status.STALE_TOPOLOGY, detail))
+
+    def configure_topology(self) -> None:
+        """Look at the topics if nobody has, or it is time to.
+
+        Raises:
+            CoordinatorError: STREAMS_INVALID_TOPOLOGY, or INVALID_REQUEST for tasks that there are not.
+
+        Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.3.1).
+        """
+        group, image = self.group, self.shard.metadata_image
+        self.metadata_hash = group.metadata_hash
+        known = group.configured_topology
+        reconfigures = group.topology is None or known is None
+        if reconfigures or group.has_metadata_expired(self.shard.now_ms):
+            self.metadata_hash = compute_metadata_hash(self.topology, image)
+            if self.metadata_hash != group.metadata_hash:
+                self.bumps_group_epoch = reconfigures = True
+        if reconfigures or known is None:
+            known = configure_topics(self.topology, image)
+            self.group = self._keep(known)
+        self.configured = known
+        if known.is_ready:
+            for tasks in (self.request.active_tasks, self.request.standby_tasks, self.request.warmup_tasks):
+                throw_if_request_contains_invalid_tasks(known, tasks)
+
+    def _keep(self, configured: ConfiguredTopology) -> StreamsGroup:
+        """Let a group that is there know its topics; a new one forgets them, as its records do not tell.
+
+        Decided in: StreamsGroup#setConfiguredTopology (4.3.1).
+        """
+        group = replace(self.group, configured_topology=configured)
+        if self.shard.find_group(group.group_id) is self.group:
+            self.shard.add_new_group(group)
+        return group
+
+    def maybe_bump_group_epoch(self) -> None:
+        """Raise the group's epoch where something has changed, and let an empty group wait for more members.
+
+        Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.3.1).
+        """
+        shard, group = self.shard, self.group
+        validated = self.topology.topology_epoch if self.configured.is_ready else _NOT_VALIDATED
+        configs = self.assignment_configs = streams_group_assignment_configs(shard, group.group_id)
+        self.group_epoch = group.group_epoch
+        if (
+            self.bumps_group_epoch
+            or validated != group.validated_topology_epoch
+            or configs != group.last_assignment_configs
+        ):
+            skips_first = shard.profile.has(Behaviour.STREAMS_FIRST_EPOCH_SKIPPED) and not group.group_epoch
+            self.group_epoch = 2 if skips_first else group.group_epoch + 1
+            self.records.append(
+                new_streams_group_metadata_record(
+                    group.group_id,
+                    self.group_epoch,
+                    metadata_hash=self.metadata_hash,
+                    validated_topology_epoch=validated,
+                    assignment_configs=configs,
+                )
+            )
+            group.set_metadata_refresh_deadline(shard.now_ms + METADATA_REFRESH_INTERVAL_MS, self.group_epoch)
+        if group.is_empty:
+            schedule_initial_rebalance_if_absent(shard, group.group_id)
+
+    def assign(self) -> None:
+        """Assign the tasks anew if it is time to."""
+        self.target = maybe_update_streams_target_assignment(
+            self.shard,
+            self.group,
+            self.group_epoch,
+            self.updated_member,
+            self.configured,
+            self.assignment_configs,
+        )
+        self.records += self.target.records
+        self.statuses += self.target.status
+
+    def reconcile(self) -> None:
+        """Bring the member nearer to what it is to have, and time it while it has to give up tasks.
+
+        Decided in: GroupMetadataManager#maybeReconcile (4.3.1).
+        """
+        epoch, updated, group_id = (
+            self.target.target_assignment_epoch,
+            self.updated_member,
+            self.group.group_id,
+        )
+        if updated.is_reconciled_to(epoch):
+            return
+        member = CurrentAssignmentBuilder(
+            group=self.group,
+            member=updated,
+            target_assignment_epoch=epoch,
+            target_assignment=self.target.target_assignment,
+            owned_tasks=_owned_tasks(self.request),
+            changes_roles=self.shard.profile.has(Behaviour.STREAMS_TASKS_CHANGE_ROLES),
+        ).build()
+        if member == updated:
+            return
+        self.updated_member = member
+        self.records.append(new_streams_group_current_assignment_record(group_id, member))
+        if member.state is StreamsMemberState.UNREVOKED_TASKS:
+            schedule_streams_group_rebalance_timeout(self.shard, group_id, member)
+        else:
+            cancel_group_rebalance_timeout(self.shard, group_id, member.member_id)
+
+    def response(self) -> StreamsGroupHeartbeatResponse:
+        """What the member is told."""
+        group = self.group
+        if self.request.shutdown_application and group.unwritten.shutdown_request_member_id is None:
+            group.unwritten.shutdown_request_member_id = self.request.member_id
+        if self.configured.status is not None:
+            self.statuses.append(status(self.configured.status, self.configured.status_detail))
+        return heartbeat_response(
+            self.shard,
+            group,
+            self.request,
+            before=self.member,
+            member=self.updated_member,
+            configured=self.configured,
+            statuses=tuple(self.statuses),
+        )
+
+
+def _owned_tasks(request: StreamsGroupHeartbeatRequest) -> TasksTuple | None:
+    """What the member says that it has; None where it does not say all of it."""
+    active, standby, warmup = request.active_tasks, request.standby_tasks, request.warmup_tasks
+    if active is None or standby is None or warmup is None:
+        return None
+    return TasksTuple(
+        active_tasks=tasks_of(active), standby_tasks=tasks_of(standby), warmup_tasks=tasks_of(warmup)
+    )

@@ -1,0 +1,166 @@
+"""Streams groups among the groups of all types, and who is let into them."""
+
+from collections.abc import Iterable, Mapping
+
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.ids import GroupId
+from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.core.streams_records import TaskIds
+from reference_coordinator.groups.group import Group, GroupType
+from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.groups.streams.configured_topology import ConfiguredTopology
+from reference_coordinator.groups.streams.group import StreamsGroup, new_streams_group
+from reference_coordinator.groups.streams.member import StreamsGroupMember
+from reference_coordinator.messages.consumer_groups import JOIN_GROUP_MEMBER_EPOCH
+from reference_coordinator.messages.streams_groups import StreamsGroupHeartbeatRequest
+from reference_coordinator.profile.behaviours import Behaviour
+
+
+def as_streams_group(group: Group) -> StreamsGroup:
+    """The group, whose type says that it is a streams group."""
+    assert isinstance(group, StreamsGroup), f"{group.group_id} is of type {group.type.value}"
+    return group
+
+
+def streams_group(shard: GroupMetadataManager, group_id: GroupId, *, committed: bool = False) -> StreamsGroup:
+    """The streams group of an id, as writers see it, or else as readers do.
+
+    Raises:
+        CoordinatorError: GROUP_ID_NOT_FOUND, also where a group of another type has the id.
+
+    Source: GroupMetadataManager#streamsGroup (4.3.1).
+    """
+    return cast_to_streams_group(shard.group(group_id, committed=committed))
+
+
+def cast_to_streams_group(group: Group) -> StreamsGroup:
+    """A group that has to be a streams group.
+
+    Raises:
+        CoordinatorError: GROUP_ID_NOT_FOUND.
+
+    Source: GroupMetadataManager#castToStreamsGroup (4.3.1).
+    """
+    if not isinstance(group, StreamsGroup):
+        message = f"Group {group.group_id} is not a streams group."
+        raise CoordinatorError(Errors.GROUP_ID_NOT_FOUND, message)
+    return group
+
+
+def get_or_create_streams_group(
+    shard: GroupMetadataManager, group_id: GroupId, records: list[CoordinatorRecord]
+) -> StreamsGroup:
+    """The streams group of an id, made if there is none; an empty classic group gives its id to it.
+
+    Raises:
+        CoordinatorError: GROUP_ID_NOT_FOUND.
+
+    Source: GroupMetadataManager#getOrCreateStreamsGroup (4.3.1).
+    """
+    group = shard.find_group(group_id)
+    if group is None:
+        return new_streams_group(group_id, shard.profile)
+    if group.type is GroupType.CLASSIC and group.is_empty:
+        records.extend(group.create_group_tombstone_records())
+        return new_streams_group(group_id, shard.profile)
+    return cast_to_streams_group(group)
+
+
+def get_streams_group_or_throw(shard: GroupMetadataManager, group_id: GroupId) -> StreamsGroup:
+    """The streams group of an id.
+
+    Raises:
+        CoordinatorError: GROUP_ID_NOT_FOUND.
+
+    Source: GroupMetadataManager#getStreamsGroupOrThrow (4.3.1).
+    """
+    group = shard.find_group(group_id)
+    if group is None:
+        raise CoordinatorError(Errors.GROUP_ID_NOT_FOUND, f"Streams group {group_id} not found.")
+    return cast_to_streams_group(group)
+
+
+def throw_if_streams_group_is_full(
+    shard: GroupMetadataManager, group: StreamsGroup, request: StreamsGroupHeartbeatRequest
+) -> None:
+    """Refuse one more member than the group takes, in older releases one that is known too.
+
+    Raises:
+        CoordinatorError: GROUP_MAX_SIZE_REACHED.
+
+    Source: GroupMetadataManager#throwIfStreamsGroupIsFull (4.3.1).
+    """
+    if shard.profile.has(Behaviour.STREAMS_REJOIN_FITS_FULL_GROUP) and (
+        request.member_id in group.members or request.instance_id in group.static_members
+    ):
+        return
+    max_size = shard.config.group_streams_max_size
+    if len(group.members) >= max_size:
+        raise CoordinatorError(
+            Errors.GROUP_MAX_SIZE_REACHED,
+            f"The streams group has reached its maximum capacity of {max_size} members.",
+        )
+
+
+def throw_if_streams_group_member_epoch_is_invalid(
+    member: StreamsGroupMember, request: StreamsGroupHeartbeatRequest
+) -> None:
+    """Refuse a member of another epoch than the one that it was told of, or the one before.
+
+    Raises:
+        CoordinatorError: FENCED_MEMBER_EPOCH.
+
+    Source: GroupMetadataManager#throwIfStreamsGroupMemberEpochIsInvalid (4.3.1).
+    """
+    received = request.member_epoch
+    if received in {JOIN_GROUP_MEMBER_EPOCH, member.member_epoch}:
+        return
+    has = member.assigned_tasks
+    is_late_heartbeat = (
+        received == member.previous_member_epoch
+        and _are_contained(request.active_tasks, has.active_tasks)
+        and _are_contained(request.standby_tasks, has.standby_tasks)
+        and _are_contained(request.warmup_tasks, has.warmup_tasks)
+    )
+    if received > member.member_epoch or not is_late_heartbeat:
+        comparison = "greater" if received > member.member_epoch else "smaller"
+        raise CoordinatorError(
+            Errors.FENCED_MEMBER_EPOCH,
+            f"The streams group member has a {comparison} member epoch ({received}) than the one known by "
+            f"the group coordinator ({member.member_epoch}). The member must abandon all its partitions and "
+            "rejoin.",
+        )
+
+
+def throw_if_request_contains_invalid_tasks(
+    topology: ConfiguredTopology, tasks: Iterable[TaskIds] | None
+) -> None:
+    """Refuse tasks that the topology does not have.
+
+    Raises:
+        CoordinatorError: INVALID_REQUEST.
+
+    Source: GroupMetadataManager#throwIfRequestContainsInvalidTasks (4.3.1).
+    """
+    subtopologies = topology.subtopologies or {}
+    for each in tasks or ():
+        key = each.subtopology_id
+        if key not in subtopologies:
+            message = f"Subtopology {key} does not exist in the topology."
+            raise CoordinatorError(Errors.INVALID_REQUEST, message)
+        count = subtopologies[key].number_of_tasks
+        for partition in each.partitions:
+            if not 0 <= partition < count:
+                raise CoordinatorError(
+                    Errors.INVALID_REQUEST,
+                    f"Task {partition} for subtopology {key} is invalid. Number of tasks for this "
+                    f"subtopology: {count}",
+                )
+
+
+def _are_contained(owned: Iterable[TaskIds] | None, assigned: Mapping[str, Iterable[int]]) -> bool:
+    """Decided in: GroupMetadataManager#areOwnedTasksContainedInAssignedTasks (4.3.1)."""
+    return owned is not None and all(
+        each.subtopology_id in assigned and set(each.partitions) <= set(assigned[each.subtopology_id])
+        for each in owned
+    )

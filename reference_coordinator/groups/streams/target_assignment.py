@@ -1,0 +1,150 @@
+"""When a streams group's tasks are assigned anew, and what is written of it."""
+
+from collections.abc import Mapping
+
+from reference_coordinator.core.ids import MemberId
+from reference_coordinator.core.java_hash_map import JavaHashMap
+from reference_coordinator.core.map_order import string_hash_code
+from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.core.values import value
+from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.groups.streams.assignors.group_spec import AssignmentMemberSpec, GroupSpec
+from reference_coordinator.groups.streams.assignors.sticky import StickyTaskAssignor
+from reference_coordinator.groups.streams.configured_topology import ConfiguredTopology, Status
+from reference_coordinator.groups.streams.group import StreamsGroup
+from reference_coordinator.groups.streams.member import StreamsGroupMember
+from reference_coordinator.groups.streams.record_helpers import (
+    new_streams_group_target_assignment_metadata_record,
+    new_streams_group_target_assignment_record,
+)
+from reference_coordinator.groups.streams.tasks import EMPTY, TasksTuple
+from reference_coordinator.groups.streams.timers import (
+    is_initial_rebalance_delayed,
+    streams_group_assignment_interval_ms,
+)
+from reference_coordinator.messages.streams_groups import StreamsGroupHeartbeatResponseStatus
+from reference_coordinator.profile.behaviours import Behaviour
+
+_REPLICAS = "num.standby.replicas"
+
+
+@value
+class UpdateTargetAssignmentResult:
+    """What one member is to have, since which epoch, what is to be written, and what the member is told.
+
+    Source: GroupMetadataManager.UpdateTargetAssignmentResult (4.3.1).
+    """
+
+    target_assignment_epoch: int
+    target_assignment: TasksTuple
+    records: tuple[CoordinatorRecord, ...] = ()
+    delayed_by: str | None = None
+    """What keeps the tasks from being assigned, if something does."""
+
+    @property
+    def status(self) -> tuple[StreamsGroupHeartbeatResponseStatus, ...]:
+        """What the member is told of a delay."""
+        if self.delayed_by is None:
+            return ()
+        detail = f"Assignment delayed due to the configured {self.delayed_by}."
+        code = Status.ASSIGNMENT_DELAYED.value
+        return (StreamsGroupHeartbeatResponseStatus(status_code=code, status_detail=detail),)
+
+
+def maybe_update_streams_target_assignment(
+    shard: GroupMetadataManager,
+    group: StreamsGroup,
+    group_epoch: int,
+    updated_member: StreamsGroupMember | None,
+    topology: ConfiguredTopology,
+    assignment_configs: Mapping[str, str],
+) -> UpdateTargetAssignmentResult:
+    """Ask the assignor if the group's epoch is newer than the assignment, and it may be asked again.
+
+    Source: GroupMetadataManager#maybeUpdateStreamsTargetAssignment (4.3.1),
+    GroupMetadataManager#updateStreamsTargetAssignment (4.2.1).
+    """
+    member_id = None if updated_member is None else updated_member.member_id
+    last = EMPTY if member_id is None else group.target_assignment_of(member_id)
+    starts_at_one = shard.profile.has(Behaviour.GROUP_EPOCH_STARTS_AT_ONE)
+    is_newer = group_epoch > group.assignment_epoch
+    is_delayed = updated_member is not None and is_initial_rebalance_delayed(shard, group.group_id)
+    if is_delayed and (is_newer or starts_at_one):
+        return UpdateTargetAssignmentResult(
+            target_assignment_epoch=max(1, group.assignment_epoch),
+            target_assignment=EMPTY,
+            delayed_by="initial rebalance delay",
+        )
+    if not is_newer:
+        return UpdateTargetAssignmentResult(
+            target_assignment_epoch=group.assignment_epoch, target_assignment=last
+        )
+    if not _can_compute_next_target_assignment(shard, group):
+        return UpdateTargetAssignmentResult(
+            target_assignment_epoch=group.assignment_epoch,
+            target_assignment=last,
+            delayed_by="assignment interval",
+        )
+    members = _members(group, updated_member)
+    assigned = _assign(members, topology, assignment_configs)
+    metadata = new_streams_group_target_assignment_metadata_record(
+        group.group_id, group_epoch, shard.now_ms, shard.profile
+    )
+    return UpdateTargetAssignmentResult(
+        target_assignment_epoch=group_epoch,
+        target_assignment=EMPTY if member_id is None else assigned[member_id],
+        records=(*_changed(group, assigned), metadata),
+    )
+
+
+def _can_compute_next_target_assignment(shard: GroupMetadataManager, group: StreamsGroup) -> bool:
+    """Decided in: GroupMetadataManager#canComputeNextTargetAssignment (4.3.1)."""
+    interval_ms = streams_group_assignment_interval_ms(shard, group.group_id)
+    if not shard.profile.has(Behaviour.ASSIGNMENT_INTERVAL_KEPT) or interval_ms == 0:
+        return True
+    if group.assignment_timestamp_ms == 0:
+        return True
+    return shard.now_ms >= group.assignment_timestamp_ms + interval_ms
+
+
+def _members(
+    group: StreamsGroup, updated_member: StreamsGroupMember | None
+) -> Mapping[MemberId, AssignmentMemberSpec]:
+    """The members as the assignor is to see them, in the order of Kafka's map.
+
+    Decided in: streams.TargetAssignmentBuilder#build (4.3.1).
+    """
+    specs: JavaHashMap[MemberId, AssignmentMemberSpec] = JavaHashMap(string_hash_code)
+    for member in (*group.members.values(), *(() if updated_member is None else (updated_member,))):
+        before = group.target_assignment_of(member.member_id)
+        specs[member.member_id] = AssignmentMemberSpec(
+            process_id=member.process_id,
+            active_tasks=before.active_tasks,
+            standby_tasks=before.standby_tasks,
+        )
+    return specs
+
+
+def _assign(
+    members: Mapping[MemberId, AssignmentMemberSpec],
+    topology: ConfiguredTopology,
+    assignment_configs: Mapping[str, str],
+) -> Mapping[MemberId, TasksTuple]:
+    """Everybody has nothing while the topology cannot run."""
+    if not topology.is_ready or topology.subtopologies is None:
+        return dict.fromkeys(members, EMPTY)
+    spec = GroupSpec(
+        members=members,
+        subtopologies=topology.subtopologies,
+        num_standby_replicas=int(assignment_configs.get(_REPLICAS, "0")),
+    )
+    return StickyTaskAssignor(spec).assign()
+
+
+def _changed(group: StreamsGroup, assigned: Mapping[MemberId, TasksTuple]) -> tuple[CoordinatorRecord, ...]:
+    """The records of those whose target is another than before."""
+    return tuple(
+        new_streams_group_target_assignment_record(group.group_id, member_id, target)
+        for member_id, target in assigned.items()
+        if group.target_assignment.get(member_id) != target
+    )

@@ -1,0 +1,128 @@
+"""The timers of a streams group and its members, and the times that are configured."""
+
+from typing import Final
+
+from typing_extensions import override
+
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import GroupId, MemberId, Millis
+from reference_coordinator.core.values import value
+from reference_coordinator.groups.consumer.deadlines import RebalanceKey, SessionKey
+from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.groups.streams.deadlines import (
+    ComputeDelayedAssignment,
+    FenceStreamsMember,
+    FenceUnrevokedStreamsMember,
+    InitialRebalanceKey,
+)
+from reference_coordinator.groups.streams.member import StreamsGroupMember
+from reference_coordinator.runtime.coordinator_result import Continuation
+
+_RETRY_BACKOFF_MS: Final = 500
+"""Source: CoordinatorTimerImpl#schedule (4.3.1)."""
+_TRANSIENT: Final = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_LOAD_IN_PROGRESS})
+
+
+@value
+class StreamsTimerRetried(Continuation):
+    """What a timer had to write was to be written."""
+
+    shard: GroupMetadataManager
+    deadline: FenceStreamsMember | FenceUnrevokedStreamsMember
+
+    @override
+    def append_completed(self, error: Errors) -> None:
+        """Let it fall due once more if it could not be written.
+
+        Decided in: CoordinatorTimerImpl#schedule (4.3.1).
+        """
+        is_newer = self.shard.timers.deadline_of(self.deadline.key) is not None
+        if error is not Errors.NONE and error not in _TRANSIENT and not is_newer:
+            at_ms = self.shard.now_ms + _RETRY_BACKOFF_MS
+            self.shard.timers.schedule(self.deadline.key, at_ms, self.deadline)
+
+
+def streams_group_session_timeout_ms(shard: GroupMetadataManager, group_id: GroupId) -> Millis:
+    """How long a group's members may be silent.
+
+    Source: GroupMetadataManager#streamsGroupSessionTimeoutMs (4.3.1).
+    """
+    own = shard.group_config(group_id).streams_session_timeout_ms
+    return Millis(shard.config.group_streams_session_timeout_ms if own is None else own)
+
+
+def streams_group_heartbeat_interval_ms(shard: GroupMetadataManager, group_id: GroupId) -> Millis:
+    """How often a group's members are to heartbeat.
+
+    Source: GroupMetadataManager#streamsGroupHeartbeatIntervalMs (4.3.1).
+    """
+    own = shard.group_config(group_id).streams_heartbeat_interval_ms
+    return Millis(shard.config.group_streams_heartbeat_interval_ms if own is None else own)
+
+
+def streams_group_initial_rebalance_delay_ms(shard: GroupMetadataManager, group_id: GroupId) -> Millis:
+    """How long an empty group waits for more members before tasks are assigned.
+
+    Source: GroupMetadataManager#streamsGroupInitialRebalanceDelayMs (4.3.1).
+    """
+    own = shard.group_config(group_id).streams_initial_rebalance_delay_ms
+    return Millis(shard.config.group_streams_initial_rebalance_delay_ms if own is None else own)
+
+
+def streams_group_assignment_interval_ms(shard: GroupMetadataManager, group_id: GroupId) -> Millis:
+    """How long a target assignment stands at least.
+
+    Source: GroupMetadataManager#streamsGroupAssignmentIntervalMs (4.3.1).
+    """
+    own = shard.group_config(group_id).streams_assignment_interval_ms
+    return Millis(shard.config.group_streams_assignment_interval_ms if own is None else own)
+
+
+def streams_group_assignment_configs(shard: GroupMetadataManager, group_id: GroupId) -> dict[str, str]:
+    """How the assignor is configured.
+
+    Source: GroupMetadataManager#streamsGroupAssignmentConfigs (4.3.1).
+    """
+    own = shard.group_config(group_id).streams_num_standby_replicas
+    replicas = shard.config.group_streams_num_standby_replicas if own is None else own
+    return {"num.standby.replicas": str(replicas)}
+
+
+def schedule_streams_group_session_timeout(
+    shard: GroupMetadataManager, group_id: GroupId, member_id: MemberId
+) -> None:
+    """Begin a member's session anew.
+
+    Source: GroupMetadataManager#scheduleStreamsGroupSessionTimeout (4.3.1).
+    """
+    key = SessionKey(group_id=group_id, member_id=member_id)
+    at_ms = shard.now_ms + streams_group_session_timeout_ms(shard, group_id)
+    shard.timers.schedule(key, at_ms, FenceStreamsMember(group_id=group_id, key=key))
+
+
+def schedule_streams_group_rebalance_timeout(
+    shard: GroupMetadataManager, group_id: GroupId, member: StreamsGroupMember
+) -> None:
+    """Give a member its rebalance timeout to give up tasks.
+
+    Source: GroupMetadataManager#scheduleStreamsGroupRebalanceTimeout (4.3.1).
+    """
+    key = RebalanceKey(group_id=group_id, member_id=member.member_id)
+    deadline = FenceUnrevokedStreamsMember(group_id=group_id, key=key, member_epoch=member.member_epoch)
+    shard.timers.schedule(key, shard.now_ms + member.rebalance_timeout_ms, deadline)
+
+
+def is_initial_rebalance_delayed(shard: GroupMetadataManager, group_id: GroupId) -> bool:
+    """Whether the group still waits for more members."""
+    return shard.timers.deadline_of(InitialRebalanceKey(group_id=group_id)) is not None
+
+
+def schedule_initial_rebalance_if_absent(shard: GroupMetadataManager, group_id: GroupId) -> None:
+    """Let an empty group wait for more members.
+
+    Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.3.1).
+    """
+    delay_ms = streams_group_initial_rebalance_delay_ms(shard, group_id)
+    if delay_ms > 0 and not is_initial_rebalance_delayed(shard, group_id):
+        key = InitialRebalanceKey(group_id=group_id)
+        shard.timers.schedule(key, shard.now_ms + delay_ms, ComputeDelayedAssignment(group_id=group_id))

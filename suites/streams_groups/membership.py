@@ -1,0 +1,39 @@
+"""Joining a streams group, running its tasks, and leaving."""
+
+from harness.scenario import Answer, Conversation, StreamsMember, scenario
+
+HEARTBEATS = "GroupMetadataManager#streamsGroupHeartbeat"
+LEAVES = "GroupMetadataManager#streamsGroupLeave"
+ALL = {"0": (0, 1, 2)}
+
+
+def sole_member(conversation: Conversation) -> tuple[StreamsMember, Answer]:
+    """Bring in ana, who runs all tasks of `orders`; also return how she was let in."""
+    ana = conversation.streams_member("ana")
+    return ana, ana.enters(assigned=ALL, standbys={}, statuses=())
+
+
+@scenario("streams_groups/membership/first", source=HEARTBEATS, clauses=("KS-16",))
+def the_first_member_runs_all_tasks(conversation: Conversation) -> None:
+    """The first member brings the topology and is told to run all its tasks, in epoch 2."""
+    ana = conversation.streams_member("ana")
+
+    ana.enters(member_epoch=2, assigned=ALL, standbys={}, statuses=())
+    ana.describes("Stable", epoch=2, assignment_epoch=2)
+
+
+@scenario("streams_groups/membership/heartbeat", source=HEARTBEATS, clauses=("KS-18",))
+def a_heartbeat_brings_nothing_new(conversation: Conversation) -> None:
+    """A heartbeat of a member that is where it is to be brings no tasks and no statuses."""
+    ana, joined = sole_member(conversation)
+
+    ana.heartbeats(owned=ana.assigned, member_epoch=joined["member_epoch"], assigned=None, statuses=())
+
+
+@scenario("streams_groups/membership/last-leaves", source=LEAVES, clauses=("KS-40",))
+def the_last_member_leaves_an_empty_group(conversation: Conversation) -> None:
+    """When the last member leaves, the group is empty, in the next epoch."""
+    ana, _ = sole_member(conversation)
+
+    ana.leaves()
+    ana.describes("Empty", epoch=3, members=())

@@ -1,0 +1,192 @@
+"""What members are told beside their tasks: delays, endpoints, and that all are to stop."""
+
+from harness.scenario import (
+    Capability,
+    Conversation,
+    ask_describe,
+    expect_describe,
+    one_of,
+    scenario,
+    subtopology,
+)
+from suites.streams_groups.membership import ALL, HEARTBEATS, sole_member
+
+DELAYS = "GroupMetadataManager#computeDelayedTargetAssignment"
+CONFIGURES = "GroupCoordinatorConfig#extractGroupConfigMap"
+LIMITS = "GroupMetadataManager#throwIfStreamsGroupIsFull"
+ENDPOINTS = "StreamsGroup#buildEndpointToPartitions"
+LOADS = "GroupMetadataManager#onLoaded"
+DELAYED, SHUTDOWN = 5, 4
+DELAY_MS = 2_000
+AFTER_MS = 4_000
+WITHIN_MS = 20_000
+
+
+@scenario("streams_groups/delay/first", source=DELAYS, clauses=("KS-19", "KS-53"))
+def the_first_assignment_waits(conversation: Conversation) -> None:
+    """Until the initial rebalance delay is over members run nothing, and are told so."""
+    ana = conversation.streams_member("ana")
+    ana.configures({"streams.initial.rebalance.delay.ms": DELAY_MS})
+    ana.enters(member_epoch=1, assigned={}, statuses=(DELAYED,))
+    ana.describes("Assigning", epoch=2)
+    ana.heartbeats(owned={}, member_epoch=1, assigned=None, statuses=(DELAYED,))
+    conversation.elapses(AFTER_MS)
+
+    ana.heartbeats(owned={}, member_epoch=2, assigned=ALL, statuses=())
+    ana.describes("Stable", epoch=2, assignment_epoch=2)
+
+
+@scenario("streams_groups/delay/two-members", source=DELAYS, clauses=("KS-19",))
+def members_that_come_meanwhile_share(conversation: Conversation) -> None:
+    """Members that join within the delay share the tasks from the beginning."""
+    ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
+    ana.configures({"streams.initial.rebalance.delay.ms": DELAY_MS})
+    ana.enters(assigned={}, statuses=(DELAYED,))
+    bob.enters(assigned={}, statuses=(DELAYED,))
+    conversation.elapses(AFTER_MS)
+
+    ana.heartbeats(owned={}, statuses=())
+    bob.heartbeats(owned={}, statuses=())
+    ana.describes("Stable")
+
+
+@scenario("streams_groups/delay/heard-once", source=DELAYS, clauses=("KS-19",))
+def a_group_that_was_heard_once_is_assigned_later(conversation: Conversation) -> None:
+    """Of a member that has only joined, the tasks are assigned at its next heartbeat after the delay."""
+    ana = conversation.streams_member("ana")
+    ana.configures({"streams.initial.rebalance.delay.ms": DELAY_MS})
+    ana.enters(assigned={}, statuses=(DELAYED,))
+    conversation.elapses(AFTER_MS)
+
+    ana.describes("Assigning")
+    ana.heartbeats(owned={}, assigned=ALL, statuses=())
+
+
+@scenario("streams_groups/delay/otherwise-configured", source=CONFIGURES, clauses=("KS-19",))
+def a_configured_group_has_the_brokers_delay(conversation: Conversation) -> None:
+    """A group for which something else is configured waits as long as the broker says, from 4.3 on."""
+    ana = conversation.streams_member("ana")
+    ana.configures({"streams.num.standby.replicas": 1})
+
+    ana.enters()
+
+
+@scenario("streams_groups/statuses/shutdown", source=HEARTBEATS, clauses=("KS-18",))
+def one_member_may_stop_all(conversation: Conversation) -> None:
+    """When a member asks for it, all are told to shut down, until the group is empty."""
+    ana, _ = sole_member(conversation)
+    bob = conversation.streams_member("bob")
+    ana.heartbeats(owned=ana.assigned, shuts_down=True, statuses=(SHUTDOWN,))
+
+    bob.enters(statuses=(SHUTDOWN,))
+    bob.heartbeats(owned={}, statuses=(SHUTDOWN,))
+    bob.leaves()
+    ana.leaves()
+    ana.enters(statuses=())
+
+
+@scenario("streams_groups/statuses/shutdown-leaving", source=HEARTBEATS, clauses=("KS-18",))
+def whoever_leaves_may_stop_all(conversation: Conversation) -> None:
+    """A member that leaves may tell the others to shut down."""
+    ana, _ = sole_member(conversation)
+    bob = conversation.streams_member("bob")
+    bob.enters(assigned={})
+    bob.heartbeats(epoch=-1, shuts_down=True, member_epoch=-1)
+
+    ana.heartbeats(owned=ana.assigned, statuses=(SHUTDOWN,))
+
+
+@scenario("streams_groups/endpoints/own", source=ENDPOINTS, clauses=("KS-34",))
+def a_member_hears_where_it_can_be_asked(conversation: Conversation) -> None:
+    """A member with an endpoint is told what can be asked there when it changes, and not again."""
+    ana = conversation.streams_member("ana")
+    ana.enters(endpoint=("host", 80), assigned=ALL)
+    ana.heartbeats(owned=ana.assigned, endpoint_epoch=0)
+    ana.heartbeats(owned=ana.assigned, endpoint_epoch=1)
+
+
+@scenario("streams_groups/endpoints/two", source=ENDPOINTS, clauses=("KS-34",))
+def members_hear_of_each_other(conversation: Conversation) -> None:
+    """Members are told of each other's endpoints as tasks move."""
+    ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
+    ana.enters(endpoint=("ana", 80), assigned=ALL)
+    bob.enters(endpoint=("bob", 81), assigned={})
+    ana.heartbeats(owned=ana.assigned, endpoint_epoch=1)
+    ana.heartbeats(owned=ana.assigned, endpoint_epoch=2)
+    bob.heartbeats(owned=bob.assigned, endpoint_epoch=1)
+    ana.heartbeats(owned=ana.assigned, endpoint_epoch=3)
+
+
+@scenario("streams_groups/endpoints/missing-source", source=ENDPOINTS, clauses=("KS-27", "KS-34"))
+def endpoints_need_a_topology_that_runs(conversation: Conversation) -> None:
+    """A member with an endpoint and no tasks, as its sources are missing, is UNKNOWN_SERVER_ERROR."""
+    ana, missing = conversation.streams_member("ana"), conversation.group("missing")
+
+    ana.enters(subtopology(sources=(missing,)), endpoint=("host", 80), error_code="UNKNOWN_SERVER_ERROR")
+
+
+@scenario(
+    "streams_groups/membership/full",
+    source=LIMITS,
+    clauses=("KS-38",),
+    broker_config={"group.streams.max.size": 1},
+)
+def a_full_group_takes_nobody(conversation: Conversation) -> None:
+    """A full group refuses a new member, and lets one that is in it heartbeat."""
+    ana, _ = sole_member(conversation)
+    bob = conversation.streams_member("bob")
+
+    bob.enters(error_code="GROUP_MAX_SIZE_REACHED")
+    ana.heartbeats(owned=ana.assigned, assigned=None)
+    ana.leaves()
+    bob.enters(assigned=ALL)
+
+
+@scenario(
+    "streams_groups/membership/full-again",
+    source=LIMITS,
+    clauses=("KS-38",),
+    broker_config={"group.streams.max.size": 1},
+)
+def a_member_of_a_full_group_joins_again(conversation: Conversation) -> None:
+    """A member of a full group may join again, from 4.4 on."""
+    ana, _ = sole_member(conversation)
+
+    ana.enters(error_code=one_of("NONE", "GROUP_MAX_SIZE_REACHED"))
+
+
+@scenario("streams_groups/membership/joins-again", source=HEARTBEATS, clauses=("KS-23",))
+def a_member_may_join_again(conversation: Conversation) -> None:
+    """A member that joins again keeps its epoch and is told all its tasks."""
+    ana, joined = sole_member(conversation)
+
+    ana.enters(member_epoch=joined["member_epoch"], assigned=ALL)
+
+
+@scenario("streams_groups/membership/tells-anew", source=HEARTBEATS, clauses=("KS-41",))
+def whatever_is_new_raises_the_epoch(conversation: Conversation) -> None:
+    """Whatever a member tells anew of itself raises the group's epoch."""
+    ana, joined = sole_member(conversation)
+
+    ana.heartbeats(rack_id="north", member_epoch=joined["member_epoch"] + 1, assigned=None)
+    ana.heartbeats(rack_id="north", member_epoch=joined["member_epoch"] + 1, assigned=None)
+    ana.heartbeats(tags={"zone": "a"}, member_epoch=joined["member_epoch"] + 2, assigned=None)
+    ana.heartbeats(process_id="two", member_epoch=joined["member_epoch"] + 3, assigned=None)
+    ana.heartbeats(rebalance_timeout_ms=5_000, member_epoch=joined["member_epoch"] + 4, assigned=None)
+
+
+@scenario(
+    "streams_groups/loading/restart",
+    source=LOADS,
+    clauses=("KS-16",),
+    needs=(Capability.RESTART,),
+)
+def a_group_outlives_its_coordinator(conversation: Conversation) -> None:
+    """After a restart a group is as it was: members, tasks, topology and epochs."""
+    ana, joined = sole_member(conversation)
+    conversation.restarts_coordinator()
+
+    loaded = expect_describe(error_code="NONE", group_state="Stable")
+    ana.repeats(ask_describe(), until=loaded, within_ms=WITHIN_MS)
+    ana.heartbeats(owned=ana.assigned, member_epoch=joined["member_epoch"], assigned=None, statuses=())
+    ana.describes("Stable", epoch=2, assignment_epoch=2)
