@@ -104,6 +104,8 @@ _FIELDS: Final[dict[str, dict[str, Any]]] = {
     "consumer_group_describe": {"group_ids": ("g",)},
     "share_group_heartbeat": {"group_id": "g", "member_id": "m", "subscribed_topic_names": ("orders",)},
     "share_group_describe": {"group_ids": ("g",)},
+    "streams_group_heartbeat": {"group_id": "g", "member_id": "m", "topology": {"epoch": 0}},
+    "streams_group_describe": {"group_ids": ("g",)},
     "initialize_share_group_state": _SHARE_STATE,
     "read_share_group_state": _SHARE_STATE,
     "write_share_group_state": _SHARE_STATE,
