@@ -347,7 +347,6 @@ _TABLE: Final = (
                 reason=HASH_OF_IDS,
             ),
         ),
-        access=Access.CHANGES,
         impact=STREAMS_GROUP_HEARTBEAT,
     ),
     ApiDescriptor(

@@ -135,8 +135,9 @@ class TopicNames:
         if not isinstance(item, Mapping):
             return item
         fields = self.outgoing(item)
-        if isinstance(name := fields.get("name"), str):
-            fields["name"] = self._real_name(name)
+        for field in ("name", "topic_name"):
+            if isinstance(name := fields.get(field), str):
+                fields[field] = self._real_name(name)
         return fields
 
     def _real_name(self, name: str) -> str:
