@@ -33,8 +33,8 @@ Nobody restarts, kills, moves or pauses a broker of others.
 SHARES = {"4.4.0": 0.65}
 """Of releases where it is another.
 
-A stock Kafka from 4.3 on computes assignments at most once a second. Share fetches need records and state that
-scenarios would have to write, and streams groups make topics.
+A stock Kafka from 4.3 on computes assignments at most once a second. Share fetches need records and state
+that scenarios would have to write, and streams groups make topics.
 """
 BEYOND_AN_ADDRESS = (" serves ", "does not serve", "is of before Kafka", "lacks the capability")
 """Reasons that no broker by its address can do anything about."""
