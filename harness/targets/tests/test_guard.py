@@ -266,7 +266,7 @@ def test_a_script_that_would_do_harm_is_known_before_it_begins(scenario_id: str,
 
 
 def test_most_scripts_that_need_nothing_else_do_no_harm() -> None:
-    # Scripts of share fetches write share state as brokers do among themselves, and streams groups make topics.
+    # Share fetches write share state as brokers do among themselves, and streams groups make topics.
     beyond = {"InitializeShareGroupState", "StreamsGroupHeartbeat"}
     scripts = [each for each in collect().values() if not each.needs and not beyond.intersection(each.apis)]
     refused = {each.id for each in scripts if why_not(each) is not None}
