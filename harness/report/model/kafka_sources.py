@@ -20,6 +20,9 @@ _RUNTIME: Final = "coordinator-common/src/main/java/org/apache/kafka/coordinator
 _CONSUMER: Final = "clients/src/main/java/org/apache/kafka/clients/consumer"
 _REQUESTS: Final = "clients/src/main/java/org/apache/kafka/common/requests"
 _CORE: Final = "core/src/main/scala/kafka"
+_SHARE_FETCHES: Final = "core/src/main/java/kafka/server/share"
+_SHARE_SERVER: Final = "server/src/main/java/org/apache/kafka/server/share"
+_METADATA: Final = "metadata/src/main/java/org/apache/kafka"
 _FOLDERS: Final[Mapping[tuple[str, str, str], str]] = {
     (_JAVA, _COORDINATOR, "java"): "GroupConfig GroupCoordinatorConfig GroupCoordinatorService "
     "GroupCoordinatorShard GroupMetadataManager OffsetAndMetadata OffsetMetadataManager Utils",
@@ -27,7 +30,16 @@ _FOLDERS: Final[Mapping[tuple[str, str, str], str]] = {
     (_JAVA, f"{_COORDINATOR}/modern", "java"): "ModernGroup",
     (_JAVA, f"{_COORDINATOR}/modern/consumer", "java"): "ConsumerGroup ConsumerGroupMember "
     "CurrentAssignmentBuilder TopicRegexResolver",
-    (_JAVA, f"{_COORDINATOR}/assignor", "java"): "UniformHomogeneousAssignmentBuilder",
+    (_JAVA, f"{_COORDINATOR}/modern/share", "java"): "ShareGroup ShareGroupConfigProvider",
+    (_JAVA, f"{_COORDINATOR}/streams", "java"): "StreamsGroup",
+    (_JAVA, f"{_COORDINATOR}/streams/assignor", "java"): "StickyTaskAssignor",
+    (_JAVA, f"{_COORDINATOR}/streams/topics", "java"): "ChangelogTopics CopartitionedTopicsEnforcer "
+    "InternalTopicManager RepartitionTopics",
+    (
+        _JAVA,
+        f"{_COORDINATOR}/assignor",
+        "java",
+    ): "UniformHeterogeneousAssignmentBuilder UniformHomogeneousAssignmentBuilder",
     (_JAVA, _RUNTIME, "java"): "CoordinatorLoaderImpl CoordinatorOperationExceptionHelper "
     "CoordinatorRecordSerde CoordinatorRuntime",
     (_JAVA, _CONSUMER, "java"): "CooperativeStickyAssignor KafkaConsumer RoundRobinAssignor",
@@ -38,7 +50,21 @@ _FOLDERS: Final[Mapping[tuple[str, str, str], str]] = {
     (_JAVA, f"{_CORE}/cluster", "scala"): "Partition",
     (_JAVA, f"{_CORE}/coordinator/transaction", "scala"): "TransactionCoordinator "
     "TransactionMarkerRequestCompletionHandler TransactionStateManager",
-    (_JAVA, f"{_CORE}/server", "scala"): "BrokerServer KafkaApis ReplicaManager",
+    (_JAVA, f"{_CORE}/server", "scala"): "AclApis BrokerServer KafkaApis ReplicaManager",
+    (_JAVA, f"{_CORE}/server/metadata", "scala"): "BrokerMetadataPublisher",
+    (_JAVA, _SHARE_FETCHES, "java"): "DelayedShareFetch ShareFetchUtils SharePartition SharePartitionManager",
+    (_JAVA, _SHARE_SERVER, "java"): "CachedSharePartition",
+    (_JAVA, f"{_SHARE_SERVER}/context", "java"): "ShareSessionContext",
+    (_JAVA, f"{_SHARE_SERVER}/fetch", "java"): "InFlightState PartitionMaxBytesStrategy",
+    (_JAVA, f"{_SHARE_SERVER}/session", "java"): "ShareSession ShareSessionCache",
+    (_JAVA, "server-common/src/main/java/org/apache/kafka/server/share", "java"): "SharePartitionKey",
+    (_JAVA, "share-coordinator/src/main/java/org/apache/kafka/coordinator/share", "java"): (
+        "PersisterStateBatchCombiner ShareCoordinatorShard"
+    ),
+    (_JAVA, f"{_METADATA}/controller", "java"): "ReplicationControlManager",
+    (_JAVA, f"{_METADATA}/metadata/authorizer", "java"): "StandardAuthorizerData",
+    (_JAVA, "server/src/main/java/org/apache/kafka/security/authorizer", "java"): "AclEntry",
+    (_JAVA, "storage/src/main/java/org/apache/kafka/storage/internals/log", "java"): "ProducerAppendInfo",
     (_SCALA, f"{_CORE}/coordinator/group", "scala"): "GroupCoordinator GroupCoordinatorAdapter GroupMetadata",
     (_SCALA, f"{_CORE}/log", "scala"): "UnifiedLog",
     (_SCALA, f"{_CORE}/zk", "scala"): "KafkaZkClient",

@@ -26,7 +26,7 @@ from harness.tests.spark_archive import (
     judge,
     packed,
 )
-from harness.tests.spark_records import DIFFERENCE, EVENT, KAFKA, REFERENCE, rows
+from harness.tests.spark_records import DIFFERENCE, EVENT, KAFKA, REFERENCE, align_run, rows
 from harness.trace.events import EventKind, TraceHeader
 from harness.trace.files import RunFolder, write_records
 from harness.trace.schema import TraceError
@@ -243,6 +243,7 @@ def versions(reports: Path, digests: Mapping[str, str]) -> RunFolder:
             plain = {field: getattr(header, field) for field in TraceHeader.__dataclass_fields__}
             folder.write_headers(name, [TraceHeader(**plain | {"target": name})])
             write_records(folder.events(name), [replace(EVENT, target=name, digest=digest)])
+    align_run(folder)
     judge(folder, [replace(JUDGEMENTS[0], target=f"kafka-{version}") for version in digests])
     return folder
 
