@@ -334,8 +334,10 @@ def handle_find_coordinator(
         _coordinator(key, _get_coordinator(broker, log, key, context), has_message=has_message)
         for key in request.coordinator_keys
     )
-    # Keys of share groups are looked at before the log is.
-    is_refused = all(answer.error_code is Errors.INVALID_REQUEST for answer in answers)
+    # Keys of share groups are looked at before the log is, which 3.9 does not have.
+    is_refused = all(answer.error_code is Errors.INVALID_REQUEST for answer in answers) or (
+        log == SHARE_STATE_TOPIC and broker.profile.has(Behaviour.SHARE_COORDINATOR_UNAVAILABLE)
+    )
     if not is_refused and broker.topics.get(log) is None:
         create_internal_or_plain_topic(broker, log)
     return FindCoordinatorResponse(coordinators=answers)
@@ -357,6 +359,8 @@ def _get_coordinator(broker: Broker, log: str, key: str, context: RequestContext
     """Find who coordinates a key. Source: KafkaApis#getCoordinator (4.3.1)."""
     if log == SHARE_STATE_TOPIC:
         is_too_old = context.api_version < _FIRST_SHARE_COORDINATOR
+        if not is_too_old and broker.profile.has(Behaviour.SHARE_COORDINATOR_UNAVAILABLE):
+            return Errors.COORDINATOR_NOT_AVAILABLE
         is_missing = broker.profile.has(Behaviour.SHARE_COORDINATOR_MISSING)
         validates = broker.profile.has(Behaviour.SHARE_COORDINATOR_KEY_VALIDATED)
         if is_too_old or is_missing or (validates and not is_share_partition_key(key, broker.profile)):

@@ -87,6 +87,13 @@ OF_KAFKA_APIS: Final = (
         source="KafkaApis#getCoordinator (4.0.2)",
     ),
     Row(
+        behaviour=Behaviour.SHARE_COORDINATOR_UNAVAILABLE,
+        spans=(Span(since=(3, 9, 0), until=(4, 0, 0)),),
+        meaning="FindCoordinator v6 answers every key of a share group COORDINATOR_NOT_AVAILABLE: there is "
+        "no share coordinator yet.",
+        source="KafkaApis#getCoordinator (3.9.2)",
+    ),
+    Row(
         behaviour=Behaviour.SYNC_V4_INTERNAL_ERROR_UNANSWERED,
         spans=until(2, 5, 0),
         meaning="A SyncGroup v4 that fails inside the coordinator is never answered.",

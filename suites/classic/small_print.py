@@ -68,10 +68,26 @@ def what_may_be_done_with_a_group_is_reported_on_demand(conversation: Conversati
 
 
 def _awaits_share_coordinator(actor: Actor, key: str) -> None:
-    """Wait for the topic that whoever asks first has made; releases without share coordinators refuse."""
+    """Wait for the topic that whoever asks first has made, on a broker that serves share groups."""
+    actor.asks(ask.share_group_describe(), expect.share_group_describe())
     finding = ask.request("FindCoordinator", 6, key_type=2, coordinator_keys=(key,))
-    is_there = {"error_code": one_of("NONE", "INVALID_REQUEST")}
-    actor.repeats(finding, until=expect.find_coordinator(coordinators=(is_there,)))
+    actor.repeats(finding, until=expect.find_coordinator(coordinators=({"error_code": "NONE"},)))
+
+
+@scenario("admin/find/no-share-keys", source="KafkaApis#getCoordinator", clauses=("FC-07",))
+def keys_of_no_share_group_are_refused(conversation: Conversation) -> None:
+    """FindCoordinator v6 refuses what is no share group's key; 3.9 has no share coordinator for any key."""
+    ana = conversation.actor("ana")
+
+    for asked in ("payroll", "payroll:orders:0"):
+        ana.sends(ask.request("FindCoordinator", 6, key_type=2, coordinator_keys=(asked,)))
+        ana.receives(
+            expect.find_coordinator(
+                coordinators=(
+                    {"key": asked, "error_code": one_of("INVALID_REQUEST", "COORDINATOR_NOT_AVAILABLE")},
+                )
+            )
+        )
 
 
 @scenario("admin/find/share-keys", source="KafkaApis#getCoordinator", clauses=("FC-07",))

@@ -43,6 +43,8 @@ _NOT_YET: Final = frozenset(
 )
 _SEVERAL_LEAVE: Final = 3
 """The first version of LeaveGroup that takes several members. Source: KIP-345."""
+_LEAVING: Final = -1
+"""The member epoch of a heartbeat with which a member leaves. Source: KIP-932."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -244,6 +246,7 @@ async def _dissolve(dialogue: Dialogue, groups: Sequence[str]) -> None:
         if members:
             await _leave(dialogue, row.text("group_id") or "", members)
     await _dissolve_consumer_groups(dialogue, groups)
+    await _dissolve_share_groups(dialogue, groups)
 
 
 async def _dissolve_consumer_groups(dialogue: Dialogue, groups: Sequence[str]) -> None:
@@ -263,6 +266,27 @@ async def _dissolve_consumer_groups(dialogue: Dialogue, groups: Sequence[str]) -
             version = dialogue.version_of("LeaveGroup", (3, 4, 5))
             await dialogue.ask(
                 "LeaveGroup", version, {"group_id": row.text("group_id") or "", "members": leaving}
+            )
+
+
+async def _dissolve_share_groups(dialogue: Dialogue, groups: Sequence[str]) -> None:
+    """Have the members of share groups leave: only their own heartbeat can say so."""
+    try:
+        version = dialogue.version_of("ShareGroupDescribe", (1,))
+    except NotYet:
+        return
+    fields: Fields = {"group_ids": list(groups), "include_authorized_operations": False}
+    for row in (await dialogue.ask("ShareGroupDescribe", version, fields)).rows("groups"):
+        for member in row.rows("members"):
+            leaving: Fields = {
+                "group_id": row.text("group_id") or "",
+                "member_id": member.text("member_id") or "",
+                "member_epoch": _LEAVING,
+                "rack_id": None,
+                "subscribed_topic_names": None,
+            }
+            await dialogue.ask(
+                "ShareGroupHeartbeat", dialogue.version_of("ShareGroupHeartbeat", (1,)), leaving
             )
 
 
