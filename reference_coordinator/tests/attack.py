@@ -189,7 +189,7 @@ def main() -> None:
     """Print what an attack of the size that the command line names shows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--frames", type=int, default=1_000_000)
-    parser.add_argument("--profile", default="3.9")
+    parser.add_argument("--profile", default="4.4")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:

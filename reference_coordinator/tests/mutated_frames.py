@@ -5,15 +5,30 @@ from collections.abc import Iterator
 from typing import Any, Final
 from uuid import UUID
 
+from kio_extension import load_request_schema
 from reference_coordinator.profile.api_versions import Api, served_ranges
 from reference_coordinator.profile.profiles import profile_for
-from reference_coordinator.tests.wire_client import request_frame
+from reference_coordinator.tests.wire_client import known_fields, request_frame
 
 _GROUP: Final = {"group_id": "g", "member_id": "m", "generation_id": 1}
-_TOPIC: Final = {"name": "orders"}
+_TOPIC_ID: Final = UUID(int=7)
+_TOPIC: Final = {"name": "orders", "topic_id": _TOPIC_ID}
+_BATCHES: Final = ({"first_offset": 0, "last_offset": 0, "acknowledge_types": (1,)},)
+_SHARE_SESSION: Final = {
+    "group_id": "g",
+    "member_id": "m",
+    "max_bytes": 1 << 20,
+    "max_records": 10,
+    "topics": (
+        {
+            "topic_id": _TOPIC_ID,
+            "partitions": ({"partition_index": 0, "acknowledgement_batches": _BATCHES},),
+        },
+    ),
+}
 _SHARE_STATE: Final = {
     "group_id": "g",
-    "topics": ({"topic_id": UUID(int=7), "partitions": ({"partition": 0},)},),
+    "topics": ({"topic_id": _TOPIC_ID, "partitions": ({"partition": 0},)},),
 }
 _FIELDS: Final[dict[str, dict[str, Any]]] = {
     "join_group": {
@@ -88,6 +103,7 @@ _FIELDS: Final[dict[str, dict[str, Any]]] = {
         "topics": (
             {
                 "topic": "__consumer_offsets",
+                "topic_id": _TOPIC_ID,
                 "partitions": ({"partition": 0, "partition_max_bytes": 1 << 20},),
             },
         ),
@@ -104,7 +120,35 @@ _FIELDS: Final[dict[str, dict[str, Any]]] = {
     "consumer_group_describe": {"group_ids": ("g",)},
     "share_group_heartbeat": {"group_id": "g", "member_id": "m", "subscribed_topic_names": ("orders",)},
     "share_group_describe": {"group_ids": ("g",)},
-    "streams_group_heartbeat": {"group_id": "g", "member_id": "m", "topology": {"epoch": 0}},
+    "share_fetch": _SHARE_SESSION,
+    "share_acknowledge": _SHARE_SESSION,
+    "alter_share_group_offsets": {
+        "group_id": "g",
+        "topics": ({"topic_name": "orders", "partitions": ({"partition_index": 0, "start_offset": 0},)},),
+    },
+    "delete_share_group_offsets": {"group_id": "g", "topics": ({"topic_name": "orders"},)},
+    "add_offsets_to_txn": {"transactional_id": "t", "group_id": "g"},
+    "produce": {
+        "acks": 1,
+        "topic_data": ({**_TOPIC, "partition_data": ({"index": 0, "records": b"r" * 70},)},),
+    },
+    "streams_group_heartbeat": {
+        "group_id": "g",
+        "member_id": "m",
+        "rebalance_timeout": 45_000,
+        "topology": {
+            "epoch": 0,
+            "subtopologies": (
+                {
+                    "subtopology_id": "s",
+                    "source_topics": ("orders",),
+                    "repartition_sink_topics": ("g-r",),
+                    "repartition_source_topics": ({"name": "g-r", "partitions": 1, "replication_factor": 1},),
+                    "state_changelog_topics": ({"name": "g-c", "replication_factor": 1},),
+                },
+            ),
+        },
+    },
     "streams_group_describe": {"group_ids": ("g",)},
     "initialize_share_group_state": _SHARE_STATE,
     "read_share_group_state": _SHARE_STATE,
@@ -143,15 +187,11 @@ _FIELDS: Final[dict[str, dict[str, Any]]] = {
 
 def seed_frames(profile: str) -> tuple[bytes, ...]:
     """Return a request of each API in each version that a release serves, as a client sends it."""
-    frames: list[bytes] = []
-    for api, served in served_ranges(profile_for(profile)).items():
-        name = api.name.lower()
-        frames.extend(
-            frame
-            for version in range(served.min_version, served.max_version + 1)
-            if (frame := _frame(name, version)) is not None
-        )
-    return tuple(frames)
+    return tuple(
+        _frame(api, version)
+        for api, served in served_ranges(profile_for(profile)).items()
+        for version in range(served.min_version, served.max_version + 1)
+    )
 
 
 def mutated_frames(profile: str, seed: int, count: int) -> Iterator[bytes]:
@@ -162,23 +202,11 @@ def mutated_frames(profile: str, seed: int, count: int) -> Iterator[bytes]:
         yield _mutated(bytearray(chance.choice(frames)), chance)
 
 
-def _frame(name: str, version: int) -> bytes | None:
-    """Write a request with those of its fields that the version has; None where it takes nothing of it."""
-    fields = dict(_FIELDS.get(name, {}))
-    while True:
-        try:
-            return request_frame(name, version, **fields)
-        except AssertionError as error:
-            unknown = [each for each in fields if f"'{each}'" in str(error)]
-            if not unknown:
-                return None
-            for each in unknown:
-                del fields[each]
-        except (TypeError, ValueError, AttributeError):
-            # A field of this name is of another kind in this version.
-            if not fields:
-                return None
-            fields.popitem()
+def _frame(api: Api, version: int) -> bytes:
+    """Write a request with those of its fields that the version has."""
+    name = api.name.lower()
+    fields = known_fields(load_request_schema(api, version), _FIELDS.get(name, {}))
+    return request_frame(name, version, **fields)
 
 
 def _mutated(frame: bytearray, chance: random.Random) -> bytes:

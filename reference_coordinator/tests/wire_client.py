@@ -5,6 +5,7 @@ What kio has no classes for, `test_later_versions` pins byte by byte.
 
 import dataclasses
 import io
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -82,6 +83,21 @@ def _nested(annotation: Any) -> Any:
         if found is not None:
             return found
     return None
+
+
+def known_fields(entity: Any, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of some fields that one of kio's entities has, at every depth."""
+    known = {}
+    for field in dataclasses.fields(entity):
+        if field.name not in fields:
+            continue
+        value, nested = fields[field.name], _nested(field.type)
+        if isinstance(value, tuple) and nested is not None:
+            value = tuple(known_fields(nested, item) for item in value)
+        elif isinstance(value, dict) and nested is not None:
+            value = known_fields(nested, value)
+        known[field.name] = value
+    return known
 
 
 def _value(field: dataclasses.Field[Any], value: Any) -> Any:
