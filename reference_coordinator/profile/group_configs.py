@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from reference_coordinator.core.java import trim
 from reference_coordinator.core.values import value
 from reference_coordinator.profile.behaviour import Behaviour, Version
 from reference_coordinator.profile.config import INT_MAX, GroupCoordinatorConfig
@@ -221,7 +222,7 @@ def _throw_if_out_of_bounds(
     for entry in _checked(known):
         if entry.name in _CHECKED_IF_SET and entry.name not in configs:
             continue
-        number = int(values[entry.name])
+        number = int(trim(values[entry.name]))
         if entry.lowest is not None and number < entry.lowest.of(config):
             raise InvalidConfigError(f"{entry.name} must be greater than or equal to {entry.lowest.name}")
         if entry.highest is not None and number > entry.highest.of(config):
@@ -239,7 +240,7 @@ def _throw_if_out_of_range(
     for entry in _checked(known):
         if entry.name not in configs:
             continue
-        number, highest = int(configs[entry.name]), entry.highest
+        number, highest = int(trim(configs[entry.name])), entry.highest
         most = INT_MAX if highest is None else highest.of(config)
         if entry.lowest is None and number > most:
             raise InvalidConfigError(f"{entry.name} must be less than or equal to {most}")
@@ -265,7 +266,7 @@ def _throw_if_session_too_short(
 ) -> None:
     for kind in kinds:
         session, heartbeat = _session_and_heartbeat(kind)
-        if session in known and int(values[session]) <= int(values[heartbeat]):
+        if session in known and int(trim(values[session])) <= int(trim(values[heartbeat])):
             raise InvalidConfigError(f"{session} must be greater than {heartbeat}")
 
 
@@ -292,7 +293,7 @@ def evaluate(configs: Mapping[str, str], config: GroupCoordinatorConfig, profile
         text, entry = configs.get(name), known.get(name)
         if text is None or entry is None:
             return None
-        given = int(text)
+        given = int(trim(text))
         if not profile.has(Behaviour.GROUP_CONFIGS_KEPT_WITHIN_BOUNDS):
             return given
         least = given if entry.lowest is None else max(given, entry.lowest.of(config))

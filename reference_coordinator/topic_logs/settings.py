@@ -4,6 +4,7 @@ from functools import lru_cache
 from typing import Final
 
 from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.java import trim
 from reference_coordinator.core.values import value
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 
@@ -43,11 +44,12 @@ def log_settings(config: GroupCoordinatorConfig, overrides: tuple[tuple[str, str
     Source: LogConfig#fromProps (4.3.1).
     """
     topic = dict(overrides)
-    policies = {each.strip() for each in topic.get("cleanup.policy", "delete").split(",")}
+    policies = {trim(each) for each in topic.get("cleanup.policy", "delete").split(",")}
     default = LogSettings()
 
     def number(name: str, otherwise: int) -> int:
-        return int(topic.get(name, otherwise))
+        text = topic.get(name)
+        return otherwise if text is None else int(trim(text))
 
     return LogSettings(
         is_deleted="delete" in policies,
@@ -57,7 +59,7 @@ def log_settings(config: GroupCoordinatorConfig, overrides: tuple[tuple[str, str
         segment_bytes=number("segment.bytes", config.log_segment_bytes),
         segment_ms=Millis(number("segment.ms", default.segment_ms)),
         min_cleanable_dirty_ratio=float(
-            topic.get("min.cleanable.dirty.ratio", default.min_cleanable_dirty_ratio)
+            trim(topic.get("min.cleanable.dirty.ratio", str(default.min_cleanable_dirty_ratio)))
         ),
         min_compaction_lag_ms=Millis(number("min.compaction.lag.ms", default.min_compaction_lag_ms)),
         max_compaction_lag_ms=Millis(number("max.compaction.lag.ms", default.max_compaction_lag_ms)),

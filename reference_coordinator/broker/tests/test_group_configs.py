@@ -122,6 +122,14 @@ def test_the_coordinator_hears_of_changes(heard: Heard) -> None:
     ]
 
 
+@pytest.mark.parametrize("profile", ["4.3.1", "4.4.0"])
+def test_what_java_trims_is_no_part_of_a_number(profile: str, heard: Heard) -> None:
+    client = connected(profile)
+    answer = alter_group(client, (SESSION, SET, " 50000\x01"), (HEARTBEAT, SET, "\x005000\t"))
+    assert answer.error_code == Errors.NONE
+    assert heard[-1][1].consumer_session_timeout_ms == 50_000
+
+
 def test_who_only_validates_changes_nothing(heard: Heard) -> None:
     client = connected()
 
