@@ -326,7 +326,8 @@ def handle_find_coordinator(
     log = _log_of_type(broker, request.key_type)
     if log is None:
         # An exception goes through the request's error response, which brings a text in every version.
-        found: Found = _unknown_type_error(broker.profile)
+        is_validated = broker.profile.has(Behaviour.COORDINATOR_TYPE_VALIDATED)
+        found: Found = Errors.INVALID_REQUEST if is_validated else Errors.UNKNOWN_SERVER_ERROR
         answers = tuple(_coordinator(key, found, has_message=True) for key in request.coordinator_keys)
         return FindCoordinatorResponse(coordinators=answers)
     has_message = context.api_version < _FIRST_BATCHED_FIND_COORDINATOR
@@ -347,12 +348,6 @@ def _log_of_type(broker: Broker, key_type: int) -> str | None:
     log = _LOG_OF_TYPE.get(key_type)
     knows_share = _FIRST_SHARE_COORDINATOR in broker.ranges[Api.FIND_COORDINATOR]
     return None if log == SHARE_STATE_TOPIC and not knows_share else log
-
-
-def _unknown_type_error(profile: Profile) -> Errors:
-    if profile.has(Behaviour.COORDINATOR_TYPE_VALIDATED):
-        return Errors.INVALID_REQUEST
-    return Errors.UNKNOWN_SERVER_ERROR
 
 
 def _get_coordinator(broker: Broker, log: str, key: str, context: RequestContext) -> Found:
