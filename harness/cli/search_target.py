@@ -15,11 +15,12 @@ from harness.orchestration.plan import PlanError, RunPlan, parse_targets
 from harness.orchestration.progress import plainly
 from harness.results.exit_code import ExitCode
 from harness.scenario.script import Script
+from harness.search.comparison import Heard
 from harness.search.driven import DrivenTarget
 from harness.search.hunt import Cluster, Harvest
 from harness.search.outcome import print_cluster, print_outcome
-from harness.search.target_hunt import TargetHunt, TargetOrder
-from harness.search.written import Written, scenario_of, write
+from harness.search.target_hunt import TargetHunt, TargetOrder, flaky_line
+from harness.search.written import scenario_of, write
 from harness.spark.master import LOCAL_MASTER
 from harness.targets.base.interface import TargetError
 
@@ -84,16 +85,12 @@ def search_target(plan: TargetPlan, console: Console) -> ExitCode:
         batch=plan.batch,
     )
     display = Display(console, plan.names)
-    written: dict[str, tuple[Written, Cluster]] = {}
+    found_folder = FoundFolder(plan, console)
 
     def tell(harvest: Harvest, found: Cluster | None) -> None:
         display.tell(harvest, found)
         if found is not None:
-            one = scenario_of(
-                found, names=plan.names, traces=hunt.traces(found), reproduction=plan.reproduction
-            )
-            console.print(f"{one.id}: {write(plan.found_folder, one)}", soft_wrap=True, highlight=False)
-            written[one.id] = one, found
+            found_folder.write(found, hunt.traces(found))
 
     hunt = TargetHunt(order, tell, plainly(console))
     try:
@@ -101,13 +98,43 @@ def search_target(plan: TargetPlan, console: Console) -> ExitCode:
         asyncio.run(hunt.run(), debug=False)
     except TargetError as error:
         raise PlanError(str(error)) from error
+    except KeyboardInterrupt:
+        _print_end(hunt, console)
+        console.print("interrupted; what was found until now is written", highlight=False)
+        raise
+    _print_end(hunt, console)
+    codes = ExitCode.EXPECTED if hunt.losses.lost is None else ExitCode.UNAVAILABLE
+    scripts = found_folder.scripts
+    return _run_found(plan, scripts, console) if scripts else codes
+
+
+class FoundFolder:
+    """The scenarios of what was found, on disk as soon as there are any."""
+
+    def __init__(self, plan: TargetPlan, console: Console) -> None:
+        self._plan = plan
+        self._console = console
+        self._written: dict[int, tuple[Path, str, Cluster]] = {}
+
+    def write(self, found: Cluster, traces: Heard) -> None:
+        """Write a cluster's scenario, in place of one of the same cluster."""
+        plan = self._plan
+        one = scenario_of(found, names=plan.names, traces=traces, reproduction=plan.reproduction)
+        if (former := self._written.get(id(found))) is not None:
+            former[0].unlink(missing_ok=True)
+        path = write(plan.found_folder, one)
+        self._written[id(found)] = path, one.id, found
+        self._console.print(f"{one.id}: {path}", soft_wrap=True, highlight=False)
+
+    @property
+    def scripts(self) -> dict[str, Script]:
+        """The scripts of all, by their ids."""
+        return {name: _as_scenario(found, name) for _, name, found in self._written.values()}
+
+
+def _print_end(hunt: TargetHunt, console: Console) -> None:
     print_outcome(hunt.harvest, console, of_time="of real time")
     _print_losses(hunt, console)
-    codes = ExitCode.EXPECTED if hunt.losses.lost is None else ExitCode.UNAVAILABLE
-    if not written:
-        return codes
-    scripts = {name: _as_scenario(found, name) for name, (_, found) in written.items()}
-    return _run_found(plan, scripts, console)
 
 
 def _as_scenario(found: Cluster, name: str) -> Script:
@@ -135,7 +162,7 @@ def _run_found(plan: TargetPlan, scripts: dict[str, Script], console: Console) -
 
 def _print_losses(hunt: TargetHunt, console: Console) -> None:
     losses = hunt.losses
-    lines = [f"{losses.flaky} differences did not show again alone"] if losses.flaky else []
+    lines = [flaky_line(cause, count) for cause, count in losses.flaky.items()]
     lines += [f"{count} conversations broke off: {reason}" for reason, count in losses.broken_off.items()]
     lines += [f"The search ended early: {losses.lost}"] if losses.lost else []
     for line in lines:
