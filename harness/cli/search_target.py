@@ -3,6 +3,7 @@
 import asyncio
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -22,7 +23,7 @@ from harness.search.outcome import print_cluster, print_outcome
 from harness.search.target_hunt import TargetHunt, TargetOrder, flaky_line
 from harness.search.written import scenario_of, write
 from harness.spark.master import LOCAL_MASTER
-from harness.targets.base.interface import TargetError
+from harness.targets.base.interface import Target, TargetError
 
 BATCH: Final = 400
 """How many conversations a round has, if nobody says."""
@@ -37,6 +38,8 @@ class TargetPlan:
 
     target: str
     against: str | None
+    profile: str | None
+    """That the targets claim to have, where they are not asked."""
     steps: int
     seed: int
     batch: int
@@ -55,8 +58,19 @@ class TargetPlan:
     def reproduction(self) -> str:
         """The command that finds the same again."""
         against = f" --against {self.against}" if self.against else ""
+        profile = f" --profile {self.profile}" if self.profile else ""
         counts = f"--seed {self.seed} --steps {self.steps} --batch {self.batch}"
-        return f"kafka-conformance search --target {self.target}{against} {counts}"
+        return f"kafka-conformance search --target {self.target}{against}{profile} {counts}"
+
+    @property
+    def targets(self) -> Sequence[Target]:
+        """The target, and what it is compared with if that is one.
+
+        Raises:
+            PlanError: there is none of such a name.
+        """
+        specs = [self.target, *([self.against] if self.against else [])]
+        return parse_targets(specs, profile=self.profile)
 
     @property
     def found_folder(self) -> Path:
@@ -66,8 +80,7 @@ class TargetPlan:
 
 def search_target(plan: TargetPlan, console: Console) -> ExitCode:
     """Search, and run what was found as a run does: each alone, with pages and traces."""
-    specs = [plan.target, *([plan.against] if plan.against else [])]
-    targets = parse_targets(specs)
+    targets = plan.targets
     for each in targets:
         if each.is_external:
             plainly(console)(announcement(each))
@@ -145,7 +158,7 @@ def _as_scenario(found: Cluster, name: str) -> Script:
 
 def _run_found(plan: TargetPlan, scripts: dict[str, Script], console: Console) -> ExitCode:
     """Run what was found on fresh brokers, as often as an accusation needs, and report it."""
-    targets = parse_targets([plan.target, *([plan.against] if plan.against else [])])
+    targets = tuple(plan.targets)
     run = RunPlan(
         run_id=plan.run_id,
         scripts=scripts,

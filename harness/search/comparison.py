@@ -5,6 +5,7 @@ The reference has the behaviours switched that explain what was found, so that o
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from harness.diff.raw_difference import RawDifference
 from harness.orchestration.starving import reteller_of
@@ -174,7 +175,10 @@ class Comparison:
             if await self.reference_cause(script) != cause_of(found):
                 return Explanation(behaviours=())
             return await self._explainer.explain(script, self._plain, self._other)
-        names = [each.name for each in behaviour_sheets() if await self._agrees(script, events, each.name)]
+        # What comes later may differ for other reasons.
+        until = replace(script, steps=script.steps[: found.step + 1])
+        heard = [each for each in events if each.step <= found.step]
+        names = [each.name for each in behaviour_sheets() if await self._agrees(until, heard, each.name)]
         return Explanation(behaviours=tuple(names[:1]), others=tuple(names[1:]))
 
     async def _agrees(self, script: Script, events: Sequence[Event], name: str) -> bool:

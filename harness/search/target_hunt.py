@@ -6,6 +6,7 @@ and shrunk: in virtual time where it is explained, on the target itself where it
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -25,6 +26,8 @@ from harness.search.tempo import REAL
 _CANDIDATES_AT_ONCE: Final = 48
 _SHOWN_AGAIN: Final = 2
 """How often a difference is to show again, alone."""
+_JUDGED_MAX: Final = 3
+"""How often in a round it is judged whether the machine accounts for a cause, which takes long."""
 _FLAKY_MAX: Final = 3
 """How often a cause may fail to show again before nobody looks into it any more."""
 _SHRINKING_S: Final = 60.0
@@ -106,15 +109,7 @@ class TargetHunt:
         scripts = [each.script for each in made.values()]
         heard = await self._comparison.run(scripts, {each.script.id: each.events for each in made.values()})
         self._count(heard)
-        new: dict[Cause, tuple[Made, str]] = {}
-        for seed, each in made.items():
-            found = await self._comparison.difference(each.script, heard[each.script.id])
-            if found is None:
-                continue
-            if (known := self._by_cause.get(cause_of(found))) is not None:
-                known.count += 1
-            else:
-                new.setdefault(cause_of(found), (each, seed))
+        new = await self._new(made, heard)
         self.harvest.comparing_s += time.monotonic() - began_s
         self._tell(self.harvest, None)
         for cause, (one, seed) in new.items():
@@ -122,6 +117,27 @@ class TargetHunt:
             is_new = cause not in self._by_cause and self.losses.flaky.get(cause, 0) < _FLAKY_MAX
             if is_new and self.losses.lost is None:
                 await self._look_into(one, cause, seed)
+
+    async def _new(
+        self, made: Mapping[str, Made], heard: Mapping[str, Heard]
+    ) -> Mapping[Cause, tuple[Made, str]]:
+        """Return a conversation and its seed for each cause that is new; count those that are known."""
+        new: dict[Cause, tuple[Made, str]] = {}
+        judged = Counter[Cause]()
+        for seed, each in made.items():
+            answered = heard[each.script.id]
+            found = await self._comparison.quick_difference(each.script, answered)
+            cause = None if found is None else cause_of(found)
+            if cause is None or cause in new or judged[cause] >= _JUDGED_MAX:
+                continue
+            if (known := self._by_cause.get(cause)) is not None:
+                known.count += 1
+                continue
+            judged[cause] += 1
+            found = await self._comparison.difference(each.script, answered)
+            if found is not None:
+                new.setdefault(cause_of(found), (each, seed))
+        return new
 
     async def _make(self) -> Mapping[str, Made]:
         """Make a round of conversations, by their seeds, for brokers of one configuration."""

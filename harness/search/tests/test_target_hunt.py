@@ -6,10 +6,11 @@ The target is a reference with a fault, which is driven as any other target is.
 import asyncio
 from pathlib import Path
 
+import pytest
 from typing_extensions import override
 
 from harness.search.driven import DrivenTarget
-from harness.search.hunt import Cluster
+from harness.search.hunt import Cluster, Harvest
 from harness.search.target_hunt import TargetHunt, TargetOrder
 from harness.targets.base.interface import Broker, BrokerSession, Target
 from harness.targets.reference.target import reference_profile
@@ -51,6 +52,28 @@ def test_a_fault_of_a_target_is_shrunk_on_it_and_named(tmp_path: Path) -> None:
     assert len(found[0].script.steps) <= 4
     ours, others = hunt.traces(found[0])
     assert len(ours) == len(others)
+
+
+def test_what_was_found_before_an_interrupt_is_told_and_stays(tmp_path: Path) -> None:
+    told: list[Cluster] = []
+
+    def tell(_harvest: Harvest, cluster: Cluster | None) -> None:
+        if cluster is not None:
+            told.append(cluster)
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+
+    target = flipped(_reference(), "duplicate_partitions_answered_each")
+    driven = DrivenTarget(target, run_id="test", logs=tmp_path, jobs=64)
+    order = TargetOrder(target=driven, against=None, steps=3_000, seed=3, batch=5)
+    hunt = TargetHunt(order, tell, lambda _: None)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(hunt.run())
+
+    assert hunt.harvest.clusters == told
+    assert len(told) == 1
+    assert all(hunt.traces(told[0]))
 
 
 def test_two_targets_are_compared_and_their_difference_is_named(tmp_path: Path) -> None:
