@@ -50,7 +50,7 @@ class DrivenTarget:
         What a target that is lost did until then is there; `lost` tells of it.
         """
         self._drives += 1
-        # No conversation has the groups of another. On a broker of others they are named by the scenario alone.
+        # No drive has the groups of another. On a broker of others they are named by the script alone.
         suffix = f"/{self._drives}" if self.target.is_external else ""
         recorded: dict[str, list[Event]] = {f"{each.id}{suffix}": [] for each in scripts}
         drive = Drive(
