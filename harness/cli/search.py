@@ -35,6 +35,9 @@ _MUTANT = typer.Option(
     help="Compare the target with itself with a fault: a named behaviour that is switched, or the id of a "
     "mutant as `mutate --list` shows it. Stops where the fault is found."
 )
+_PROFILE = typer.Option(
+    help="Compare a target that is no reference with this profile, e.g. `4.4` for a broker that claims it."
+)
 _STEPS = typer.Option(min=1, help="How many steps to compare.")
 _SEED = typer.Option(help="The seed of all conversations.")
 _WRITE = typer.Option(
@@ -52,6 +55,7 @@ def search(
     target: Annotated[str, _TARGET] = "reference",
     against: Annotated[str | None, _AGAINST] = None,
     mutant: Annotated[str | None, _MUTANT] = None,
+    profile: Annotated[str | None, _PROFILE] = None,
     steps: Annotated[int, _STEPS] = 10_000,
     seed: Annotated[int, _SEED] = 0,
     write_to: Annotated[Path | None, _WRITE] = None,
@@ -69,6 +73,7 @@ def search(
         plan = TargetPlan(
             target=target,
             against=against,
+            profile=profile,
             steps=steps,
             seed=seed,
             batch=batch,
@@ -79,6 +84,8 @@ def search(
             wants_report=not only_drive,
         )
         return search_target(plan, wide_console())
+    if profile is not None:
+        raise PlanError("--profile is for a target that is no reference; write reference:PROFILE")
     if (against is None) == (mutant is None):
         raise PlanError("say either --against or --mutant: a search compares two references")
     one = _reference(target)

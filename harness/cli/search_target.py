@@ -3,6 +3,7 @@
 import asyncio
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -15,13 +16,14 @@ from harness.orchestration.plan import PlanError, RunPlan, parse_targets
 from harness.orchestration.progress import plainly
 from harness.results.exit_code import ExitCode
 from harness.scenario.script import Script
+from harness.search.comparison import Heard
 from harness.search.driven import DrivenTarget
 from harness.search.hunt import Cluster, Harvest
 from harness.search.outcome import print_cluster, print_outcome
-from harness.search.target_hunt import TargetHunt, TargetOrder
-from harness.search.written import Written, scenario_of, write
+from harness.search.target_hunt import TargetHunt, TargetOrder, flaky_line
+from harness.search.written import scenario_of, write
 from harness.spark.master import LOCAL_MASTER
-from harness.targets.base.interface import TargetError
+from harness.targets.base.interface import Target, TargetError
 
 BATCH: Final = 400
 """How many conversations a round has, if nobody says."""
@@ -36,6 +38,8 @@ class TargetPlan:
 
     target: str
     against: str | None
+    profile: str | None
+    """That the targets claim to have, where they are not asked."""
     steps: int
     seed: int
     batch: int
@@ -54,8 +58,19 @@ class TargetPlan:
     def reproduction(self) -> str:
         """The command that finds the same again."""
         against = f" --against {self.against}" if self.against else ""
+        profile = f" --profile {self.profile}" if self.profile else ""
         counts = f"--seed {self.seed} --steps {self.steps} --batch {self.batch}"
-        return f"kafka-conformance search --target {self.target}{against} {counts}"
+        return f"kafka-conformance search --target {self.target}{against}{profile} {counts}"
+
+    @property
+    def targets(self) -> Sequence[Target]:
+        """The target, and what it is compared with if that is one.
+
+        Raises:
+            PlanError: there is none of such a name.
+        """
+        specs = [self.target, *([self.against] if self.against else [])]
+        return parse_targets(specs, profile=self.profile)
 
     @property
     def found_folder(self) -> Path:
@@ -65,8 +80,7 @@ class TargetPlan:
 
 def search_target(plan: TargetPlan, console: Console) -> ExitCode:
     """Search, and run what was found as a run does: each alone, with pages and traces."""
-    specs = [plan.target, *([plan.against] if plan.against else [])]
-    targets = parse_targets(specs)
+    targets = plan.targets
     for each in targets:
         if each.is_external:
             plainly(console)(announcement(each))
@@ -84,16 +98,12 @@ def search_target(plan: TargetPlan, console: Console) -> ExitCode:
         batch=plan.batch,
     )
     display = Display(console, plan.names)
-    written: dict[str, tuple[Written, Cluster]] = {}
+    found_folder = FoundFolder(plan, console)
 
     def tell(harvest: Harvest, found: Cluster | None) -> None:
         display.tell(harvest, found)
         if found is not None:
-            one = scenario_of(
-                found, names=plan.names, traces=hunt.traces(found), reproduction=plan.reproduction
-            )
-            console.print(f"{one.id}: {write(plan.found_folder, one)}", soft_wrap=True, highlight=False)
-            written[one.id] = one, found
+            found_folder.write(found, hunt.traces(found))
 
     hunt = TargetHunt(order, tell, plainly(console))
     try:
@@ -101,13 +111,43 @@ def search_target(plan: TargetPlan, console: Console) -> ExitCode:
         asyncio.run(hunt.run(), debug=False)
     except TargetError as error:
         raise PlanError(str(error)) from error
+    except KeyboardInterrupt:
+        _print_end(hunt, console)
+        console.print("interrupted; what was found until now is written", highlight=False)
+        raise
+    _print_end(hunt, console)
+    codes = ExitCode.EXPECTED if hunt.losses.lost is None else ExitCode.UNAVAILABLE
+    scripts = found_folder.scripts
+    return _run_found(plan, scripts, console) if scripts else codes
+
+
+class FoundFolder:
+    """The scenarios of what was found, on disk as soon as there are any."""
+
+    def __init__(self, plan: TargetPlan, console: Console) -> None:
+        self._plan = plan
+        self._console = console
+        self._written: dict[int, tuple[Path, str, Cluster]] = {}
+
+    def write(self, found: Cluster, traces: Heard) -> None:
+        """Write a cluster's scenario, in place of one of the same cluster."""
+        plan = self._plan
+        one = scenario_of(found, names=plan.names, traces=traces, reproduction=plan.reproduction)
+        if (former := self._written.get(id(found))) is not None:
+            former[0].unlink(missing_ok=True)
+        path = write(plan.found_folder, one)
+        self._written[id(found)] = path, one.id, found
+        self._console.print(f"{one.id}: {path}", soft_wrap=True, highlight=False)
+
+    @property
+    def scripts(self) -> dict[str, Script]:
+        """The scripts of all, by their ids."""
+        return {name: _as_scenario(found, name) for _, name, found in self._written.values()}
+
+
+def _print_end(hunt: TargetHunt, console: Console) -> None:
     print_outcome(hunt.harvest, console, of_time="of real time")
     _print_losses(hunt, console)
-    codes = ExitCode.EXPECTED if hunt.losses.lost is None else ExitCode.UNAVAILABLE
-    if not written:
-        return codes
-    scripts = {name: _as_scenario(found, name) for name, (_, found) in written.items()}
-    return _run_found(plan, scripts, console)
 
 
 def _as_scenario(found: Cluster, name: str) -> Script:
@@ -118,7 +158,7 @@ def _as_scenario(found: Cluster, name: str) -> Script:
 
 def _run_found(plan: TargetPlan, scripts: dict[str, Script], console: Console) -> ExitCode:
     """Run what was found on fresh brokers, as often as an accusation needs, and report it."""
-    targets = parse_targets([plan.target, *([plan.against] if plan.against else [])])
+    targets = tuple(plan.targets)
     run = RunPlan(
         run_id=plan.run_id,
         scripts=scripts,
@@ -135,7 +175,7 @@ def _run_found(plan: TargetPlan, scripts: dict[str, Script], console: Console) -
 
 def _print_losses(hunt: TargetHunt, console: Console) -> None:
     losses = hunt.losses
-    lines = [f"{losses.flaky} differences did not show again alone"] if losses.flaky else []
+    lines = [flaky_line(cause, count) for cause, count in losses.flaky.items()]
     lines += [f"{count} conversations broke off: {reason}" for reason, count in losses.broken_off.items()]
     lines += [f"The search ended early: {losses.lost}"] if losses.lost else []
     for line in lines:

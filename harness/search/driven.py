@@ -50,9 +50,10 @@ class DrivenTarget:
         What a target that is lost did until then is there; `lost` tells of it.
         """
         self._drives += 1
-        recorded: dict[str, list[Event]] = {each.id: [] for each in scripts}
+        # No drive has the groups of another. On a broker of others they are named by the script alone.
+        suffix = f"/{self._drives}" if self.target.is_external else ""
+        recorded: dict[str, list[Event]] = {f"{each.id}{suffix}": [] for each in scripts}
         drive = Drive(
-            # No conversation has the groups of another, on a broker that remembers them.
             run_id=f"{self._run_id}.{self._drives}",
             target=self._kept,
             target_name=self.target.name,
@@ -67,11 +68,13 @@ class DrivenTarget:
         )
         try:
             # All who may take part, so that ids have the same names as where the conversation was made.
-            result = await drive.run([replace(each, actors=ALL_SHEETS) for each in scripts])
+            result = await drive.run(
+                [replace(each, id=f"{each.id}{suffix}", actors=ALL_SHEETS) for each in scripts]
+            )
             self.lost = result.lost
         except TargetError as error:
             self.lost = str(error).partition("\n")[0]
-        return recorded
+        return {each.id: recorded[f"{each.id}{suffix}"] for each in scripts}
 
     async def stop(self) -> None:
         """Stop its brokers."""

@@ -28,13 +28,13 @@ def broke_off(events: Sequence[Event]) -> str | None:
     return next((each.note or each.kind for each in events if each.kind in _BROKEN_OFF), None)
 
 
-def as_run_judges(target: str, profile: str, retell: Retell) -> Compare:
+def as_run_judges(target: str, profile: str, retell: Retell | None) -> Compare:
     """Return a comparison with the reference: what the machine accounts for is no difference.
 
     Args:
         target: its name.
         profile: of the reference.
-        retell: tells how the reference fares when it is starved.
+        retell: tells how the reference fares when it is starved; without it the machine is not looked at.
     """
     info = TargetInfo(run_id="search", target=target, spec=target, profile=profile, oracle="the reference")
 

@@ -80,8 +80,10 @@ _BY_RELEASE: Final = (
     Row(
         behaviour=Behaviour.MALFORMED_SUBSCRIPTION_THROWS,
         spans=(Span(since=(2, 7, 0), until=(4, 4, 0)),),
-        meaning="A subscription with a length beyond its bytes breaks the completion of the join.",
-        source="ConsumerProtocol#deserializeSubscription (2.7.0)",
+        meaning="A subscription or assignment with a length beyond its bytes fails as nothing else that is "
+        "malformed: it breaks the completion of the join, and the conversion to a consumer group.",
+        source="ConsumerProtocol#deserializeSubscription (2.7.0), "
+        "ConsumerProtocol#deserializeConsumerProtocolAssignment (4.3.1)",
     ),
     Row(
         behaviour=Behaviour.REJECTION_ERASES_STATIC_MAPPING,

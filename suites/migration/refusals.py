@@ -95,6 +95,17 @@ def an_assignment_has_to_be_readable(conversation: Conversation) -> None:
     beats(ana)
 
 
+@scenario("migration/refused/assignment-beyond-the-end", source=CONVERTS, clauses=("MG-32",))
+def an_assignment_may_announce_more_than_there_is(conversation: Conversation) -> None:
+    """An assignment with a length beyond its bytes fails the upgrade: GROUP_ID_NOT_FOUND since 4.4."""
+    ana = classic_consumer(conversation, assignment=b"\x00\x01\x7f\xff\xff\xff")
+    bob = conversation.member("bob")
+
+    bob.enters("payments", error_code=one_of("UNKNOWN_SERVER_ERROR", NOT_FOUND))
+    is_classic(bob, "Stable")
+    beats(ana)
+
+
 @scenario("migration/refused/joins-in-flight", source=CONVERTS, clauses=("MG-56",))
 def a_refused_upgrade_ends_what_is_parked(conversation: Conversation) -> None:
     """An upgrade that fails at an unreadable subscription still answers a parked join."""

@@ -6,6 +6,7 @@ The target is a reference with a fault, which is driven as any other target is.
 import asyncio
 from pathlib import Path
 
+import pytest
 from typing_extensions import override
 
 from harness.search.driven import DrivenTarget
@@ -28,16 +29,10 @@ def _hunt(
         for number, each in enumerate((target, against))
     ]
     assert driven[0] is not None
-    found: list[Cluster] = []
-
-    def tell(_harvest: Harvest, cluster: Cluster | None) -> None:
-        if cluster is not None:
-            found.append(cluster)
-
     order = TargetOrder(target=driven[0], against=driven[1], steps=steps, seed=3, batch=20)
-    hunt = TargetHunt(order, tell, lambda _: None)
+    hunt = TargetHunt(order, lambda _harvest, _cluster: None, lambda _: None)
     asyncio.run(hunt.run())
-    return hunt, found
+    return hunt, hunt.harvest.clusters
 
 
 def test_a_target_that_is_as_its_reference_differs_in_nothing(tmp_path: Path) -> None:
@@ -45,7 +40,7 @@ def test_a_target_that_is_as_its_reference_differs_in_nothing(tmp_path: Path) ->
 
     assert hunt.harvest.steps >= 100
     assert found == []
-    assert (hunt.losses.flaky, hunt.losses.broken_off, hunt.losses.lost) == (0, {}, None)
+    assert (hunt.losses.flaky, hunt.losses.broken_off, hunt.losses.lost) == ({}, {}, None)
 
 
 def test_a_fault_of_a_target_is_shrunk_on_it_and_named(tmp_path: Path) -> None:
@@ -57,6 +52,28 @@ def test_a_fault_of_a_target_is_shrunk_on_it_and_named(tmp_path: Path) -> None:
     assert len(found[0].script.steps) <= 4
     ours, others = hunt.traces(found[0])
     assert len(ours) == len(others)
+
+
+def test_what_was_found_before_an_interrupt_is_told_and_stays(tmp_path: Path) -> None:
+    told: list[Cluster] = []
+
+    def tell(_harvest: Harvest, cluster: Cluster | None) -> None:
+        if cluster is not None:
+            told.append(cluster)
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+
+    target = flipped(_reference(), "duplicate_partitions_answered_each")
+    driven = DrivenTarget(target, run_id="test", logs=tmp_path, jobs=64)
+    order = TargetOrder(target=driven, against=None, steps=3_000, seed=3, batch=5)
+    hunt = TargetHunt(order, tell, lambda _: None)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(hunt.run())
+
+    assert hunt.harvest.clusters == told
+    assert len(told) == 1
+    assert all(hunt.traces(told[0]))
 
 
 def test_two_targets_are_compared_and_their_difference_is_named(tmp_path: Path) -> None:

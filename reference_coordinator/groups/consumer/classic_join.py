@@ -226,7 +226,7 @@ def deserialize_subscription(
     Source: GroupMetadataManager#deserializeSubscription (4.3.1).
     """
     try:
-        return deserialize_consumer_protocol_subscription(request.protocols[0].metadata)
+        return deserialize_consumer_protocol_subscription(request.protocols[0].metadata, shard.profile)
     except SubscriptionSchemaError as failure:
         if shard.profile.has(Behaviour.MALFORMED_CLASSIC_SUBSCRIPTION_INCONSISTENT):
             raise CoordinatorError(Errors.INCONSISTENT_GROUP_PROTOCOL) from failure

@@ -4,7 +4,8 @@ The coordinator reads and writes it only where a consumer group has classic memb
 """
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice, permutations
 from typing import Final
 
@@ -16,6 +17,8 @@ from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.core.values import value
 from reference_coordinator.groups.classic.subscription import ProtocolReader, SubscriptionSchemaError
 from reference_coordinator.groups.consumer.current_assignment import OwnedPartitions
+from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.profile.profiles import Profile
 
 _HIGHEST_SUPPORTED_VERSION: Final = 3
 _OWNED_PARTITIONS_SINCE: Final = 1
@@ -45,16 +48,20 @@ class ConsumerProtocolAssignment:
     user_data: bytes | None = None
 
 
-def deserialize_consumer_protocol_subscription(data: bytes) -> ConsumerProtocolSubscription:
+def deserialize_consumer_protocol_subscription(data: bytes, profile: Profile) -> ConsumerProtocolSubscription:
     """Read a subscription of any version.
 
     Raises:
         SubscriptionSchemaError: too few bytes, or a negative version.
-        IllegalStateError: a length that is negative or beyond the end.
+        IllegalStateError: a length that is negative or beyond the end, where a release does not catch it.
 
     Source: ConsumerProtocol#deserializeConsumerProtocolSubscription (4.3.1).
     """
-    reader = ProtocolReader(data)
+    with _runtime_exceptions(profile):
+        return _subscription(ProtocolReader(data))
+
+
+def _subscription(reader: ProtocolReader) -> ConsumerProtocolSubscription:
     version = deserialize_version(reader)
     topics = tuple(_text(reader) for _ in range(_count(reader)))
     _nullable_bytes(reader)
@@ -65,19 +72,34 @@ def deserialize_consumer_protocol_subscription(data: bytes) -> ConsumerProtocolS
     return ConsumerProtocolSubscription(topics=topics, owned_partitions=owned, rack_id=rack_id)
 
 
-def deserialize_consumer_protocol_assignment(data: bytes) -> ConsumerProtocolAssignment:
+def deserialize_consumer_protocol_assignment(data: bytes, profile: Profile) -> ConsumerProtocolAssignment:
     """Read an assignment of any version.
 
     Raises:
         SubscriptionSchemaError: too few bytes, or a negative version.
-        IllegalStateError: a length that is negative or beyond the end.
+        IllegalStateError: a length that is negative or beyond the end, where a release does not catch it.
 
     Source: ConsumerProtocol#deserializeConsumerProtocolAssignment (4.3.1).
     """
-    reader = ProtocolReader(data)
+    with _runtime_exceptions(profile):
+        return _assignment(ProtocolReader(data))
+
+
+def _assignment(reader: ProtocolReader) -> ConsumerProtocolAssignment:
     deserialize_version(reader)
     partitions = _partitions(reader)
     return ConsumerProtocolAssignment(assigned_partitions=partitions, user_data=_nullable_bytes(reader))
+
+
+@contextmanager
+def _runtime_exceptions(profile: Profile) -> Iterator[None]:
+    """Have a length beyond the end fail as too few bytes do, where Kafka catches RuntimeException."""
+    try:
+        yield
+    except IllegalStateError as failure:
+        if profile.has(Behaviour.MALFORMED_SUBSCRIPTION_THROWS):
+            raise
+        raise SubscriptionSchemaError(str(failure)) from failure
 
 
 def deserialize_version(reader: ProtocolReader) -> int:
@@ -130,7 +152,7 @@ def permitted_assignments(assignment: bytes) -> tuple[Permitted, ...]:
     Decided in: Utils#toConsumerProtocolAssignment (4.3.1).
     """
     version = deserialize_version(ProtocolReader(assignment))
-    topics = deserialize_consumer_protocol_assignment(assignment).assigned_partitions
+    topics = _assignment(ProtocolReader(assignment)).assigned_partitions
     if len(topics) <= 1:
         return ()
     orders = islice(permutations(topics), _MOST_ORDERS)

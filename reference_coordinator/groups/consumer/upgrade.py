@@ -160,7 +160,9 @@ def _converted_member(
     if classic.protocol_name is None:
         raise IllegalStateError("no protocol was chosen yet")
     assigned = _assigned_partitions(shard, member.assignment, epoch=classic.generation_id)
-    subscription = deserialize_consumer_protocol_subscription(member.metadata(classic.protocol_name))
+    subscription = deserialize_consumer_protocol_subscription(
+        member.metadata(classic.protocol_name), shard.profile
+    )
     return ConsumerGroupMember(
         member_id=member.member_id,
         member_epoch=classic.generation_id,
@@ -186,7 +188,7 @@ def _assigned_partitions(shard: GroupMetadataManager, assignment: bytes, *, epoc
     """What a classic member has; one that has never synced has nothing."""
     if not assignment:
         return {}
-    read = deserialize_consumer_protocol_assignment(assignment)
+    read = deserialize_consumer_protocol_assignment(assignment, shard.profile)
     if read.user_data:
         raise _UnsupportedAssignmentError
     assigned: dict[TopicId, dict[int, int]] = {}

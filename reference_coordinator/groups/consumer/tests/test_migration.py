@@ -28,9 +28,11 @@ from reference_coordinator.messages import (
     SyncGroupRequest,
     SyncGroupRequestAssignment,
 )
+from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.tests.calls import Call
 
 Owned = tuple[tuple[str, tuple[int, ...]], ...]
+ANY = profile_for("4.3")
 every_release = pytest.mark.parametrize("release", EVERY_RELEASE)
 but_4_0_0 = pytest.mark.parametrize("release", [each for each in EVERY_RELEASE if each != "4.0.0"])
 
@@ -112,16 +114,21 @@ class Classic:
 def owned_of(call: Call) -> Owned:
     """What the answer to a SyncGroup has for the member."""
     assert call.sync.error_code is Errors.NONE
-    return deserialize_consumer_protocol_assignment(call.sync.assignment).assigned_partitions
+    return deserialize_consumer_protocol_assignment(call.sync.assignment, ANY).assigned_partitions
 
 
-def stable_classic(consumers: Consumers, *, instance: str | None = None, user_data: bytes = b"") -> Classic:
+def stable_classic(
+    consumers: Consumers,
+    *,
+    instance: str | None = None,
+    user_data: bytes = b"",
+    assignment: bytes = serialize_assignment((("t", (0, 1, 2)),), version=1),
+) -> Classic:
     """A classic group in generation 1, whose only member has all of a topic."""
     classic = Classic(consumers, instance=instance)
     call = classic.join()
     consumers.broker.elapse(3_000)
     classic.joined(call)
-    assignment = serialize_assignment((("t", (0, 1, 2)),), version=1)
     if user_data:
         assignment = assignment[:-4] + struct.pack(">i", len(user_data)) + user_data
     classic.sync((classic.member_id, assignment))
@@ -210,6 +217,17 @@ def test_a_classic_group_that_may_not_be_converted_stays(release: str, why: str)
     assert error is (Errors.GROUP_MAX_SIZE_REACHED if why == "size" else Errors.GROUP_ID_NOT_FOUND)
     assert classic.beat() is Errors.NONE
     assert consumers.broker.state() == "Stable"
+
+
+@every_release
+def test_an_assignment_with_a_length_beyond_its_bytes_refuses_the_conversion(release: str) -> None:
+    consumers = Consumers.on(release, {}, t=3)
+    classic = stable_classic(consumers, assignment=b"part of ana")
+
+    error = consumers.error(heartbeat_of("bob", 0, names=("t",)))
+
+    assert error is (Errors.GROUP_ID_NOT_FOUND if release == "4.4" else Errors.UNKNOWN_SERVER_ERROR)
+    assert classic.beat() is Errors.NONE
 
 
 @every_release

@@ -1,0 +1,61 @@
+"""A fault in the code of a reference that is served over TCP, in real time, is found by `search`."""
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from harness.bench.slow_timers import PACKAGE, faulty_copy
+from harness.cli.search_target import TargetPlan, search_target
+from harness.results.exit_code import ExitCode
+from harness.targets.reference.tcp import REFERENCE_ROOT
+
+_MODULE = Path(PACKAGE, "offsets", "fetch.py")
+_HEALTHY = "if not shard.profile.has(Behaviour.DUPLICATE_PARTITIONS_ANSWERED_EACH):"
+_FAULTY = "if shard.profile.has(Behaviour.DUPLICATE_PARTITIONS_ANSWERED_EACH):"
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[str]:
+    """The address of a 4.4 that answers an OffsetFetch of a partition twice as older releases do."""
+    root = faulty_copy(REFERENCE_ROOT, tmp_path / "faulty", module=_MODULE, healthy=_HEALTHY, faulty=_FAULTY)
+    command = [sys.executable, "-P", "-m", PACKAGE, "--listen", "127.0.0.1:0", "--profile", "4.4"]
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
+        assert server.stdout is not None
+        yield server.stdout.readline().split()[2]
+        server.terminate()
+
+
+def test_a_fault_of_a_served_broker_is_found_shrunk_explained_and_written(
+    tmp_path: Path, served: str
+) -> None:
+    plan = TargetPlan(
+        target=f"external:{served}",
+        against=None,
+        profile="4.4",
+        steps=120,
+        seed=1,
+        batch=3,
+        jobs=32,
+        out=tmp_path / "reports",
+        run_id="planted",
+        write_to=None,
+        wants_report=False,
+    )
+    printed = io.StringIO()
+
+    code = search_target(plan, Console(file=printed, width=200))
+
+    name = "found/offset-fetch/duplicate-partitions-answered-each"
+    assert code is ExitCode.UNEXPECTED, printed.getvalue()
+    assert name in printed.getvalue()
+    (module,) = (each for each in plan.found_folder.glob("*.py") if each.name != "__init__.py")
+    text = module.read_text(encoding="utf-8")
+    assert name in text
+    assert text.count(".asks(") + text.count(".sends(") <= 6

@@ -1,0 +1,231 @@
+"""A target that takes real time, and what it is compared with: its reference, or another target.
+
+The reference has the behaviours switched that explain what was found, so that only what is new differs.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from harness.diff.raw_difference import RawDifference
+from harness.orchestration.starving import reteller_of
+from harness.scenario.script import Script
+from harness.search.differences import Cause, cause_of, first_difference, has_failed
+from harness.search.driven import DrivenTarget
+from harness.search.explaining import Explainer, Explanation
+from harness.search.judging import Compare, answers, as_run_judges, between_targets
+from harness.search.requests import REQUESTS
+from harness.search.sides import Side
+from harness.search.tempo import REAL
+from harness.targets.base.interface import BrokerDescription, Capability
+from harness.targets.reference.behaviours import behaviour_sheets
+from harness.targets.reference.oracle import oracle_for
+from harness.targets.reference.target import reference_profile
+from harness.targets.reference.variants import VariantTarget, flipped, variant_of
+from harness.trace.events import Event
+from harness.wire.schema import API_NAMES, has_version
+
+Traces = Mapping[str, Sequence[Event]]
+Heard = tuple[Sequence[Event], Sequence[Event]]
+"""How both sides answer a conversation."""
+
+
+class Comparison:
+    """Has conversations on a target, and tells where it differs from what it is compared with.
+
+    Attributes:
+        side: the reference on which conversations are made.
+        switched: its behaviours that are not as in its release.
+        versions: those that all serve, by API.
+        configs: of brokers, each as likely as it is frequent.
+        runs: how many conversations were tried beside those that were made.
+    """
+
+    side: Side
+
+    def __init__(self, target: DrivenTarget, against: DrivenTarget | None) -> None:
+        self.switched: tuple[str, ...] = ()
+        self.versions: Mapping[str, Sequence[int]] = {}
+        self.configs: Sequence[Mapping[str, str]] = ()
+        self.runs = 0
+        self._target = target
+        self._against = against
+        self._explainer = Explainer()
+        self._plain: VariantTarget
+        self._other: VariantTarget | None = None
+        self._base_config: Mapping[str, str] = {}
+        self._quick: Compare
+        self._judged: Compare
+
+    @property
+    def _driven(self) -> Sequence[DrivenTarget]:
+        return (self._target,) if self._against is None else (self._target, self._against)
+
+    @property
+    def lost(self) -> str | None:
+        """Why a target is of no more use, once it is not."""
+        return next((each.lost for each in self._driven if each.lost), None)
+
+    @property
+    def has_two_targets(self) -> bool:
+        """Whether another target is the measure, and not the reference."""
+        return self._against is not None
+
+    async def begin(self, progress: Callable[[str], None]) -> None:
+        """Start the targets, and learn what they serve.
+
+        Raises:
+            TargetError: one cannot be had.
+        """
+        descriptions = [await each.begin(progress) for each in self._driven]
+        oracle = oracle_for(self._target.target, descriptions[0])
+        self._plain = VariantTarget(reference_profile(oracle.profile))
+        self._base_config = oracle.base_config
+        self.side = Side(self._plain, base_config=self._base_config)
+        self.versions = _common([await self.side.versions(), *map(_served, descriptions)])
+        name = self._target.target.name
+        if self._against is None:
+            retell = reteller_of(oracle.profile, oracle.base_config)
+            self._quick = as_run_judges(name, oracle.profile, None)
+            self._judged = as_run_judges(name, oracle.profile, retell)
+        else:
+            other = oracle_for(self._against.target, descriptions[1])
+            self._other = VariantTarget(reference_profile(other.profile))
+            self._quick = self._judged = between_targets
+        takes_config = all(Capability.BROKER_CONFIG in each.target.capabilities for each in self._driven)
+        self.configs = REAL.configs if takes_config else ({},)
+
+    async def stop(self) -> None:
+        """Stop the targets' brokers."""
+        for each in self._driven:
+            await each.stop()
+
+    async def run(self, scripts: Sequence[Script], made: Traces | None = None) -> Mapping[str, Heard]:
+        """Have scripts on the target at once, and on what it is compared with.
+
+        Args:
+            scripts: what to have.
+            made: what the reference answers, where that is known.
+        """
+        ours = await self._target.run(scripts)
+        if self._against is not None:
+            others = await self._against.run(scripts)
+        else:
+            others = made if made is not None else {each.id: await self._asked(each) for each in scripts}
+        return {each.id: (ours[each.id], others[each.id]) for each in scripts}
+
+    async def _asked(self, script: Script, pace: Sequence[Event] = ()) -> Sequence[Event]:
+        # Virtual time never waits: without this, an interrupt would not come through.
+        await asyncio.sleep(0)
+        return await self.side.run(script, pace=pace)
+
+    async def quick_difference(self, script: Script, heard: Heard) -> RawDifference | None:
+        """Return the first difference that stays when the reference is asked as late as the target.
+
+        That the machine may have kept somebody from running is not looked at: it takes long.
+        """
+        return await self._first(self._quick, script, heard)
+
+    async def difference(self, script: Script, heard: Heard) -> RawDifference | None:
+        """Return the first difference, if the machine does not account for it."""
+        if await self.quick_difference(script, heard) is None:
+            return None
+        return await self._first(self._judged, script, heard)
+
+    async def _first(self, compare: Compare, script: Script, heard: Heard) -> RawDifference | None:
+        events, others = heard
+        if answers(events) == answers(others):
+            return None
+        if self._against is None:
+            others = await self._asked(script, pace=events)
+        return compare(script, events, others)
+
+    async def alone(self, script: Script) -> tuple[RawDifference | None, Heard]:
+        """Have a script alone, and return in what both sides differ."""
+        self.runs += 1
+        heard = (await self.run([script]))[script.id]
+        return await self.difference(script, heard), heard
+
+    async def first_of(self, scripts: Sequence[Script | None], cause: Cause) -> int | None:
+        """Have scripts at once, and return which is the first that differs by a cause."""
+        said = [each for each in scripts if each is not None]
+        self.runs += len(said)
+        heard = await self.run(said)
+        for index, script in enumerate(scripts):
+            if script is None:
+                continue
+            found = await self.quick_difference(script, heard[script.id])
+            if found is None or cause_of(found) != cause:
+                continue
+            judged = await self.difference(script, heard[script.id])
+            if judged is not None and cause_of(judged) == cause:
+                return index
+        return None
+
+    async def reference_cause(self, script: Script) -> Cause | None:
+        """Return in what the references of both targets differ."""
+        assert self._other is not None
+        other = self._explainer.side(self._other)
+        found = first_difference(await self._asked(script), await other.run(script))
+        return None if found is None else cause_of(found)
+
+    async def explained(self, script: Script, found: RawDifference, events: Sequence[Event]) -> Explanation:
+        """Return the behaviours that account for a difference."""
+        if self._other is not None:
+            if await self.reference_cause(script) != cause_of(found):
+                return Explanation(behaviours=())
+            return await self._explainer.explain(script, self._plain, self._other)
+        # What comes later may differ for other reasons.
+        until = replace(script, steps=script.steps[: found.step + 1])
+        heard = [each for each in events if each.step <= found.step]
+        names = [each.name for each in behaviour_sheets() if await self._agrees(until, heard, each.name)]
+        return Explanation(behaviours=tuple(names[:1]), others=tuple(names[1:]))
+
+    async def _agrees(self, script: Script, events: Sequence[Event], name: str) -> bool:
+        await asyncio.sleep(0)
+        reported = await self._side_with((*self.switched, name)).run(script, pace=events)
+        return not has_failed(reported) and self._quick(script, events, reported) is None
+
+    async def like_target(self, script: Script, explanation: Explanation, cause: Cause) -> Side | None:
+        """Return a reference that answers a script as the target does; None if there is none."""
+        if self._other is not None:
+            other = self._explainer.side(self._other)
+        elif explanation.behaviours:
+            other = self._side_with((*self.switched, *explanation.behaviours))
+        else:
+            return None
+        found = first_difference(await other.run(script), await self.side.run(script))
+        return other if found is not None and cause_of(found) == cause else None
+
+    def _side_with(self, names: Sequence[str]) -> Side:
+        target = self._plain
+        for each in names:
+            target = variant_of(target, (each,), flipped(target, each))
+        return Side(target, base_config=self._base_config)
+
+    def switch(self, behaviours: Sequence[str]) -> None:
+        """Have the reference as the target is, so that what is known differs no more."""
+        self.switched = (*self.switched, *behaviours)
+        self.side = self._side_with(self.switched)
+
+
+def _served(description: BrokerDescription) -> Mapping[str, Sequence[int]]:
+    return {
+        API_NAMES[each.api_key]: range(each.min_version, each.max_version + 1)
+        for each in description.api_ranges
+        if each.api_key in API_NAMES
+    }
+
+
+def _common(served: Sequence[Mapping[str, Sequence[int]]]) -> Mapping[str, Sequence[int]]:
+    """Return the versions that all serve and the codec knows, by API, of those that are asked."""
+    first, *rest = served
+    both = {
+        api: [
+            each
+            for each in first.get(api, ())
+            if has_version(api, each) and all(each in other.get(api, ()) for other in rest)
+        ]
+        for api in REQUESTS
+    }
+    return {api: versions for api, versions in both.items() if versions}
