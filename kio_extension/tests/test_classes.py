@@ -33,6 +33,7 @@ LACKED = {
     "OffsetFetch": {0},
     "StreamsGroupDescribe": {1},
     "StreamsGroupHeartbeat": {1},
+    "StreamsGroupTopologyDescriptionUpdate": {0},
     "TxnOffsetCommit": {6},
     "WriteTxnMarkers": {0},
     "ShareGroupDescribe": {0},

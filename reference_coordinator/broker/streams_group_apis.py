@@ -8,6 +8,7 @@ from reference_coordinator.broker.offset_apis import Forward
 from reference_coordinator.broker.topic_apis import handle_create_topics
 from reference_coordinator.broker.topics import is_internal_topic_name, is_legal_topic_name
 from reference_coordinator.broker_messages import CreatableTopic, CreateTopicsRequest
+from reference_coordinator.broker_messages.tools import StreamsGroupTopologyDescriptionUpdateResponse
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.core.streams_records import Subtopology, TopicInfo
@@ -24,6 +25,7 @@ from reference_coordinator.runtime.error_responses import streams_describe_error
 _STREAMS: Final = "streams"
 _PROTOCOLS: Final = "group.coordinator.rebalance.protocols"
 _DEFAULT_REPLICATION: Final = -1
+_NO_PLUGIN: Final = "The broker has no streams group topology description plugin configured."
 
 
 def is_streams_group_protocol_enabled(broker: Broker) -> bool:
@@ -73,6 +75,20 @@ def handle_streams_group_describe(
     if not is_streams_group_protocol_enabled(broker):
         return streams_describe_error(request, Errors.UNSUPPORTED_VERSION)
     return Forward(request=request)
+
+
+def handle_streams_group_topology_description_update(
+    broker: Broker,
+) -> StreamsGroupTopologyDescriptionUpdateResponse:
+    """Refuse a description of a topology, as no plugin is there to store it.
+
+    Source: KafkaApis#handleStreamsGroupTopologyDescriptionUpdate,
+    GroupCoordinatorService#throwIfStreamsGroupTopologyDescriptionUpdateInvalid (4.4.0).
+    """
+    message = _NO_PLUGIN if is_streams_group_protocol_enabled(broker) else None
+    return StreamsGroupTopologyDescriptionUpdateResponse(
+        error_code=Errors.UNSUPPORTED_VERSION, error_message=message
+    )
 
 
 def named_topics(subtopologies: Iterable[Subtopology]) -> list[str]:

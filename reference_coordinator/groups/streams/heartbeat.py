@@ -148,6 +148,8 @@ class _Hearing:
     statuses: list[StreamsGroupHeartbeatResponseStatus] = field(default_factory=list)
     metadata_hash: int = 0
     bumps_group_epoch: bool = False
+    is_refined: bool = False
+    """Whether the epoch rises for a member alone that lacks what it was to have."""
 
     def update_member(self) -> None:
         """Take in what the member tells anew. It raises the group's epoch, of a static member not always.
@@ -269,7 +271,8 @@ class _Hearing:
         self.bumps_group_epoch |= (
             validated != group.validated_topology_epoch or configs != group.last_assignment_configs
         )
-        if self.bumps_group_epoch:
+        self.is_refined = self._is_refined()
+        if self.bumps_group_epoch or self.is_refined:
             skips_first = shard.profile.has(Behaviour.STREAMS_FIRST_EPOCH_SKIPPED) and not group.group_epoch
             self.group_epoch = 2 if skips_first else group.group_epoch + 1
             self.records.append(
@@ -285,6 +288,18 @@ class _Hearing:
         if group.is_empty:
             schedule_initial_rebalance_if_absent(shard, group.group_id)
 
+    def _is_refined(self) -> bool:
+        """Whether the member of a Stable group has other tasks than it is to have.
+
+        Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.4.0).
+        """
+        group, updated = self.group, self.updated_member
+        if self.bumps_group_epoch or group.state is not StreamsGroupState.STABLE:
+            return False
+        remembers = self.shard.profile.has(Behaviour.STREAMS_TARGET_KEPT_FOR_EPOCH)
+        target = group.target_assignment_of(updated.member_id)
+        return remembers and target != updated.assigned_tasks.without_epochs()
+
     def assign(self) -> None:
         """Assign the tasks anew if it is time to."""
         self.target = maybe_update_streams_target_assignment(
@@ -294,6 +309,7 @@ class _Hearing:
             self.updated_member,
             self.configured,
             self.assignment_configs,
+            refine_only=self.is_refined,
         )
         self.records += self.target.records
         self.statuses += self.target.status

@@ -77,7 +77,7 @@ def static_member_or_throw(
     Raises:
         CoordinatorError: UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID.
 
-    Source: GroupMetadataManager#throwIfStaticMemberIsUnknown,
+    Decided in: GroupMetadataManager#throwIfStaticMemberIsUnknown,
     GroupMetadataManager#throwIfInstanceIdIsFenced (4.4.0).
     """
     member = group.static_member(instance_id)

@@ -58,8 +58,12 @@ def maybe_update_streams_target_assignment(
     updated_member: StreamsGroupMember | None,
     topology: ConfiguredTopology,
     assignment_configs: Mapping[str, str],
+    *,
+    refine_only: bool = False,
 ) -> UpdateTargetAssignmentResult:
     """Ask the assignor if the group's epoch is newer than the assignment, and it may be asked again.
+
+    Where the epoch has risen for one member alone, the tasks stay as they are assigned.
 
     Source: GroupMetadataManager#maybeUpdateStreamsTargetAssignment (4.4.0),
     GroupMetadataManager#updateStreamsTargetAssignment (4.2.1).
@@ -77,6 +81,13 @@ def maybe_update_streams_target_assignment(
     if not is_newer:
         return UpdateTargetAssignmentResult(
             target_assignment_epoch=group.assignment_epoch, target_assignment=last
+        )
+    if refine_only and group.assignment_epoch >= group.group_epoch:
+        kept = new_streams_group_target_assignment_metadata_record(
+            group.group_id, group_epoch, group.assignment_timestamp_ms, shard.profile
+        )
+        return UpdateTargetAssignmentResult(
+            target_assignment_epoch=group_epoch, target_assignment=last, records=(kept,)
         )
     if not _can_compute_next_target_assignment(shard, group):
         return UpdateTargetAssignmentResult(
