@@ -8,6 +8,6 @@ Harness and reference use the same classes.
 
 from kio.index import UnknownEntity
 
-from kio_extension.classes import load_request_schema, load_response_schema
+from kio_extension.classes import api_key_map, load_request_schema, load_response_schema
 
-__all__ = ("UnknownEntity", "load_request_schema", "load_response_schema")
+__all__ = ("UnknownEntity", "api_key_map", "load_request_schema", "load_response_schema")
