@@ -6,6 +6,7 @@ from types import UnionType
 from typing import Any
 
 import pytest
+from kio.index import UnknownAPIKey
 from kio.index import load_request_schema as load_request_of_kio
 from kio.index import load_response_schema as load_response_of_kio
 from kio.schema.index import schema_name_map
@@ -44,7 +45,7 @@ LACKED = {
 def known_to_kio(key: int, version: int) -> bool:
     try:
         load_request_of_kio(key, version)
-    except UnknownEntity:
+    except (UnknownAPIKey, UnknownEntity):
         return False
     return True
 
