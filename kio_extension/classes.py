@@ -75,10 +75,10 @@ def load_request_schema(api_key: int, version: int) -> type[Any]:
     """Return the class of a request body; kio's `UnknownEntity` where there is none."""
     try:
         return load_request_of_kio(api_key, version)
-    except (UnknownAPIKey, UnknownEntity):
+    except (UnknownAPIKey, UnknownEntity) as unknown:
         made = made_class(api_key, version, EntityType.request)
         if made is None:
-            raise
+            raise UnknownEntity(f"{api_key}, {version}") from unknown
         return made
 
 
@@ -86,10 +86,10 @@ def load_response_schema(api_key: int, version: int) -> type[Any]:
     """Return the class of a response body; kio's `UnknownEntity` where there is none."""
     try:
         return load_response_of_kio(api_key, version)
-    except (UnknownAPIKey, UnknownEntity):
+    except (UnknownAPIKey, UnknownEntity) as unknown:
         made = made_class(api_key, version, EntityType.response)
         if made is None:
-            raise
+            raise UnknownEntity(f"{api_key}, {version}") from unknown
         return made
 
 

@@ -16,7 +16,7 @@ from reference_coordinator.messages import RequestContext, StreamsGroupHeartbeat
 
 _MISSING_INTERNAL_TOPICS: Final = 3
 _DEFAULT_REPLICATION: Final = -1
-_ERRORS_TOLD: Final = 3
+_ERRORS_SHOWN: Final = 3
 _HEARTBEATS_REMEMBERED: Final = 2
 
 
@@ -34,7 +34,7 @@ def create_streams_internal_topics(
     names = [each.name for each in response.creatable_topics]
     unauthorized = _unauthorized(broker, names, context)
     if unauthorized:
-        return _told(response, f"; Unauthorized to CREATE on topics {', '.join(unauthorized)}.")
+        return _with_reason(response, f"; Unauthorized to CREATE on topics {', '.join(unauthorized)}.")
     now_ms, errors = broker.cluster.now_ms, broker.topic_creation_errors
     known = {each: errors[each] for each in names if each in errors and errors[each].until_ms > now_ms}
     created = handle_create_topics(
@@ -53,9 +53,9 @@ def create_streams_internal_topics(
     if not known:
         return response
     listed = [f"{name} ({error.message})" for name, error in known.items()]
-    more = len(listed) - _ERRORS_TOLD
-    detail = ", ".join(listed[:_ERRORS_TOLD]) + (f" and {more} more" if more > 0 else "")
-    return _told(response, f"; Creation failed: {detail}.")
+    more = len(listed) - _ERRORS_SHOWN
+    detail = ", ".join(listed[:_ERRORS_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return _with_reason(response, f"; Creation failed: {detail}.")
 
 
 def _unauthorized(broker: Broker, names: Iterable[str], context: RequestContext) -> list[str]:
@@ -72,15 +72,15 @@ def _unauthorized(broker: Broker, names: Iterable[str], context: RequestContext)
     ]
 
 
-def _told(response: StreamsGroupHeartbeatResponse, why: str) -> StreamsGroupHeartbeatResponse:
+def _with_reason(response: StreamsGroupHeartbeatResponse, why: str) -> StreamsGroupHeartbeatResponse:
     """The response whose status of missing topics says why they are."""
-    told = tuple(
+    statuses = tuple(
         replace(each, status_detail=each.status_detail + why)
         if each.status_code == _MISSING_INTERNAL_TOPICS
         else each
         for each in response.status
     )
-    return replace(response, status=told)
+    return replace(response, status=statuses)
 
 
 def _creatable_topic(topic: TopicInfo) -> CreatableTopic:

@@ -119,7 +119,7 @@ def two_join_before_tasks_are_given_up(conversation: Conversation) -> None:
 
 
 @scenario("streams_groups/tags/missing", source=HEARTBEATS, clauses=("KS-49",))
-def missing_tags_are_told(conversation: Conversation) -> None:
+def missing_tags_are_listed(conversation: Conversation) -> None:
     """From version 1 on a member is told which of the configured tags it lacks, and runs its tasks."""
     ana = conversation.streams_member("ana")
     ana.configures({TAGS: "zone, rack", **AT_ONCE})
@@ -226,7 +226,7 @@ def nobody_stores_descriptions(conversation: Conversation) -> None:
 
 
 @scenario("streams_groups/endpoints/changes", source=HEARTBEATS, clauses=("KS-34",))
-def endpoints_that_change_are_told(conversation: Conversation) -> None:
+def endpoints_that_change_are_heard_of(conversation: Conversation) -> None:
     """From 4.4 on members hear of an endpoint that is new, another, or no more."""
     ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
     ana.enters(endpoint=("ana", 80), assigned=ALL)

@@ -127,7 +127,7 @@ def members_may_be_static_from_4_4_on(conversation: Conversation) -> None:
 
 
 @scenario("streams_groups/validation/task-offsets", source=SUPPORTS, clauses=("KS-08",))
-def offsets_may_be_told_from_4_4_on(conversation: Conversation) -> None:
+def offsets_may_be_named_from_4_4_on(conversation: Conversation) -> None:
     """A heartbeat with offsets of tasks, or their ends, is INVALID_REQUEST until 4.3."""
     ana, _ = sole_member(conversation)
 

@@ -47,7 +47,7 @@ def test_what_is_missing_is_created() -> None:
     assert created.num_partitions == 3
 
 
-def test_who_may_not_create_topics_is_told_so() -> None:
+def test_who_may_not_create_topics_hears_so() -> None:
     broker = broker_of(authorizer_class_name=AUTHORIZER)
 
     why = "as it is; Unauthorized to CREATE on topics one, two."
@@ -63,7 +63,7 @@ def test_a_super_user_creates_topics() -> None:
     assert broker.topics.get("changelog") is not None
 
 
-def test_an_error_is_told_from_the_next_heartbeat_on_for_two_intervals() -> None:
+def test_an_error_is_shown_from_the_next_heartbeat_on_for_two_intervals() -> None:
     broker, bad = broker_of(), not_to_be_created("bad")
 
     assert details(broker, bad) == ["as it is"] * 2
@@ -73,9 +73,9 @@ def test_an_error_is_told_from_the_next_heartbeat_on_for_two_intervals() -> None
     assert details(broker, bad) == ["as it is"] * 2
 
 
-def test_three_errors_are_told_and_how_many_more_there_are() -> None:
+def test_three_errors_are_shown_and_how_many_more_there_are() -> None:
     broker, topics = broker_of(), tuple(map(not_to_be_created, "abcd"))
     details(broker, *topics)
 
-    told = ", ".join(f"{each} ({UNKNOWN})" for each in "abc")
-    assert details(broker, *topics)[1] == f"as it is; Creation failed: {told} and 1 more."
+    listed = ", ".join(f"{each} ({UNKNOWN})" for each in "abc")
+    assert details(broker, *topics)[1] == f"as it is; Creation failed: {listed} and 1 more."

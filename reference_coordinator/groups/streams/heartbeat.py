@@ -256,8 +256,8 @@ class _Hearing:
         offsets, ends = self.request.task_offsets, self.request.task_end_offsets
         if offsets is not None or ends is not None:
             member_id = self.request.member_id
-            told = self.group.task_offsets(member_id).update(offsets, ends)
-            self.group.unwritten.task_offsets[member_id] = told
+            updated = self.group.task_offsets(member_id).update(offsets, ends)
+            self.group.unwritten.task_offsets[member_id] = updated
 
     def maybe_bump_group_epoch(self) -> None:
         """Raise the group's epoch where something has changed, and let an empty group wait for more members.

@@ -83,8 +83,8 @@ def test_a_successor_has_what_its_predecessor_had() -> None:
 
 def test_a_member_that_is_away_need_not_give_up_tasks() -> None:
     group = _group(5)
-    told = StreamsGroupHeartbeatResponse(error_code=Errors.NONE)
-    result = streams_group_static_member_group_leave(group, group.members[MemberId("ana")], told)
+    response = StreamsGroupHeartbeatResponse(error_code=Errors.NONE)
+    result = streams_group_static_member_group_leave(group, group.members[MemberId("ana")], response)
     (record,) = result.records
 
     assert isinstance(record, StreamsGroupCurrentMemberAssignmentRecord)
