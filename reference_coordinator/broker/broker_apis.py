@@ -5,6 +5,7 @@ from dataclasses import field, replace
 from typing import Final
 
 from reference_coordinator.broker.cluster_state import ClusterState, Node
+from reference_coordinator.broker.topic_creation_errors import TopicCreationError
 from reference_coordinator.broker.topics import (
     SHARE_STATE_TOPIC,
     TRANSACTION_STATE_TOPIC,
@@ -29,7 +30,7 @@ from reference_coordinator.broker_messages import (
     SupportedFeatureKey,
 )
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import OFFSETS_TOPIC, Millis
+from reference_coordinator.core.ids import OFFSETS_TOPIC
 from reference_coordinator.core.java import as_int, trim
 from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.values import value
@@ -84,15 +85,6 @@ Found = Node | Errors
 
 
 @value
-class TopicCreationError:
-    """Why a topic could not be created. Source: ExpiringErrorCache.Entry (4.3.1)."""
-
-    message: str
-    until_ms: Millis
-    """When the broker tries again."""
-
-
-@value
 class Broker:
     """What the answers here are made of."""
 
@@ -102,7 +94,6 @@ class Broker:
     config: GroupCoordinatorConfig
     profile: Profile
     topic_creation_errors: dict[str, TopicCreationError] = field(default_factory=dict)
-    """Why internal topics of streams groups could not be created, by their names."""
 
     @property
     def topics(self) -> Topics:

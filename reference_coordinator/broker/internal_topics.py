@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from reference_coordinator.broker.broker_apis import Broker, TopicCreationError
+from reference_coordinator.broker.broker_apis import Broker
 from reference_coordinator.broker.standard_authorizer import StandardAuthorizer
 from reference_coordinator.broker.topic_apis import handle_create_topics
+from reference_coordinator.broker.topic_creation_errors import TopicCreationError
 from reference_coordinator.broker_messages import CreatableTopic, CreateTopicsRequest
 from reference_coordinator.broker_messages.acls import AclOperation, ResourceType
 from reference_coordinator.core.errors import Errors

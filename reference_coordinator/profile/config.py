@@ -28,6 +28,8 @@ from reference_coordinator.profile.properties import (
     parsed_by,
 )
 
+__all__ = ("ConfigError", "GroupCoordinatorConfig")
+
 _MILLIS_PER_MINUTE: Final = 60_000
 
 _ASSIGNOR_CLASSES: Final = MappingProxyType(

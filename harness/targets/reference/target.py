@@ -44,9 +44,8 @@ from reference_coordinator.broker.listener import ConnectionId, Outgoing, SendFr
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.log.external_records import external_batch
-from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile, UnknownProfileError, profile_for
-from reference_coordinator.profile.properties import ConfigError
 
 DEFAULT_PROFILE: Final = "4.4"
 """The newest release that the reference's table tells of."""

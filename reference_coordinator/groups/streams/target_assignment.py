@@ -83,12 +83,7 @@ def maybe_update_streams_target_assignment(
             target_assignment_epoch=group.assignment_epoch, target_assignment=last
         )
     if refine_only and group.assignment_epoch >= group.group_epoch:
-        kept = new_streams_group_target_assignment_metadata_record(
-            group.group_id, group_epoch, group.assignment_timestamp_ms, shard.profile
-        )
-        return UpdateTargetAssignmentResult(
-            target_assignment_epoch=group_epoch, target_assignment=last, records=(kept,)
-        )
+        return _in_next_epoch(group, group_epoch, last)
     if not _can_compute_next_target_assignment(shard, group):
         return UpdateTargetAssignmentResult(
             target_assignment_epoch=group.assignment_epoch,
@@ -104,6 +99,18 @@ def maybe_update_streams_target_assignment(
         target_assignment_epoch=group_epoch,
         target_assignment=assigned,
         records=(*_changed(group, last, assigned), metadata),
+    )
+
+
+def _in_next_epoch(
+    group: StreamsGroup, group_epoch: int, last: Mapping[MemberId, TasksTuple]
+) -> UpdateTargetAssignmentResult:
+    """The same tasks, assigned in another epoch."""
+    kept = new_streams_group_target_assignment_metadata_record(
+        group.group_id, group_epoch, group.assignment_timestamp_ms, group.profile
+    )
+    return UpdateTargetAssignmentResult(
+        target_assignment_epoch=group_epoch, target_assignment=last, records=(kept,)
     )
 
 

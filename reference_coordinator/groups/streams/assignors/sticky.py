@@ -211,7 +211,7 @@ def _collect_standby_candidates(
 def _ranked(candidates: list[_Candidate]) -> list[_Member]:
     """Those with a standby task first, then those that have restored more.
 
-    Source: StickyTaskAssignor#rankStandbyCandidates (4.4.0).
+    Decided in: StickyTaskAssignor#rankStandbyCandidates (4.4.0).
     """
     return [each.member for each in sorted(candidates, key=lambda each: (not each.is_standby, -each.offset))]
 
