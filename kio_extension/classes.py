@@ -14,11 +14,11 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
-from kio.index import UnknownEntity
+from kio.index import UnknownAPIKey, UnknownEntity
 from kio.index import load_request_schema as load_request_of_kio
 from kio.index import load_response_schema as load_response_of_kio
 from kio.schema.errors import ErrorCode
-from kio.schema.index import api_key_map
+from kio.schema.index import api_key_map as api_key_map_of_kio
 from kio.schema.request_header import v1 as legacy_request_header
 from kio.schema.request_header import v2 as flexible_request_header
 from kio.schema.response_header import v0 as legacy_response_header
@@ -28,6 +28,10 @@ from kio.static.primitive import i8, i16, i32, i32Timedelta, i64, i64Timedelta, 
 
 from kio_extension.definitions import Field, message
 
+api_key_map: Final[Mapping[int, str]] = MappingProxyType(
+    {**api_key_map_of_kio, 93: "streams_group_topology_description_update"}
+)
+"""Kafka's keys of APIs to their names in snake_case."""
 _API_VERSIONS: Final = 18
 _MILLISECONDS: Final = re.compile(r"(?<=[a-z])Ms$")
 _WORD: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -71,10 +75,10 @@ def load_request_schema(api_key: int, version: int) -> type[Any]:
     """Return the class of a request body; kio's `UnknownEntity` where there is none."""
     try:
         return load_request_of_kio(api_key, version)
-    except UnknownEntity:
+    except (UnknownAPIKey, UnknownEntity) as unknown:
         made = made_class(api_key, version, EntityType.request)
         if made is None:
-            raise
+            raise UnknownEntity(f"{api_key}, {version}") from unknown
         return made
 
 
@@ -82,10 +86,10 @@ def load_response_schema(api_key: int, version: int) -> type[Any]:
     """Return the class of a response body; kio's `UnknownEntity` where there is none."""
     try:
         return load_response_of_kio(api_key, version)
-    except UnknownEntity:
+    except (UnknownAPIKey, UnknownEntity) as unknown:
         made = made_class(api_key, version, EntityType.response)
         if made is None:
-            raise
+            raise UnknownEntity(f"{api_key}, {version}") from unknown
         return made
 
 

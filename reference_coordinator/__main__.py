@@ -20,8 +20,9 @@ from reference_coordinator.log.command import main as run_command
 from reference_coordinator.log.directory import LockedDirectoryError
 from reference_coordinator.log.placing import MisplacedGroupError
 from reference_coordinator.log.segments import DamagedLogError
-from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
+from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import UnknownProfileError, profile_for
+from reference_coordinator.profile.properties import ConfigError
 from reference_coordinator.server.server import IoProcessLostError
 from reference_coordinator.server.service import Options, opened
 

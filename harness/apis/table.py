@@ -363,6 +363,13 @@ _TABLE: Final = (
         impact=consumer_impact.CONSUMER_GROUP_DESCRIBE,
     ),
     *OF_SHARE_GROUP_OFFSETS,
+    ApiDescriptor(
+        name="StreamsGroupTopologyDescriptionUpdate",
+        key=93,
+        subject=Subject.OTHER_GROUPS,
+        groups=("group_id",),
+        members=("member_id",),
+    ),
 )
 APIS: Final[Mapping[str, ApiDescriptor]] = MappingProxyType({each.name: each for each in _TABLE})
 _UNKNOWN: Final = ApiDescriptor(name="", key=-1)

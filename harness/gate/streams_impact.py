@@ -33,5 +33,25 @@ OF_STREAMS_GROUPS: Final[Mapping[str, str]] = MappingProxyType(
             "With it, a client keeps a task as a standby from the answer in which it gives up running it. "
             "Without it, it closes the task and opens the standby some heartbeats later."
         ),
+        "streams_static_members": (
+            "With it, a streams client with group.instance.id keeps its tasks over a restart. Without it, it "
+            "fails with INVALID_REQUEST."
+        ),
+        "streams_assigned_by_current_tasks": (
+            "Tasks may go to other clients while a rebalance goes on, and when one leaves. With it, they go "
+            "to those that have restored most."
+        ),
+        "streams_endpoints_follow_changes": (
+            "With it, clients hear at once where another answers queries by now. Without it, they ask at the "
+            "former endpoint until tasks move."
+        ),
+        "streams_client_tags_required": (
+            "With it, a streams client that lacks a configured tag logs a warning. Without it, tags cannot "
+            "be asked for."
+        ),
+        "streams_target_kept_for_epoch": (
+            "With it, a client that leaves and is back within the assignment interval goes on with its "
+            "tasks. Without it, it waits for the next assignment."
+        ),
     }
 )

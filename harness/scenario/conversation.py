@@ -65,9 +65,12 @@ class Conversation(BrokerVerbs):
         actor = self.actor(name, group_instance_id=instance_id, client_id=client_id, principal=principal)
         return Member(self, actor.sheet, named_by_server=named_by_server)
 
-    def streams_member(self, name: str, *, instance_id: str | None = None) -> StreamsMember:
+    def streams_member(
+        self, name: str, *, instance_id: str | None = None, principal: str | None = None
+    ) -> StreamsMember:
         """Bring in a client that speaks the protocol of streams groups (KIP-1071)."""
-        return StreamsMember(self, self.actor(name, group_instance_id=instance_id).sheet)
+        actor = self.actor(name, group_instance_id=instance_id, principal=principal)
+        return StreamsMember(self, actor.sheet)
 
     def members(self, *names: str) -> tuple[Member, ...]:
         """Bring in several dynamic members of a consumer group."""

@@ -127,6 +127,23 @@ def expect_heartbeat(
     """Expect an answer to StreamsGroupHeartbeat."""
 
 
+@builds_request("StreamsGroupTopologyDescriptionUpdate")
+def ask_topology_description_update(
+    *,
+    version: int = 0,
+    group_id: Group | Own = OWN,
+    member_id: Text | Own = OWN,
+    topology_epoch: Number = 0,
+) -> RequestFields:
+    """Bring a description of an empty topology."""
+    return {"topology_description": {"subtopologies": (), "global_stores": ()}}
+
+
+@builds_response("StreamsGroupTopologyDescriptionUpdate")
+def expect_topology_description_update(*, error_code: PinText = ANY, error_message: PinText = ANY) -> None:
+    """Expect an answer to StreamsGroupTopologyDescriptionUpdate."""
+
+
 @builds_request("StreamsGroupDescribe")
 def ask_describe(
     *,
@@ -149,5 +166,7 @@ def expect_describe(
     topology: Pattern | Unpinned = ANY,
     members: PinItems = ANY,
     authorized_operations: PinNumber = ANY,
+    topology_description_status: PinNumber = ANY,
+    assignor_name: PinText = ANY,
 ) -> None:
     """Expect an answer to StreamsGroupDescribe about exactly one group."""

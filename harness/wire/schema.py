@@ -17,11 +17,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from kio.schema.errors import ErrorCode
-from kio.schema.index import api_key_map
 from kio.static.primitive import i16, i32, i64
 
 from harness.wire.errors import WireError
-from kio_extension import UnknownEntity, load_request_schema, load_response_schema
+from kio_extension import UnknownEntity, api_key_map, load_request_schema, load_response_schema
 
 _UNMARKED_ERROR_CODES: Final = frozenset({"acknowledge_error_code"})
 """Fields that have an error code, which kio takes for plain numbers."""

@@ -6,6 +6,7 @@ from types import UnionType
 from typing import Any
 
 import pytest
+from kio.index import UnknownAPIKey
 from kio.index import load_request_schema as load_request_of_kio
 from kio.index import load_response_schema as load_response_of_kio
 from kio.schema.index import schema_name_map
@@ -33,6 +34,7 @@ LACKED = {
     "OffsetFetch": {0},
     "StreamsGroupDescribe": {1},
     "StreamsGroupHeartbeat": {1},
+    "StreamsGroupTopologyDescriptionUpdate": {0},
     "TxnOffsetCommit": {6},
     "WriteTxnMarkers": {0},
     "ShareGroupDescribe": {0},
@@ -43,7 +45,7 @@ LACKED = {
 def known_to_kio(key: int, version: int) -> bool:
     try:
         load_request_of_kio(key, version)
-    except UnknownEntity:
+    except (UnknownAPIKey, UnknownEntity):
         return False
     return True
 

@@ -22,6 +22,7 @@ from reference_coordinator.broker_messages.acls import (
     DescribeAclsRequest,
     ResourceType,
 )
+from reference_coordinator.broker_messages.tools import StreamsGroupTopologyDescriptionUpdateRequest
 from reference_coordinator.core.effects import Permitted, Respond
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis, ResponseToken
@@ -66,6 +67,7 @@ _CHECKS: Final = MappingProxyType[type, tuple[_Check, ...]](
         ShareAcknowledgeRequest: (_READS_GROUP,),
         **dict.fromkeys(get_args(StateRequest), (_ACTS_AS_BROKER,)),
         StreamsGroupHeartbeatRequest: (_READS_GROUP,),
+        StreamsGroupTopologyDescriptionUpdateRequest: (_READS_GROUP,),
         AddOffsetsToTxnRequest: (_WRITES_TRANSACTION, _READS_GROUP),
         EndTxnRequest: (_WRITES_TRANSACTION,),
         CreateAclsRequest: ((AclOperation.ALTER, ResourceType.CLUSTER, None),),
@@ -110,7 +112,11 @@ class AuthorizedApis(KafkaApis):
                 return lacks_mandatory_protocol(request, context)
             case ConsumerGroupHeartbeatRequest() | ConsumerGroupDescribeRequest():
                 return not is_consumer_group_protocol_enabled(self.broker)
-            case StreamsGroupHeartbeatRequest() | StreamsGroupDescribeRequest():
+            case (
+                StreamsGroupHeartbeatRequest()
+                | StreamsGroupDescribeRequest()
+                | StreamsGroupTopologyDescriptionUpdateRequest()
+            ):
                 return not is_streams_group_protocol_enabled(self.broker)
             case _:
                 return False

@@ -1,10 +1,11 @@
 """What a broker answers from its own metadata: versions, topics, and who coordinates."""
 
 import re
-from dataclasses import replace
+from dataclasses import field, replace
 from typing import Final
 
 from reference_coordinator.broker.cluster_state import ClusterState, Node
+from reference_coordinator.broker.topic_creation_errors import TopicCreationError
 from reference_coordinator.broker.topics import (
     SHARE_STATE_TOPIC,
     TRANSACTION_STATE_TOPIC,
@@ -92,6 +93,7 @@ class Broker:
     cluster: ClusterState
     config: GroupCoordinatorConfig
     profile: Profile
+    topic_creation_errors: dict[str, TopicCreationError] = field(default_factory=dict)
 
     @property
     def topics(self) -> Topics:

@@ -68,6 +68,7 @@ _SINCE: Final = MappingProxyType(
         "group.consumer.assignment.interval.ms": (4, 3, 0),
         "group.consumer.min.assignment.interval.ms": (4, 3, 0),
         "group.consumer.max.assignment.interval.ms": (4, 3, 0),
+        "group.streams.rack.aware.assignment.tags": (4, 4, 0),
     }
 )
 """The first releases to know properties that 2.4 lacks, or that the reference has for them."""
@@ -78,6 +79,9 @@ _INTERNAL: Final = frozenset(
         "allow.everyone.if.no.acl.found",
         "authorizer.class.name",
         "group.consumer.regex.refresh.interval.ms",
+        "group.streams.acceptable.recovery.lag",
+        "group.streams.num.warmup.replicas",
+        "group.streams.task.offset.interval.ms",
         "super.users",
     }
 )
@@ -92,6 +96,7 @@ _TYPES: Final = MappingProxyType(
         "group.consumer.assignors": ConfigType.LIST,
         "group.consumer.migration.policy": ConfigType.STRING,
         "group.coordinator.rebalance.protocols": ConfigType.LIST,
+        "group.streams.rack.aware.assignment.tags": ConfigType.LIST,
     }
 )
 """Those of properties that are no numbers."""

@@ -337,7 +337,7 @@ class KafkaApis:
         routed = route(self.broker, self.transactions, request, context)
         if not isinstance(routed, Forward):
             return answer_with(token, routed)
-        profile, finish = self.broker.profile, routed.finish
+        profile, finish, self.cluster.now_ms = self.broker.profile, routed.finish, now_ms
         self._finishes[token] = lambda response: as_far_as_sayable(finish(response), context, profile)
         effects = self._coordinator.handle(routed.request, context, token, now_ms=now_ms)
         answers = self._settle(effects, now_ms=now_ms)

@@ -69,7 +69,7 @@ def route(  # noqa: C901, PLR0911, PLR0912 - one flat case a request
         case _ if isinstance(request, ShareGroupRequest):
             return handle_share_group_request(broker, request)
         case StreamsGroupHeartbeatRequest():
-            return handle_streams_group_heartbeat(broker, request)
+            return handle_streams_group_heartbeat(broker, request, context)
         case StreamsGroupDescribeRequest():
             return handle_streams_group_describe(broker, request)
         case DeleteGroupsRequest():

@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from typing import Final
 
 from reference_coordinator.broker.broker_apis import Broker
+from reference_coordinator.broker.internal_topics import create_streams_internal_topics
 from reference_coordinator.broker.offset_apis import Forward
-from reference_coordinator.broker.topic_apis import handle_create_topics
 from reference_coordinator.broker.topics import is_internal_topic_name, is_legal_topic_name
-from reference_coordinator.broker_messages import CreatableTopic, CreateTopicsRequest
+from reference_coordinator.broker_messages.tools import StreamsGroupTopologyDescriptionUpdateResponse
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import Millis
-from reference_coordinator.core.streams_records import Subtopology, TopicInfo
+from reference_coordinator.core.streams_records import Subtopology
 from reference_coordinator.messages import (
     GroupResponse,
+    RequestContext,
     StreamsGroupDescribeRequest,
     StreamsGroupDescribeResponse,
     StreamsGroupHeartbeatRequest,
@@ -23,7 +23,7 @@ from reference_coordinator.runtime.error_responses import streams_describe_error
 
 _STREAMS: Final = "streams"
 _PROTOCOLS: Final = "group.coordinator.rebalance.protocols"
-_DEFAULT_REPLICATION: Final = -1
+_NO_PLUGIN: Final = "The broker has no streams group topology description plugin configured."
 
 
 def is_streams_group_protocol_enabled(broker: Broker) -> bool:
@@ -38,7 +38,7 @@ def is_streams_group_protocol_enabled(broker: Broker) -> bool:
 
 
 def handle_streams_group_heartbeat(
-    broker: Broker, request: StreamsGroupHeartbeatRequest
+    broker: Broker, request: StreamsGroupHeartbeatRequest, context: RequestContext
 ) -> StreamsGroupHeartbeatResponse | Forward:
     """Refuse topics that nobody may name, and create the internal topics that are missing.
 
@@ -55,10 +55,9 @@ def handle_streams_group_heartbeat(
 
     def create_internal_topics(response: GroupResponse) -> GroupResponse:
         assert isinstance(response, StreamsGroupHeartbeatResponse)
-        if response.creatable_topics:
-            topics = tuple(_creatable_topic(each) for each in response.creatable_topics)
-            handle_create_topics(broker, CreateTopicsRequest(topics=topics, timeout_ms=Millis(0)))
-        return response
+        if not response.creatable_topics:
+            return response
+        return create_streams_internal_topics(broker, response, context)
 
     return Forward(request=request, finish=create_internal_topics)
 
@@ -73,6 +72,20 @@ def handle_streams_group_describe(
     if not is_streams_group_protocol_enabled(broker):
         return streams_describe_error(request, Errors.UNSUPPORTED_VERSION)
     return Forward(request=request)
+
+
+def handle_streams_group_topology_description_update(
+    broker: Broker,
+) -> StreamsGroupTopologyDescriptionUpdateResponse:
+    """Refuse a description of a topology, as no plugin is there to store it.
+
+    Source: KafkaApis#handleStreamsGroupTopologyDescriptionUpdate,
+    GroupCoordinatorService#throwIfStreamsGroupTopologyDescriptionUpdateInvalid (4.4.0).
+    """
+    message = _NO_PLUGIN if is_streams_group_protocol_enabled(broker) else None
+    return StreamsGroupTopologyDescriptionUpdateResponse(
+        error_code=Errors.UNSUPPORTED_VERSION, error_message=message
+    )
 
 
 def named_topics(subtopologies: Iterable[Subtopology]) -> list[str]:
@@ -105,13 +118,3 @@ def refused_names(names: list[str]) -> str | None:
         return f"Use of Kafka internal topics {listed} in a Kafka Streams topology is prohibited."
     invalid = [each for each in names if not is_legal_topic_name(each)]
     return f"Topic names {','.join(invalid)} are not valid topic names." if invalid else None
-
-
-def _creatable_topic(topic: TopicInfo) -> CreatableTopic:
-    """Source: InternalTopicManager#toCreatableTopic (4.3.1)."""
-    return CreatableTopic(
-        name=topic.name,
-        num_partitions=topic.partitions,
-        replication_factor=topic.replication_factor or _DEFAULT_REPLICATION,
-        configs=tuple((each.key, each.value) for each in topic.topic_configs or ()),
-    )

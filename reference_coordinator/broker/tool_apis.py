@@ -13,6 +13,7 @@ from reference_coordinator.broker.config_apis import (
     handle_list_config_resources,
 )
 from reference_coordinator.broker.inspection_apis import handle_describe_log_dirs, handle_describe_quorum
+from reference_coordinator.broker.streams_group_apis import handle_streams_group_topology_description_update
 from reference_coordinator.broker.topics import (
     TRANSACTION_STATE_TOPIC,
     Topic,
@@ -35,6 +36,7 @@ from reference_coordinator.broker_messages.tools import (
     ListedTransaction,
     ListTransactionsRequest,
     ListTransactionsResponse,
+    StreamsGroupTopologyDescriptionUpdateRequest,
     ToolRequest,
     ToolResponse,
     TransactionTopicData,
@@ -72,6 +74,8 @@ def handle_tool_request(  # noqa: C901, PLR0911, PLR0912 - one flat case a reque
             return handle_describe_log_dirs(broker, request)
         case DescribeQuorumRequest():
             return handle_describe_quorum(broker, request)
+        case StreamsGroupTopologyDescriptionUpdateRequest():
+            return handle_streams_group_topology_description_update(broker)
         case CreateAclsRequest():
             return handle_create_acls(broker, request)
         case DescribeAclsRequest():

@@ -37,6 +37,8 @@ from reference_coordinator.broker_messages.tools import (
     ListConfigResourcesResponse,
     ListTransactionsRequest,
     ListTransactionsResponse,
+    StreamsGroupTopologyDescriptionUpdateRequest,
+    StreamsGroupTopologyDescriptionUpdateResponse,
     ToolResponse,
 )
 from reference_coordinator.core.errors import Errors
@@ -111,6 +113,9 @@ TOOL_ERROR_RESPONSES: Final[Mapping[type, Callable[[Any, Errors], ToolResponse]]
         DescribeTransactionsRequest: _describe_transactions,
         DescribeLogDirsRequest: lambda _, error: DescribeLogDirsResponse(error_code=error),
         DescribeQuorumRequest: lambda _, error: DescribeQuorumResponse(error_code=error),
+        StreamsGroupTopologyDescriptionUpdateRequest: lambda _, error: (
+            StreamsGroupTopologyDescriptionUpdateResponse(error_code=error)
+        ),
         CreateAclsRequest: lambda asked, error: CreateAclsResponse(
             results=(AclCreationResult(error_code=error),) * len(asked.creations)
         ),

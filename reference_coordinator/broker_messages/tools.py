@@ -17,7 +17,7 @@ from reference_coordinator.broker_messages.inspection import (
     OfTools,
 )
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import ProducerEpoch, ProducerId, TopicId, TransactionalId
+from reference_coordinator.core.ids import GroupId, ProducerEpoch, ProducerId, TopicId, TransactionalId
 from reference_coordinator.core.values import value
 
 
@@ -228,6 +228,21 @@ class ListTransactionsResponse:
 
 
 @value
+class StreamsGroupTopologyDescriptionUpdateRequest(OfTools):
+    """Brings a description of a topology, which no plugin takes here."""
+
+    group_id: GroupId
+
+
+@value
+class StreamsGroupTopologyDescriptionUpdateResponse:
+    """That nobody takes it."""
+
+    error_code: Errors
+    error_message: str | None = None
+
+
+@value
 class DescribeTransactionsRequest(OfTools):
     """Asks about transactional ids."""
 
@@ -274,6 +289,7 @@ ToolRequest = (
     | DescribeQuorumRequest
     | CreateAclsRequest
     | DescribeAclsRequest
+    | StreamsGroupTopologyDescriptionUpdateRequest
 )
 """What tools ask."""
 
@@ -288,5 +304,6 @@ ToolResponse = (
     | DescribeQuorumResponse
     | CreateAclsResponse
     | DescribeAclsResponse
+    | StreamsGroupTopologyDescriptionUpdateResponse
 )
 """What tools are answered."""

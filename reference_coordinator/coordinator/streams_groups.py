@@ -3,7 +3,11 @@
 from reference_coordinator.coordinator.admin import authorized_operations
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId
-from reference_coordinator.groups.streams.describing import as_described_streams_group
+from reference_coordinator.groups.streams.describing import (
+    NOT_REQUESTED,
+    NOT_STORED,
+    as_described_streams_group,
+)
 from reference_coordinator.groups.streams.heartbeat import streams_group_heartbeat
 from reference_coordinator.groups.streams.lookups import streams_group
 from reference_coordinator.groups.streams.validation import (
@@ -36,9 +40,9 @@ def hear_streams_member(
     """
     if shard.profile.has(Behaviour.STREAMS_FIELDS_CHECKED_BEFORE_FEATURES):
         throw_if_streams_group_heartbeat_request_is_invalid(request)
-        throw_if_streams_group_heartbeat_request_is_using_unsupported_features(request)
+        throw_if_streams_group_heartbeat_request_is_using_unsupported_features(request, shard.profile)
     else:
-        throw_if_streams_group_heartbeat_request_is_using_unsupported_features(request)
+        throw_if_streams_group_heartbeat_request_is_using_unsupported_features(request, shard.profile)
         throw_if_streams_group_heartbeat_request_is_invalid(request)
     shard.throw_if_not_active(request.group_id)
     return streams_group_heartbeat(shard, request, context)
@@ -71,5 +75,8 @@ def _describe(
         return StreamsGroupDescribeResponseGroup(
             error_code=refusal.error, error_message=refusal.message, group_id=group_id
         )
-    operations = authorized_operations(shard, request)
-    return as_described_streams_group(group, authorized_operations=operations)
+    return as_described_streams_group(
+        group,
+        authorized_operations=authorized_operations(shard, request),
+        topology_description_status=NOT_STORED if request.include_topology_description else NOT_REQUESTED,
+    )

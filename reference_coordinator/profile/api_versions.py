@@ -68,6 +68,7 @@ class Api(IntEnum):
     READ_SHARE_GROUP_STATE_SUMMARY = 87
     STREAMS_GROUP_HEARTBEAT = 88
     STREAMS_GROUP_DESCRIBE = 89
+    STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE = 93
 
 
 @value
@@ -156,6 +157,7 @@ _ADVERTISED: Final[Mapping[Api, _Advertised]] = MappingProxyType(
         Api.READ_SHARE_GROUP_STATE_SUMMARY: _ranges("2.4: none, 4.1: 0-0, 4.2: 0-1"),
         Api.STREAMS_GROUP_HEARTBEAT: _ranges("2.4: none, 4.2: 0-0, 4.4: 0-1"),
         Api.STREAMS_GROUP_DESCRIBE: _ranges("2.4: none, 4.2: 0-0, 4.4: 0-1"),
+        Api.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE: _ranges("2.4: none, 4.4: 0-0"),
     }
 )
 """Each release's ranges from the one where they changed.

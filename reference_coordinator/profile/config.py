@@ -1,132 +1,36 @@
 """The broker properties that the coordinator and its log read, by Kafka's names and with its defaults."""
 
 import difflib
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field, fields
-from enum import Enum, unique
-from functools import cache, partial
+from functools import cache
 from types import MappingProxyType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Self
 
 from reference_coordinator.core.ids import Millis
-from reference_coordinator.core.java import trim
 from reference_coordinator.core.values import value
+from reference_coordinator.profile.properties import (
+    INT_MAX,
+    INT_MIN,
+    LONG_MAX,
+    ConfigError,
+    ConsumerGroupMigrationPolicy,
+    Parse,
+    Value,
+    flag,
+    names,
+    number,
+    parse_allows_everyone,
+    parse_authorizer,
+    parse_policy,
+    parse_super_users,
+    parse_tags,
+    parsed_by,
+)
 
-INT_MAX: Final = 2**31 - 1
-INT_MIN: Final = -(2**31)
-LONG_MAX: Final = 2**63 - 1
+__all__ = ("ConfigError", "GroupCoordinatorConfig")
+
 _MILLIS_PER_MINUTE: Final = 60_000
-_STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-# Integer.parseInt takes a sign and digits, and nothing of what Python's int() allows beside them.
-_JAVA_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
-
-
-class ConfigError(Exception):
-    """A property or its value is not one that Kafka takes; the message names both and the remedy."""
-
-
-@unique
-class ConsumerGroupMigrationPolicy(Enum):
-    """Which way groups with members may be converted. Source: ConsumerGroupMigrationPolicy (4.3.1)."""
-
-    BIDIRECTIONAL = "bidirectional"
-    UPGRADE = "upgrade"
-    DOWNGRADE = "downgrade"
-    DISABLED = "disabled"
-
-    @property
-    def is_upgrade_enabled(self) -> bool:
-        """Whether a classic group may become a consumer group."""
-        return self in {ConsumerGroupMigrationPolicy.BIDIRECTIONAL, ConsumerGroupMigrationPolicy.UPGRADE}
-
-    @property
-    def is_downgrade_enabled(self) -> bool:
-        """Whether a consumer group may become a classic group."""
-        return self in {ConsumerGroupMigrationPolicy.BIDIRECTIONAL, ConsumerGroupMigrationPolicy.DOWNGRADE}
-
-
-def _parse_names(
-    name: str, text: str, *, allowed: tuple[str, ...], short: Mapping[str, str]
-) -> tuple[str, ...]:
-    """Source: ConfigDef#parseType (4.3.1), ConfigDef.ValidList#ensureValid (4.3.1)."""
-    names = tuple(short.get(each, each) for each in re.split(r"\s*,\s*", trim(text)))
-    if len(set(names)) < len(names) or not set(names) <= set(allowed):
-        raise ConfigError(f"{name} is {text!r}; give one or more of {', '.join(allowed)}, each once.")
-    return names
-
-
-def _parse_boolean(name: str, text: str) -> bool:
-    """Source: ConfigDef#parseType (4.3.1)."""
-    trimmed = trim(text).lower()
-    if trimmed not in {"true", "false"}:
-        raise ConfigError(f"{name} is {text!r}; give true or false.")
-    return trimmed == "true"
-
-
-def _parse_allows_everyone(_: str, text: str) -> bool:
-    """Whatever is not `true` is false. Source: StandardAuthorizer#getDefaultResult (3.9.2)."""
-    return trim(text).lower() == "true"
-
-
-def _parse_authorizer(name: str, text: str) -> str:
-    if trim(text) not in {"", _STANDARD_AUTHORIZER}:
-        raise ConfigError(f"{name} is {text!r}; the reference knows {_STANDARD_AUTHORIZER} alone.")
-    return trim(text)
-
-
-def _parse_super_users(_: str, text: str) -> tuple[str, ...]:
-    """Source: StandardAuthorizer#getConfiguredSuperUsers (3.9.2)."""
-    return tuple(each for each in map(trim, text.split(";")) if each)
-
-
-def _parse_policy(name: str, text: str) -> ConsumerGroupMigrationPolicy:
-    by_name = {each.value: each for each in ConsumerGroupMigrationPolicy}
-    policy = by_name.get(trim(text).lower())
-    if policy is None:
-        raise ConfigError(f"{name} is {text!r}; give one of {', '.join(by_name)}.")
-    return policy
-
-
-def _parse_integer(name: str, text: str, *, at_least: int, at_most: int) -> int:
-    trimmed = trim(text)
-    if not _JAVA_INTEGER.fullmatch(trimmed):
-        raise ConfigError(
-            f"{name} is {text!r}, which is not an integer; give a whole number from {at_least} to {at_most}."
-        )
-    value = int(trimmed)
-    if not at_least <= value <= at_most:
-        raise ConfigError(
-            f"{name} is {value}, which Kafka refuses; give a value from {at_least} to {at_most}."
-        )
-    return value
-
-
-_ValueT = TypeVar("_ValueT")
-_Value = int | str | tuple[str, ...] | ConsumerGroupMigrationPolicy
-_Parse = Callable[[str, str], _Value]
-"""Reads the value of a property, by its name and its text."""
-
-
-def _property(default: int, *, at_least: int, at_most: int = INT_MAX) -> int:
-    # dataclasses.field is typed as the value that it stands for.
-    return _parsed_by(partial(_parse_integer, at_least=at_least, at_most=at_most), default)
-
-
-def _flag(*, default: bool) -> bool:
-    return _parsed_by(_parse_boolean, default)
-
-
-def _names(
-    default: tuple[str, ...], *, allowed: tuple[str, ...], short: Mapping[str, str] = MappingProxyType({})
-) -> tuple[str, ...]:
-    """Declare a list of names; `short` has the names that stand for classes."""
-    return _parsed_by(partial(_parse_names, allowed=allowed, short=short), default)
-
-
-def _parsed_by(parse: _Parse, default: _ValueT) -> _ValueT:
-    return field(default=default, metadata={"parse": parse})
-
 
 _ASSIGNOR_CLASSES: Final = MappingProxyType(
     {
@@ -144,61 +48,61 @@ class GroupCoordinatorConfig:
     Source: GroupCoordinatorConfig (4.3.1), whose bounds these are.
     """
 
-    group_coordinator_append_linger_ms: int = _property(0, at_least=-1)
+    group_coordinator_append_linger_ms: int = number(0, at_least=-1)
     """`group.coordinator.append.linger.ms`: how long the Java coordinator gathers writes; -1 is as 0 here.
 
     Not Kafka's default, which is 10 before 4.0, then 5, and by now -1: it writes once no other request waits.
     """
-    group_initial_rebalance_delay_ms: int = _property(3_000, at_least=INT_MIN)
+    group_initial_rebalance_delay_ms: int = number(3_000, at_least=INT_MIN)
     """`group.initial.rebalance.delay.ms`: how long an empty group waits for more members."""
-    group_min_session_timeout_ms: int = _property(6_000, at_least=INT_MIN)
+    group_min_session_timeout_ms: int = number(6_000, at_least=INT_MIN)
     """`group.min.session.timeout.ms`: the shortest session timeout that a member may ask for."""
-    group_max_session_timeout_ms: int = _property(1_800_000, at_least=INT_MIN)
+    group_max_session_timeout_ms: int = number(1_800_000, at_least=INT_MIN)
     """`group.max.session.timeout.ms`: the longest session timeout that a member may ask for."""
-    group_max_size: int = _property(INT_MAX, at_least=1)
+    group_max_size: int = number(INT_MAX, at_least=1)
     """`group.max.size`: the members that a group takes."""
-    offset_metadata_max_bytes: int = _property(4_096, at_least=INT_MIN)
+    offset_metadata_max_bytes: int = number(4_096, at_least=INT_MIN)
     """`offset.metadata.max.bytes`: the UTF-16 units (not bytes) of metadata that a commit may carry."""
-    offsets_commit_timeout_ms: int = _property(5_000, at_least=1)
+    offsets_commit_timeout_ms: int = number(5_000, at_least=1)
     """`offsets.commit.timeout.ms`: how long a write may take until who asked for it is told so."""
-    offsets_retention_minutes: int = _property(10_080, at_least=1)
+    offsets_retention_minutes: int = number(10_080, at_least=1)
     """`offsets.retention.minutes`: how long offsets outlive their last use."""
-    offsets_retention_check_interval_ms: int = _property(600_000, at_least=1, at_most=LONG_MAX)
+    offsets_retention_check_interval_ms: int = number(600_000, at_least=1, at_most=LONG_MAX)
     """`offsets.retention.check.interval.ms`: how often offsets are looked through for expired ones."""
-    offsets_topic_num_partitions: int = _property(50, at_least=1)
+    offsets_topic_num_partitions: int = number(50, at_least=1)
     """`offsets.topic.num.partitions`: the partitions of `__consumer_offsets`."""
 
-    group_consumer_assignment_interval_ms: int = _property(1_000, at_least=0)
+    group_consumer_assignment_interval_ms: int = number(1_000, at_least=0)
     """`group.consumer.assignment.interval.ms`: how long a target assignment stands at least, from 4.3 on."""
-    group_consumer_assignors: tuple[str, ...] = _names(
+    group_consumer_assignors: tuple[str, ...] = names(
         ("uniform", "range"), allowed=("uniform", "range"), short=_ASSIGNOR_CLASSES
     )
     """`group.consumer.assignors`: what assigns partitions to consumers; the first where nobody votes."""
-    group_consumer_heartbeat_interval_ms: int = _property(5_000, at_least=1)
+    group_consumer_heartbeat_interval_ms: int = number(5_000, at_least=1)
     """`group.consumer.heartbeat.interval.ms`: how often consumers are told to heartbeat."""
-    group_consumer_max_assignment_interval_ms: int = _property(15_000, at_least=0)
+    group_consumer_max_assignment_interval_ms: int = number(15_000, at_least=0)
     """`group.consumer.max.assignment.interval.ms`: the longest that a group may be configured to."""
-    group_consumer_max_heartbeat_interval_ms: int = _property(15_000, at_least=1)
+    group_consumer_max_heartbeat_interval_ms: int = number(15_000, at_least=1)
     """`group.consumer.max.heartbeat.interval.ms`: the longest that a group may be configured to."""
-    group_consumer_max_session_timeout_ms: int = _property(60_000, at_least=1)
+    group_consumer_max_session_timeout_ms: int = number(60_000, at_least=1)
     """`group.consumer.max.session.timeout.ms`: the longest that a group may be configured to."""
-    group_consumer_max_size: int = _property(INT_MAX, at_least=1)
+    group_consumer_max_size: int = number(INT_MAX, at_least=1)
     """`group.consumer.max.size`: the members that a consumer group takes."""
-    group_consumer_migration_policy: ConsumerGroupMigrationPolicy = _parsed_by(
-        _parse_policy, ConsumerGroupMigrationPolicy.BIDIRECTIONAL
+    group_consumer_migration_policy: ConsumerGroupMigrationPolicy = parsed_by(
+        parse_policy, ConsumerGroupMigrationPolicy.BIDIRECTIONAL
     )
     """`group.consumer.migration.policy`: which way groups with members may be converted."""
-    group_consumer_min_assignment_interval_ms: int = _property(0, at_least=0)
+    group_consumer_min_assignment_interval_ms: int = number(0, at_least=0)
     """`group.consumer.min.assignment.interval.ms`: the shortest that a group may be configured to."""
-    group_consumer_min_heartbeat_interval_ms: int = _property(5_000, at_least=1)
+    group_consumer_min_heartbeat_interval_ms: int = number(5_000, at_least=1)
     """`group.consumer.min.heartbeat.interval.ms`: the shortest that a group may be configured to."""
-    group_consumer_min_session_timeout_ms: int = _property(45_000, at_least=1)
+    group_consumer_min_session_timeout_ms: int = number(45_000, at_least=1)
     """`group.consumer.min.session.timeout.ms`: the shortest that a group may be configured to."""
-    group_consumer_regex_refresh_interval_ms: int = _property(600_000, at_least=10_000)
+    group_consumer_regex_refresh_interval_ms: int = number(600_000, at_least=10_000)
     """`group.consumer.regex.refresh.interval.ms`: how often regular expressions are resolved anew."""
-    group_consumer_session_timeout_ms: int = _property(45_000, at_least=1)
+    group_consumer_session_timeout_ms: int = number(45_000, at_least=1)
     """`group.consumer.session.timeout.ms`: how long a consumer may be silent."""
-    group_coordinator_rebalance_protocols: tuple[str, ...] = _names(
+    group_coordinator_rebalance_protocols: tuple[str, ...] = names(
         ("classic", "consumer"), allowed=("classic", "consumer", "share", "streams")
     )
     """`group.coordinator.rebalance.protocols`: which protocols groups may use.
@@ -206,94 +110,102 @@ class GroupCoordinatorConfig:
     Not quite Kafka's default, which has `streams` too from 4.1 on.
     """
 
-    group_share_delivery_count_limit: int = _property(5, at_least=2)
+    group_share_delivery_count_limit: int = number(5, at_least=2)
     """`group.share.delivery.count.limit`: how often a record is delivered to a share group at most."""
-    group_share_max_share_sessions: int = _property(2_000, at_least=1)
+    group_share_max_share_sessions: int = number(2_000, at_least=1)
     """`group.share.max.share.sessions`: the share sessions that a broker keeps."""
-    group_share_min_record_lock_duration_ms: int = _property(15_000, at_least=1_000)
+    group_share_min_record_lock_duration_ms: int = number(15_000, at_least=1_000)
     """`group.share.min.record.lock.duration.ms`: the shortest that a group may be configured to."""
-    group_share_partition_max_record_locks: int = _property(2_000, at_least=100)
+    group_share_partition_max_record_locks: int = number(2_000, at_least=100)
     """`group.share.partition.max.record.locks`: the records of a partition in flight to one share group."""
-    group_share_record_lock_duration_ms: int = _property(30_000, at_least=1_000)
+    group_share_record_lock_duration_ms: int = number(30_000, at_least=1_000)
     """`group.share.record.lock.duration.ms`: how long a member of a share group may have a record."""
-    group_streams_assignment_interval_ms: int = _property(1_000, at_least=0)
+    group_streams_acceptable_recovery_lag: int = number(10_000, at_least=0, at_most=LONG_MAX)
+    """`group.streams.acceptable.recovery.lag`: how far a task that counts as warm may lag, from 4.4 on."""
+    group_streams_assignment_interval_ms: int = number(1_000, at_least=0)
     """`group.streams.assignment.interval.ms`: how long tasks stay assigned at least, from 4.3 on."""
-    group_streams_heartbeat_interval_ms: int = _property(5_000, at_least=1)
+    group_streams_heartbeat_interval_ms: int = number(5_000, at_least=1)
     """`group.streams.heartbeat.interval.ms`: how often streams clients are told to heartbeat."""
-    group_streams_initial_rebalance_delay_ms: int = _property(3_000, at_least=0)
+    group_streams_initial_rebalance_delay_ms: int = number(3_000, at_least=0)
     """`group.streams.initial.rebalance.delay.ms`: how long an empty streams group waits for more members."""
-    group_streams_max_assignment_interval_ms: int = _property(15_000, at_least=0)
+    group_streams_max_assignment_interval_ms: int = number(15_000, at_least=0)
     """`group.streams.max.assignment.interval.ms`: the longest that a group may be configured to."""
-    group_streams_max_heartbeat_interval_ms: int = _property(15_000, at_least=1)
+    group_streams_max_heartbeat_interval_ms: int = number(15_000, at_least=1)
     """`group.streams.max.heartbeat.interval.ms`: the longest that a group may be configured to."""
-    group_streams_max_session_timeout_ms: int = _property(60_000, at_least=1)
+    group_streams_max_session_timeout_ms: int = number(60_000, at_least=1)
     """`group.streams.max.session.timeout.ms`: the longest that a group may be configured to."""
-    group_streams_max_size: int = _property(INT_MAX, at_least=1)
+    group_streams_max_size: int = number(INT_MAX, at_least=1)
     """`group.streams.max.size`: the members that a streams group takes."""
-    group_streams_max_standby_replicas: int = _property(2, at_least=0)
+    group_streams_max_standby_replicas: int = number(2, at_least=0)
     """`group.streams.max.standby.replicas`: the most that a group may be configured to."""
-    group_streams_min_assignment_interval_ms: int = _property(0, at_least=0)
+    group_streams_min_assignment_interval_ms: int = number(0, at_least=0)
     """`group.streams.min.assignment.interval.ms`: the shortest that a group may be configured to."""
-    group_streams_min_heartbeat_interval_ms: int = _property(5_000, at_least=1)
+    group_streams_min_heartbeat_interval_ms: int = number(5_000, at_least=1)
     """`group.streams.min.heartbeat.interval.ms`: the shortest that a group may be configured to."""
-    group_streams_min_session_timeout_ms: int = _property(45_000, at_least=1)
+    group_streams_min_session_timeout_ms: int = number(45_000, at_least=1)
     """`group.streams.min.session.timeout.ms`: the shortest that a group may be configured to."""
-    group_streams_num_standby_replicas: int = _property(0, at_least=0)
+    group_streams_num_standby_replicas: int = number(0, at_least=0)
     """`group.streams.num.standby.replicas`: the standby tasks of each stateful task."""
-    group_streams_session_timeout_ms: int = _property(45_000, at_least=1)
+    group_streams_num_warmup_replicas: int = number(2, at_least=0)
+    """`group.streams.num.warmup.replicas`: the warm-up tasks that are run at once, from 4.4 on."""
+    group_streams_rack_aware_assignment_tags: tuple[str, ...] = parsed_by(parse_tags, ())
+    """`group.streams.rack.aware.assignment.tags`: the tags that clients are to have, from 4.4 on."""
+    group_streams_session_timeout_ms: int = number(45_000, at_least=1)
     """`group.streams.session.timeout.ms`: how long a streams client may be silent."""
-    group_version: int = _property(1, at_least=0, at_most=1)
+    group_streams_task_offset_interval_ms: int = number(60_000, at_least=1)
+    """`group.streams.task.offset.interval.ms`: how often clients send offsets of tasks, from 4.4 on."""
+    group_version: int = number(1, at_least=0, at_most=1)
     """`group.version`: no property but a feature (KIP-848), which a cluster has at a level, or at 0 not."""
-    group_share_assignment_interval_ms: int = _property(1_000, at_least=0)
+    group_share_assignment_interval_ms: int = number(1_000, at_least=0)
     """`group.share.assignment.interval.ms`: how long a target assignment stands at least, from 4.3 on."""
-    group_share_enable: bool = _flag(default=False)
+    group_share_enable: bool = flag(default=False)
     """`group.share.enable`: whether there are share groups, until 4.2, which has them anyway."""
-    group_share_heartbeat_interval_ms: int = _property(5_000, at_least=1)
+    group_share_heartbeat_interval_ms: int = number(5_000, at_least=1)
     """`group.share.heartbeat.interval.ms`: how often members of share groups are told to heartbeat."""
-    group_share_initialize_retry_interval_ms: int = _property(30_000, at_least=1)
+    group_share_initialize_retry_interval_ms: int = number(30_000, at_least=1)
     """`group.share.initialize.retry.interval.ms`: after how long share state is asked for again."""
-    group_share_max_assignment_interval_ms: int = _property(15_000, at_least=0)
+    group_share_max_assignment_interval_ms: int = number(15_000, at_least=0)
     """`group.share.max.assignment.interval.ms`: the longest that a group may be configured to."""
-    group_share_max_heartbeat_interval_ms: int = _property(15_000, at_least=1)
+    group_share_max_heartbeat_interval_ms: int = number(15_000, at_least=1)
     """`group.share.max.heartbeat.interval.ms`: the longest that a group may be configured to."""
-    group_share_max_session_timeout_ms: int = _property(60_000, at_least=1)
+    group_share_max_session_timeout_ms: int = number(60_000, at_least=1)
     """`group.share.max.session.timeout.ms`: the longest that a group may be configured to."""
-    group_share_max_size: int = _property(200, at_least=1, at_most=1_000)
+    group_share_max_size: int = number(200, at_least=1, at_most=1_000)
     """`group.share.max.size`: the members that a share group takes."""
-    group_share_min_assignment_interval_ms: int = _property(0, at_least=0)
+    group_share_min_assignment_interval_ms: int = number(0, at_least=0)
     """`group.share.min.assignment.interval.ms`: the shortest that a group may be configured to."""
-    group_share_min_heartbeat_interval_ms: int = _property(5_000, at_least=1)
+    group_share_min_heartbeat_interval_ms: int = number(5_000, at_least=1)
     """`group.share.min.heartbeat.interval.ms`: the shortest that a group may be configured to."""
-    group_share_min_session_timeout_ms: int = _property(45_000, at_least=1)
+    group_share_min_session_timeout_ms: int = number(45_000, at_least=1)
     """`group.share.min.session.timeout.ms`: the shortest that a group may be configured to."""
-    group_share_session_timeout_ms: int = _property(45_000, at_least=1)
+    group_share_session_timeout_ms: int = number(45_000, at_least=1)
     """`group.share.session.timeout.ms`: how long a member of a share group may be silent."""
-    unstable_api_versions_enable: bool = _flag(default=False)
+    unstable_api_versions_enable: bool = flag(default=False)
     """`unstable.api.versions.enable`: whether APIs are served that are a preview."""
-    allow_everyone_if_no_acl_found: bool = _parsed_by(_parse_allows_everyone, False)  # noqa: FBT003 - a default
+    allow_everyone_if_no_acl_found: bool = parsed_by(parse_allows_everyone, False)  # noqa: FBT003 - a default
     """`allow.everyone.if.no.acl.found`: whether a resource that no entry names is everybody's."""
-    authorizer_class_name: str = _parsed_by(_parse_authorizer, "")
+    authorizer_class_name: str = parsed_by(parse_authorizer, "")
     """`authorizer.class.name`: who decides who may do what; empty for nobody."""
-    super_users: tuple[str, ...] = _parsed_by(_parse_super_users, ())
+    super_users: tuple[str, ...] = parsed_by(parse_super_users, ())
     """`super.users`: who may do everything, separated by semicolons."""
 
-    log_cleaner_backoff_ms: int = _property(15_000, at_least=0, at_most=LONG_MAX)
+    log_cleaner_backoff_ms: int = number(15_000, at_least=0, at_most=LONG_MAX)
     """`log.cleaner.backoff.ms`: how long the cleaner sleeps when no log is to be compacted."""
-    log_retention_bytes: int = _property(-1, at_least=-LONG_MAX - 1, at_most=LONG_MAX)
+    log_retention_bytes: int = number(-1, at_least=-LONG_MAX - 1, at_most=LONG_MAX)
     """`log.retention.bytes`: how large a log may grow whose topic says nothing of it; negative: any size."""
-    log_retention_check_interval_ms: int = _property(300_000, at_least=1, at_most=LONG_MAX)
+    log_retention_check_interval_ms: int = number(300_000, at_least=1, at_most=LONG_MAX)
     """`log.retention.check.interval.ms`: how often topics' logs are looked through for old segments."""
-    log_segment_bytes: int = _property(1 << 30, at_least=14)
+    log_segment_bytes: int = number(1 << 30, at_least=14)
     """`log.segment.bytes`: how large a segment may grow whose topic says nothing of it."""
-    message_max_bytes: int = _property(1_048_588, at_least=0)
+    message_max_bytes: int = number(1_048_588, at_least=0)
     """`message.max.bytes`: the largest batch that the log takes."""
-    min_insync_replicas: int = _property(1, at_least=1)
+    min_insync_replicas: int = number(1, at_least=1)
     """`min.insync.replicas`: the replicas that a write needs; there is one."""
-    num_partitions: int = _property(1, at_least=1)
+    num_partitions: int = number(1, at_least=1)
     """`num.partitions`: the partitions of a topic whose creator names no number."""
-    offsets_topic_compression_codec: int = _property(0, at_least=0)
+    offsets_topic_compression_codec: int = number(0, at_least=0)
     """`offsets.topic.compression.codec`: how the log is compressed, by Kafka's number; nobody sees it."""
-    socket_request_max_bytes: int = _property(104_857_600, at_least=1)
+    socket_request_max_bytes: int = number(104_857_600, at_least=1)
     """`socket.request.max.bytes`: the largest request that a connection may bring."""
 
     @property
@@ -373,7 +285,7 @@ def _name_of(field_name: str) -> str:
 
 
 @cache
-def _properties() -> Mapping[str, _Parse]:
+def _properties() -> Mapping[str, Parse]:
     """Return what reads each property, by the name of its field."""
     declared = {each.name: each.metadata.get("parse") for each in fields(GroupCoordinatorConfig)}
     return {name: parse for name, parse in declared.items() if parse is not None}
@@ -385,7 +297,7 @@ def _unknown(name: str, known: tuple[str, ...]) -> str:
     return f"unknown property {name!r}.{meant} Known are: {', '.join(known)}."
 
 
-def _text(given: _Value) -> str:
+def _text(given: Value) -> str:
     match given:
         case ConsumerGroupMigrationPolicy():
             return given.value

@@ -20,6 +20,10 @@ class GroupConfig:
     streams_num_standby_replicas: int | None = None
     streams_initial_rebalance_delay_ms: int | None = None
     streams_assignment_interval_ms: int | None = None
+    streams_task_offset_interval_ms: int | None = None
+    streams_num_warmup_replicas: int | None = None
+    streams_rack_aware_assignment_tags: tuple[str, ...] | None = None
+    streams_acceptable_recovery_lag: int | None = None
 
 
 NO_GROUP_CONFIG: Final = GroupConfig()

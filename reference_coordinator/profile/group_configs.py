@@ -11,9 +11,10 @@ from typing import Final
 from reference_coordinator.core.java import trim
 from reference_coordinator.core.values import value
 from reference_coordinator.profile.behaviour import Behaviour, Version
-from reference_coordinator.profile.config import INT_MAX, GroupCoordinatorConfig
+from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.group_config import GroupConfig
 from reference_coordinator.profile.profiles import Profile
+from reference_coordinator.profile.properties import INT_MAX, parse_list
 from reference_coordinator.profile.topic_configs import ConfigType, InvalidConfigError, TopicConfig
 
 CONSUMER_SESSION_TIMEOUT: Final = "consumer.session.timeout.ms"
@@ -22,6 +23,9 @@ CONSUMER_ASSIGNMENT_INTERVAL: Final = "consumer.assignment.interval.ms"
 _FIRST: Final = (4, 0, 0)
 _OFFSET_RESET: Final = "share.auto.offset.reset"
 _BY_DURATION: Final = "by_duration:"
+_RACK_TAGS: Final = "streams.rack.aware.assignment.tags"
+_ASSIGNOR: Final = "streams.assignor.name"
+_STICKY: Final = "sticky"
 _DEAD_LETTER_TOPIC: Final = "errors.deadletterqueue.topic.name"
 _KINDS: Final = ("consumer", "share", "streams")
 
@@ -104,6 +108,30 @@ _STANDBY: Final = GroupConfigEntry(
     ),
     highest=Bound(name="group.streams.max.standby.replicas", default=2),
 )
+_TASK_OFFSET_INTERVAL: Final = GroupConfigEntry(
+    config=TopicConfig(
+        "streams.task.offset.interval.ms",
+        ConfigType.INT,
+        "60000",
+        "group.streams.task.offset.interval.ms",
+        at_least=1,
+        since=(4, 4, 0),
+    ),
+    lowest=Bound(name="group.streams.min.task.offset.interval.ms", default=15_000),
+    is_internal=True,
+)
+_WARMUP: Final = GroupConfigEntry(
+    config=TopicConfig(
+        "streams.num.warmup.replicas",
+        ConfigType.INT,
+        "2",
+        "group.streams.num.warmup.replicas",
+        at_least=0,
+        since=(4, 4, 0),
+    ),
+    highest=Bound(name="group.streams.max.warmup.replicas", default=20),
+    is_internal=True,
+)
 _TABLE: Final = (
     _time(CONSUMER_SESSION_TIMEOUT, 45_000, 45_000, 60_000),
     _time(CONSUMER_HEARTBEAT_INTERVAL, 5_000, 5_000, 15_000),
@@ -145,21 +173,19 @@ _TABLE: Final = (
     ),
     _time("streams.assignment.interval.ms", 1_000, 0, 15_000, at_least=0, since=(4, 3, 0)),
     _offload("streams"),
+    _TASK_OFFSET_INTERVAL,
+    _WARMUP,
+    _plain(_RACK_TAGS, ConfigType.LIST, "", f"group.{_RACK_TAGS}", since=(4, 4, 0)),
     _plain(
-        "streams.rack.aware.assignment.tags",
-        ConfigType.LIST,
-        "",
-        "group.streams.rack.aware.assignment.tags",
+        "streams.acceptable.recovery.lag",
+        ConfigType.LONG,
+        "10000",
+        "group.streams.acceptable.recovery.lag",
+        at_least=0,
         since=(4, 4, 0),
+        is_internal=True,
     ),
-    _plain(
-        "streams.assignor.name",
-        ConfigType.STRING,
-        "sticky",
-        "group.streams.assignors",
-        one_of=("sticky",),
-        since=(4, 4, 0),
-    ),
+    _plain(_ASSIGNOR, ConfigType.STRING, _STICKY, "group.streams.assignors", since=(4, 4, 0)),
     _plain(_DEAD_LETTER_TOPIC, ConfigType.STRING, "", since=(4, 4, 0)),
     _plain("errors.deadletterqueue.copy.record.enable", ConfigType.BOOLEAN, "false", since=(4, 4, 0)),
 )
@@ -178,6 +204,8 @@ _IN_ORDER_OF_CHECKS: Final = (
     "streams.session.timeout.ms",
     "streams.num.standby.replicas",
     "streams.assignment.interval.ms",
+    "streams.task.offset.interval.ms",
+    "streams.num.warmup.replicas",
 )
 _CHECKED_IF_SET: Final = frozenset(f"{kind}.assignment.interval.ms" for kind in _KINDS)
 
@@ -199,6 +227,8 @@ def throw_if_invalid(profile: Profile, configs: Mapping[str, str], config: Group
     for name in configs:
         if name not in known:
             raise InvalidConfigError(f"Unknown group config name: {name}")
+    if len(set(tags := parse_list(configs.get(_RACK_TAGS, "")))) < len(tags):
+        raise InvalidConfigError(f"{_RACK_TAGS} must not contain duplicate tag keys.")
     for name, entry in known.items():
         text = configs.get(name)
         if text is not None and not (name == _OFFSET_RESET and text.startswith(_BY_DURATION)):
@@ -246,7 +276,15 @@ def _throw_if_out_of_range(
             raise InvalidConfigError(f"{entry.name} must be less than or equal to {most}")
         if entry.lowest is not None and not entry.lowest.of(config) <= number <= most:
             least = entry.lowest.of(config)
-            raise InvalidConfigError(f"{entry.name} must be in the range {least} to {most} inclusive.")
+            one_bound = f"{entry.name} must be greater than or equal to {least}"
+            two_bounds = f"{entry.name} must be in the range {least} to {most} inclusive."
+            raise InvalidConfigError(one_bound if highest is None else two_bounds)
+    assignor = configs.get(_ASSIGNOR, _STICKY)
+    if assignor != _STICKY:
+        raise InvalidConfigError(
+            f"{_ASSIGNOR} '{assignor}' is not a registered task assignor. Registered assignors are: "
+            f"[{_STICKY}]."
+        )
     reported = config.reported()
     of_broker = {
         name: reported.get(entry.config.synonym or "", entry.config.default) for name, entry in known.items()
@@ -311,4 +349,8 @@ def evaluate(configs: Mapping[str, str], config: GroupCoordinatorConfig, profile
         streams_num_standby_replicas=number(_STANDBY.name),
         streams_initial_rebalance_delay_ms=number("streams.initial.rebalance.delay.ms"),
         streams_assignment_interval_ms=number("streams.assignment.interval.ms"),
+        streams_task_offset_interval_ms=number(_TASK_OFFSET_INTERVAL.name),
+        streams_num_warmup_replicas=number(_WARMUP.name),
+        streams_rack_aware_assignment_tags=parse_list(configs[_RACK_TAGS]) if _RACK_TAGS in configs else None,
+        streams_acceptable_recovery_lag=number("streams.acceptable.recovery.lag"),
     )

@@ -9,7 +9,7 @@ OF_STREAMS_GROUPS: Final = (
         behaviour=Behaviour.STREAMS_GROUPS,
         spans=since(4, 2, 0),
         meaning="There are streams groups: StreamsGroupHeartbeat and StreamsGroupDescribe are served, and "
-        "the groups' records are loaded. The preview of 4.1 and what is new in 4.4 are not modelled.",
+        "the groups' records are loaded. The preview of 4.1 is not modelled.",
         source="KIP-1071, KafkaApis#isStreamsGroupProtocolEnabled (4.2.0)",
     ),
     Row(
@@ -36,7 +36,8 @@ OF_STREAMS_GROUPS: Final = (
         behaviour=Behaviour.STREAMS_TASK_OFFSETS_ASKED_FOR,
         spans=since(4, 4, 0),
         meaning="A heartbeat is answered with how often to send task offsets, and with the lag of a task "
-        "that counts as warm. Up to 4.3 both are 0.",
+        "that counts as warm. Offsets and warm-up tasks that a member names are taken, and a description "
+        "shows the offsets. Up to 4.3 both numbers are 0, and offsets and warm-up tasks are INVALID_REQUEST.",
         source="GroupMetadataManager#streamsGroupHeartbeat (4.4.0)",
     ),
     Row(
@@ -52,5 +53,44 @@ OF_STREAMS_GROUPS: Final = (
         meaning="A member that is to keep a task in another role changes the role in one step. Up to 4.3 it "
         "gives the task up first, and gets it anew.",
         source="CurrentAssignmentBuilder#computeNextAssignment (4.4.0)",
+    ),
+    Row(
+        behaviour=Behaviour.STREAMS_STATIC_MEMBERS,
+        spans=since(4, 4, 0),
+        meaning="A member may be static. It leaves for a while with epoch -2, and its successor gets its "
+        "tasks in the same epoch. What it tells anew raises the group's epoch only if it is its topology, "
+        "rack, tags or process. Up to 4.3 an instance id is INVALID_REQUEST.",
+        source="GroupMetadataManager#getOrMaybeCreateStaticStreamsGroupMember (4.4.0)",
+    ),
+    Row(
+        behaviour=Behaviour.STREAMS_ASSIGNED_BY_CURRENT_TASKS,
+        spans=since(4, 4, 0),
+        meaning="The assignor gives tasks back to the members that have them, and prefers those that said "
+        "how far they have restored one. Up to 4.3 it goes by what members were to have.",
+        source="streams.TargetAssignmentBuilder#createMemberMetadataAndState, "
+        "StickyTaskAssignor#rankStandbyCandidates (4.4.0)",
+    ),
+    Row(
+        behaviour=Behaviour.STREAMS_ENDPOINTS_FOLLOW_CHANGES,
+        spans=since(4, 4, 0),
+        meaning="Members hear of endpoints when one has changed, and a join without an endpoint clears the "
+        "member's. Partitions that a topic lacks are left out. Up to 4.3 each join with an endpoint is a "
+        "change, and a new endpoint alone is none.",
+        source="GroupMetadataManager#hasUserEndpointChanged, "
+        "EndpointToPartitionsManager#topicPartitionListForTask (4.4.0)",
+    ),
+    Row(
+        behaviour=Behaviour.STREAMS_CLIENT_TAGS_REQUIRED,
+        spans=since(4, 4, 0),
+        meaning="A group may be configured with tags that its members are to have, which raises its epoch. "
+        "From version 1 on, a member that lacks one is told so.",
+        source="GroupMetadataManager#streamsGroupHeartbeat (4.4.0)",
+    ),
+    Row(
+        behaviour=Behaviour.STREAMS_TARGET_KEPT_FOR_EPOCH,
+        spans=since(4, 4, 0),
+        meaning="What members are to have is remembered for the assignment's epoch. A member that comes back "
+        "before tasks are assigned anew gets its former tasks.",
+        source="GroupMetadataManager#refinedAssignmentForEpoch (4.4.0)",
     ),
 )

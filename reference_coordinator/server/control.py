@@ -17,7 +17,8 @@ from typing import Final
 from reference_coordinator.broker.cluster import Cluster
 from reference_coordinator.broker.listener import Outgoing
 from reference_coordinator.core.ids import Millis
-from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.properties import ConfigError
 
 _DATAGRAM_BYTES_MAX: Final = 65_536
 _NOTHING: Final[tuple[Outgoing, ...]] = ()

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from kio.schema.index import api_key_map
 from kio.serial import entity_reader, entity_writer
 
-from kio_extension import load_request_schema, load_response_schema
+from kio_extension import api_key_map, load_request_schema, load_response_schema
 from reference_coordinator.broker_messages import BrokerRequest, BrokerResponse
 from reference_coordinator.profile.api_versions import Api, ApiRanges
 from reference_coordinator.wire import RequestHeader, read_request, write_response

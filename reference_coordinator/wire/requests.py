@@ -32,6 +32,7 @@ from reference_coordinator.broker_messages.tools import (
     IncrementalAlterConfigsRequest,
     ListConfigResourcesRequest,
     ListTransactionsRequest,
+    StreamsGroupTopologyDescriptionUpdateRequest,
 )
 from reference_coordinator.core.ids import TopicPartition
 from reference_coordinator.messages import (
@@ -302,6 +303,7 @@ _MESSAGES: Final[Mapping[Api, _Mapping]] = MappingProxyType(
         Api.CONSUMER_GROUP_DESCRIBE: _as_read(ConsumerGroupDescribeRequest),
         Api.STREAMS_GROUP_HEARTBEAT: _as_read(StreamsGroupHeartbeatRequest),
         Api.STREAMS_GROUP_DESCRIBE: _as_read(StreamsGroupDescribeRequest),
+        Api.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE: _as_read(StreamsGroupTopologyDescriptionUpdateRequest),
         Api.LIST_CONFIG_RESOURCES: _as_read(ListConfigResourcesRequest),
         Api.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,
         Api.DESCRIBE_LOG_DIRS: _as_read(DescribeLogDirsRequest),

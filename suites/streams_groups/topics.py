@@ -3,7 +3,9 @@
 from harness.scenario import ANY, Conversation, Pattern, scenario, subtopology, topic_info
 from suites.consumer_groups.membership import grows, topic_made
 from suites.streams_groups.membership import ALL, HEARTBEATS, sole_member
+from suites.streams_groups.reconciliation import AT_ONCE
 
+CREATES = "AutoTopicCreationManager#createStreamsInternalTopics"
 CONFIGURES = "InternalTopicManager#configureTopics"
 COUNTS = "RepartitionTopics#setup"
 CHANGELOGS = "ChangelogTopics#setup"
@@ -118,6 +120,22 @@ def changelogs_are_made(conversation: Conversation) -> None:
 
     ana.heartbeats(owned={}, member_epoch=joined["member_epoch"] + 1, assigned=ALL, statuses=())
     ana.describes("Stable")
+
+
+@scenario("streams_groups/topics/not-to-be-made", source=CREATES, clauses=("KS-30",))
+def the_status_says_why_a_topic_is_missing(conversation: Conversation) -> None:
+    """While an internal topic cannot be created, later heartbeats are told why."""
+    ana, changelog = conversation.streams_member("ana"), conversation.group("changelog")
+    ana.configures({"streams.heartbeat.interval.ms": 10_000, "streams.session.timeout.ms": 45_000, **AT_ONCE})
+    ana.enters(
+        subtopology(changelogs=(topic_info(changelog, configs={"no.such.config": "1"}),)),
+        assigned={},
+        statuses=(MISSING_INTERNAL,),
+    )
+    ana.awaits_metadata()
+
+    ana.heartbeats(owned={}, assigned=None, statuses=(MISSING_INTERNAL,))
+    ana.describes("NotReady")
 
 
 @scenario("streams_groups/topics/repartition", source=COUNTS, clauses=("KS-29",))

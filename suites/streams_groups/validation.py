@@ -1,6 +1,14 @@
 """What a heartbeat of a streams group may say, and which epochs are taken of a member."""
 
-from harness.scenario import LEAVES_FOR_A_WHILE, Conversation, scenario, subtopology, topic_info, topology
+from harness.scenario import (
+    LEAVES_FOR_A_WHILE,
+    Conversation,
+    one_of,
+    scenario,
+    subtopology,
+    topic_info,
+    topology,
+)
 from suites.streams_groups.membership import ALL, HEARTBEATS, sole_member
 
 VALIDATES = "GroupCoordinatorService#throwIfStreamsGroupHeartbeatRequestIsInvalid"
@@ -108,6 +116,23 @@ def only_static_members_leave_for_a_while(conversation: Conversation) -> None:
 def an_instance_has_a_name(conversation: Conversation) -> None:
     """A heartbeat with an empty instance id is INVALID_REQUEST, whether members may be static or not."""
     conversation.streams_member("ana").enters(instance_id="", error_code=INVALID)
+
+
+@scenario("streams_groups/validation/static", source=SUPPORTS, clauses=("KS-07",))
+def members_may_be_static_from_4_4_on(conversation: Conversation) -> None:
+    """A heartbeat with an instance id is INVALID_REQUEST until 4.3."""
+    ana = conversation.streams_member("ana", instance_id="one")
+
+    ana.enters(error_code=one_of("NONE", INVALID))
+
+
+@scenario("streams_groups/validation/task-offsets", source=SUPPORTS, clauses=("KS-08",))
+def offsets_may_be_named_from_4_4_on(conversation: Conversation) -> None:
+    """A heartbeat with offsets of tasks, or their ends, is INVALID_REQUEST until 4.3."""
+    ana, _ = sole_member(conversation)
+
+    ana.heartbeats(task_offsets=(), error_code=one_of("NONE", INVALID))
+    ana.heartbeats(task_end_offsets=(), error_code=one_of("NONE", INVALID))
 
 
 @scenario("streams_groups/validation/source-regex", source=SUPPORTS, clauses=("KS-09",))

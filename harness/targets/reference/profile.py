@@ -15,8 +15,9 @@ from reference_coordinator.core.timers import Timers
 from reference_coordinator.groups.group import Group
 from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.profile.behaviours import Behaviour
-from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
+from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
+from reference_coordinator.profile.properties import ConfigError
 from reference_coordinator.runtime.deadlines import Deadline, TimerKey
 
 CLIENT_HOST: Final = "/127.0.0.1"

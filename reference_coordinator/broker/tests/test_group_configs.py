@@ -8,9 +8,9 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, Millis
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.group_config import GroupConfig
-from reference_coordinator.profile.group_configs import evaluate, group_configs
+from reference_coordinator.profile.group_configs import evaluate, group_configs, throw_if_invalid
 from reference_coordinator.profile.profiles import profile_for
-from reference_coordinator.profile.topic_configs import ConfigType
+from reference_coordinator.profile.topic_configs import ConfigType, InvalidConfigError
 from reference_coordinator.tests.crashing_disk import CrashingDisk
 from reference_coordinator.tests.kept_broker import KeptBroker
 from reference_coordinator.tests.wire_broker import WireClient, elected
@@ -296,3 +296,40 @@ def test_defaults_are_within_bounds() -> None:
         entry.config.throw_if_invalid(entry.config.default)
         if entry.lowest is not None and entry.highest is not None:
             assert entry.lowest.of(config) <= int(entry.config.default) <= entry.highest.of(config)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        (
+            "streams.rack.aware.assignment.tags",
+            "zone, zone",
+            "streams.rack.aware.assignment.tags must not contain duplicate tag keys.",
+        ),
+        (
+            "streams.assignor.name",
+            "other",
+            (
+                "streams.assignor.name 'other' is not a registered task assignor. Registered assignors are: "
+                "[sticky]."
+            ),
+        ),
+        (
+            "streams.task.offset.interval.ms",
+            "14999",
+            "streams.task.offset.interval.ms must be greater than or equal to 15000",
+        ),
+        ("streams.num.warmup.replicas", "21", "streams.num.warmup.replicas must be less than or equal to 20"),
+    ],
+)
+def test_streams_groups_are_configured_within_bounds(name: str, value: str, message: str) -> None:
+    with pytest.raises(InvalidConfigError) as refused:
+        throw_if_invalid(profile_for("4.4"), {name: value}, GroupCoordinatorConfig())
+    assert str(refused.value) == message
+
+
+def test_tags_of_a_group_are_a_list() -> None:
+    found = evaluate(
+        {"streams.rack.aware.assignment.tags": "zone , rack"}, GroupCoordinatorConfig(), profile_for("4.4")
+    )
+    assert found.streams_rack_aware_assignment_tags == ("zone", "rack")

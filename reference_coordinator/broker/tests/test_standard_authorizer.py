@@ -11,7 +11,8 @@ from reference_coordinator.broker_messages.acls import (
     ResourceType,
 )
 from reference_coordinator.messages import RequestContext
-from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.properties import ConfigError
 
 ANA = RequestContext(api_version=0, client_id="c", client_host="/10.0.0.1", principal="User:ana")
 

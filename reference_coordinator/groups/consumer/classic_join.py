@@ -38,7 +38,7 @@ from reference_coordinator.groups.consumer.timers import (
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.messages import JoinGroupRequest, JoinGroupResponse
 from reference_coordinator.profile.behaviours import Behaviour
-from reference_coordinator.profile.config import ConsumerGroupMigrationPolicy
+from reference_coordinator.profile.properties import ConsumerGroupMigrationPolicy
 from reference_coordinator.runtime.append_errors import handle_operation_exception
 from reference_coordinator.runtime.coordinator_result import (
     EMPTY_RESULT,

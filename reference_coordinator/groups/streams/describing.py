@@ -1,10 +1,14 @@
 """Streams groups as an administrator sees them."""
 
+from typing import Final
+
 from reference_coordinator.core.errors import Errors, IllegalStateError
 from reference_coordinator.core.map_order import in_java_hash_map_order, utf16_order
 from reference_coordinator.core.streams_records import KeyValue, Subtopology
+from reference_coordinator.groups.streams.assignors import sticky
 from reference_coordinator.groups.streams.group import StreamsGroup
 from reference_coordinator.groups.streams.member import StreamsGroupMember
+from reference_coordinator.groups.streams.task_offsets import task_offsets_from_map
 from reference_coordinator.groups.streams.tasks import TasksTuple, task_ids
 from reference_coordinator.groups.streams.topology import StreamsTopology
 from reference_coordinator.messages.streams_groups import (
@@ -14,9 +18,13 @@ from reference_coordinator.messages.streams_groups import (
     StreamsGroupDescribeResponseTopology,
 )
 
+NOT_REQUESTED: Final = 0
+NOT_STORED: Final = 1
+"""Where no plugin stores descriptions of topologies. Source: StreamsGroupDescribeResponse.json (4.4.0)."""
+
 
 def as_described_streams_group(
-    group: StreamsGroup, *, authorized_operations: int
+    group: StreamsGroup, *, authorized_operations: int, topology_description_status: int = NOT_REQUESTED
 ) -> StreamsGroupDescribeResponseGroup:
     """The group with its topology, its members, what they have and what they are to have.
 
@@ -34,6 +42,8 @@ def as_described_streams_group(
         topology=_described_topology(group),
         members=tuple(as_streams_group_describe_member(group, each) for each in group.members.values()),
         authorized_operations=authorized_operations,
+        topology_description_status=topology_description_status,
+        assignor_name=sticky.NAME,
     )
 
 
@@ -83,6 +93,7 @@ def as_streams_group_describe_member(
 
     Source: StreamsGroupMember#asStreamsGroupDescribeMember (4.3.1).
     """
+    offsets = group.task_offsets(member.member_id)
     return StreamsGroupDescribeResponseMember(
         member_id=member.member_id,
         member_epoch=member.member_epoch,
@@ -97,8 +108,8 @@ def as_streams_group_describe_member(
             KeyValue(key=each, value=member.client_tags[each])
             for each in in_java_hash_map_order(tuple(member.client_tags))
         ),
-        task_offsets=(),
-        task_end_offsets=(),
+        task_offsets=task_offsets_from_map(offsets.task_offsets),
+        task_end_offsets=task_offsets_from_map(offsets.task_end_offsets),
         assignment=_assignment(member.assigned_tasks.without_epochs()),
         target_assignment=_assignment(group.target_assignment_of(member.member_id)),
     )

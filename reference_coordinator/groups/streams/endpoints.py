@@ -10,24 +10,35 @@ from reference_coordinator.groups.streams.group import StreamsGroup
 from reference_coordinator.groups.streams.member import StreamsGroupMember
 from reference_coordinator.groups.streams.topology import source_topics
 from reference_coordinator.messages.streams_groups import EndpointToPartitions, StreamsGroupTopicPartition
+from reference_coordinator.profile.behaviours import Behaviour
 
 
 def build_endpoint_to_partitions(
-    group: StreamsGroup, member: StreamsGroupMember, topology: ConfiguredTopology, image: MetadataImage
+    group: StreamsGroup,
+    member: StreamsGroupMember,
+    topology: ConfiguredTopology,
+    image: MetadataImage,
+    replaced: StreamsGroupMember | None = None,
 ) -> tuple[EndpointToPartitions, ...]:
-    """What each member with an endpoint has, the one that asks last.
+    """What each member with an endpoint has, the one that asks last; one that it replaces has nothing.
 
     Raises:
         IllegalStateError: some member has an endpoint, and the topology cannot be configured.
 
     Source: StreamsGroup#buildEndpointToPartitions (4.3.1).
     """
-    others = [each for key, each in group.members.items() if key != member.member_id]
+    left_out = {member.member_id, *(() if replaced is None else (replaced.member_id,))}
+    others = [each for key, each in group.members.items() if key not in left_out]
+    shows_real = group.profile.has(Behaviour.STREAMS_ENDPOINTS_FOLLOW_CHANGES)
     return tuple(
         EndpointToPartitions(
             user_endpoint=each.user_endpoint,
-            active_partitions=tuple(_partitions(each.assigned_tasks.active_tasks, topology, image)),
-            standby_partitions=tuple(_partitions(each.assigned_tasks.standby_tasks, topology, image)),
+            active_partitions=tuple(
+                _partitions(each.assigned_tasks.active_tasks, topology, image, shows_real=shows_real)
+            ),
+            standby_partitions=tuple(
+                _partitions(each.assigned_tasks.standby_tasks, topology, image, shows_real=shows_real)
+            ),
         )
         for each in (*others, member)
         if each.user_endpoint is not None
@@ -35,7 +46,11 @@ def build_endpoint_to_partitions(
 
 
 def _partitions(
-    tasks: Mapping[str, Collection[int]], topology: ConfiguredTopology, image: MetadataImage
+    tasks: Mapping[str, Collection[int]],
+    topology: ConfiguredTopology,
+    image: MetadataImage,
+    *,
+    shows_real: bool,
 ) -> Iterator[StreamsGroupTopicPartition]:
     """Decided in: EndpointToPartitionsManager#topicPartitions (4.3.1)."""
     if topology.subtopologies is None:
@@ -47,4 +62,6 @@ def _partitions(
             if topic not in image.topics:
                 raise IllegalStateError(f"Topic {topic} not found in metadata image")
             count = image.topics[topic].num_partitions
-            yield StreamsGroupTopicPartition(topic=topic, partitions=tuple(partitions[:count]))
+            shown = [each for each in partitions if each < count] if shows_real else partitions[:count]
+            if shown or not shows_real:
+                yield StreamsGroupTopicPartition(topic=topic, partitions=tuple(shown))

@@ -26,7 +26,8 @@ from reference_coordinator.groups.streams.current_tasks import CurrentTasks
 from reference_coordinator.groups.streams.member import StreamsGroupMember
 from reference_coordinator.groups.streams.record_helpers import group_tombstone_records
 from reference_coordinator.groups.streams.state import StreamsGroupState
-from reference_coordinator.groups.streams.tasks import EMPTY, TasksTuple
+from reference_coordinator.groups.streams.task_offsets import NO_OFFSETS, MemberTaskOffsets
+from reference_coordinator.groups.streams.tasks import EMPTY, RefinedAssignment, TasksTuple
 from reference_coordinator.groups.streams.topology import StreamsTopology
 from reference_coordinator.messages import ListedGroup
 from reference_coordinator.profile.profiles import Behaviour, Profile
@@ -52,6 +53,7 @@ class Unwritten:
     """The group's epoch at the last look at its topics."""
     shutdown_request_member_id: MemberId | None = None
     endpoint_information_epoch: int = 0
+    task_offsets: dict[MemberId, MemberTaskOffsets] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -73,6 +75,8 @@ class StreamsGroup(Group):
     topology: StreamsTopology | None = None
     configured_topology: ConfiguredTopology | None = None
     """None until a heartbeat has looked at the topics."""
+    refined_assignment: RefinedAssignment | None = None
+    """What members are to have, as it is remembered; not in the log."""
     current_tasks: CurrentTasks = field(default_factory=CurrentTasks)
     unwritten: Unwritten = field(default_factory=Unwritten)
 
@@ -147,6 +151,15 @@ class StreamsGroup(Group):
             )
         return StreamsGroupMember(member_id=member_id)
 
+    def static_member(self, instance_id: GroupInstanceId | None) -> StreamsGroupMember | None:
+        """The member that has an instance id. Source: StreamsGroup#staticMember (4.3.1)."""
+        member_id = None if instance_id is None else self.static_members.get(instance_id)
+        return None if member_id is None else self.members.get(member_id)
+
+    def task_offsets(self, member_id: MemberId) -> MemberTaskOffsets:
+        """How far a member has restored tasks. Source: StreamsGroup#taskOffsets (4.4.0)."""
+        return self.unwritten.task_offsets.get(member_id, NO_OFFSETS)
+
     def target_assignment_of(self, member_id: MemberId) -> TasksTuple:
         """What a member is to have. Decided in: StreamsGroup#targetAssignment (4.3.1)."""
         return self.target_assignment.get(member_id, EMPTY)
@@ -170,6 +183,8 @@ class StreamsGroup(Group):
         members, static_members = self.members.copy(), dict(self.static_members)
         before = members.get(member.member_id)
         members[member.member_id] = member
+        if before is not None and before.instance_id is not None:
+            static_members.pop(before.instance_id, None)
         if member.instance_id is not None:
             static_members[member.instance_id] = member.member_id
         return replace(
@@ -185,6 +200,7 @@ class StreamsGroup(Group):
         removed = members.pop(member_id)
         if removed.instance_id is not None:
             static_members.pop(removed.instance_id, None)
+        self.unwritten.task_offsets.pop(member_id, None)
         if not members:
             self.unwritten.shutdown_request_member_id = None
         return replace(

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
+from reference_coordinator.core.ids import MemberId
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.core.streams_records import StreamsGroupTopologyRecord, StreamsMemberState
 from reference_coordinator.groups.consumer.regular_expressions import METADATA_REFRESH_INTERVAL_MS
@@ -17,13 +18,16 @@ from reference_coordinator.groups.streams.configured_topology import (
 )
 from reference_coordinator.groups.streams.current_assignment import CurrentAssignmentBuilder
 from reference_coordinator.groups.streams.group import StreamsGroup
+from reference_coordinator.groups.streams.joining import (
+    get_or_maybe_create_dynamic_streams_group_member,
+    get_or_maybe_create_static_streams_group_member,
+)
 from reference_coordinator.groups.streams.leave import streams_group_leave
 from reference_coordinator.groups.streams.lookups import (
     get_or_create_streams_group,
     get_streams_group_or_throw,
     throw_if_request_contains_invalid_tasks,
     throw_if_streams_group_is_full,
-    throw_if_streams_group_member_epoch_is_invalid,
 )
 from reference_coordinator.groups.streams.member import StreamsGroupMember
 from reference_coordinator.groups.streams.record_helpers import (
@@ -31,17 +35,24 @@ from reference_coordinator.groups.streams.record_helpers import (
     new_streams_group_member_record,
     new_streams_group_metadata_record,
 )
-from reference_coordinator.groups.streams.responses import heartbeat_response, status
+from reference_coordinator.groups.streams.refined_assignment import (
+    maybe_cache_refined_assignment,
+    refined_assignment_for_epoch,
+    relabel_refined_assignment,
+)
+from reference_coordinator.groups.streams.responses import heartbeat_response, missing_tags, status
+from reference_coordinator.groups.streams.state import StreamsGroupState
 from reference_coordinator.groups.streams.target_assignment import (
     UpdateTargetAssignmentResult,
     maybe_update_streams_target_assignment,
 )
-from reference_coordinator.groups.streams.tasks import TasksTuple, tasks_of
+from reference_coordinator.groups.streams.tasks import EMPTY, TasksTuple, tasks_of
 from reference_coordinator.groups.streams.timers import (
     schedule_initial_rebalance_if_absent,
     schedule_streams_group_rebalance_timeout,
     schedule_streams_group_session_timeout,
     streams_group_assignment_configs,
+    streams_group_rack_aware_assignment_tags,
 )
 from reference_coordinator.groups.streams.topology import (
     StreamsTopology,
@@ -86,12 +97,28 @@ def streams_group_heartbeat(
         throw_if_streams_group_is_full(shard, group, request)
     else:
         group = get_streams_group_or_throw(shard, request.group_id)
-    member = group.get_or_maybe_create_member(request.member_id, create_if_not_exists=joins)
-    throw_if_streams_group_member_epoch_is_invalid(member, request)
-    hearing = _Hearing(shard=shard, group=group, member=member, request=request, records=records)
-    hearing.update_member(context)
+    instance_id, replaced = request.instance_id, None
+    if instance_id is None:
+        member = get_or_maybe_create_dynamic_streams_group_member(group, request)
+    else:
+        previous = group.static_member(instance_id)
+        if previous is not None and previous.member_id != request.member_id:
+            replaced = previous
+            group = relabel_refined_assignment(shard, group, previous.member_id, request.member_id)
+        member = get_or_maybe_create_static_streams_group_member(group, instance_id, request, records)
+    hearing = _Hearing(
+        shard=shard,
+        group=group,
+        member=member,
+        replaced=replaced,
+        request=request,
+        context=context,
+        records=records,
+    )
+    hearing.update_member()
     hearing.update_topology()
     hearing.configure_topology()
+    hearing.update_task_offsets()
     hearing.maybe_bump_group_epoch()
     hearing.assign()
     hearing.reconcile()
@@ -107,7 +134,10 @@ class _Hearing:
     group: StreamsGroup
     member: StreamsGroupMember
     """As it was."""
+    replaced: StreamsGroupMember | None
+    """The static member in whose place it comes."""
     request: StreamsGroupHeartbeatRequest
+    context: RequestContext
     records: list[CoordinatorRecord]
     updated_member: StreamsGroupMember = field(init=False)
     topology: StreamsTopology = field(init=False)
@@ -118,16 +148,24 @@ class _Hearing:
     statuses: list[StreamsGroupHeartbeatResponseStatus] = field(default_factory=list)
     metadata_hash: int = 0
     bumps_group_epoch: bool = False
+    is_refined: bool = False
+    """Whether the epoch rises for a member alone that lacks what it was to have."""
 
-    def update_member(self, context: RequestContext) -> None:
-        """Take in what the member tells anew; whatever it is raises the group's epoch.
+    def update_member(self) -> None:
+        """Take in what the member tells anew. It raises the group's epoch, of a static member not always.
 
-        Decided in: GroupMetadataManager#hasStreamsMemberMetadataChanged (4.3.1).
+        Decided in: GroupMetadataManager#hasStreamsMemberMetadataChanged,
+        GroupMetadataManager#streamsGroupHeartbeat (4.4.0).
         """
-        request, member = self.request, self.member
+        request, member, context = self.request, self.member, self.context
+        keeps_endpoint = request.user_endpoint is None and not (
+            request.member_epoch == JOIN_GROUP_MEMBER_EPOCH
+            and self.shard.profile.has(Behaviour.STREAMS_ENDPOINTS_FOLLOW_CHANGES)
+        )
         timeout_ms, tags = request.rebalance_timeout_ms, request.client_tags
         self.updated_member = replace(
             member,
+            instance_id=member.instance_id if request.instance_id is None else request.instance_id,
             rack_id=member.rack_id if request.rack_id is None else request.rack_id,
             rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == _NOT_SENT else timeout_ms,
             topology_epoch=member.topology_epoch if request.topology is None else request.topology.epoch,
@@ -135,11 +173,13 @@ class _Hearing:
             client_host=context.client_host,
             process_id=member.process_id if request.process_id is None else request.process_id,
             client_tags=member.client_tags if tags is None else {each.key: each.value for each in tags},
-            user_endpoint=member.user_endpoint if request.user_endpoint is None else request.user_endpoint,
+            user_endpoint=member.user_endpoint if keeps_endpoint else request.user_endpoint,
         )
         if self.updated_member != member:
             self.records.append(new_streams_group_member_record(self.group.group_id, self.updated_member))
-            self.bumps_group_epoch = True
+            self.bumps_group_epoch = request.instance_id is None or _has_epoch_relevant_member_config_changed(
+                member, self.updated_member
+            )
 
     def update_topology(self) -> None:
         """Take in the first topology of the group; another one of a later epoch is refused.
@@ -205,6 +245,20 @@ class _Hearing:
             self.shard.add_new_group(group)
         return group
 
+    def update_task_offsets(self) -> None:
+        """Remember how far the member has restored tasks, if it says so.
+
+        Raises:
+            CoordinatorError: INVALID_REQUEST, of a task that is named twice.
+
+        Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.4.0).
+        """
+        offsets, ends = self.request.task_offsets, self.request.task_end_offsets
+        if offsets is not None or ends is not None:
+            member_id = self.request.member_id
+            updated = self.group.task_offsets(member_id).update(offsets, ends)
+            self.group.unwritten.task_offsets[member_id] = updated
+
     def maybe_bump_group_epoch(self) -> None:
         """Raise the group's epoch where something has changed, and let an empty group wait for more members.
 
@@ -214,11 +268,11 @@ class _Hearing:
         validated = self.topology.topology_epoch if self.configured.is_ready else _NOT_VALIDATED
         configs = self.assignment_configs = streams_group_assignment_configs(shard, group.group_id)
         self.group_epoch = group.group_epoch
-        if (
-            self.bumps_group_epoch
-            or validated != group.validated_topology_epoch
-            or configs != group.last_assignment_configs
-        ):
+        self.bumps_group_epoch |= (
+            validated != group.validated_topology_epoch or configs != group.last_assignment_configs
+        )
+        self.is_refined = self._is_refined()
+        if self.bumps_group_epoch or self.is_refined:
             skips_first = shard.profile.has(Behaviour.STREAMS_FIRST_EPOCH_SKIPPED) and not group.group_epoch
             self.group_epoch = 2 if skips_first else group.group_epoch + 1
             self.records.append(
@@ -234,6 +288,18 @@ class _Hearing:
         if group.is_empty:
             schedule_initial_rebalance_if_absent(shard, group.group_id)
 
+    def _is_refined(self) -> bool:
+        """Whether the member of a Stable group has other tasks than it is to have.
+
+        Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.4.0).
+        """
+        group, updated = self.group, self.updated_member
+        if self.bumps_group_epoch or group.state is not StreamsGroupState.STABLE:
+            return False
+        remembers = self.shard.profile.has(Behaviour.STREAMS_TARGET_KEPT_FOR_EPOCH)
+        target = group.target_assignment_of(updated.member_id)
+        return remembers and target != updated.assigned_tasks.without_epochs()
+
     def assign(self) -> None:
         """Assign the tasks anew if it is time to."""
         self.target = maybe_update_streams_target_assignment(
@@ -243,6 +309,7 @@ class _Hearing:
             self.updated_member,
             self.configured,
             self.assignment_configs,
+            refine_only=self.is_refined,
         )
         self.records += self.target.records
         self.statuses += self.target.status
@@ -252,18 +319,16 @@ class _Hearing:
 
         Decided in: GroupMetadataManager#maybeReconcile (4.3.1).
         """
-        epoch, updated, group_id = (
-            self.target.target_assignment_epoch,
-            self.updated_member,
-            self.group.group_id,
-        )
+        epoch, updated = self.target.target_assignment_epoch, self.updated_member
+        group_id = self.group.group_id
+        targets = self._refined_assignment()
         if updated.is_reconciled_to(epoch):
             return
         member = CurrentAssignmentBuilder(
             group=self.group,
             member=updated,
             target_assignment_epoch=epoch,
-            target_assignment=self.target.target_assignment,
+            target_assignment=targets.get(updated.member_id, EMPTY),
             owned_tasks=_owned_tasks(self.request),
             changes_roles=self.shard.profile.has(Behaviour.STREAMS_TASKS_CHANGE_ROLES),
         ).build()
@@ -276,11 +341,24 @@ class _Hearing:
         else:
             cancel_group_rebalance_timeout(self.shard, group_id, member.member_id)
 
+    def _refined_assignment(self) -> Mapping[MemberId, TasksTuple]:
+        """What members are to have, as it is remembered for the epoch; a Stable group remembers it anew.
+
+        Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.4.0).
+        """
+        shard, group, result = self.shard, self.group, self.target
+        epoch, targets = result.target_assignment_epoch, result.target_assignment
+        if self.bumps_group_epoch or group.state is not StreamsGroupState.STABLE:
+            return refined_assignment_for_epoch(shard, group, epoch, targets)
+        maybe_cache_refined_assignment(shard, group, epoch, targets)
+        return targets
+
     def response(self) -> StreamsGroupHeartbeatResponse:
         """What the member is told."""
         group = self.group
         if self.request.shutdown_application and group.unwritten.shutdown_request_member_id is None:
             group.unwritten.shutdown_request_member_id = self.request.member_id
+        tags = streams_group_rack_aware_assignment_tags(self.shard, group.group_id)
         if self.configured.status is not None:
             self.statuses.append(status(self.configured.status, self.configured.status_detail))
         return heartbeat_response(
@@ -289,9 +367,21 @@ class _Hearing:
             self.request,
             before=self.member,
             member=self.updated_member,
+            replaced=self.replaced,
             configured=self.configured,
             statuses=tuple(self.statuses),
+            untagged=missing_tags(tags, self.updated_member, self.context.api_version),
         )
+
+
+def _has_epoch_relevant_member_config_changed(old: StreamsGroupMember, new: StreamsGroupMember) -> bool:
+    """Source: GroupMetadataManager#hasEpochRelevantMemberConfigChanged (4.4.0)."""
+    return (
+        old.topology_epoch != new.topology_epoch
+        or old.rack_id != new.rack_id
+        or old.client_tags != new.client_tags
+        or old.process_id != new.process_id
+    )
 
 
 def _owned_tasks(request: StreamsGroupHeartbeatRequest) -> TasksTuple | None:

@@ -53,6 +53,14 @@ class StreamsGroupMember:
         """The member in another epoch. Source: StreamsGroupMember.Builder#updateMemberEpoch (4.3.1)."""
         return replace(self, member_epoch=member_epoch, previous_member_epoch=self.member_epoch)
 
+    def reset_assigned_tasks_epochs_to_zero(self) -> "StreamsGroupMember":
+        """The member as if it had its active tasks from the beginning.
+
+        Source: StreamsGroupMember.Builder#resetAssignedTasksEpochsToZero (4.4.0).
+        """
+        active = {key: dict.fromkeys(epochs, 0) for key, epochs in self.assigned_tasks.active_tasks.items()}
+        return replace(self, assigned_tasks=replace(self.assigned_tasks, active_tasks=active))
+
     def update_with_metadata(self, record: StreamsGroupMemberMetadataRecord) -> "StreamsGroupMember":
         """The member with what a record says that it told.
 

@@ -10,17 +10,20 @@ from reference_coordinator.groups.streams.endpoints import build_endpoint_to_par
 from reference_coordinator.groups.streams.group import StreamsGroup
 from reference_coordinator.groups.streams.member import StreamsGroupMember
 from reference_coordinator.groups.streams.tasks import task_ids
-from reference_coordinator.groups.streams.timers import streams_group_heartbeat_interval_ms
+from reference_coordinator.groups.streams.timers import (
+    streams_group_acceptable_recovery_lag,
+    streams_group_heartbeat_interval_ms,
+    streams_group_task_offset_interval_ms,
+)
 from reference_coordinator.messages.consumer_groups import JOIN_GROUP_MEMBER_EPOCH
 from reference_coordinator.messages.streams_groups import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
     StreamsGroupHeartbeatResponseStatus,
 )
-from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.profile.profiles import Behaviour, Profile
 
-_ACCEPTABLE_RECOVERY_LAG: Final = 10_000
-_TASK_OFFSET_INTERVAL_MS: Final = Millis(60_000)
+_FIRST_WITH_TAGS: Final = 1
 
 
 def heartbeat_response(
@@ -30,40 +33,73 @@ def heartbeat_response(
     *,
     before: StreamsGroupMember,
     member: StreamsGroupMember,
+    replaced: StreamsGroupMember | None,
     configured: ConfiguredTopology,
     statuses: tuple[StreamsGroupHeartbeatResponseStatus, ...],
+    untagged: tuple[StreamsGroupHeartbeatResponseStatus, ...],
 ) -> StreamsGroupHeartbeatResponse:
     """The member's epoch, its tasks if they have changed, and where others can be asked.
 
-    Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.3.1).
+    Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.4.0).
     """
-    unwritten, has = group.unwritten, member.assigned_tasks
+    unwritten, has, profile = group.unwritten, member.assigned_tasks, shard.profile
     is_shown = request.member_epoch == JOIN_GROUP_MEMBER_EPOCH or before.assigned_tasks != has
-    if is_shown and member.user_endpoint is not None:
+    if _has_endpoint_news(before, member, profile, joins=request.member_epoch == JOIN_GROUP_MEMBER_EPOCH):
         unwritten.endpoint_information_epoch += 1
     endpoints = None
     if unwritten.endpoint_information_epoch != request.endpoint_information_epoch:
-        endpoints = build_endpoint_to_partitions(group, member, configured, shard.metadata_image)
+        endpoints = build_endpoint_to_partitions(group, member, configured, shard.metadata_image, replaced)
     # A group that is new is made again when its records are written, and then has no such epoch.
     is_known = shard.find_group(group.group_id) is not None
     requester = unwritten.shutdown_request_member_id
     shutdown = () if requester is None else (_shutdown(requester),)
-    asks_for_offsets = shard.profile.has(Behaviour.STREAMS_TASK_OFFSETS_ASKED_FOR)
+    asks_for_offsets = profile.has(Behaviour.STREAMS_TASK_OFFSETS_ASKED_FOR)
+    lag = streams_group_acceptable_recovery_lag(shard, group.group_id)
+    interval_ms = streams_group_task_offset_interval_ms(shard, group.group_id)
     return StreamsGroupHeartbeatResponse(
         error_code=Errors.NONE,
         member_id=member.member_id,
         member_epoch=member.member_epoch,
         heartbeat_interval_ms=streams_group_heartbeat_interval_ms(shard, group.group_id),
-        status=(*statuses, *shutdown),
+        status=(*statuses, *shutdown, *untagged),
         active_tasks=task_ids(has.active_tasks) if is_shown else None,
         standby_tasks=task_ids(has.standby_tasks) if is_shown else None,
         warmup_tasks=task_ids(has.warmup_tasks) if is_shown else None,
         endpoint_information_epoch=unwritten.endpoint_information_epoch if is_known else 0,
         partitions_by_user_endpoint=endpoints,
-        acceptable_recovery_lag=_ACCEPTABLE_RECOVERY_LAG if asks_for_offsets else -1,
-        task_offset_interval_ms=_TASK_OFFSET_INTERVAL_MS if asks_for_offsets else Millis(0),
+        acceptable_recovery_lag=lag if asks_for_offsets else -1,
+        task_offset_interval_ms=interval_ms if asks_for_offsets else Millis(0),
         creatable_topics=configured.internal_topics_to_be_created if configured.status is not None else (),
     )
+
+
+def missing_tags(
+    required: tuple[str, ...], member: StreamsGroupMember, api_version: int
+) -> tuple[StreamsGroupHeartbeatResponseStatus, ...]:
+    """What a member is told that lacks tags, if the version of its request knows of them.
+
+    Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.4.0).
+    """
+    missing = ", ".join(each for each in required if each not in member.client_tags)
+    if not missing or api_version < _FIRST_WITH_TAGS:
+        return ()
+    detail = (
+        f"Missing required client tags for rack-aware standby assignment: [{missing}]. Configure them via "
+        "'client.tag.<tagKey>' in your Streams config."
+    )
+    return (status(Status.MISSING_CLIENT_TAGS, detail),)
+
+
+def _has_endpoint_news(
+    before: StreamsGroupMember, member: StreamsGroupMember, profile: Profile, *, joins: bool
+) -> bool:
+    """Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.4.0)."""
+    has_other_tasks = before.assigned_tasks != member.assigned_tasks
+    if not profile.has(Behaviour.STREAMS_ENDPOINTS_FOLLOW_CHANGES):
+        return member.user_endpoint is not None and (joins or has_other_tasks)
+    if before.user_endpoint != member.user_endpoint:
+        return True
+    return member.user_endpoint is not None and has_other_tasks
 
 
 def status(code: Status, detail: str) -> StreamsGroupHeartbeatResponseStatus:

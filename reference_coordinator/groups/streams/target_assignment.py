@@ -23,20 +23,20 @@ from reference_coordinator.groups.streams.timers import (
     streams_group_assignment_interval_ms,
 )
 from reference_coordinator.messages.streams_groups import StreamsGroupHeartbeatResponseStatus
-from reference_coordinator.profile.behaviours import Behaviour
+from reference_coordinator.profile.profiles import Behaviour, Profile
 
 _REPLICAS = "num.standby.replicas"
 
 
 @value
 class UpdateTargetAssignmentResult:
-    """What one member is to have, since which epoch, what is to be written, and what the member is told.
+    """What members are to have, since which epoch, what is to be written, and what a member is told.
 
     Source: GroupMetadataManager.UpdateTargetAssignmentResult (4.3.1).
     """
 
     target_assignment_epoch: int
-    target_assignment: TasksTuple
+    target_assignment: Mapping[MemberId, TasksTuple]
     records: tuple[CoordinatorRecord, ...] = ()
     delayed_by: str | None = None
     """What keeps the tasks from being assigned, if something does."""
@@ -58,27 +58,32 @@ def maybe_update_streams_target_assignment(
     updated_member: StreamsGroupMember | None,
     topology: ConfiguredTopology,
     assignment_configs: Mapping[str, str],
+    *,
+    refine_only: bool = False,
 ) -> UpdateTargetAssignmentResult:
     """Ask the assignor if the group's epoch is newer than the assignment, and it may be asked again.
 
-    Source: GroupMetadataManager#maybeUpdateStreamsTargetAssignment (4.3.1),
+    Where the epoch has risen for one member alone, the tasks stay as they are assigned.
+
+    Source: GroupMetadataManager#maybeUpdateStreamsTargetAssignment (4.4.0),
     GroupMetadataManager#updateStreamsTargetAssignment (4.2.1).
     """
-    member_id = None if updated_member is None else updated_member.member_id
-    last = EMPTY if member_id is None else group.target_assignment_of(member_id)
+    last = _target_assignment(group, updated_member)
     starts_at_one = shard.profile.has(Behaviour.GROUP_EPOCH_STARTS_AT_ONE)
     is_newer = group_epoch > group.assignment_epoch
     is_delayed = updated_member is not None and is_initial_rebalance_delayed(shard, group.group_id)
     if is_delayed and (is_newer or starts_at_one):
         return UpdateTargetAssignmentResult(
             target_assignment_epoch=max(1, group.assignment_epoch),
-            target_assignment=EMPTY,
+            target_assignment={},
             delayed_by="initial rebalance delay",
         )
     if not is_newer:
         return UpdateTargetAssignmentResult(
             target_assignment_epoch=group.assignment_epoch, target_assignment=last
         )
+    if refine_only and group.assignment_epoch >= group.group_epoch:
+        return _in_next_epoch(group, group_epoch, last)
     if not _can_compute_next_target_assignment(shard, group):
         return UpdateTargetAssignmentResult(
             target_assignment_epoch=group.assignment_epoch,
@@ -86,14 +91,26 @@ def maybe_update_streams_target_assignment(
             delayed_by="assignment interval",
         )
     members = _members(group, updated_member)
-    assigned = _assign(members, topology, assignment_configs)
+    assigned = _assign(members, topology, assignment_configs, group.profile)
     metadata = new_streams_group_target_assignment_metadata_record(
         group.group_id, group_epoch, shard.now_ms, shard.profile
     )
     return UpdateTargetAssignmentResult(
         target_assignment_epoch=group_epoch,
-        target_assignment=EMPTY if member_id is None else assigned[member_id],
-        records=(*_changed(group, assigned), metadata),
+        target_assignment=assigned,
+        records=(*_changed(group, last, assigned), metadata),
+    )
+
+
+def _in_next_epoch(
+    group: StreamsGroup, group_epoch: int, last: Mapping[MemberId, TasksTuple]
+) -> UpdateTargetAssignmentResult:
+    """The same tasks, assigned in another epoch."""
+    kept = new_streams_group_target_assignment_metadata_record(
+        group.group_id, group_epoch, group.assignment_timestamp_ms, group.profile
+    )
+    return UpdateTargetAssignmentResult(
+        target_assignment_epoch=group_epoch, target_assignment=last, records=(kept,)
     )
 
 
@@ -112,23 +129,53 @@ def _members(
 ) -> Mapping[MemberId, AssignmentMemberSpec]:
     """The members as the assignor is to see them, in the order of Kafka's map.
 
-    Decided in: streams.TargetAssignmentBuilder#build (4.3.1).
+    Decided in: streams.TargetAssignmentBuilder#build (4.4.0).
     """
     specs: JavaHashMap[MemberId, AssignmentMemberSpec] = JavaHashMap(string_hash_code)
+    is_current = group.profile.has(Behaviour.STREAMS_ASSIGNED_BY_CURRENT_TASKS)
+    replaced = _replaced_member_id(group, updated_member)
     for member in (*group.members.values(), *(() if updated_member is None else (updated_member,))):
-        before = group.target_assignment_of(member.member_id)
-        specs[member.member_id] = AssignmentMemberSpec(
+        key = member.member_id
+        if key == replaced:
+            continue
+        before = member.assigned_tasks.without_epochs() if is_current else group.target_assignment_of(key)
+        specs[key] = AssignmentMemberSpec(
             process_id=member.process_id,
             active_tasks=before.active_tasks,
             standby_tasks=before.standby_tasks,
+            task_offsets=group.task_offsets(key).task_offsets if is_current else {},
         )
     return specs
+
+
+def _replaced_member_id(group: StreamsGroup, updated_member: StreamsGroupMember | None) -> MemberId | None:
+    """The static member in whose place a member comes; None for the member itself."""
+    if updated_member is None or updated_member.instance_id is None:
+        return None
+    previous = group.static_members.get(updated_member.instance_id)
+    return None if previous == updated_member.member_id else previous
+
+
+def _target_assignment(
+    group: StreamsGroup, updated_member: StreamsGroupMember | None
+) -> Mapping[MemberId, TasksTuple]:
+    """What members were to have, where one comes in another's place as its own.
+
+    Decided in: UpdatedMembersAndTargetAssignmentView#addOrUpdateMember (4.4.0).
+    """
+    replaced = _replaced_member_id(group, updated_member)
+    if updated_member is None or replaced is None or replaced not in group.target_assignment:
+        return group.target_assignment
+    target = dict(group.target_assignment)
+    target[updated_member.member_id] = target.pop(replaced)
+    return target
 
 
 def _assign(
     members: Mapping[MemberId, AssignmentMemberSpec],
     topology: ConfiguredTopology,
     assignment_configs: Mapping[str, str],
+    profile: Profile,
 ) -> Mapping[MemberId, TasksTuple]:
     """Everybody has nothing while the topology cannot run."""
     if not topology.is_ready or topology.subtopologies is None:
@@ -137,14 +184,17 @@ def _assign(
         members=members,
         subtopologies=topology.subtopologies,
         num_standby_replicas=int(assignment_configs.get(_REPLICAS, "0")),
+        ranks_candidates=profile.has(Behaviour.STREAMS_ASSIGNED_BY_CURRENT_TASKS),
     )
     return StickyTaskAssignor(spec).assign()
 
 
-def _changed(group: StreamsGroup, assigned: Mapping[MemberId, TasksTuple]) -> tuple[CoordinatorRecord, ...]:
+def _changed(
+    group: StreamsGroup, last: Mapping[MemberId, TasksTuple], assigned: Mapping[MemberId, TasksTuple]
+) -> tuple[CoordinatorRecord, ...]:
     """The records of those whose target is another than before."""
     return tuple(
         new_streams_group_target_assignment_record(group.group_id, member_id, target)
         for member_id, target in assigned.items()
-        if group.target_assignment.get(member_id) != target
+        if last.get(member_id) != target
     )

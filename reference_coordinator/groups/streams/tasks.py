@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
 from typing import Final
 
+from reference_coordinator.core.ids import MemberId
 from reference_coordinator.core.streams_records import TaskIds, TaskIdsWithEpochs
 from reference_coordinator.core.values import value
 
@@ -66,6 +67,14 @@ class TasksTupleWithEpochs:
             standby_tasks=self.standby_tasks,
             warmup_tasks=self.warmup_tasks,
         )
+
+
+@value
+class RefinedAssignment:
+    """What members are to have in an epoch. Source: StreamsGroup.RefinedAssignment (4.4.0)."""
+
+    assignment_epoch: int
+    assignment: Mapping[MemberId, TasksTuple]
 
 
 EMPTY: Final = TasksTuple()

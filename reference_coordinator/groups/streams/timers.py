@@ -16,6 +16,7 @@ from reference_coordinator.groups.streams.deadlines import (
     InitialRebalanceKey,
 )
 from reference_coordinator.groups.streams.member import StreamsGroupMember
+from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.runtime.coordinator_result import Continuation
 
 _RETRY_BACKOFF_MS: Final = 500
@@ -85,7 +86,49 @@ def streams_group_assignment_configs(shard: GroupMetadataManager, group_id: Grou
     """
     own = shard.group_config(group_id).streams_num_standby_replicas
     replicas = shard.config.group_streams_num_standby_replicas if own is None else own
-    return {"num.standby.replicas": str(replicas)}
+    tags = streams_group_rack_aware_assignment_tags(shard, group_id)
+    named = {"rack.aware.assignment.tags": ",".join(tags)} if tags else {}
+    return {"num.standby.replicas": str(replicas), **named}
+
+
+def streams_group_rack_aware_assignment_tags(
+    shard: GroupMetadataManager, group_id: GroupId
+) -> tuple[str, ...]:
+    """The tags that a group's members are to have.
+
+    Decided in: GroupMetadataManager#streamsGroupAssignmentConfigs (4.4.0).
+    """
+    if not shard.profile.has(Behaviour.STREAMS_CLIENT_TAGS_REQUIRED):
+        return ()
+    own = shard.group_config(group_id).streams_rack_aware_assignment_tags
+    return shard.config.group_streams_rack_aware_assignment_tags if own is None else own
+
+
+def streams_group_task_offset_interval_ms(shard: GroupMetadataManager, group_id: GroupId) -> Millis:
+    """How often a group's members are to say how far they have restored tasks.
+
+    Source: GroupMetadataManager#streamsGroupTaskOffsetIntervalMs (4.4.0).
+    """
+    own = shard.group_config(group_id).streams_task_offset_interval_ms
+    return Millis(shard.config.group_streams_task_offset_interval_ms if own is None else own)
+
+
+def streams_group_acceptable_recovery_lag(shard: GroupMetadataManager, group_id: GroupId) -> int:
+    """How far a task that counts as warm may lag.
+
+    Source: GroupMetadataManager#streamsGroupAcceptableRecoveryLag (4.4.0).
+    """
+    own = shard.group_config(group_id).streams_acceptable_recovery_lag
+    return shard.config.group_streams_acceptable_recovery_lag if own is None else own
+
+
+def streams_group_num_warmup_replicas(shard: GroupMetadataManager, group_id: GroupId) -> int:
+    """How many warm-up tasks a group may have.
+
+    Source: GroupMetadataManager#streamsGroupNumWarmupReplicas (4.4.0).
+    """
+    own = shard.group_config(group_id).streams_num_warmup_replicas
+    return shard.config.group_streams_num_warmup_replicas if own is None else own
 
 
 def schedule_streams_group_session_timeout(

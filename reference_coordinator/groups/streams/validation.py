@@ -12,24 +12,27 @@ from reference_coordinator.messages.streams_groups import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatRequestTopology,
 )
+from reference_coordinator.profile.profiles import Behaviour, Profile
 
 _ALL_OR_NONE = "If one task-type is non-null, all must be non-null."
 
 
 def throw_if_streams_group_heartbeat_request_is_using_unsupported_features(
-    request: StreamsGroupHeartbeatRequest,
+    request: StreamsGroupHeartbeatRequest, profile: Profile
 ) -> None:
-    """Refuse what releases up to 4.3 do not know yet; what 4.4 made of it is not modelled.
+    """Refuse what the release does not know yet.
 
     Raises:
         CoordinatorError: INVALID_REQUEST.
 
     Source: GroupCoordinatorService#throwIfStreamsGroupHeartbeatRequestIsUsingUnsupportedFeatures (4.3.1).
     """
-    _throw_if(request.instance_id is not None, "Static membership is not yet supported.")
-    _throw_if(request.task_offsets is not None, "TaskOffsets are not supported yet.")
-    _throw_if(request.task_end_offsets is not None, "TaskEndOffsets are not supported yet.")
-    _throw_if(bool(request.warmup_tasks), "WarmupTasks are not supported yet.")
+    if not profile.has(Behaviour.STREAMS_STATIC_MEMBERS):
+        _throw_if(request.instance_id is not None, "Static membership is not yet supported.")
+    if not profile.has(Behaviour.STREAMS_TASK_OFFSETS_ASKED_FOR):
+        _throw_if(request.task_offsets is not None, "TaskOffsets are not supported yet.")
+        _throw_if(request.task_end_offsets is not None, "TaskEndOffsets are not supported yet.")
+        _throw_if(bool(request.warmup_tasks), "WarmupTasks are not supported yet.")
     subtopologies = () if request.topology is None else request.topology.subtopologies
     _throw_if(
         any(each.source_topic_regex for each in subtopologies),

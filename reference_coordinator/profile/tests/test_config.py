@@ -1,6 +1,7 @@
 import pytest
 
-from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
+from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.properties import ConfigError
 
 
 def test_what_is_left_out_has_kafkas_default() -> None:

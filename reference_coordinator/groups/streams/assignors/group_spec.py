@@ -1,10 +1,12 @@
 """What an assignor is told of a group."""
 
 from collections.abc import Mapping
+from dataclasses import field
 
 from reference_coordinator.core.ids import MemberId
 from reference_coordinator.core.values import value
 from reference_coordinator.groups.streams.configured_topology import ConfiguredSubtopology
+from reference_coordinator.groups.streams.task_offsets import Offsets
 from reference_coordinator.groups.streams.tasks import Tasks
 
 TaskId = tuple[str, int]
@@ -19,6 +21,8 @@ class AssignmentMemberSpec:
     active_tasks: Tasks
     """What it has, or was to have, before."""
     standby_tasks: Tasks
+    task_offsets: Offsets = field(default_factory=dict)
+    """How far it has restored tasks, from 4.4 on."""
 
 
 @value
@@ -30,6 +34,8 @@ class GroupSpec:
     subtopologies: Mapping[str, ConfiguredSubtopology]
     """In the order of their ids."""
     num_standby_replicas: int
+    ranks_candidates: bool = False
+    """Whether offsets count, and a process that runs a task is passed over, as from 4.4 on."""
 
     def tasks(self, *, stateful_only: bool = False) -> list[TaskId]:
         """The tasks of all subtopologies. Decided in: StickyTaskAssignor#taskIds (4.3.1)."""

@@ -7,7 +7,7 @@ from reference_coordinator.core.ids import MemberId
 from reference_coordinator.core.java_hash_map import JavaHashMap
 from reference_coordinator.core.map_order import string_hash_code, utf16_order
 from reference_coordinator.core.values import value
-from reference_coordinator.groups.streams.assignors.group_spec import GroupSpec, TaskId
+from reference_coordinator.groups.streams.assignors.group_spec import AssignmentMemberSpec, GroupSpec, TaskId
 from reference_coordinator.groups.streams.assignors.priority_queue import JavaPriorityQueue
 from reference_coordinator.groups.streams.assignors.process_state import ProcessState
 from reference_coordinator.groups.streams.tasks import Tasks, TasksTuple
@@ -20,6 +20,13 @@ NAME: Final = "sticky"
 class _Member:
     process_id: str
     member_id: MemberId
+
+
+@value
+class _Candidate:
+    member: _Member
+    is_standby: bool
+    offset: int
 
 
 class _Quota:
@@ -56,15 +63,21 @@ class StickyTaskAssignor:
         self._total_quota = _Quota(len(tasks) + len(stateful) * self._replicas, members)
         self._processes: JavaHashMap[str, ProcessState] = JavaHashMap(string_hash_code, capacity=members)
         self._previous_active: dict[TaskId, _Member] = {}
-        self._previous_standby: dict[TaskId, list[_Member]] = {}
+        candidates: dict[TaskId, list[_Candidate]] = {}
         for member_id, each in spec.members.items():
             member = _Member(process_id=each.process_id, member_id=member_id)
-            if each.process_id not in self._processes:
-                self._processes[each.process_id] = ProcessState()
-            self._processes[each.process_id].add_member(member_id)
+            self._process_of(each.process_id).add_member(member_id)
             self._previous_active.update(dict.fromkeys(_task_ids(each.active_tasks), member))
-            for task in _task_ids(each.standby_tasks):
-                self._previous_standby.setdefault(task, []).append(member)
+            _collect_standby_candidates(candidates, each, member)
+        self._previous_standby = {key: _ranked(each) for key, each in candidates.items()}
+
+    def _process_of(self, process_id: str) -> ProcessState:
+        """The state of a process, in a map that grows as the release fills it."""
+        if self._spec.ranks_candidates:
+            return self._processes.compute_if_absent(process_id, ProcessState)
+        if process_id not in self._processes:
+            self._processes[process_id] = ProcessState()
+        return self._processes[process_id]
 
     def assign(self) -> Mapping[MemberId, TasksTuple]:
         """What every member is to have. Decided in: StickyTaskAssignor#doAssign (4.3.1)."""
@@ -145,11 +158,13 @@ class StickyTaskAssignor:
     def _find_prev_member_with_least_load(self, task: TaskId, not_running: TaskId | None) -> _Member | None:
         """The least loaded of those that had a standby task.
 
-        Kafka asks only the first whether its process runs the task already.
+        Up to 4.3 nobody is found if the process of the first runs the task already.
 
-        Source: StickyTaskAssignor#findPrevMemberWithLeastLoad (4.3.1).
+        Source: StickyTaskAssignor#findPrevMemberWithLeastLoad (4.4.0).
         """
-        members = self._previous_standby.get(task)
+        members = self._previous_standby.get(task, [])
+        if self._spec.ranks_candidates and not_running is not None:
+            members = [each for each in members if not self._processes[each.process_id].has_task(not_running)]
         if not members:
             return None
         candidate, first = members[0], self._processes[members[0].process_id]
@@ -180,6 +195,25 @@ class StickyTaskAssignor:
         for each in self._processes.values():
             queue.add(each)
         return queue
+
+
+def _collect_standby_candidates(
+    candidates: dict[TaskId, list[_Candidate]], state: AssignmentMemberSpec, member: _Member
+) -> None:
+    """Source: StickyTaskAssignor#collectStandbyCandidates (4.4.0)."""
+    offsets = {(key, each): found[each] for key, found in state.task_offsets.items() for each in found}
+    standby = dict.fromkeys(_task_ids(state.standby_tasks))
+    for task in (*standby, *(each for each in offsets if each not in standby)):
+        candidate = _Candidate(member=member, is_standby=task in standby, offset=offsets.get(task, 0))
+        candidates.setdefault(task, []).append(candidate)
+
+
+def _ranked(candidates: list[_Candidate]) -> list[_Member]:
+    """Those with a standby task first, then those that have restored more.
+
+    Decided in: StickyTaskAssignor#rankStandbyCandidates (4.4.0).
+    """
+    return [each.member for each in sorted(candidates, key=lambda each: (not each.is_standby, -each.offset))]
 
 
 def _task_ids(tasks: Tasks) -> list[TaskId]:

@@ -61,3 +61,46 @@ def test_a_heap_gives_equals_as_the_jvm_does() -> None:
         queue.add(each)
 
     assert [queue.poll() for _ in range(4)] == ["a", "d", "c", "b"]
+
+
+def _of_4_4(*members: tuple[str, Tasks, Tasks, dict[int, int]], replicas: int = 0) -> dict[str, TasksTuple]:
+    """What three tasks are assigned to, where members have active and standby tasks, and offsets."""
+    spec = GroupSpec(
+        members={
+            MemberId(member_id): AssignmentMemberSpec(
+                process_id=member_id, active_tasks=active, standby_tasks=standby, task_offsets={"0": offsets}
+            )
+            for member_id, active, standby, offsets in members
+        },
+        subtopologies={"0": ConfiguredSubtopology(number_of_tasks=3, subtopology=_STATEFUL)},
+        num_standby_replicas=replicas,
+        ranks_candidates=True,
+    )
+    return {str(key): each for key, each in StickyTaskAssignor(spec).assign().items()}
+
+
+def test_tasks_go_to_who_has_restored_most() -> None:
+    found = _of_4_4(("a", {}, {}, {0: 1, 1: 9, 2: 1}), ("b", {}, {}, {0: 9, 1: 1, 2: 9}))
+
+    assert found["a"].active_tasks == {"0": frozenset({1})}
+    assert found["b"].active_tasks == {"0": frozenset({0, 2})}
+
+
+def test_a_former_standby_comes_before_offsets() -> None:
+    found = _of_4_4(
+        ("a", {}, {"0": frozenset({0, 1})}, {}), ("b", {}, {}, {0: 9, 1: 9}), ("c", {}, {}, {2: 1})
+    )
+
+    assert found["a"].active_tasks == {"0": frozenset({0})}
+    assert found["c"].active_tasks == {"0": frozenset({2})}
+
+
+def test_a_process_that_runs_a_task_is_passed_over_for_its_standby() -> None:
+    has_all = {"0": frozenset({0, 1, 2})}
+    found = _of_4_4(("a", has_all, {}, {}), ("b", {}, has_all, {}), ("c", {}, {}, {}), replicas=1)
+
+    for task in range(3):
+        runs = [key for key, each in found.items() if task in each.active_tasks.get("0", ())]
+        stands_by = [key for key, each in found.items() if task in each.standby_tasks.get("0", ())]
+        assert len(runs) == len(stands_by) == 1
+        assert runs != stands_by

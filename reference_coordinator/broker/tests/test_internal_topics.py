@@ -1,0 +1,81 @@
+"""Internal topics of streams groups: created, refused by an authorizer, or not to be created."""
+
+from reference_coordinator.broker.broker_apis import Broker
+from reference_coordinator.broker.internal_topics import create_streams_internal_topics
+from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.streams_records import KeyValue, TopicInfo
+from reference_coordinator.messages import RequestContext, StreamsGroupHeartbeatResponse
+from reference_coordinator.messages.streams_groups import StreamsGroupHeartbeatResponseStatus
+from reference_coordinator.tests.wire_broker import WireBroker
+
+AUTHORIZER = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+ANA = RequestContext(api_version=0, client_id="ana", client_host="/127.0.0.1", principal="User:ana")
+INTERVAL_MS = 5_000
+UNKNOWN = "Unknown topic config name: no.such.config"
+
+
+def broker_of(**properties: str) -> Broker:
+    return WireBroker("4.4", **properties).listener.apis.broker
+
+
+def details(broker: Broker, *topics: TopicInfo) -> list[str]:
+    """What a member is told while topics are missing, besides that it has a stale topology."""
+    response = StreamsGroupHeartbeatResponse(
+        error_code=Errors.NONE,
+        heartbeat_interval_ms=Millis(INTERVAL_MS),
+        status=tuple(
+            StreamsGroupHeartbeatResponseStatus(status_code=code, status_detail="as it is") for code in (0, 3)
+        ),
+        creatable_topics=topics,
+    )
+    answer = create_streams_internal_topics(broker, response, ANA)
+    return [each.status_detail for each in answer.status]
+
+
+def not_to_be_created(name: str) -> TopicInfo:
+    configs = (KeyValue(key="no.such.config", value="1"),)
+    return TopicInfo(name=name, partitions=1, topic_configs=configs)
+
+
+def test_what_is_missing_is_created() -> None:
+    broker = broker_of()
+
+    assert details(broker, TopicInfo(name="changelog", partitions=3)) == ["as it is"] * 2
+    created = broker.topics.get("changelog")
+    assert created is not None
+    assert created.num_partitions == 3
+
+
+def test_who_may_not_create_topics_hears_so() -> None:
+    broker = broker_of(authorizer_class_name=AUTHORIZER)
+
+    why = "as it is; Unauthorized to CREATE on topics one, two."
+    topics = (TopicInfo(name="one", partitions=1), TopicInfo(name="two", partitions=1))
+    assert details(broker, *topics) == ["as it is", why]
+    assert broker.topics.get("one") is None
+
+
+def test_a_super_user_creates_topics() -> None:
+    broker = broker_of(authorizer_class_name=AUTHORIZER, super_users="User:ana")
+
+    assert details(broker, TopicInfo(name="changelog", partitions=1)) == ["as it is"] * 2
+    assert broker.topics.get("changelog") is not None
+
+
+def test_an_error_is_shown_from_the_next_heartbeat_on_for_two_intervals() -> None:
+    broker, bad = broker_of(), not_to_be_created("bad")
+
+    assert details(broker, bad) == ["as it is"] * 2
+    broker.cluster.now_ms = Millis(2 * INTERVAL_MS - 1)
+    assert details(broker, bad)[1] == f"as it is; Creation failed: bad ({UNKNOWN})."
+    broker.cluster.now_ms = Millis(2 * INTERVAL_MS)
+    assert details(broker, bad) == ["as it is"] * 2
+
+
+def test_three_errors_are_shown_and_how_many_more_there_are() -> None:
+    broker, topics = broker_of(), tuple(map(not_to_be_created, "abcd"))
+    details(broker, *topics)
+
+    listed = ", ".join(f"{each} ({UNKNOWN})" for each in "abc")
+    assert details(broker, *topics)[1] == f"as it is; Creation failed: {listed} and 1 more."

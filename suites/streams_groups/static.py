@@ -1,0 +1,239 @@
+"""Static members, which streams groups have from 4.4 on: instance ids that outlive those who have them."""
+
+from harness.scenario import LEAVES_FOR_A_WHILE, Answer, Conversation, StreamsMember, scenario
+from suites.streams_groups.membership import ALL
+from suites.streams_groups.reconciliation import AT_ONCE
+
+SUBSCRIBES = "GroupMetadataManager#getOrMaybeCreateStaticStreamsGroupMember"
+LEAVES = "GroupMetadataManager#streamsGroupLeave"
+LEAVES_A_WHILE = "GroupMetadataManager#streamsGroupStaticMemberGroupLeave"
+REPLACES = "GroupMetadataManager#replaceStreamsMember"
+RENAMES = "StreamsGroup#updateStaticMember"
+CHANGES = "GroupMetadataManager#hasEpochRelevantMemberConfigChanged"
+LIMITS = "GroupMetadataManager#throwIfStreamsGroupIsFull"
+RELABELS = "StreamsGroup#relabelRefinedAssignment"
+KEEPS = "GroupMetadataManager#refinedAssignmentForEpoch"
+SHORT = {"streams.session.timeout.ms": 500, "streams.heartbeat.interval.ms": 100, **AT_ONCE}
+LONG_INTERVAL = {"streams.assignment.interval.ms": 15_000, **AT_ONCE}
+
+
+def static_member(conversation: Conversation) -> tuple[StreamsMember, Answer]:
+    """Bring in ana as the instance `one`, who runs all tasks; also return how she was let in."""
+    ana = conversation.streams_member("ana", instance_id="one")
+    return ana, ana.enters(version=1, assigned=ALL)
+
+
+@scenario("streams_groups/static/joins", source=SUBSCRIBES, clauses=("KS-07",))
+def a_member_may_be_static(conversation: Conversation) -> None:
+    """A member that joins with an instance id is described with it."""
+    ana, joined = static_member(conversation)
+
+    ana.heartbeats(owned=ana.assigned, member_epoch=joined["member_epoch"], assigned=None)
+    ana.describes("Stable", members=({"member_id": ana.member_id, "instance_id": "one"},))
+
+
+@scenario("streams_groups/static/in-use", source=SUBSCRIBES, clauses=("KS-07",))
+def an_instance_id_in_use_is_not_released(conversation: Conversation) -> None:
+    """A join with the instance id of an active member is UNRELEASED_INSTANCE_ID, be it its own."""
+    ana, joined = static_member(conversation)
+    bob = conversation.streams_member("bob", instance_id="one")
+
+    bob.enters(version=1, error_code="UNRELEASED_INSTANCE_ID")
+    ana.enters(version=1, error_code="UNRELEASED_INSTANCE_ID")
+    ana.heartbeats(owned=ana.assigned, member_epoch=joined["member_epoch"], assigned=None)
+
+
+@scenario("streams_groups/static/not-named", source=SUBSCRIBES, clauses=("KS-07",))
+def a_static_member_need_not_say_so(conversation: Conversation) -> None:
+    """A static member may heartbeat, and join again, without its instance id, and keeps it."""
+    ana, joined = static_member(conversation)
+
+    ana.heartbeats(instance_id=None, member_epoch=joined["member_epoch"], assigned=None)
+    ana.enters(instance_id=None, member_epoch=joined["member_epoch"], assigned=ALL)
+    ana.describes("Stable", members=({"member_id": ana.member_id, "instance_id": "one"},))
+
+
+@scenario("streams_groups/static/renamed", source=RENAMES, clauses=("KS-07",))
+def a_static_member_may_change_its_instance(conversation: Conversation) -> None:
+    """A member that joins again as another instance is that, and the former id is free."""
+    ana, joined = static_member(conversation)
+    bob = conversation.streams_member("bob", instance_id="one")
+    ana.enters(instance_id="two", member_epoch=joined["member_epoch"], assigned=ALL)
+
+    bob.enters(version=1, member_epoch=joined["member_epoch"] + 1, assigned={})
+    ana.heartbeats(instance_id="one", error_code="FENCED_INSTANCE_ID")
+
+
+@scenario("streams_groups/static/unknown", source=SUBSCRIBES, clauses=("KS-07",))
+def an_instance_joins_first(conversation: Conversation) -> None:
+    """A heartbeat, or a farewell, with an instance id that nobody has is UNKNOWN_MEMBER_ID."""
+    ana, joined = static_member(conversation)
+
+    for epoch in (joined["member_epoch"], -1, LEAVES_FOR_A_WHILE):
+        ana.heartbeats(version=1, epoch=epoch, instance_id="two", error_code="UNKNOWN_MEMBER_ID")
+
+
+@scenario("streams_groups/static/fenced", source=SUBSCRIBES, clauses=("KS-07",))
+def an_instance_is_one_member(conversation: Conversation) -> None:
+    """A heartbeat, or a farewell, with the instance id of another member is FENCED_INSTANCE_ID."""
+    _, joined = static_member(conversation)
+    bob = conversation.streams_member("bob", instance_id="one")
+
+    for epoch in (joined["member_epoch"], -1, LEAVES_FOR_A_WHILE):
+        bob.heartbeats(version=1, epoch=epoch, error_code="FENCED_INSTANCE_ID")
+
+
+@scenario("streams_groups/static/epoch", source=SUBSCRIBES, clauses=("KS-07", "KS-22"))
+def a_static_member_has_an_epoch(conversation: Conversation) -> None:
+    """A heartbeat of a static member in another epoch than its own is FENCED_MEMBER_EPOCH."""
+    ana, joined = static_member(conversation)
+
+    ana.heartbeats(version=1, epoch=joined["member_epoch"] + 1, error_code="FENCED_MEMBER_EPOCH")
+    ana.heartbeats(version=1, epoch=joined["member_epoch"] - 1, error_code="FENCED_MEMBER_EPOCH")
+
+
+@scenario("streams_groups/static/away", source=LEAVES_A_WHILE, clauses=("KS-47",))
+def a_static_member_leaves_for_a_while(conversation: Conversation) -> None:
+    """A static member that leaves for a while keeps its tasks, and the group its epoch."""
+    ana, joined = static_member(conversation)
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
+
+    tasks = {"active_tasks": ({"subtopology_id": "0", "partitions": (0, 1, 2)},)}
+    away = {"member_id": ana.member_id, "member_epoch": LEAVES_FOR_A_WHILE, "assignment": tasks}
+    ana.describes("Reconciling", epoch=joined["member_epoch"], members=(away,))
+    ana.heartbeats(version=1, epoch=joined["member_epoch"], error_code="FENCED_MEMBER_EPOCH")
+
+
+@scenario("streams_groups/static/successor", source=REPLACES, clauses=("KS-47",))
+def a_successor_gets_the_tasks(conversation: Conversation) -> None:
+    """Whoever joins with the instance id of a member that is away gets its tasks, in the same epoch."""
+    ana, joined = static_member(conversation)
+    bob = conversation.streams_member("bob", instance_id="one")
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
+
+    bob.enters(version=1, process_id="process-ana", member_epoch=joined["member_epoch"], assigned=ALL)
+    bob.describes("Stable", epoch=joined["member_epoch"], members=({"member_id": bob.member_id},))
+    ana.heartbeats(version=1, epoch=joined["member_epoch"], error_code="FENCED_INSTANCE_ID")
+    ana.heartbeats(instance_id=None, epoch=joined["member_epoch"], error_code="UNKNOWN_MEMBER_ID")
+
+
+@scenario("streams_groups/static/successor-elsewhere", source=CHANGES, clauses=("KS-41", "KS-47"))
+def a_successor_elsewhere_raises_the_epoch(conversation: Conversation) -> None:
+    """A successor in another process raises the group's epoch, and gets the tasks all the same."""
+    ana, joined = static_member(conversation)
+    bob = conversation.streams_member("bob", instance_id="one")
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
+
+    bob.enters(version=1, member_epoch=joined["member_epoch"] + 1, assigned=ALL)
+
+
+@scenario("streams_groups/static/returns", source=REPLACES, clauses=("KS-47",))
+def a_static_member_comes_back(conversation: Conversation) -> None:
+    """A static member that was away and joins again has its tasks, in the same epoch."""
+    ana, joined = static_member(conversation)
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
+
+    ana.enters(version=1, member_epoch=joined["member_epoch"], assigned=ALL)
+    ana.heartbeats(owned=ana.assigned, member_epoch=joined["member_epoch"], assigned=None)
+    ana.describes("Stable", epoch=joined["member_epoch"])
+
+
+@scenario("streams_groups/static/away-expires", source=LEAVES_A_WHILE, clauses=("KS-47",))
+def a_static_member_is_away_for_its_session(conversation: Conversation) -> None:
+    """A static member that is away for longer than its session is fenced."""
+    ana = conversation.streams_member("ana", instance_id="one")
+    ana.configures(SHORT)
+    ana.enters(version=1, assigned=ALL)
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
+    conversation.elapses(1_500)
+
+    ana.describes("Empty", members=())
+
+
+@scenario("streams_groups/static/leaves", source=LEAVES, clauses=("KS-40", "KS-47"))
+def a_static_member_leaves_for_good(conversation: Conversation) -> None:
+    """A static member that leaves for good is no more, and its instance id is free."""
+    ana, joined = static_member(conversation)
+    bob = conversation.streams_member("bob", instance_id="one")
+    ana.leaves()
+
+    ana.describes("Empty", epoch=joined["member_epoch"] + 1, members=())
+    bob.enters(version=1, assigned=ALL)
+
+
+@scenario("streams_groups/static/pending", source=LEAVES_A_WHILE, clauses=("KS-33", "KS-47"))
+def a_member_that_is_away_need_not_give_up(conversation: Conversation) -> None:
+    """Tasks that a member was to give up are free when it leaves for a while."""
+    ana, _ = static_member(conversation)
+    bob = conversation.streams_member("bob")
+    bob.enters(assigned={})
+    ana.heartbeats(owned=ana.assigned, assigned={"0": (0, 1)})
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
+
+    bob.heartbeats(owned=bob.assigned, assigned={"0": (2,)})
+    ana.enters(version=1, assigned={"0": (0, 1)})
+
+
+@scenario("streams_groups/static/tells-anew", source=CHANGES, clauses=("KS-41",))
+def not_all_that_is_new_raises_the_epoch(conversation: Conversation) -> None:
+    """Of a static member, only another rack, process or tag raises the group's epoch."""
+    ana, joined = static_member(conversation)
+    epoch = joined["member_epoch"]
+
+    ana.heartbeats(rebalance_timeout_ms=5_000, member_epoch=epoch, assigned=None)
+    ana.heartbeats(endpoint=("host", 80), member_epoch=epoch, assigned=None)
+    ana.heartbeats(rack_id="north", member_epoch=epoch + 1, assigned=None)
+    ana.heartbeats(tags={"zone": "a"}, member_epoch=epoch + 2, assigned=None)
+    ana.heartbeats(process_id="two", member_epoch=epoch + 3, assigned=None)
+
+
+@scenario(
+    "streams_groups/static/full",
+    source=LIMITS,
+    clauses=("KS-38", "KS-47"),
+    broker_config={"group.streams.max.size": 1},
+)
+def a_successor_fits_a_full_group(conversation: Conversation) -> None:
+    """A successor is let into a full group, and another instance is not."""
+    ana, _ = static_member(conversation)
+    bob = conversation.streams_member("bob", instance_id="one")
+    carl = conversation.streams_member("carl", instance_id="two")
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
+
+    carl.enters(version=1, error_code="GROUP_MAX_SIZE_REACHED")
+    bob.enters(version=1, assigned=ALL)
+
+
+@scenario("streams_groups/static/refused-successor", source=RELABELS, clauses=("KS-47",))
+def a_refused_successor_takes_what_is_to_come(conversation: Conversation) -> None:
+    """A member that waits gets no task after a join with its instance id was refused, until all is done."""
+    bob, ana = conversation.streams_member("bob"), conversation.streams_member("ana", instance_id="one")
+    carl = conversation.streams_member("carl", instance_id="one")
+    bob.enters(assigned=ALL)
+    ana.enters(version=1, assigned={})
+    bob.heartbeats(owned=bob.assigned)
+    carl.enters(version=1, error_code="UNRELEASED_INSTANCE_ID")
+    bob.heartbeats(owned=bob.assigned)
+
+    ana.heartbeats(version=1, owned=ana.assigned)
+    ana.heartbeats(version=1, owned=ana.assigned)
+    ana.heartbeats(version=1, owned=ana.assigned)
+    bob.heartbeats(owned=bob.assigned)
+    ana.heartbeats(version=1, owned=ana.assigned)
+    ana.describes("Stable")
+
+
+@scenario("streams_groups/static/back-at-once", source=KEEPS, clauses=("KS-40",))
+def a_member_that_is_back_at_once_has_its_tasks(conversation: Conversation) -> None:
+    """A member that leaves and joins before tasks are assigned anew gets its former tasks."""
+    ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
+    ana.enters(version=1, assigned=ALL)
+    bob.enters(assigned={})
+    ana.heartbeats(owned=ana.assigned, assigned={"0": (0, 1)})
+    ana.heartbeats(owned=ana.assigned, assigned=None)
+    bob.heartbeats(owned=bob.assigned, assigned={"0": (2,)})
+    ana.configures(LONG_INTERVAL)
+    bob.leaves()
+
+    bob.enters(statuses=(5,), assigned={"0": (2,)})
+    ana.describes("Assigning")
