@@ -63,7 +63,7 @@ def _replay_value(group: ShareGroup, record: ShareGroupValue, now_ms: Millis) ->
             return replace(
                 group,
                 assignment_epoch=record.assignment_epoch,
-                assignment_timestamp_ms=record.assignment_timestamp,
+                assignment_timestamp_ms=record.assignment_timestamp_ms,
             )
         case ShareGroupTargetAssignmentMemberRecord():
             target = {each.topic_id: frozenset(each.partitions) for each in record.topic_partitions}
