@@ -3,18 +3,16 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Final
-
-from typing_extensions import override
 
 from harness.diff.judge import TargetInfo
 from harness.mutants.patch import forget_answers
 from harness.runner.drive import Drive, DriveSinks, Limits
 from harness.scenario.script import Script
-from harness.targets.base.interface import Breakpoint, Broker, BrokerAction, Capability, Progress, Target
+from harness.targets.base.kept import KeptTarget
 from harness.targets.reference.target import ReferenceTarget
 from harness.trace.events import Event
 
@@ -41,7 +39,7 @@ class DryRun:
         self.limit_s = limit_s
         self.modules = modules
         self._directory = directory
-        self._targets: dict[str, _WithOneBrokerEach] = {}
+        self._targets: dict[str, KeptTarget] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_late = False
 
@@ -52,7 +50,7 @@ class DryRun:
             Hung: it took longer than the limit.
         """
         forget_answers(self.modules)
-        target = self._targets.setdefault(profile, _WithOneBrokerEach(ReferenceTarget(profile)))
+        target = self._targets.setdefault(profile, KeptTarget(ReferenceTarget(profile)))
         events: list[Event] = []
         drive = Drive(
             run_id=RUN_ID,
@@ -109,49 +107,6 @@ class DryRun:
 def mutant_info(profile: str) -> TargetInfo:
     """Return what the checker is told of a mutant: it is compared with the reference as it should be."""
     return TargetInfo(run_id=RUN_ID, target="mutant", spec="reference", profile=profile, oracle=UNMUTATED)
-
-
-class _WithOneBrokerEach(Target):
-    """The reference, with one broker for each configuration that was ever asked for.
-
-    A broker of the reference has nothing but its configuration, and brings a coordinator to each session.
-    """
-
-    def __init__(self, target: ReferenceTarget) -> None:
-        self._target = target
-        self._brokers: dict[tuple[tuple[str, str], ...], Broker] = {}
-
-    @property
-    @override
-    def spec(self) -> str:
-        return self._target.spec
-
-    @property
-    @override
-    def name(self) -> str:
-        return self._target.name
-
-    @property
-    @override
-    def capabilities(self) -> frozenset[Capability]:
-        return self._target.capabilities
-
-    @override
-    async def start(
-        self,
-        *,
-        broker_config: Mapping[str, str],
-        directory: Path,
-        progress: Progress,
-        breakpoints: Collection[Breakpoint] = (),
-        broker_actions: Collection[BrokerAction] = (),
-    ) -> Broker:
-        key = tuple(sorted(broker_config.items()))
-        if key not in self._brokers:
-            self._brokers[key] = await self._target.start(
-                broker_config=broker_config, directory=directory, progress=progress
-            )
-        return self._brokers[key]
 
 
 class _NobodyWatches:

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from harness.scenario import ask
 from harness.scenario.actor import Actor
 from harness.scenario.conversation import Conversation
-from harness.scenario.member import JOINS, LEAVES
+from harness.scenario.heartbeating import JOINS, LEAVES
 from harness.scenario.messages import Number, Request, Text, pinned
 from harness.scenario.values import Ref
 

@@ -6,6 +6,7 @@ from harness.scenario.ask import ORDERS, RANGE, ROUND_ROBIN, SHORT_SESSIONS, TRA
 from harness.scenario.conversation import Conversation
 from harness.scenario.errors import ScenarioError
 from harness.scenario.expect import GONE
+from harness.scenario.heartbeating import LEAVES_FOR_A_WHILE
 from harness.scenario.log_records import (
     group_record,
     group_tombstone,
@@ -15,7 +16,7 @@ from harness.scenario.log_records import (
     record_of_type,
     with_value,
 )
-from harness.scenario.member import LEAVES_FOR_A_WHILE, Member
+from harness.scenario.member import Member
 from harness.scenario.messages import ANY, OWN, PinNumber, PinText, Response
 from harness.scenario.registry import collect, record, record_each, scenario, scenario_functions
 from harness.scenario.script import Script, script_from_json, script_to_json, step_text

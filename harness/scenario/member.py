@@ -1,22 +1,17 @@
-"""A member of a consumer group (KIP-848): an actor that heartbeats, and is told what to own.
-
-It chooses its member id itself, as clients do since v1. The id is made of the actor's name alone. Groups
-have ids of their own in every run, so ids of members need not differ between runs. They must not: Kafka's
-assignors walk through members in the order of a hash map over these ids, and so an id that named the run
-would change who gets what.
-"""
+"""A member of a consumer group (KIP-848): an actor that heartbeats, and gets what to own."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final, TypedDict
+from collections.abc import Sequence
+from typing import TypedDict
 
 from typing_extensions import Unpack, override
 
 from harness.scenario import ask, expect
-from harness.scenario.actor import Actor, Answer
+from harness.scenario.actor import Answer
 from harness.scenario.ask import REBALANCE_TIMEOUT_MS, Assigned, Owned
 from harness.scenario.broker_verbs import BrokerVerbs
+from harness.scenario.heartbeating import JOINS, LEAVES, HeartbeatingActor
 from harness.scenario.messages import (
     ANY,
     OWN,
@@ -30,11 +25,6 @@ from harness.scenario.messages import (
 )
 from harness.scenario.script import MAIN, ActorSheet
 from harness.scenario.values import Ref
-
-JOINS: Final = 0
-LEAVES: Final = -1
-LEAVES_FOR_A_WHILE: Final = -2
-"""What member epochs say. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
 
 
 class Heartbeat(TypedDict, total=False):
@@ -67,7 +57,7 @@ class Heartbeat(TypedDict, total=False):
     """How often the answer tells it to heartbeat."""
 
 
-class Member(Actor):
+class Member(HeartbeatingActor):
     """A client that speaks the protocol of consumer groups."""
 
     def __init__(
@@ -85,12 +75,7 @@ class Member(Actor):
     @override
     def member_id(self) -> Text:
         """Its id: the same in every run, or the one that it was last given by the coordinator."""
-        return Ref(self.name, "member_id") if self._named_by_server else f"member-{self.name}"
-
-    @property
-    def epoch(self) -> Ref:
-        """The epoch that it was last told."""
-        return Ref(self.name, "member_epoch")
+        return Ref(self.name, "member_id") if self._named_by_server else super().member_id
 
     @property
     def assigned(self) -> Ref:
@@ -137,22 +122,6 @@ class Member(Actor):
         """Leave for good, or for a while with epoch -2, and be told so."""
         return self.heartbeats(epoch=epoch, member_epoch=epoch, interval_ms=0, assigned=None)
 
-    def configures(self, configs: Mapping[str, str | int | None], *, error_code: PinText = "NONE") -> None:
-        """Configure the group, and wait until the coordinator knows."""
-        self.asks(ask.group_configs(configs), expect.group_configs(error_code=error_code))
-        self.awaits_metadata()
-
     @override
     def _own_member_id(self) -> Text:
         return "" if self._named_by_server and not self._has_joined() else self.member_id
-
-    @override
-    def _own_generation(self) -> Ref:
-        return self.epoch
-
-    def _look_up_unknown(self, *named: object) -> None:
-        """Look up the ids of topics that nobody in the conversation knows yet."""
-        topics = [topic for each in named if isinstance(each, Mapping) for topic in each]
-        unknown = [topic for topic in topics if topic not in self._conversation.known_topics]
-        if unknown:
-            self.looks_up(*unknown)

@@ -1,21 +1,17 @@
-"""A member of a share group (KIP-932): an actor that heartbeats, and is told what it may fetch from.
-
-It chooses its member id itself, of its name alone, as a `Member` of a consumer group does.
-"""
+"""A member of a share group (KIP-932): an actor that heartbeats, and gets what it may fetch from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypedDict
 
-from typing_extensions import Unpack, override
+from typing_extensions import Unpack
 
 from harness.scenario import ask, expect
-from harness.scenario.actor import Actor, Answer
+from harness.scenario.actor import Answer
 from harness.scenario.ask import Assigned
-from harness.scenario.member import JOINS, LEAVES
+from harness.scenario.heartbeating import JOINS, LEAVES, HeartbeatingActor
 from harness.scenario.messages import ANY, OWN, Group, Number, Own, PinNumber, PinText, Text, Unpinned
-from harness.scenario.values import Ref
 
 
 class ShareHeartbeat(TypedDict, total=False):
@@ -40,19 +36,8 @@ class ShareHeartbeat(TypedDict, total=False):
     """How often the answer tells it to heartbeat."""
 
 
-class ShareMember(Actor):
+class ShareMember(HeartbeatingActor):
     """A client that speaks the protocol of share groups."""
-
-    @property
-    @override
-    def member_id(self) -> Text:
-        """Its id: the same in every run."""
-        return f"member-{self.name}"
-
-    @property
-    def epoch(self) -> Ref:
-        """The epoch that it was last told."""
-        return Ref(self.name, "member_epoch")
 
     def heartbeats(self, **said: Unpack[ShareHeartbeat]) -> Answer:
         """Send a heartbeat, with what is named and nothing else, and expect its answer: NONE unless named."""
@@ -95,23 +80,3 @@ class ShareMember(Actor):
     def leaves(self) -> Answer:
         """Leave, and be told so."""
         return self.heartbeats(epoch=LEAVES, member_epoch=LEAVES, interval_ms=0, assigned=None)
-
-    def configures(self, configs: Mapping[str, str | int | None], *, error_code: PinText = "NONE") -> None:
-        """Configure the group, and wait until the coordinator knows."""
-        self.asks(ask.group_configs(configs), expect.group_configs(error_code=error_code))
-        self.awaits_metadata()
-
-    @override
-    def _own_member_id(self) -> Text:
-        return self.member_id
-
-    @override
-    def _own_generation(self) -> Ref:
-        return self.epoch
-
-    def _look_up_unknown(self, named: object) -> None:
-        """Look up the ids of topics that nobody in the conversation knows yet."""
-        topics = list(named) if isinstance(named, Mapping) else []
-        unknown = [topic for topic in topics if topic not in self._conversation.known_topics]
-        if unknown:
-            self.looks_up(*unknown)

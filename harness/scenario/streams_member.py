@@ -1,20 +1,15 @@
-"""A member of a streams group (KIP-1071): an actor that heartbeats, and is told which tasks to run.
-
-It chooses its member id itself. The id is made of the actor's name alone, as those of consumer groups are.
-"""
+"""A member of a streams group (KIP-1071): an actor that heartbeats, and gets which tasks to run."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias, TypedDict
 
-from typing_extensions import Unpack, override
+from typing_extensions import Unpack
 
-from harness.scenario.actor import Actor, Answer
+from harness.scenario.actor import Answer
 from harness.scenario.ask import REBALANCE_TIMEOUT_MS
-from harness.scenario.ask import group_configs as asked_configs
-from harness.scenario.expect import group_configs as expected_configs
-from harness.scenario.member import JOINS, LEAVES
+from harness.scenario.heartbeating import JOINS, LEAVES, HeartbeatingActor
 from harness.scenario.messages import (
     ANY,
     OWN,
@@ -78,19 +73,8 @@ class StreamsHeartbeat(TypedDict, total=False):
     interval_ms: PinNumber
 
 
-class StreamsMember(Actor):
+class StreamsMember(HeartbeatingActor):
     """A client that speaks the protocol of streams groups."""
-
-    @property
-    @override
-    def member_id(self) -> Text:
-        """Its id: the same in every run."""
-        return f"member-{self.name}"
-
-    @property
-    def epoch(self) -> Ref:
-        """The epoch that it was last told."""
-        return Ref(self.name, "member_epoch")
 
     @property
     def assigned(self) -> Ref:
@@ -174,19 +158,6 @@ class StreamsMember(Actor):
             topology=described_topology,
         )
         return self.asks(ask_describe(), expected)
-
-    def configures(self, configs: Mapping[str, str | int | None], *, error_code: PinText = "NONE") -> None:
-        """Configure the group, and wait until the coordinator knows."""
-        self.asks(asked_configs(configs), expected_configs(error_code=error_code))
-        self.awaits_metadata()
-
-    @override
-    def _own_member_id(self) -> Text:
-        return self.member_id
-
-    @override
-    def _own_generation(self) -> Ref:
-        return self.epoch
 
 
 def _asked(tasks: NamedTasks) -> Value:

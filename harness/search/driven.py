@@ -6,9 +6,9 @@ from pathlib import Path
 
 from harness.runner.drive import Drive, DriveSinks, Gate, Limits
 from harness.scenario.script import Script
-from harness.search.kept import KeptTarget
 from harness.search.moves import ALL_SHEETS
 from harness.targets.base.interface import BrokerDescription, Target, TargetError
+from harness.targets.base.kept import KeptTarget
 from harness.trace.events import Event
 
 _SCENARIO_S = 30.0

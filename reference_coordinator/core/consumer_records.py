@@ -48,6 +48,14 @@ class ConsumerGroupMetadataTombstone:
 
 
 @value
+class PartitionMetadata:
+    """The racks of a partition's replicas."""
+
+    partition: int
+    racks: tuple[str, ...]
+
+
+@value
 class TopicMetadata:
     """A subscribed topic as the group's metadata record names it, until 4.0.
 
@@ -57,8 +65,8 @@ class TopicMetadata:
     topic_id: TopicId
     topic_name: str
     num_partitions: int
-    racks: tuple[tuple[int, tuple[str, ...]], ...] = ()
-    """Partitions and the racks of their replicas; written by no release that is modelled."""
+    partition_metadata: tuple[PartitionMetadata, ...] = ()
+    """Written by no release that is modelled."""
 
 
 @value

@@ -3,10 +3,6 @@
 The fields of a record are those of Kafka's key and value. A tombstone is a record of its own kind.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Final
-
 from reference_coordinator.core.consumer_records import MemberState, TopicMetadata
 from reference_coordinator.core.ids import GroupId, MemberId, Millis, TopicId
 from reference_coordinator.core.values import value
@@ -98,7 +94,7 @@ class ShareGroupTargetAssignmentMetadataRecord:
 
     group_id: GroupId
     assignment_epoch: int
-    assignment_timestamp: Millis = Millis(0)
+    assignment_timestamp_ms: Millis = Millis(0)
     """When the assignment was computed; 0 before 4.3."""
 
 
@@ -188,17 +184,3 @@ ShareGroupValue = (
 """The records with a value."""
 ShareGroupRecord = ShareGroupValue | ShareGroupTombstone
 """What a record of `__consumer_offsets` may say about share groups."""
-SHARE_RECORDS: Final[Mapping[int, tuple[type[ShareGroupValue], type[ShareGroupTombstone]]]] = (
-    MappingProxyType(
-        {
-            9: (ShareGroupPartitionMetadataRecord, ShareGroupPartitionMetadataTombstone),
-            10: (ShareGroupMemberMetadataRecord, ShareGroupMemberMetadataTombstone),
-            11: (ShareGroupMetadataRecord, ShareGroupMetadataTombstone),
-            12: (ShareGroupTargetAssignmentMetadataRecord, ShareGroupTargetAssignmentMetadataTombstone),
-            13: (ShareGroupTargetAssignmentMemberRecord, ShareGroupTargetAssignmentMemberTombstone),
-            14: (ShareGroupCurrentMemberAssignmentRecord, ShareGroupCurrentMemberAssignmentTombstone),
-            15: (ShareGroupStatePartitionMetadataRecord, ShareGroupStatePartitionMetadataTombstone),
-        }
-    )
-)
-"""The records by the type of their keys. Source: CoordinatorRecordType (4.3.1)."""

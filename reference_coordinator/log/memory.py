@@ -19,12 +19,8 @@ from reference_coordinator.core.records import (
     OffsetCommitRecord,
     OffsetCommitTombstone,
 )
-from reference_coordinator.core.share_records import ShareGroupRecord
-from reference_coordinator.core.streams_records import StreamsGroupRecord
-from reference_coordinator.log import streams_serde
 from reference_coordinator.log.batches import LogBatch
-from reference_coordinator.log.consumer_serde import CONSUMER_TOMBSTONES, type_and_name
-from reference_coordinator.log.share_serde import SHARE_TOMBSTONES, type_and_member
+from reference_coordinator.log.group_record_serde import GROUP_TOMBSTONES, type_and_name
 
 _Key: TypeAlias = tuple[str, str, int]
 """Group, topic or member, and partition, or the negative type of the record."""
@@ -32,9 +28,7 @@ _OF_GROUP: Final = -2
 _TOMBSTONES: Final = (
     OffsetCommitTombstone,
     GroupMetadataTombstone,
-    *CONSUMER_TOMBSTONES,
-    *SHARE_TOMBSTONES,
-    *streams_serde.STREAMS_TOMBSTONES,
+    *GROUP_TOMBSTONES,
 )
 
 
@@ -122,10 +116,5 @@ def _key(record: CoordinatorRecord) -> _Key:
         case EndTransactionMarker():
             raise AssertionError("a marker is in a batch of its own")
         case _:
-            if isinstance(record, ShareGroupRecord):
-                record_type, name = type_and_member(record)
-            elif isinstance(record, StreamsGroupRecord):
-                record_type, name = streams_serde.type_and_name(record)
-            else:
-                record_type, name = type_and_name(record)
+            record_type, name = type_and_name(record)
             return record.group_id, name, -record_type

@@ -5,7 +5,6 @@ from typing import Final
 
 from kio.serial.errors import SerialError
 
-from reference_coordinator.core.consumer_records import ConsumerGroupRecord
 from reference_coordinator.core.ids import (
     GenerationId,
     GroupId,
@@ -23,20 +22,12 @@ from reference_coordinator.core.records import (
     OffsetCommitRecord,
     OffsetCommitTombstone,
 )
-from reference_coordinator.core.share_records import ShareGroupRecord
-from reference_coordinator.core.streams_records import StreamsGroupRecord
-from reference_coordinator.log.consumer_serde import (
-    CONSUMER_RECORD_TYPES,
-    read_consumer_record,
-    write_consumer_record,
+from reference_coordinator.log.group_record_serde import (
+    group_type_of,
+    read_group_record,
+    write_group_record,
 )
 from reference_coordinator.log.message_codec import Fields, message_type, read_message, write_message
-from reference_coordinator.log.share_serde import read_share_record, share_record_types, write_share_record
-from reference_coordinator.log.streams_serde import (
-    STREAMS_RECORD_TYPES,
-    read_streams_record,
-    write_streams_record,
-)
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.profiles import Profile
 
@@ -88,10 +79,8 @@ def _write_record(record: CoordinatorRecord, profile: Profile) -> tuple[bytes, b
             return _group_key(record), None
         case EndTransactionMarker():
             raise AssertionError("a marker is a control record")
-        case _ if isinstance(record, StreamsGroupRecord):
-            return write_streams_record(record)
         case _:
-            return _write_group_record(record, profile)
+            return write_group_record(record, profile)
 
 
 def read_record(
@@ -116,45 +105,19 @@ def read_record(
         case 2:
             group_key = _read(f"{_GROUP_METADATA}Key", _KEY_VERSION, key)
             return _group(GroupId(group_key["group"]), value, profile)
-        case _ if key_type in share_record_types(profile) and profile.has(Behaviour.SHARE_GROUPS):
-            return _read_of_share_group(key, value)
-        case _ if key_type in CONSUMER_RECORD_TYPES and profile.has(Behaviour.CONSUMER_GROUPS):
-            return _read_of_consumer_group(key, value, profile)
-        case _ if key_type in STREAMS_RECORD_TYPES and profile.has(Behaviour.STREAMS_GROUPS):
-            return _read_of_streams_group(key, value)
+        case _ if (group_type := group_type_of(key_type, profile)) is not None:
+            return _read_of_group(key, value, profile, group_type)
         case _ if profile.has(Behaviour.FLEXIBLE_RECORDS_READ):
             return None
         case _:
             raise UnreadableRecordError(f"it is of type {key_type}, which this release does not know")
 
 
-def _write_group_record(
-    record: ConsumerGroupRecord | ShareGroupRecord, profile: Profile
-) -> tuple[bytes, bytes | None]:
-    if isinstance(record, ShareGroupRecord):
-        return write_share_record(record)
-    return write_consumer_record(record, profile)
-
-
-def _read_of_share_group(key: bytes, value: bytes | None) -> CoordinatorRecord:
+def _read_of_group(key: bytes, value: bytes | None, profile: Profile, group_type: str) -> CoordinatorRecord:
     try:
-        return read_share_record(key, value)
-    except (SerialError, ValueError, IndexError, struct.error) as error:
-        raise UnreadableRecordError(f"it is no record of a share group: {error}") from error
-
-
-def _read_of_consumer_group(key: bytes, value: bytes | None, profile: Profile) -> CoordinatorRecord:
-    try:
-        return read_consumer_record(key, value, profile)
+        return read_group_record(key, value, profile)
     except _DAMAGE as error:
-        raise UnreadableRecordError(f"it is no record of a consumer group: {error}") from error
-
-
-def _read_of_streams_group(key: bytes, value: bytes | None) -> CoordinatorRecord:
-    try:
-        return read_streams_record(key, value)
-    except _DAMAGE as error:
-        raise UnreadableRecordError(f"it is no record of a streams group: {error}") from error
+        raise UnreadableRecordError(f"it is no record of a {group_type} group: {error}") from error
 
 
 def _read(name: str, version: int, content: bytes) -> Fields:

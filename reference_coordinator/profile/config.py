@@ -264,10 +264,7 @@ def _throw_if_out_of_order(config: GroupCoordinatorConfig) -> None:
         for kind in ("heartbeat_interval_ms", "session_timeout_ms", "assignment_interval_ms"):
             least, given, most = (f"group_{group}_{each}{kind}" for each in ("min_", "", "max_"))
             for lower, upper in ((least, most), (least, given), (given, most)):
-                if getattr(config, lower) > getattr(config, upper):
-                    raise ConfigError(
-                        f"{_name_of(upper)} must be greater than or equal to {_name_of(lower)}."
-                    )
+                _throw_if_greater(config, lower, upper)
         heartbeat, session = f"group_{group}_heartbeat_interval_ms", f"group_{group}_session_timeout_ms"
         if getattr(config, heartbeat) >= getattr(config, session):
             raise ConfigError(f"{_name_of(heartbeat)} must be less than {_name_of(session)}.")

@@ -67,7 +67,6 @@ def refusal_response(
     if isinstance(request, ConsumerGroupHeartbeatRequest):
         return ConsumerGroupHeartbeatResponse(error_code=refusal.error, error_message=message)
     if isinstance(request, ShareGroupHeartbeatRequest | ShareGroupAdminRequest):
-        message = None if refusal.error is Errors.UNKNOWN_SERVER_ERROR else refusal.message
         return share_error_response(request, refusal.error, message)
     if isinstance(request, StreamsGroupHeartbeatRequest):
         return StreamsGroupHeartbeatResponse(error_code=refusal.error, error_message=message)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from reference_coordinator.core.consumer_records import ConsumerGroupRecord
 from reference_coordinator.core.effects import ALL_REPLICAS, AppendRecords
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.records import (
@@ -15,19 +14,14 @@ from reference_coordinator.core.records import (
     OffsetCommitRecord,
     OffsetCommitTombstone,
 )
-from reference_coordinator.core.share_records import ShareGroupRecord
-from reference_coordinator.core.streams_records import StreamsGroupRecord
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
-from reference_coordinator.runtime.record_sizes import (
-    consumer_key_bytes,
-    consumer_value_bytes,
+from reference_coordinator.runtime.group_record_sizes import (
+    group_record_bytes,
     text_bytes,
     unsigned_varint_bytes,
 )
-from reference_coordinator.runtime.share_record_sizes import share_key_bytes, share_value_bytes
-from reference_coordinator.runtime.streams_record_sizes import streams_key_bytes, streams_value_bytes
 
 _BATCH_OVERHEAD: Final = 61
 """Source: DefaultRecordBatch#RECORD_BATCH_OVERHEAD (4.3.1)."""
@@ -91,8 +85,6 @@ def _record_bytes(offset_delta: int, key_bytes: int, value_bytes: int | None) ->
 
 def _key_and_value_bytes(record: CoordinatorRecord, *, is_flexible: bool) -> tuple[int, int | None]:
     """How long key and value are; a tombstone has no value."""
-    if isinstance(record, StreamsGroupRecord):
-        return streams_key_bytes(record), streams_value_bytes(record)
     match record:
         case GroupMetadataRecord():
             return _key_bytes(record.group_id), _group_bytes(record)
@@ -105,14 +97,7 @@ def _key_and_value_bytes(record: CoordinatorRecord, *, is_flexible: bool) -> tup
         case EndTransactionMarker():
             return _MARKER_KEY_BYTES, _MARKER_VALUE_BYTES
         case _:
-            return _group_record_bytes(record)
-
-
-def _group_record_bytes(record: ConsumerGroupRecord | ShareGroupRecord) -> tuple[int, int | None]:
-    """How long key and value of a record of the newer protocols are."""
-    if isinstance(record, ShareGroupRecord):
-        return share_key_bytes(record), share_value_bytes(record)
-    return consumer_key_bytes(record), consumer_value_bytes(record)
+            return group_record_bytes(record)
 
 
 def _key_bytes(group_id: str) -> int:

@@ -50,10 +50,8 @@ NOT_KAFKAS = {
     "groups/streams/topology.py:source_topics",
     "runtime/error_responses.py:error_response",
     "runtime/open_batch.py:group_ids_of",
-    "runtime/record_sizes.py:compact_bytes",
-    "runtime/record_sizes.py:consumer_key_bytes",
-    "runtime/record_sizes.py:consumer_value_bytes",
-    "runtime/record_sizes.py:text_bytes",
+    "runtime/group_record_sizes.py:group_record_bytes",
+    "runtime/group_record_sizes.py:text_bytes",
     "topic_logs/batch.py:timestamps",
 }
 """Public functions beside those that cite, which are ours."""

@@ -6,34 +6,33 @@ from reference_coordinator.runtime.deadlines import GroupDeadline, GroupTimerKey
 
 
 @value
-class SessionKey(GroupTimerKey):
-    """A member's session. Source: GroupMetadataManager#groupSessionTimeoutKey (4.3.1)."""
+class MemberKey(GroupTimerKey):
+    """Something that a member has time for."""
 
     member_id: MemberId
 
 
 @value
-class RebalanceKey(GroupTimerKey):
+class SessionKey(MemberKey):
+    """A member's session. Source: GroupMetadataManager#groupSessionTimeoutKey (4.3.1)."""
+
+
+@value
+class RebalanceKey(MemberKey):
     """A member's time to give up partitions.
 
     Source: GroupMetadataManager#groupRebalanceTimeoutKey (4.3.1).
     """
 
-    member_id: MemberId
-
 
 @value
-class ConsumerJoinKey(GroupTimerKey):
+class ConsumerJoinKey(MemberKey):
     """A classic member's time to rejoin. Source: GroupMetadataManager#consumerGroupJoinKey (4.3.1)."""
 
-    member_id: MemberId
-
 
 @value
-class ConsumerSyncKey(GroupTimerKey):
+class ConsumerSyncKey(MemberKey):
     """A classic member's time to sync. Source: GroupMetadataManager#consumerGroupSyncKey (4.3.1)."""
-
-    member_id: MemberId
 
 
 @value
@@ -42,10 +41,10 @@ class RegexKey(GroupTimerKey):
 
 
 @value
-class FenceMember(GroupDeadline):
-    """A member has been silent, or has not rejoined or synced, for too long."""
+class MemberDeadline(GroupDeadline):
+    """A member has had its time; what follows depends on the type of its group."""
 
-    key: SessionKey | ConsumerJoinKey | ConsumerSyncKey
+    key: MemberKey
 
     @property
     def member_id(self) -> MemberId:
@@ -54,17 +53,16 @@ class FenceMember(GroupDeadline):
 
 
 @value
-class FenceUnrevokedMember(GroupDeadline):
+class FenceMember(MemberDeadline):
+    """A member has been silent, or has not rejoined or synced, for too long."""
+
+
+@value
+class FenceUnrevokedMember(MemberDeadline):
     """A member has not given up its partitions in time."""
 
-    key: RebalanceKey
     member_epoch: int
     """The epoch in which it was told to."""
-
-    @property
-    def member_id(self) -> MemberId:
-        """The member."""
-        return self.key.member_id
 
 
 @value

@@ -1,8 +1,4 @@
-"""A consumer group: its members, its epochs, and what everybody is to have.
-
-A group is a value. What changes it makes another one, so that readers keep the group that is committed
-while writers go on with the one that is written.
-"""
+"""A consumer group: its members, its epochs, and what everybody is to have."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -10,7 +6,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
+from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId, TopicId
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.groups.classic.subscription import CONSUMER_PROTOCOL_TYPE
@@ -18,18 +14,11 @@ from reference_coordinator.groups.consumer.member import ConsumerGroupMember
 from reference_coordinator.groups.consumer.membership import ConsumerGroupMembership
 from reference_coordinator.groups.consumer.record_helpers import group_tombstone_records
 from reference_coordinator.groups.consumer.state import ConsumerGroupState
-from reference_coordinator.groups.group import (
-    CommitPartitionValidator,
-    GroupType,
-    OffsetExpirationCondition,
-)
-from reference_coordinator.messages import ListedGroup
+from reference_coordinator.groups.group import CommitPartitionValidator, GroupType
 from reference_coordinator.profile.profiles import Behaviour, Profile
 
 _UNKNOWN_EPOCH: Final = -1
 _CONSUMER_PROTOCOL_COMMITS_SINCE: Final = 9
-DELETED_ASSIGNMENT_EPOCH: Final = -1
-"""Of a group whose target assignment is no more."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -43,6 +32,7 @@ class ConsumerGroup(ConsumerGroupMembership):
         return GroupType.CONSUMER
 
     @property
+    @override
     def state(self) -> ConsumerGroupState:
         """How far it is. Decided in: ConsumerGroup#maybeUpdateGroupState (4.3.1)."""
         if not self.members:
@@ -53,26 +43,15 @@ class ConsumerGroup(ConsumerGroupMembership):
             return ConsumerGroupState.STABLE
         return ConsumerGroupState.RECONCILING
 
-    @property
-    @override
-    def is_empty(self) -> bool:
-        """Whether it has no members. Source: ConsumerGroup#isEmpty (4.3.1)."""
-        return not self.members
-
     @override
     def is_in_states(self, states: Collection[str]) -> bool:
         """Whether it is in one of the states of a filter. Source: ConsumerGroup#isInStates (4.3.1)."""
         return self.state.value.lower() in states
 
+    @property
     @override
-    def as_listed_group(self) -> ListedGroup:
-        """The group in a listing. Source: ModernGroup#asListedGroup (4.3.1)."""
-        return ListedGroup(
-            group_id=self.group_id,
-            protocol_type=CONSUMER_PROTOCOL_TYPE,
-            group_state=self.state.value,
-            group_type=self.type.value,
-        )
+    def protocol_type(self) -> str:
+        return CONSUMER_PROTOCOL_TYPE
 
     @override
     def is_subscribed_to_topic(self, topic: str) -> bool:
@@ -109,49 +88,25 @@ class ConsumerGroup(ConsumerGroupMembership):
         if epoch == member.member_epoch:
             return None
         if epoch > member.member_epoch or not self.profile.has(Behaviour.PARTITIONS_HAVE_ASSIGNMENT_EPOCHS):
-            raise CoordinatorError(_stale(member))
-        return _create_assignment_epoch_validator(member, epoch)
+            raise CoordinatorError(self.stale(member))
+        return self._create_assignment_epoch_validator(member, epoch)
 
     @override
-    def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:
-        """Refuse to show the group's offsets to somebody who is not quite a member.
+    def stale(self, member: ConsumerGroupMember) -> Errors:
+        """What a member is answered that is in another epoch than it says."""
+        return Errors.ILLEGAL_GENERATION if member.use_classic_protocol else Errors.STALE_MEMBER_EPOCH
 
-        Raises:
-            CoordinatorError: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH or ILLEGAL_GENERATION.
-            IllegalStateError: an epoch comes without a member.
+    def _create_assignment_epoch_validator(
+        self, member: ConsumerGroupMember, epoch: int
+    ) -> CommitPartitionValidator:
+        """Source: ConsumerGroup#createAssignmentEpochValidator (4.3.1)."""
 
-        Source: ConsumerGroup#validateOffsetFetch (4.3.1).
-        """
-        if member_id is None and member_epoch < 0:
-            return
-        if member_id is None:
-            raise IllegalStateError("a map of members has no null key")
-        member = self.members.get(MemberId(member_id))
-        if member is None:
-            raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID)
-        if member.member_epoch != member_epoch:
-            raise CoordinatorError(_stale(member))
+        def validate(_: str, topic_id: TopicId | None, partition: int) -> None:
+            since = None if topic_id is None else member.assignment_epoch(topic_id, partition)
+            if since is None or epoch < since:
+                raise CoordinatorError(self.stale(member))
 
-    @override
-    def validate_offset_delete(self) -> None:
-        """Let offsets be forgotten. Source: ConsumerGroup#validateOffsetDelete (4.3.1)."""
-
-    @override
-    def validate_delete_group(self) -> None:
-        """Refuse to forget a group that has members.
-
-        Raises:
-            CoordinatorError: NON_EMPTY_GROUP.
-
-        Source: ConsumerGroup#validateDeleteGroup (4.3.1).
-        """
-        if self.members:
-            raise CoordinatorError(Errors.NON_EMPTY_GROUP)
-
-    @override
-    def offset_expiration_condition(self) -> OffsetExpirationCondition:
-        """Offsets expire since their commit. Source: ConsumerGroup#offsetExpirationCondition (4.3.1)."""
-        return OffsetExpirationCondition(since_ms=None)
+        return validate
 
     @override
     def create_group_tombstone_records(self) -> tuple[CoordinatorRecord, ...]:
@@ -166,7 +121,7 @@ class ConsumerGroup(ConsumerGroupMembership):
     @override
     def check_invariants(self) -> None:
         """Assert the invariants between any two inputs, whatever a client sends."""
-        assert all(key == member.member_id for key, member in self.members.items())
+        super(ConsumerGroup, self).check_invariants()
         owned = [
             (topic_id, partition)
             for member in self.members.values()
@@ -175,25 +130,9 @@ class ConsumerGroup(ConsumerGroupMembership):
             for partition in epochs
         ]
         assert len(owned) == len(set(owned)), "somebody else has a partition too"
-        assert set(self.target_assignment) <= set(self.members)
 
 
 def new_consumer_group(group_id: GroupId, profile: Profile) -> ConsumerGroup:
     """A group that nobody has joined yet; its first epoch depends on the release."""
     first = 1 if profile.has(Behaviour.GROUP_EPOCH_STARTS_AT_ONE) else 0
     return ConsumerGroup(group_id=group_id, profile=profile, group_epoch=first, assignment_epoch=first)
-
-
-def _create_assignment_epoch_validator(member: ConsumerGroupMember, epoch: int) -> CommitPartitionValidator:
-    """Source: ConsumerGroup#createAssignmentEpochValidator (4.3.1)."""
-
-    def validate(_: str, topic_id: TopicId | None, partition: int) -> None:
-        since = None if topic_id is None else member.assignment_epoch(topic_id, partition)
-        if since is None or epoch < since:
-            raise CoordinatorError(_stale(member))
-
-    return validate
-
-
-def _stale(member: ConsumerGroupMember) -> Errors:
-    return Errors.ILLEGAL_GENERATION if member.use_classic_protocol else Errors.STALE_MEMBER_EPOCH

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Final, Self
 
-from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId, Millis, TopicId
-from reference_coordinator.core.map_order import in_java_hash_map_order, string_hash_code
+from typing_extensions import override
+
+from reference_coordinator.core.ids import GroupInstanceId, MemberId, TopicId
+from reference_coordinator.core.map_order import in_java_hash_map_order
 from reference_coordinator.core.timeline_hash_map import TimelineHashMap
 from reference_coordinator.groups.consumer.assignors.group_spec import Assignment, SubscriptionType
 from reference_coordinator.groups.consumer.member import ConsumerGroupMember
@@ -25,51 +26,28 @@ from reference_coordinator.groups.consumer.subscriptions import (
     Subscriptions,
     subscriptions_of,
 )
-from reference_coordinator.groups.group import Group
-from reference_coordinator.profile.profiles import Behaviour, Profile
+from reference_coordinator.groups.modern_group import ModernGroup
+from reference_coordinator.profile.profiles import Behaviour
 
 NO_ASSIGNMENT: Final[Assignment] = MappingProxyType({})
 """Source: Assignment.EMPTY (4.3.1)."""
-_NEVER_MS: Final = Millis(0)
-
-
-def _no_members() -> TimelineHashMap[MemberId, ConsumerGroupMember]:
-    return TimelineHashMap(string_hash_code)
-
-
-@dataclass(slots=True, kw_only=True)
-class MetadataRefreshDeadline:
-    """When a group looks at its topics anew, at the latest; it outlives writes that fail.
-
-    Source: ModernGroup.DeadlineAndEpoch (4.3.1).
-    """
-
-    deadline_ms: Millis = _NEVER_MS
-    epoch: int = 0
-    """The group's epoch at the last look: a group that is behind it has lost what it wrote."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class ConsumerGroupMembership(Group):
+class ConsumerGroupMembership(ModernGroup[ConsumerGroupMember, Assignment]):
     """The members of one consumer group, as of one moment. Source: ConsumerGroup, ModernGroup (4.3.1)."""
 
-    group_id: GroupId
-    profile: Profile
-    group_epoch: int
-    assignment_epoch: int
-    assignment_timestamp_ms: Millis = _NEVER_MS
-    members: TimelineHashMap[MemberId, ConsumerGroupMember] = field(default_factory=_no_members)
-    """Never changed in place. In the order of Kafka's map, by which assignors break ties."""
     static_members: Mapping[GroupInstanceId, MemberId] = field(default_factory=dict)
-    target_assignment: Mapping[MemberId, Assignment] = field(default_factory=dict)
     subscription_metadata: SubscriptionMetadata = field(default_factory=SubscriptionMetadata)
     has_subscription_metadata_record: bool = False
     """Whether the log has a record of the topics that a release before 4.1 wrote."""
     resolved_regular_expressions: ResolvedRegularExpressions = field(default_factory=dict)
     current_partition_epochs: PartitionEpochs = field(default_factory=dict)
     subscription_type: SubscriptionType = SubscriptionType.HOMOGENEOUS
-    metadata_refresh: MetadataRefreshDeadline = field(default_factory=MetadataRefreshDeadline)
-    """Shared by all versions of the group."""
+
+    @override
+    def new_member(self, member_id: MemberId) -> ConsumerGroupMember:
+        return ConsumerGroupMember(member_id=member_id)
 
     @property
     def subscriptions(self) -> Subscriptions:
@@ -82,25 +60,6 @@ class ConsumerGroupMembership(Group):
         Source: ConsumerGroup#numSubscribedMembers (4.3.1).
         """
         return self.subscriptions.regexes[regex]
-
-    def get_or_maybe_create_member(
-        self, member_id: MemberId, *, create_if_not_exists: bool
-    ) -> ConsumerGroupMember:
-        """A member, or a new one that is in no group yet.
-
-        Raises:
-            CoordinatorError: UNKNOWN_MEMBER_ID.
-
-        Source: ConsumerGroup#getOrMaybeCreateMember (4.3.1).
-        """
-        member = self.members.get(member_id)
-        if member is not None:
-            return member
-        if not create_if_not_exists:
-            raise CoordinatorError(
-                Errors.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.group_id}."
-            )
-        return ConsumerGroupMember(member_id=member_id)
 
     def static_member(self, instance_id: GroupInstanceId | None) -> ConsumerGroupMember | None:
         """The member that an instance id stands for.
@@ -157,20 +116,6 @@ class ConsumerGroupMembership(Group):
         names = (each.server_assignor_name for each in self.members.values())
         return Counter(each for each in names if each is not None)
 
-    def has_metadata_expired(self, now_ms: Millis) -> bool:
-        """Whether it is time to look at the topics. Source: ModernGroup#hasMetadataExpired (4.3.1)."""
-        refresh = self.metadata_refresh
-        return now_ms >= refresh.deadline_ms or self.group_epoch < refresh.epoch
-
-    def set_metadata_refresh_deadline(self, deadline_ms: int, group_epoch: int) -> None:
-        """Look at the topics again then. Source: ModernGroup#setMetadataRefreshDeadline (4.3.1)."""
-        self.metadata_refresh.deadline_ms = Millis(deadline_ms)
-        self.metadata_refresh.epoch = group_epoch
-
-    def request_metadata_refresh(self) -> None:
-        """Look at the topics at the next occasion. Source: ModernGroup#requestMetadataRefresh (4.3.1)."""
-        self.set_metadata_refresh_deadline(0, 0)
-
     def update_member(self, member: ConsumerGroupMember) -> Self:
         """The group with a member as it is now.
 
@@ -191,6 +136,7 @@ class ConsumerGroupMembership(Group):
             current_partition_epochs=epochs,
         )
 
+    @override
     def remove_member(self, member_id: MemberId) -> Self:
         """The group without a member. Source: ConsumerGroup#removeMember (4.3.1)."""
         members, static_members = self.members.copy(), dict(self.static_members)

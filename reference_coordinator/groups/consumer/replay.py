@@ -20,13 +20,8 @@ from reference_coordinator.core.consumer_records import (
     ConsumerGroupTargetAssignmentMetadataRecord,
     ConsumerGroupTargetAssignmentMetadataTombstone,
 )
-from reference_coordinator.core.errors import IllegalStateError
-from reference_coordinator.core.ids import MemberId, Millis
-from reference_coordinator.groups.consumer.group import (
-    DELETED_ASSIGNMENT_EPOCH,
-    ConsumerGroup,
-    new_consumer_group,
-)
+from reference_coordinator.core.ids import MemberId
+from reference_coordinator.groups.consumer.group import ConsumerGroup, new_consumer_group
 from reference_coordinator.groups.consumer.member import NO_PARTITIONS, ConsumerGroupMember
 from reference_coordinator.groups.consumer.metadata import SubscriptionMetadata
 from reference_coordinator.groups.consumer.subscriptions import ResolvedRegularExpression
@@ -103,7 +98,7 @@ def _replay_member(group: ConsumerGroup, record: _OfMember) -> ConsumerGroup:
             return group.update_member(member.update_with_metadata(record))
         case ConsumerGroupTargetAssignmentMemberRecord():
             target = {each.topic_id: each.partitions for each in record.topic_partitions}
-            return replace(group, target_assignment={**group.target_assignment, record.member_id: target})
+            return group.with_target_assignment(record.member_id, target)
         case ConsumerGroupCurrentMemberAssignmentRecord():
             return group.update_member(member.update_with_assignment(record))
         case _:
@@ -133,17 +128,13 @@ def _replay_partition_metadata(
 def _replay_group_tombstone(group: ConsumerGroup, record: _GroupTombstone) -> ConsumerGroup | None:
     match record:
         case ConsumerGroupMetadataTombstone():
-            _throw_if_not_over(group)
+            group.throw_if_not_over()
             return None
         case ConsumerGroupPartitionMetadataTombstone():
             metadata = replace(group.subscription_metadata, topics=frozenset())
             return replace(group, has_subscription_metadata_record=False, subscription_metadata=metadata)
         case ConsumerGroupTargetAssignmentMetadataTombstone():
-            if group.target_assignment:
-                raise IllegalStateError("members still have a target assignment")
-            return replace(
-                group, assignment_epoch=DELETED_ASSIGNMENT_EPOCH, assignment_timestamp_ms=Millis(0)
-            )
+            return group.without_assignment_epoch()
         case ConsumerGroupRegularExpressionTombstone():
             return group.update_resolved_regular_expression(record.regular_expression, None)
         case _:
@@ -153,25 +144,13 @@ def _replay_group_tombstone(group: ConsumerGroup, record: _GroupTombstone) -> Co
 def _replay_member_tombstone(group: ConsumerGroup, record: _MemberTombstone) -> ConsumerGroup:
     match record:
         case ConsumerGroupMemberMetadataTombstone():
-            return _replay_metadata_tombstone(group, record.member_id)
+            return group.without_metadata_of(record.member_id)
         case ConsumerGroupTargetAssignmentMemberTombstone():
-            targets = {key: each for key, each in group.target_assignment.items() if key != record.member_id}
-            return replace(group, target_assignment=targets)
+            return group.without_target_assignment(record.member_id)
         case ConsumerGroupCurrentMemberAssignmentTombstone():
             return _replay_current_assignment_tombstone(group, record.member_id)
         case _:
             assert_never(record)
-
-
-def _replay_metadata_tombstone(group: ConsumerGroup, member_id: MemberId) -> ConsumerGroup:
-    member = group.members.get(member_id)
-    if member is None:
-        return group
-    if member.member_epoch != LEAVE_GROUP_MEMBER_EPOCH:
-        raise IllegalStateError("the member still has an assignment")
-    if member_id in group.target_assignment:
-        raise IllegalStateError("the member still has a target assignment")
-    return group.remove_member(member_id)
 
 
 def _replay_current_assignment_tombstone(group: ConsumerGroup, member_id: MemberId) -> ConsumerGroup:
@@ -187,12 +166,3 @@ def _replay_current_assignment_tombstone(group: ConsumerGroup, member_id: Member
             partitions_pending_revocation=NO_PARTITIONS,
         )
     )
-
-
-def _throw_if_not_over(group: ConsumerGroup) -> None:
-    if group.members:
-        raise IllegalStateError("the group still has members")
-    if group.target_assignment:
-        raise IllegalStateError("members still have a target assignment")
-    if group.assignment_epoch != DELETED_ASSIGNMENT_EPOCH:
-        raise IllegalStateError("the group still has a target assignment")

@@ -13,6 +13,7 @@ from reference_coordinator.groups.consumer.deadlines import (
     ConsumerSyncKey,
     FenceMember,
     FenceUnrevokedMember,
+    MemberDeadline,
     RebalanceKey,
     SessionKey,
 )
@@ -21,17 +22,9 @@ from reference_coordinator.groups.consumer.member import ConsumerGroupMember
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.runtime.coordinator_result import Continuation
 
-RETRY_BACKOFF_MS: Final = 500
+_RETRY_BACKOFF_MS: Final = 500
 """Source: CoordinatorTimerImpl#schedule (4.3.1)."""
 _TRANSIENT: Final = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_LOAD_IN_PROGRESS})
-
-
-def is_retried(error: Errors) -> bool:
-    """Whether a timer that could not write falls due once more.
-
-    Decided in: CoordinatorTimerImpl#schedule (4.3.1).
-    """
-    return error is not Errors.NONE and error not in _TRANSIENT
 
 
 @value
@@ -39,7 +32,7 @@ class TimerRetried(Continuation):
     """What a timer had to write was to be written."""
 
     shard: GroupMetadataManager
-    deadline: FenceMember | FenceUnrevokedMember
+    deadline: MemberDeadline
 
     @override
     def append_completed(self, error: Errors) -> None:
@@ -48,8 +41,8 @@ class TimerRetried(Continuation):
         Decided in: CoordinatorTimerImpl#schedule (4.3.1).
         """
         is_newer = self.shard.timers.deadline_of(self.deadline.key) is not None
-        if is_retried(error) and not is_newer:
-            at_ms = self.shard.now_ms + RETRY_BACKOFF_MS
+        if error is not Errors.NONE and error not in _TRANSIENT and not is_newer:
+            at_ms = self.shard.now_ms + _RETRY_BACKOFF_MS
             self.shard.timers.schedule(self.deadline.key, at_ms, self.deadline)
 
 

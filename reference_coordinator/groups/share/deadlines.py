@@ -1,22 +1,17 @@
 """What a share group waits for, and what falls due when it has waited long enough."""
 
-from reference_coordinator.core.ids import MemberId
 from reference_coordinator.core.values import value
-from reference_coordinator.runtime.deadlines import GroupDeadline, GroupTimerKey
+from reference_coordinator.groups.consumer.deadlines import MemberDeadline, MemberKey
 
 
 @value
-class ShareSessionKey(GroupTimerKey):
+class ShareSessionKey(MemberKey):
     """A member's session. Source: GroupMetadataManager#groupSessionTimeoutKey (4.3.1)."""
 
-    member_id: MemberId
-
 
 @value
-class FenceShareMember(GroupDeadline):
+class FenceShareMember(MemberDeadline):
     """A member has been silent for too long."""
-
-    key: ShareSessionKey
 
 
 ShareGroupDeadline = FenceShareMember

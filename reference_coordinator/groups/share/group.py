@@ -1,67 +1,47 @@
-"""A share group: its members, its epochs, what everybody is to have, and which partitions have state.
-
-A group is a value, as a consumer group is: what changes it makes another one.
-"""
+"""A share group: its members, its epochs, what everybody is to have, and which partitions have state."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Final, NoReturn, Self
 
 from typing_extensions import override
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
-from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId, Millis
-from reference_coordinator.core.map_order import string_hash_code
+from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId
 from reference_coordinator.core.records import CoordinatorRecord
-from reference_coordinator.core.timeline_hash_map import TimelineHashMap
 from reference_coordinator.groups.consumer.assignors.group_spec import SubscriptionType
-from reference_coordinator.groups.consumer.membership import MetadataRefreshDeadline
 from reference_coordinator.groups.consumer.metadata import SubscriptionMetadata
 from reference_coordinator.groups.group import (
     CommitPartitionValidator,
-    Group,
     GroupType,
     OffsetExpirationCondition,
 )
+from reference_coordinator.groups.modern_group import ModernGroup
 from reference_coordinator.groups.share.member import NO_PARTITIONS, AssignedPartitions, ShareGroupMember
 from reference_coordinator.groups.share.record_helpers import group_tombstone_records
 from reference_coordinator.groups.share.state import ShareGroupState
 from reference_coordinator.groups.share.state_partitions import ShareGroupStatePartitionMetadataInfo
-from reference_coordinator.messages import ListedGroup
 from reference_coordinator.profile.profiles import Behaviour, Profile
 
 _PROTOCOL_TYPE: Final = "share"
 """Source: ShareGroup.PROTOCOL_TYPE (4.3.1)."""
 
 
-_NEVER_MS: Final = Millis(0)
-
-
-def _no_members() -> TimelineHashMap[MemberId, ShareGroupMember]:
-    return TimelineHashMap(string_hash_code)
-
-
 @dataclass(slots=True, kw_only=True, eq=False)
-class ShareGroup(Group):
+class ShareGroup(ModernGroup[ShareGroupMember, AssignedPartitions]):
     """One share group, as of one moment. Source: ShareGroup, ModernGroup (4.3.1)."""
 
-    group_id: GroupId
-    profile: Profile
-    group_epoch: int
-    assignment_epoch: int
-    assignment_timestamp_ms: Millis = _NEVER_MS
-    members: TimelineHashMap[MemberId, ShareGroupMember] = field(default_factory=_no_members)
-    """Never changed in place. In the order of Kafka's map, by which assignors break ties."""
-    target_assignment: Mapping[MemberId, AssignedPartitions] = field(default_factory=dict)
     subscription_metadata: SubscriptionMetadata = field(default_factory=SubscriptionMetadata)
     state_partitions: ShareGroupStatePartitionMetadataInfo | None = None
     """None where the log has no record of them.
 
     Decided in: GroupMetadataManager.shareGroupStatePartitionMetadata (4.3.1).
     """
-    metadata_refresh: MetadataRefreshDeadline = field(default_factory=MetadataRefreshDeadline)
-    """Shared by all versions of the group."""
+
+    @override
+    def new_member(self, member_id: MemberId) -> ShareGroupMember:
+        return ShareGroupMember(member_id=member_id)
 
     @property
     @override
@@ -70,30 +50,20 @@ class ShareGroup(Group):
         return GroupType.SHARE
 
     @property
+    @override
     def state(self) -> ShareGroupState:
         """Whether it has members. Decided in: ShareGroup#maybeUpdateGroupState (4.3.1)."""
         return ShareGroupState.STABLE if self.members else ShareGroupState.EMPTY
-
-    @property
-    @override
-    def is_empty(self) -> bool:
-        """Whether it has no members. Source: ShareGroup#isEmpty (4.3.1)."""
-        return not self.members
 
     @override
     def is_in_states(self, states: Collection[str]) -> bool:
         """Whether it is in one of the states of a filter. Source: ShareGroup#isInStates (4.3.1)."""
         return self.state.value.lower() in states
 
+    @property
     @override
-    def as_listed_group(self) -> ListedGroup:
-        """The group in a listing. Source: ModernGroup#asListedGroup (4.3.1)."""
-        return ListedGroup(
-            group_id=self.group_id,
-            protocol_type=_PROTOCOL_TYPE,
-            group_state=self.state.value,
-            group_type=self.type.value,
-        )
+    def protocol_type(self) -> str:
+        return _PROTOCOL_TYPE
 
     @property
     def subscribed_topic_names(self) -> Counter[str]:
@@ -125,25 +95,6 @@ class ShareGroup(Group):
         """Whether somebody reads a topic. Source: ModernGroup#isSubscribedToTopic (4.3.1)."""
         return topic in self.subscribed_topic_names
 
-    def get_or_maybe_create_member(
-        self, member_id: MemberId, *, create_if_not_exists: bool
-    ) -> ShareGroupMember:
-        """A member, or a new one that is in no group yet.
-
-        Raises:
-            CoordinatorError: UNKNOWN_MEMBER_ID.
-
-        Source: ShareGroup#getOrMaybeCreateMember (4.3.1).
-        """
-        member = self.members.get(member_id)
-        if member is not None:
-            return member
-        if not create_if_not_exists:
-            raise CoordinatorError(
-                Errors.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.group_id}."
-            )
-        return ShareGroupMember(member_id=member_id)
-
     def target_assignment_of(self, member_id: MemberId) -> AssignedPartitions:
         """What a member is to have. Decided in: ModernGroup#targetAssignment (4.3.1)."""
         return self.target_assignment.get(member_id, NO_PARTITIONS)
@@ -154,25 +105,12 @@ class ShareGroup(Group):
         members[member.member_id] = member
         return replace(self, members=members)
 
+    @override
     def remove_member(self, member_id: MemberId) -> Self:
         """The group without a member. Source: ShareGroup#removeMember (4.3.1)."""
         members = self.members.copy()
         members.pop(member_id, None)
         return replace(self, members=members)
-
-    def has_metadata_expired(self, now_ms: Millis) -> bool:
-        """Whether it is time to look at the topics. Source: ModernGroup#hasMetadataExpired (4.3.1)."""
-        refresh = self.metadata_refresh
-        return now_ms >= refresh.deadline_ms or self.group_epoch < refresh.epoch
-
-    def set_metadata_refresh_deadline(self, deadline_ms: int, group_epoch: int) -> None:
-        """Look at the topics again then. Source: ModernGroup#setMetadataRefreshDeadline (4.3.1)."""
-        self.metadata_refresh.deadline_ms = Millis(deadline_ms)
-        self.metadata_refresh.epoch = group_epoch
-
-    def request_metadata_refresh(self) -> None:
-        """Look at the topics at the next occasion. Source: ModernGroup#requestMetadataRefresh (4.3.1)."""
-        self.set_metadata_refresh_deadline(0, 0)
 
     @override
     def validate_offset_commit(
@@ -246,8 +184,7 @@ class ShareGroup(Group):
     @override
     def check_invariants(self) -> None:
         """Assert the invariants between any two inputs, whatever a client sends."""
-        assert all(key == member.member_id for key, member in self.members.items())
-        assert set(self.target_assignment) <= set(self.members)
+        super(ShareGroup, self).check_invariants()
         assert all(each.member_epoch <= self.group_epoch for each in self.members.values())
 
 

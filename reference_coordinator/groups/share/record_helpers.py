@@ -86,7 +86,7 @@ def new_share_group_target_assignment_metadata_record(
     return ShareGroupTargetAssignmentMetadataRecord(
         group_id=group_id,
         assignment_epoch=assignment_epoch,
-        assignment_timestamp=now_ms if has_timestamp else Millis(0),
+        assignment_timestamp_ms=now_ms if has_timestamp else Millis(0),
     )
 
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import assert_never
 
-from reference_coordinator.core.errors import IllegalStateError
 from reference_coordinator.core.ids import MemberId, Millis
 from reference_coordinator.core.share_records import (
     ShareGroupCurrentMemberAssignmentRecord,
@@ -24,7 +23,6 @@ from reference_coordinator.core.share_records import (
     ShareGroupTombstone,
     ShareGroupValue,
 )
-from reference_coordinator.groups.consumer.group import DELETED_ASSIGNMENT_EPOCH
 from reference_coordinator.groups.consumer.metadata import SubscriptionMetadata
 from reference_coordinator.groups.share.group import ShareGroup, new_share_group
 from reference_coordinator.groups.share.member import NO_PARTITIONS, ShareGroupMember
@@ -63,11 +61,11 @@ def _replay_value(group: ShareGroup, record: ShareGroupValue, now_ms: Millis) ->
             return replace(
                 group,
                 assignment_epoch=record.assignment_epoch,
-                assignment_timestamp_ms=record.assignment_timestamp,
+                assignment_timestamp_ms=record.assignment_timestamp_ms,
             )
         case ShareGroupTargetAssignmentMemberRecord():
             target = {each.topic_id: frozenset(each.partitions) for each in record.topic_partitions}
-            return replace(group, target_assignment={**group.target_assignment, record.member_id: target})
+            return group.with_target_assignment(record.member_id, target)
         case ShareGroupCurrentMemberAssignmentRecord():
             member = _member(group, record.member_id)
             return group.update_member(member.update_with_assignment(record))
@@ -84,37 +82,22 @@ def _member(group: ShareGroup, member_id: MemberId) -> ShareGroupMember:
 def _replay_tombstone(group: ShareGroup, record: ShareGroupTombstone) -> ShareGroup | None:
     match record:
         case ShareGroupMetadataTombstone():
-            _throw_if_not_over(group)
+            group.throw_if_not_over()
             return None
         case ShareGroupPartitionMetadataTombstone():
             return replace(group, subscription_metadata=SubscriptionMetadata())
         case ShareGroupMemberMetadataTombstone():
-            return _replay_metadata_tombstone(group, record.member_id)
+            return group.without_metadata_of(record.member_id)
         case ShareGroupTargetAssignmentMetadataTombstone():
-            _throw_if_assigned(group)
-            return replace(
-                group, assignment_epoch=DELETED_ASSIGNMENT_EPOCH, assignment_timestamp_ms=Millis(0)
-            )
+            return group.without_assignment_epoch()
         case ShareGroupTargetAssignmentMemberTombstone():
-            targets = {key: each for key, each in group.target_assignment.items() if key != record.member_id}
-            return replace(group, target_assignment=targets)
+            return group.without_target_assignment(record.member_id)
         case ShareGroupCurrentMemberAssignmentTombstone():
             return _replay_current_assignment_tombstone(group, record.member_id)
         case ShareGroupStatePartitionMetadataTombstone():
             return replace(group, state_partitions=None)
         case _:
             assert_never(record)
-
-
-def _replay_metadata_tombstone(group: ShareGroup, member_id: MemberId) -> ShareGroup:
-    member = group.members.get(member_id)
-    if member is None:
-        return group
-    if member.member_epoch != LEAVE_GROUP_MEMBER_EPOCH:
-        raise IllegalStateError("the member still has an assignment")
-    if member_id in group.target_assignment:
-        raise IllegalStateError("the member still has a target assignment")
-    return group.remove_member(member_id)
 
 
 def _replay_current_assignment_tombstone(group: ShareGroup, member_id: MemberId) -> ShareGroup:
@@ -129,16 +112,3 @@ def _replay_current_assignment_tombstone(group: ShareGroup, member_id: MemberId)
             assigned_partitions=NO_PARTITIONS,
         )
     )
-
-
-def _throw_if_assigned(group: ShareGroup) -> None:
-    if group.target_assignment:
-        raise IllegalStateError("members still have a target assignment")
-
-
-def _throw_if_not_over(group: ShareGroup) -> None:
-    if group.members:
-        raise IllegalStateError("the group still has members")
-    _throw_if_assigned(group)
-    if group.assignment_epoch != DELETED_ASSIGNMENT_EPOCH:
-        raise IllegalStateError("the group still has a target assignment")

@@ -1,8 +1,7 @@
 """What a streams group waits for."""
 
-from reference_coordinator.core.ids import MemberId
 from reference_coordinator.core.values import value
-from reference_coordinator.groups.consumer.deadlines import RebalanceKey, SessionKey
+from reference_coordinator.groups.consumer.deadlines import MemberDeadline
 from reference_coordinator.runtime.deadlines import GroupDeadline, GroupTimerKey
 
 
@@ -12,29 +11,16 @@ class InitialRebalanceKey(GroupTimerKey):
 
 
 @value
-class FenceStreamsMember(GroupDeadline):
+class FenceStreamsMember(MemberDeadline):
     """A member has been silent for too long."""
-
-    key: SessionKey
-
-    @property
-    def member_id(self) -> MemberId:
-        """The member."""
-        return self.key.member_id
 
 
 @value
-class FenceUnrevokedStreamsMember(GroupDeadline):
+class FenceUnrevokedStreamsMember(MemberDeadline):
     """A member has not given up its tasks in time."""
 
-    key: RebalanceKey
     member_epoch: int
     """The epoch in which it was told to."""
-
-    @property
-    def member_id(self) -> MemberId:
-        """The member."""
-        return self.key.member_id
 
 
 @value

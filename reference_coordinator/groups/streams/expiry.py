@@ -3,6 +3,7 @@
 from typing import assert_never
 
 from reference_coordinator.core.errors import IllegalStateError
+from reference_coordinator.groups.consumer.timers import TimerRetried
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.groups.streams.deadlines import (
     ComputeDelayedAssignment,
@@ -13,7 +14,6 @@ from reference_coordinator.groups.streams.deadlines import (
 from reference_coordinator.groups.streams.group import StreamsGroup
 from reference_coordinator.groups.streams.leave import streams_group_fence_member
 from reference_coordinator.groups.streams.target_assignment import maybe_update_streams_target_assignment
-from reference_coordinator.groups.streams.timers import StreamsTimerRetried
 from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
 
 
@@ -65,5 +65,5 @@ def streams_group_fence_member_operation(
         return EMPTY_RESULT
     return CoordinatorResult(
         records=streams_group_fence_member(shard, group, member),
-        append_future=StreamsTimerRetried(shard=shard, deadline=deadline),
+        append_future=TimerRetried(shard=shard, deadline=deadline),
     )

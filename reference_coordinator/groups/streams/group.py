@@ -1,7 +1,6 @@
 """A streams group: its members, its topology, its epochs, and what everybody is to have.
 
-A group is a value, as consumer groups are. What is not in the log is in `Unwritten`, which all versions of a
-group share.
+What is not in the log is in `Unwritten`, which all versions of a group share.
 """
 
 from collections.abc import Collection, Mapping
@@ -10,17 +9,14 @@ from typing import Final, Self
 
 from typing_extensions import override
 
-from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
-from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId, Millis, TopicId
-from reference_coordinator.core.map_order import string_hash_code
+from reference_coordinator.core.errors import CoordinatorError, Errors
+from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId, TopicId
 from reference_coordinator.core.records import CoordinatorRecord
-from reference_coordinator.core.timeline_hash_map import TimelineHashMap
 from reference_coordinator.groups.group import (
     CommitPartitionValidator,
-    Group,
     GroupType,
-    OffsetExpirationCondition,
 )
+from reference_coordinator.groups.modern_group import ModernGroup
 from reference_coordinator.groups.streams.configured_topology import ConfiguredTopology
 from reference_coordinator.groups.streams.current_tasks import CurrentTasks
 from reference_coordinator.groups.streams.member import StreamsGroupMember
@@ -29,49 +25,30 @@ from reference_coordinator.groups.streams.state import StreamsGroupState
 from reference_coordinator.groups.streams.task_offsets import NO_OFFSETS, MemberTaskOffsets
 from reference_coordinator.groups.streams.tasks import EMPTY, RefinedAssignment, TasksTuple
 from reference_coordinator.groups.streams.topology import StreamsTopology
-from reference_coordinator.messages import ListedGroup
 from reference_coordinator.profile.profiles import Behaviour, Profile
 
 _PROTOCOL_TYPE: Final = "streams"
 _UNKNOWN_EPOCH: Final = -1
 _STREAMS_COMMITS_SINCE: Final = 9
-_NEVER_MS: Final = Millis(0)
-DELETED_ASSIGNMENT_EPOCH: Final = -1
-"""Of a group whose target assignment is no more."""
-
-
-def _no_members() -> TimelineHashMap[MemberId, StreamsGroupMember]:
-    return TimelineHashMap(string_hash_code)
 
 
 @dataclass(slots=True, kw_only=True)
 class Unwritten:
     """What a group knows and does not write; it outlives writes that fail."""
 
-    refresh_deadline_ms: Millis = _NEVER_MS
-    refresh_epoch: int = 0
-    """The group's epoch at the last look at its topics."""
     shutdown_request_member_id: MemberId | None = None
     endpoint_information_epoch: int = 0
     task_offsets: dict[MemberId, MemberTaskOffsets] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class StreamsGroup(Group):
+class StreamsGroup(ModernGroup[StreamsGroupMember, TasksTuple]):
     """One group of streams clients, as of one moment. Source: StreamsGroup (4.3.1)."""
 
-    group_id: GroupId
-    profile: Profile
-    group_epoch: int
-    assignment_epoch: int
-    assignment_timestamp_ms: Millis = _NEVER_MS
     validated_topology_epoch: int = 0
     metadata_hash: int = 0
     last_assignment_configs: Mapping[str, str] = field(default_factory=dict)
-    members: TimelineHashMap[MemberId, StreamsGroupMember] = field(default_factory=_no_members)
-    """Never changed in place. In the order of Kafka's map, by which the assignor breaks ties."""
     static_members: Mapping[GroupInstanceId, MemberId] = field(default_factory=dict)
-    target_assignment: Mapping[MemberId, TasksTuple] = field(default_factory=dict)
     topology: StreamsTopology | None = None
     configured_topology: ConfiguredTopology | None = None
     """None until a heartbeat has looked at the topics."""
@@ -80,6 +57,10 @@ class StreamsGroup(Group):
     current_tasks: CurrentTasks = field(default_factory=CurrentTasks)
     unwritten: Unwritten = field(default_factory=Unwritten)
 
+    @override
+    def new_member(self, member_id: MemberId) -> StreamsGroupMember:
+        return StreamsGroupMember(member_id=member_id)
+
     @property
     @override
     def type(self) -> GroupType:
@@ -87,6 +68,7 @@ class StreamsGroup(Group):
         return GroupType.STREAMS
 
     @property
+    @override
     def state(self) -> StreamsGroupState:
         """How far it is. Decided in: StreamsGroup#maybeUpdateGroupState (4.3.1)."""
         if not self.members:
@@ -99,26 +81,15 @@ class StreamsGroup(Group):
             return StreamsGroupState.STABLE
         return StreamsGroupState.RECONCILING
 
-    @property
-    @override
-    def is_empty(self) -> bool:
-        """Whether it has no members. Source: StreamsGroup#isEmpty (4.3.1)."""
-        return not self.members
-
     @override
     def is_in_states(self, states: Collection[str]) -> bool:
         """Whether it is in one of the states of a filter. Source: StreamsGroup#isInStates (4.3.1)."""
         return self.state.filter_name in states
 
+    @property
     @override
-    def as_listed_group(self) -> ListedGroup:
-        """The group in a listing. Source: StreamsGroup#asListedGroup (4.3.1)."""
-        return ListedGroup(
-            group_id=self.group_id,
-            protocol_type=_PROTOCOL_TYPE,
-            group_state=self.state.value,
-            group_type=self.type.value,
-        )
+    def protocol_type(self) -> str:
+        return _PROTOCOL_TYPE
 
     @override
     def is_subscribed_to_topic(self, topic: str) -> bool:
@@ -132,25 +103,6 @@ class StreamsGroup(Group):
         """
         return self.topology is not None and not self.topology.required_topics.isdisjoint(topics)
 
-    def get_or_maybe_create_member(
-        self, member_id: MemberId, *, create_if_not_exists: bool
-    ) -> StreamsGroupMember:
-        """A member, or a new one that is in no group yet.
-
-        Raises:
-            CoordinatorError: UNKNOWN_MEMBER_ID.
-
-        Decided in: StreamsGroup#getMemberOrThrow, StreamsGroup#getOrCreateDefaultMember (4.3.1).
-        """
-        member = self.members.get(member_id)
-        if member is not None:
-            return member
-        if not create_if_not_exists:
-            raise CoordinatorError(
-                Errors.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {self.group_id}."
-            )
-        return StreamsGroupMember(member_id=member_id)
-
     def static_member(self, instance_id: GroupInstanceId | None) -> StreamsGroupMember | None:
         """The member that has an instance id. Source: StreamsGroup#staticMember (4.3.1)."""
         member_id = None if instance_id is None else self.static_members.get(instance_id)
@@ -163,20 +115,6 @@ class StreamsGroup(Group):
     def target_assignment_of(self, member_id: MemberId) -> TasksTuple:
         """What a member is to have. Decided in: StreamsGroup#targetAssignment (4.3.1)."""
         return self.target_assignment.get(member_id, EMPTY)
-
-    def has_metadata_expired(self, now_ms: Millis) -> bool:
-        """Whether it is time to look at the topics. Source: StreamsGroup#hasMetadataExpired (4.3.1)."""
-        is_behind = self.group_epoch < self.unwritten.refresh_epoch
-        return now_ms >= self.unwritten.refresh_deadline_ms or is_behind
-
-    def set_metadata_refresh_deadline(self, deadline_ms: int, group_epoch: int) -> None:
-        """Look at the topics again then. Source: StreamsGroup#setMetadataRefreshDeadline (4.3.1)."""
-        self.unwritten.refresh_deadline_ms = Millis(deadline_ms)
-        self.unwritten.refresh_epoch = group_epoch
-
-    def request_metadata_refresh(self) -> None:
-        """Look at the topics at the next occasion. Source: StreamsGroup#requestMetadataRefresh (4.3.1)."""
-        self.set_metadata_refresh_deadline(0, 0)
 
     def update_member(self, member: StreamsGroupMember) -> Self:
         """The group with a member as it is now. Source: StreamsGroup#updateMember (4.3.1)."""
@@ -194,6 +132,7 @@ class StreamsGroup(Group):
             current_tasks=self.current_tasks.changed(before, member),
         )
 
+    @override
     def remove_member(self, member_id: MemberId) -> Self:
         """The group without a member. Source: StreamsGroup#removeMember (4.3.1)."""
         members, static_members = self.members.copy(), dict(self.static_members)
@@ -265,59 +204,12 @@ class StreamsGroup(Group):
         return validate
 
     @override
-    def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:
-        """Refuse to show the group's offsets to somebody who is not quite a member.
-
-        Raises:
-            CoordinatorError: UNKNOWN_MEMBER_ID or STALE_MEMBER_EPOCH.
-            IllegalStateError: an epoch comes without a member.
-
-        Source: StreamsGroup#validateOffsetFetch (4.3.1).
-        """
-        if member_id is None and member_epoch < 0:
-            return
-        if member_id is None:
-            raise IllegalStateError("a map of members has no null key")
-        member = self.members.get(MemberId(member_id))
-        if member is None:
-            raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID)
-        if member.member_epoch != member_epoch:
-            raise CoordinatorError(Errors.STALE_MEMBER_EPOCH)
-
-    @override
-    def validate_offset_delete(self) -> None:
-        """Let offsets be forgotten. Source: StreamsGroup#validateOffsetDelete (4.3.1)."""
-
-    @override
-    def validate_delete_group(self) -> None:
-        """Refuse to forget a group that has members.
-
-        Raises:
-            CoordinatorError: NON_EMPTY_GROUP.
-
-        Source: StreamsGroup#validateDeleteGroup (4.3.1).
-        """
-        if self.members:
-            raise CoordinatorError(Errors.NON_EMPTY_GROUP)
-
-    @override
-    def offset_expiration_condition(self) -> OffsetExpirationCondition:
-        """Offsets expire since their commit. Source: StreamsGroup#offsetExpirationCondition (4.3.1)."""
-        return OffsetExpirationCondition(since_ms=None)
-
-    @override
     def create_group_tombstone_records(self) -> tuple[CoordinatorRecord, ...]:
         """What the log is told when the group is no more.
 
         Source: StreamsGroup#createGroupTombstoneRecords (4.3.1).
         """
         return group_tombstone_records(self.group_id, tuple(self.members))
-
-    @override
-    def check_invariants(self) -> None:
-        """Assert the invariants between any two inputs, whatever a client sends."""
-        assert all(key == member.member_id for key, member in self.members.items())
-        assert set(self.target_assignment) <= set(self.members)
 
 
 def new_streams_group(group_id: GroupId, profile: Profile) -> StreamsGroup:

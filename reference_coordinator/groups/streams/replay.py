@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from reference_coordinator.core.errors import IllegalStateError
-from reference_coordinator.core.ids import MemberId, Millis
+from reference_coordinator.core.ids import MemberId
 from reference_coordinator.core.streams_records import (
     StreamsGroupCurrentMemberAssignmentRecord,
     StreamsGroupCurrentMemberAssignmentTombstone,
@@ -19,11 +19,8 @@ from reference_coordinator.core.streams_records import (
     StreamsGroupTopologyRecord,
     StreamsGroupTopologyTombstone,
 )
-from reference_coordinator.groups.streams.group import (
-    DELETED_ASSIGNMENT_EPOCH,
-    StreamsGroup,
-    new_streams_group,
-)
+from reference_coordinator.groups.modern_group import DELETED_ASSIGNMENT_EPOCH
+from reference_coordinator.groups.streams.group import StreamsGroup, new_streams_group
 from reference_coordinator.groups.streams.tasks import EMPTY_WITH_EPOCHS, TasksTuple, tasks_of
 from reference_coordinator.groups.streams.topology import streams_topology
 from reference_coordinator.messages.consumer_groups import LEAVE_GROUP_MEMBER_EPOCH
@@ -84,7 +81,7 @@ def _replay_written(group: StreamsGroup, record: _Written) -> StreamsGroup:
                 standby_tasks=tasks_of(record.standby_tasks),
                 warmup_tasks=tasks_of(record.warmup_tasks),
             )
-            return replace(group, target_assignment={**group.target_assignment, record.member_id: target})
+            return group.with_target_assignment(record.member_id, target)
         case StreamsGroupMemberMetadataRecord():
             member = group.get_or_maybe_create_member(record.member_id, create_if_not_exists=True)
             return group.update_member(member.update_with_metadata(record))
@@ -93,39 +90,22 @@ def _replay_written(group: StreamsGroup, record: _Written) -> StreamsGroup:
             return group.update_member(member.update_with_assignment(record))
 
 
-def _replay_tombstone(  # noqa: C901 - one flat case a record
-    group: StreamsGroup, record: _Tombstone
-) -> StreamsGroup | None:
+def _replay_tombstone(group: StreamsGroup, record: _Tombstone) -> StreamsGroup | None:
     match record:
         case StreamsGroupMetadataTombstone():
             if group.members or group.assignment_epoch != DELETED_ASSIGNMENT_EPOCH:
                 raise IllegalStateError("the group still has members or a target assignment")
             return None
         case StreamsGroupTargetAssignmentMetadataTombstone():
-            if group.target_assignment:
-                raise IllegalStateError("members still have a target assignment")
-            deleted = DELETED_ASSIGNMENT_EPOCH
-            return replace(group, assignment_epoch=deleted, assignment_timestamp_ms=Millis(0))
+            return group.without_assignment_epoch()
         case StreamsGroupTopologyTombstone():
             return replace(group, topology=None)
         case StreamsGroupTargetAssignmentMemberTombstone():
-            targets = {key: each for key, each in group.target_assignment.items() if key != record.member_id}
-            return replace(group, target_assignment=targets)
+            return group.without_target_assignment(record.member_id)
         case StreamsGroupMemberMetadataTombstone():
-            return _replay_metadata_tombstone(group, record.member_id)
+            return group.without_metadata_of(record.member_id)
         case StreamsGroupCurrentMemberAssignmentTombstone():
             return _replay_current_assignment_tombstone(group, record.member_id)
-
-
-def _replay_metadata_tombstone(group: StreamsGroup, member_id: MemberId) -> StreamsGroup:
-    member = group.members.get(member_id)
-    if member is None:
-        return group
-    if member.member_epoch != LEAVE_GROUP_MEMBER_EPOCH:
-        raise IllegalStateError("the member still has an assignment")
-    if member_id in group.target_assignment:
-        raise IllegalStateError("the member still has a target assignment")
-    return group.remove_member(member_id)
 
 
 def _replay_current_assignment_tombstone(group: StreamsGroup, member_id: MemberId) -> StreamsGroup:

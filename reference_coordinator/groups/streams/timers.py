@@ -1,12 +1,6 @@
 """The timers of a streams group and its members, and the times that are configured."""
 
-from typing import Final
-
-from typing_extensions import override
-
-from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, MemberId, Millis
-from reference_coordinator.core.values import value
 from reference_coordinator.groups.consumer.deadlines import RebalanceKey, SessionKey
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.groups.streams.deadlines import (
@@ -17,30 +11,6 @@ from reference_coordinator.groups.streams.deadlines import (
 )
 from reference_coordinator.groups.streams.member import StreamsGroupMember
 from reference_coordinator.profile.behaviours import Behaviour
-from reference_coordinator.runtime.coordinator_result import Continuation
-
-_RETRY_BACKOFF_MS: Final = 500
-"""Source: CoordinatorTimerImpl#schedule (4.3.1)."""
-_TRANSIENT: Final = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_LOAD_IN_PROGRESS})
-
-
-@value
-class StreamsTimerRetried(Continuation):
-    """What a timer had to write was to be written."""
-
-    shard: GroupMetadataManager
-    deadline: FenceStreamsMember | FenceUnrevokedStreamsMember
-
-    @override
-    def append_completed(self, error: Errors) -> None:
-        """Let it fall due once more if it could not be written.
-
-        Decided in: CoordinatorTimerImpl#schedule (4.3.1).
-        """
-        is_newer = self.shard.timers.deadline_of(self.deadline.key) is not None
-        if error is not Errors.NONE and error not in _TRANSIENT and not is_newer:
-            at_ms = self.shard.now_ms + _RETRY_BACKOFF_MS
-            self.shard.timers.schedule(self.deadline.key, at_ms, self.deadline)
 
 
 def streams_group_session_timeout_ms(shard: GroupMetadataManager, group_id: GroupId) -> Millis:

@@ -26,6 +26,7 @@ from reference_coordinator.core.consumer_records import (
     ConsumerGroupTargetAssignmentMetadataRecord,
     ConsumerGroupTargetAssignmentMetadataTombstone,
     MemberState,
+    PartitionMetadata,
     TopicMetadata,
     TopicPartitions,
 )
@@ -40,12 +41,14 @@ from reference_coordinator.log.serde import (
     write_record,
 )
 from reference_coordinator.profile.profiles import profile_for
+from reference_coordinator.runtime.group_record_sizes import group_record_bytes
 from reference_coordinator.tests.log_kit import append, committed, opened
 
 GROUP, MEMBER_ID, NOW = GroupId("g"), MemberId("m"), Millis(1_700_000_000_123)
 TOPIC_ID = TopicId("01020304-0506-0708-090a-0b0c0d0e0f10")
 EPOCH = ConsumerGroupMetadataRecord(group_id=GROUP, epoch=7)
 ORDERS = TopicMetadata(topic_id=TOPIC_ID, topic_name="orders", num_partitions=3)
+RACKS = PartitionMetadata(partition=1, racks=("r1", "r2"))
 TOPICS = ConsumerGroupPartitionMetadataRecord(group_id=GROUP, topics=(ORDERS,))
 JOINED = ConsumerGroupMemberMetadataRecord(
     group_id=GROUP,
@@ -108,7 +111,12 @@ MADE_BY_KAFKA = [
         id="topics",
     ),
     pytest.param(
-        replace(TOPICS, topics=(replace(ORDERS, racks=((1, ("r1", "r2")),)),)),
+        replace(
+            TOPICS,
+            topics=(
+                replace(ORDERS, partition_metadata=(PartitionMetadata(partition=1, racks=("r1", "r2")),)),
+            ),
+        ),
         "0004000167",
         "0000020102030405060708090a0b0c0d0e0f10076f726465727300000003020000000103037231037232000000",
         id="topics_racks",
@@ -203,6 +211,7 @@ def test_records_are_those_that_kafka_makes(record: ConsumerGroupRecord, key: st
 
     assert write_record(record, profile_for("4.4")) == made
     assert read(*made) == record
+    assert group_record_bytes(record) == (len(made[0]), None if made[1] is None else len(made[1]))
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,12 @@ from reference_coordinator.core.streams_records import (
     TaskIdsWithEpochs,
     TopicInfo,
 )
-from reference_coordinator.log.streams_serde import read_streams_record, type_and_name, write_streams_record
-from reference_coordinator.runtime.streams_record_sizes import streams_key_bytes, streams_value_bytes
+from reference_coordinator.log.group_record_serde import read_group_record, type_and_name, write_group_record
+from reference_coordinator.profile.profiles import profile_for
+from reference_coordinator.runtime.group_record_sizes import group_record_bytes
 
 _G, _A = GroupId("g"), MemberId("ana")
+_PROFILE = profile_for("4.4")
 _TASKS = TaskIdsWithEpochs(subtopology_id="0", partitions=(0, 2), assignment_epochs=(1, 3))
 _RECORDS: tuple[tuple[int, StreamsGroupRecord], ...] = (
     (17, StreamsGroupMetadataRecord(group_id=_G, epoch=3)),
@@ -110,26 +112,25 @@ _RECORDS: tuple[tuple[int, StreamsGroupRecord], ...] = (
 
 @pytest.mark.parametrize(("key_type", "record"), _RECORDS)
 def test_a_record_comes_back_as_it_was(key_type: int, record: StreamsGroupRecord) -> None:
-    key, value = write_streams_record(record)
+    key, value = write_group_record(record, _PROFILE)
 
     assert int.from_bytes(key[:2], "big") == key_type
     assert type_and_name(record) == (key_type, getattr(record, "member_id", ""))
-    assert read_streams_record(key, value) == record
+    assert read_group_record(key, value, _PROFILE) == record
 
 
 @pytest.mark.parametrize(("_", "record"), _RECORDS)
 def test_a_record_is_as_long_as_is_said(_: int, record: StreamsGroupRecord) -> None:
-    key, value = write_streams_record(record)
+    key, value = write_group_record(record, _PROFILE)
 
-    assert streams_key_bytes(record) == len(key)
-    assert streams_value_bytes(record) == (None if value is None else len(value))
+    assert group_record_bytes(record) == (len(key), None if value is None else len(value))
 
 
 def test_a_value_of_another_version_is_not_read() -> None:
-    key, value = write_streams_record(StreamsGroupMetadataRecord(group_id=_G, epoch=3))
+    key, value = write_group_record(StreamsGroupMetadataRecord(group_id=_G, epoch=3), _PROFILE)
     assert value is not None
 
     with pytest.raises(ValueError, match="of version 1"):
-        read_streams_record(key, b"\0\1" + value[2:])
+        read_group_record(key, b"\0\1" + value[2:], _PROFILE)
     with pytest.raises(ValueError, match="ends before"):
-        read_streams_record(key, b"\0")
+        read_group_record(key, b"\0", _PROFILE)

@@ -1,7 +1,8 @@
-"""A target whose brokers are kept from one drive to the next: a search drives the same ones many times."""
+"""A target whose brokers are kept from one drive to the next, for searches and mutants, which drive often."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
@@ -16,7 +17,9 @@ from harness.targets.base.interface import (
     Target,
 )
 from harness.targets.base.measured import MeasuredProcess
-from harness.targets.external.run_namespace import RunNamespace
+
+if TYPE_CHECKING:
+    from harness.targets.external.run_namespace import RunNamespace
 
 
 class KeptTarget(Target):
@@ -98,7 +101,7 @@ class _KeptBroker(Broker):
 
     @property
     @override
-    def run_namespace(self) -> RunNamespace | None:
+    def run_namespace(self) -> "RunNamespace | None":
         return self._broker.run_namespace
 
     @property
