@@ -23,6 +23,7 @@ from harness.search.requests import REQUESTS
 from harness.search.shrinking import Candidate, FirstOf, one_by_one, shrunk
 from harness.search.sides import Side
 from harness.search.tempo import REAL
+from harness.targets.base.ending import to_its_end
 from harness.targets.base.interface import BrokerDescription, Capability
 from harness.targets.reference.behaviours import behaviour_sheets
 from harness.targets.reference.oracle import oracle_for
@@ -105,7 +106,7 @@ class TargetHunt:
                 await self._round()
         finally:
             for each in driven:
-                await each.stop()
+                await to_its_end(each.stop())
         return self.harvest
 
     @property

@@ -2,13 +2,14 @@
 
 import asyncio
 import os
-import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import confluent_kafka as ck
 import pytest
@@ -17,12 +18,17 @@ from confluent_kafka.cimpl import NewTopic
 
 from harness.orchestration.run import orchestrate
 from harness.targets.base.dialogue import Dialogue
+from harness.targets.base.interface import TargetError
 from harness.targets.base.prepare import ask_until
 from harness.targets.base.tcp import TcpSession, new_connect_slots
+from harness.targets.external import target as external_target
 from harness.targets.external.namespace import MARK, made
+from harness.targets.external.target import ExternalTarget
 from harness.targets.kafka.local_nodes import LocalNodes
 from harness.targets.tests.test_external_stock import left_on
 from harness.tests.completed_runs import CHECKOUT, Quiet, plan_of
+from harness.tests.lying_broker import PATIENCE_S, Lie, lying, serving, sized
+from harness.tests.patience import NOW_OR_NEVER_S
 from harness.tests.reference_broker import reference_broker
 from harness.tests.stock_brokers import stock_brokers
 from harness.wire.codec import Fields, FieldValue
@@ -208,6 +214,52 @@ def test_a_run_that_is_interrupted_takes_away_what_it_made(how: signal.Signals, 
         assert asyncio.run(left_on(address)) == []
 
 
+def test_who_interrupts_the_cleaning_too_is_told_how_to_go_on(tmp_path: Path) -> None:
+    is_deleting, may_go_on = threading.Event(), threading.Event()
+
+    def held(answer: bytes, _: str, __: int) -> Iterator[bytes]:
+        is_deleting.set()
+        may_go_on.wait(PATIENCE_S)
+        yield sized(answer)
+
+    with reference_broker("3.9", properties=()) as address:
+        true_port = int(address.rpartition(":")[2])
+        with (
+            serving(lying(true_port, Lie(held, api="DeleteGroups"))) as port,
+            _run(f"127.0.0.1:{port}", tmp_path, "cut") as run,
+        ):
+            asyncio.run(_until_there_is_something(address))
+            run.send_signal(signal.SIGINT)
+            assert is_deleting.wait(NOW_OR_NEVER_S)
+            run.send_signal(signal.SIGINT)
+            said, _ = run.communicate()
+            may_go_on.set()
+        assert f"clean external:127.0.0.1:{port} --run cut` goes on" in said
+        assert "Traceback" not in said
+        assert asyncio.run(left_on(address)) != []
+        _clean(address, "--run", "cut")
+        assert asyncio.run(left_on(address)) == []
+
+
+@pytest.mark.parametrize("failure", [TargetError("it says nothing"), asyncio.CancelledError()], ids=repr)
+def test_what_set_up_made_is_taken_away_where_set_up_ends_early(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, failure: BaseException
+) -> None:
+    async def fails(*_: object) -> NoReturn:
+        raise failure
+
+    async def start(address: str) -> None:
+        host, _, port = address.rpartition(":")
+        target = ExternalTarget(host, int(port))
+        with pytest.raises(type(failure)):
+            await target.start(broker_config={}, directory=tmp_path, progress=lambda _: None)
+
+    monkeypatch.setattr(external_target, "described_config", fails)
+    with reference_broker("3.9", properties=()) as address:
+        asyncio.run(start(address))
+        assert asyncio.run(left_on(address)) == []
+
+
 def test_what_a_killed_run_left_is_taken_away_and_nothing_else(tmp_path: Path) -> None:
     with reference_broker("3.9", properties=()) as address:
         theirs = ck.Consumer({"bootstrap.servers": address, "group.id": f"{MARK}mine", "log_level": 2})
@@ -228,21 +280,6 @@ def test_what_a_killed_run_left_is_taken_away_and_nothing_else(tmp_path: Path) -
         assert asyncio.run(left_on(address)) == [f"{MARK}mine"]
 
 
-@pytest.mark.parametrize("command", [("clients", "--client", "confluent-kafka"), ("tap",)])
-def test_a_dry_run_of_clients_and_of_a_tap_asks_nothing(command: tuple[str, ...], tmp_path: Path) -> None:
-    options = ["--target", "external:127.0.0.1:1", "--dry-run", "--out", str(tmp_path)]
-    done = subprocess.run(
-        [sys.executable, "-m", "harness.cli", *command, *options],
-        cwd=CHECKOUT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "is an external broker" in done.stdout
-    assert f"topic: {MARK}" in done.stdout
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_real_clients_do_not_go_round_the_guard(tmp_path: Path) -> None:
     options = ["--target", "external:127.0.0.1:1", "--no-tap", "--client", "confluent-kafka"]
     done = subprocess.run(
@@ -254,13 +291,3 @@ def test_real_clients_do_not_go_round_the_guard(tmp_path: Path) -> None:
     )
     assert done.returncode == 64
     assert "which the tap guards" in done.stderr
-
-
-def test_a_dry_run_lists_and_asks_nothing(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "harness.cli", "run", "--target", "external:127.0.0.1:1", "--dry-run"]
-    done = subprocess.run(
-        [*command, "--out", str(tmp_path)], cwd=CHECKOUT, capture_output=True, text=True, check=True
-    )
-    assert f"topic: {MARK}" in done.stdout
-    assert re.search(r"not applicable: \d+ scenarios: would touch .* \(DeleteTopics\)", done.stdout)
-    assert list(tmp_path.iterdir()) == []
