@@ -6,8 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,24 +16,18 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from harness.orchestration.run import orchestrate
-from harness.targets.base.dialogue import Dialogue
 from harness.targets.base.interface import TargetError
-from harness.targets.base.prepare import ask_until
-from harness.targets.base.tcp import TcpSession, new_connect_slots
 from harness.targets.external import target as external_target
-from harness.targets.external.namespace import MARK, made
+from harness.targets.external.namespace import MARK
 from harness.targets.external.target import ExternalTarget
-from harness.targets.kafka.local_nodes import LocalNodes
+from harness.targets.tests.others import OF_TYPES, have_groups_of_every_type, logs, mentions, others, reported
 from harness.targets.tests.test_external_stock import left_on
 from harness.tests.completed_runs import CHECKOUT, Quiet, plan_of
 from harness.tests.lying_broker import PATIENCE_S, Lie, lying, serving, sized
 from harness.tests.patience import NOW_OR_NEVER_S
 from harness.tests.reference_broker import reference_broker
 from harness.tests.stock_brokers import stock_brokers
-from harness.wire.codec import Fields, FieldValue
 
-THEIRS = {"orders": 3, "payments": 2, "no-such-topic": 1, f"{MARK}backup": 1}
-GROUPS = ("payroll", "held-up", "size", "no-such-group", "conformance-unknown-tag", f"{MARK}mine")
 AS_SCRIPTS_WANT = {
     "auto.create.topics.enable": "false",
     "group.initial.rebalance.delay.ms": "0",
@@ -43,88 +36,15 @@ AS_SCRIPTS_WANT = {
     "transaction.state.log.num.partitions": "1",
 }
 """Settings with which scripts that destroy find what they ask for."""
-
-
-@contextmanager
-def others(address: str) -> Iterator[None]:
-    """Let others have topics with records, groups with offsets, and a transaction that goes on."""
-    servers: dict[str, str | int | float | bool] = {"bootstrap.servers": address, "log_level": 2}
-    admin = AdminClient(servers)
-    for future in admin.create_topics([NewTopic(name, n, 1) for name, n in THEIRS.items()]).values():
-        future.result(60)
-    writer = ck.Producer(servers)
-    for number in range(300):
-        writer.produce(tuple(THEIRS)[number % len(THEIRS)], value=f"record {number}".encode())
-    assert writer.flush(60) == 0
-    for number, group in enumerate(GROUPS):
-        consumer = ck.Consumer({**servers, "group.id": group, "enable.auto.commit": False})
-        _commit(consumer, [ck.TopicPartition("orders", partition, number + 1) for partition in range(3)])
-        consumer.close()
-    payer = ck.Producer({**servers, "transactional.id": "payroll", "transaction.timeout.ms": 900_000})
-    payer.init_transactions(60)
-    payer.begin_transaction()
-    payer.produce("payments", partition=1, value=b"not yet")
-    assert payer.flush(60) == 0
-    try:
-        yield
-    finally:
-        payer.abort_transaction(60)
-
-
-def _commit(consumer: ck.Consumer, offsets: list[ck.TopicPartition]) -> None:
-    """Commit, also to a coordinator that is only just getting to know its partitions."""
-    for _ in range(100):
-        try:
-            consumer.commit(offsets=offsets, asynchronous=False)
-        except ck.KafkaException as error:
-            if not error.args[0].retriable() and error.args[0].code() != ck.KafkaError.NOT_COORDINATOR:
-                raise
-        else:
-            return
-    raise AssertionError("nothing can be committed")
-
-
-def logs(nodes: LocalNodes) -> Mapping[str, bytes]:
-    """Read every byte of the logs of others' topics."""
-    return {
-        f"{partition.name}/{segment.name}": segment.read_bytes()
-        for name in THEIRS
-        for node_id in nodes.brokers
-        for partition in nodes.storage_of(node_id).glob(f"{name}-*")
-        for segment in partition.glob("*.log")
-    }
-
-
-async def reported(address: str) -> Mapping[str, FieldValue]:
-    """Ask for all that the broker says of others' groups, topics, transactions and settings."""
-    host, _, port = address.rpartition(":")
-    session = TcpSession(host, int(port), connect_slots=new_connect_slots())
-
-    async def ask(dialogue: Dialogue) -> Mapping[str, FieldValue]:
-        await dialogue.learn_versions()
-        found: dict[str, FieldValue] = {}
-        for group in GROUPS:
-            offsets = await dialogue.ask("OffsetFetch", 5, {"group_id": group, "topics": None})
-            found[f"offsets of {group}"] = offsets.fields["topics"]
-        groups = await dialogue.ask("DescribeGroups", 4, {"groups": list(GROUPS)})
-        found["groups"] = groups.fields["groups"]
-        topics = await dialogue.ask("Metadata", 7, {"topics": None, "allow_auto_topic_creation": False})
-        found["topics"] = sorted(
-            f"{row.text('name')}: {len(row.rows('partitions'))}"
-            for row in topics.rows("topics")
-            if not made(row.text("name") or "")
-        )
-        payroll = await dialogue.ask("DescribeTransactions", 0, {"transactional_ids": ["payroll"]})
-        found["transactions"] = payroll.fields["transaction_states"]
-        broker: Fields = {"resource_type": 4, "resource_name": "1", "configuration_keys": None}
-        config = await dialogue.ask("DescribeConfigs", 2, {"resources": [broker]})
-        found["settings"] = config.fields["results"]
-        return found
-
-    try:
-        return await ask_until(session, ask, timeout_ms=60_000, failure=lambda: None)
-    finally:
-        await session.close()
+OF_NEWER_TYPES = (
+    *("access/**", "admin/**", "consumer_groups/**", "migration/**"),
+    *("share_fetch/**", "share_groups/**", "streams_groups/**", "type_conflicts/**"),
+)
+"""Scenarios that name such groups, entries or configurations, or whole brokers."""
+WITH_ENTRIES = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
 
 
 @pytest.mark.broker
@@ -134,12 +54,11 @@ def test_a_run_touches_nothing_of_others(tmp_path: Path) -> None:
             host, port = next(iter(nodes.brokers.values())).address
             address = f"{host}:{port}"
             with others(address):
-                before = logs(nodes), await reported(address)
+                before = logs(nodes), mentions(nodes), await reported(address)
                 assert sum(map(len, before[0].values())) > 1000
                 plan = plan_of(tmp_path / "reports", [f"external:{address}"])
                 run = await asyncio.to_thread(orchestrate, plan, Quiet())
-                after = logs(nodes), await reported(address)
-                assert after == before
+                assert (logs(nodes), mentions(nodes), await reported(address)) == before
                 assert await left_on(address) == [f"{MARK}mine", f"{MARK}backup"]
             judged = {
                 each.scenario_id: each
@@ -149,6 +68,27 @@ def test_a_run_touches_nothing_of_others(tmp_path: Path) -> None:
             for scenario_id in ("admin/no-log/nobody-coordinates", "transactions/markers/elsewhere"):
                 assert judged[scenario_id].outcome == "not applicable"
                 assert judged[scenario_id].reason.startswith("would touch what is not ours")
+
+    asyncio.run(test())
+
+
+@pytest.mark.broker
+def test_a_run_touches_no_group_of_any_type_nor_an_entry_nor_a_configuration(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with stock_brokers("4.4.0", tmp_path, settings=AS_SCRIPTS_WANT | WITH_ENTRIES) as nodes:
+            host, port = next(iter(nodes.brokers.values())).address
+            address = f"{host}:{port}"
+            with others(address):
+                await have_groups_of_every_type(address)
+                before = logs(nodes), mentions(nodes), await reported(address)
+                assert all(before[1][group] for group in OF_TYPES)
+                assert before[2].keys() >= {"ConsumerGroupDescribe", "ShareGroupDescribe", "DescribeAcls"}
+                plan = plan_of(tmp_path / "reports", [f"external:{address}"], *OF_NEWER_TYPES)
+                run = await asyncio.to_thread(orchestrate, plan, Quiet())
+                assert (logs(nodes), mentions(nodes), await reported(address)) == before
+                assert await left_on(address) == [f"{MARK}mine", f"{MARK}backup"]
+            applied = {each.scenario_id for each in run.checked.judgements if each.outcome == "conforms"}
+            assert {each.partition("/")[0] for each in applied} >= {"consumer_groups", "share_groups"}
 
     asyncio.run(test())
 
@@ -225,7 +165,7 @@ def test_who_interrupts_the_cleaning_too_is_told_how_to_go_on(tmp_path: Path) ->
     with reference_broker("3.9", properties=()) as address:
         true_port = int(address.rpartition(":")[2])
         with (
-            serving(lying(true_port, Lie(held, api="DeleteGroups"))) as port,
+            serving(lying(true_port, Lie(held, api="ListGroups"))) as port,
             _run(f"127.0.0.1:{port}", tmp_path, "cut") as run,
         ):
             asyncio.run(_until_there_is_something(address))
