@@ -92,7 +92,7 @@ def _say_nothing_of_interruptions() -> None:
 
 
 def _is_abandoned(reported: "UnraisableHookArgs") -> bool:
-    """Tell whether it is of a coroutine that lost its loop in mid wait, as by two Ctrl-C, and cannot end well."""
+    """Tell whether it is of a coroutine that lost its loop in mid wait, as by two Ctrl-C: none ends well."""
     has_loop = asyncio._get_running_loop() is not None  # noqa: SLF001 - asyncio documents it, for such uses
     return (
         inspect.iscoroutine(reported.object) and isinstance(reported.exc_value, RuntimeError) and not has_loop
