@@ -271,7 +271,13 @@ _OF_NEWER: Final[tuple[tuple[str, int, Fields], ...]] = (
     (
         "DescribeAcls",
         3,
-        {"resource_type_filter": 1, "pattern_type_filter": 1, "operation": 1, "permission_type": 1},
+        {
+            "resource_type_filter": 1,
+            "pattern_type_filter": 1,
+            "operation": 1,
+            "permission_type": 1,
+            **dict.fromkeys(("resource_name_filter", "principal_filter", "host_filter")),
+        },
     ),
     (
         "DescribeConfigs",

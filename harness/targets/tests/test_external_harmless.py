@@ -82,7 +82,9 @@ def test_a_run_touches_no_group_of_any_type_nor_an_entry_nor_a_configuration(tmp
                 await have_groups_of_every_type(address)
                 before = logs(nodes), mentions(nodes), await reported(address)
                 assert all(before[1][group] for group in OF_TYPES)
-                assert before[2].keys() >= {"ConsumerGroupDescribe", "ShareGroupDescribe", "DescribeAcls"}
+                assert all(f"audit-{kind}" in str(before[2]["list"]) for kind in ("share", "streams"))
+                assert "User:auditor" in str(before[2]["DescribeAcls"])
+                assert "50000" in str(before[2]["DescribeConfigs"])
                 plan = plan_of(tmp_path / "reports", [f"external:{address}"], *OF_NEWER_TYPES)
                 run = await asyncio.to_thread(orchestrate, plan, Quiet())
                 assert (logs(nodes), mentions(nodes), await reported(address)) == before
