@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
@@ -102,7 +103,7 @@ async def have_groups_of_every_type(address: str) -> None:
     """Let others have a group of each type, with offsets, an entry of access control, and configurations."""
     await _asked(address, _have_classic_group)
     for group in _HEARTBEATS:
-        await _asked(address, lambda dialogue, group=group: _have_group(dialogue, group))
+        await _asked(address, partial(_have_group, group=group))
     await _asked(address, _have_offsets)
     await _asked(address, _have_settings)
 
