@@ -24,7 +24,8 @@ GROUPS: Final = ("payroll", "held-up", "size", "no-such-group", "conformance-unk
 CLASSIC, CONSUMER, SHARE, STREAMS = "audit-classic", "audit-consumer", "audit-share", "audit-streams"
 """Groups that members were in, by type; those before are offsets alone."""
 OF_TYPES: Final = (CLASSIC, CONSUMER, SHARE, STREAMS)
-_INTERNAL: Final = ("__consumer_offsets", "__share_group_state", "__transaction_state")
+_INTERNAL: Final = ("__consumer_offsets", "__transaction_state")
+"""Not the share coordinator's, which writes its state anew every five minutes by itself."""
 _TIMEOUT_MS: Final = 60_000
 _MEMBER: Final = str(UUID(int=7))
 _GROUP_RESOURCE: Final = 32
