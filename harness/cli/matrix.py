@@ -48,6 +48,9 @@ _AT_ONCE = typer.Option(
     min=1, help="The number of versions that run at the same time; by default as many as fit."
 )
 _SKIP = typer.Option(help="Scenario ids or globs to leave out; may be repeated.")
+_CONFIRM = typer.Option(
+    help="Run unexpected results again, alone; a difference that does not recur is flaky."
+)
 _JOBS = typer.Option(
     "--jobs", "-j", min=1, help="The most scenarios at the same time, on all brokers together."
 )
@@ -75,10 +78,7 @@ def matrix(
         typer.Option(help="Another expectation file; may be repeated.", exists=True, dir_okay=False),
     ] = None,
     broker_property: Annotated[list[str] | None, BROKER_PROPERTY] = None,
-    confirm: Annotated[
-        bool,
-        typer.Option(help="Run unexpected results again, alone; a difference that does not recur is flaky."),
-    ] = True,
+    confirm: Annotated[bool, _CONFIRM] = True,
     suites: Annotated[str, SUITES] = "suites",
     allure: Annotated[bool, typer.Option(help="Also write Allure results.")] = False,
     spark_master: Annotated[str, typer.Option(help="Spark's master.")] = LOCAL_MASTER,

@@ -149,9 +149,7 @@ def run(
     plan = replace(plan, broker_properties=parse_properties(broker_property or []), merges_configs=pack)
     plan = replace(plan, repeat=repeat, confirms=confirm, confirm_s=confirm_time)
     if dry_run:
-        return list_only(
-            plan.targets, Console(), partial(list_external, scripts=plan.scripts, run_id=plan.run_id)
-        )
+        return _list_only(plan)
     options = ReportOptions(wanted=not only_drive, allure=allure, spark_master=spark_master, archive=archive)
     return carry_out(plan, options, _beside(plan, profile, suites, wanted=clients), Console())
 
@@ -167,6 +165,12 @@ def _beside(plan: RunPlan, profile: str | None, suites: str, *, wanted: bool) ->
     beside = plan_beside(specs, run_id=plan.run_id, profile=profile, suites=suites, console=Console())
     entries = read_expectations(plan.expectation_files, plan.catalogue)
     return replace(beside, confirms=plan.confirms, entries=entries)
+
+
+def _list_only(plan: RunPlan) -> ExitCode:
+    return list_only(
+        plan.targets, Console(), partial(list_external, scripts=plan.scripts, run_id=plan.run_id)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
