@@ -20,6 +20,7 @@ from harness.clients.known_ids import known_ids
 from harness.diff.expectations import ExpectationError
 from harness.diff.model import Judgement
 from harness.orchestration.expectation_files import expectation_files
+from harness.orchestration.external import announcement
 from harness.orchestration.plan import PlanError, RunPlan, new_run_id, parse_targets
 from harness.orchestration.progress import ProgressDisplay
 from harness.orchestration.run import CompletedRun, orchestrate, report
@@ -92,7 +93,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Parse the targets, so that a wrong one ends the session before anything is collected."""
     try:
         targets = parse_targets(
-            config.getoption("target") or ["reference"], profile=config.getoption("target_profile")
+            config.getoption("target") or ["reference"],
+            profile=config.getoption("target_profile"),
+            guards_external=True,
         )
     except (PlanError, CommandConfigError) as error:
         raise pytest.UsageError(str(error)) from error
@@ -219,6 +222,9 @@ def _orchestrate(config: pytest.Config, chosen: list[ScenarioItem]) -> None:
         expectation_files=expectation_files("suites", [Path(each) for each in further]),
         confirms=not config.getoption("no_conformance_confirm"),
     )
+    for target in plan.targets:
+        if target.is_external:
+            config.get_terminal_writer().line(f"\n{announcement(target)}")
     try:
         with ProgressDisplay(Console(stderr=True, quiet=config.option.verbose < 1)) as display:
             state.completed = orchestrate(plan, display)

@@ -42,7 +42,7 @@ def clean(
     """
     if run is not None and older_than is not None:
         raise PlanError("--run and --older-than are one too many: a run is cleaned up whatever its age")
-    (parsed,) = parse_targets([target])
+    (parsed,) = parse_targets([target], guards_external=True)
     if not isinstance(parsed, ExternalTarget):
         raise PlanError(f"{target}: only an external broker is cleaned up; write external:HOST:PORT")
     before = datetime.now(UTC) - _age(older_than or _DEFAULT_AGE)

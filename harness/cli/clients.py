@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from harness.cli.clients_beside import open_for_clients, render_again, specs_of, with_an_address
+from harness.cli.dry_run import DRY_RUN, list_only
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import RUN_ID, refuse_taken, telling_of_interruption
 from harness.cli.wide_console import wide_console
@@ -52,7 +53,6 @@ _EXPECT = typer.Option(help="A further expectation file; may be repeated.", exis
 _SOAK = typer.Option(min=0, help="Seconds of load and disturbances, instead of scripts.", show_default=False)
 _SEED = typer.Option(help="The seed that decides what happens in a soak, and when.")
 _JOBS = typer.Option("--jobs", "-j", min=1, help="The most scripts at the same time on a broker.")
-_DRY_RUN = typer.Option("--dry-run", help="List what would be done to external brokers; send nothing.")
 
 
 @ends_with_exit_code
@@ -73,7 +73,7 @@ def clients(
     confirm: Annotated[bool, _CONFIRM] = True,
     soak: Annotated[float, _SOAK] = 0.0,
     seed: Annotated[int, _SEED] = 0,
-    dry_run: Annotated[bool, _DRY_RUN] = False,
+    dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
     """Run client scripts with real clients, and compare the results with the scripts and the reference."""
     console = wide_console()
@@ -84,7 +84,7 @@ def clients(
         run_id=run_id or new_run_id(),
         scripts=_chosen(suites, scripts or []),
         libraries=(),
-        targets=parse_targets(specs, profile=profile),
+        targets=parse_targets(specs, profile=profile, guards_external=True),
         command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
         out=out,
         compares=compare,
@@ -117,13 +117,12 @@ def _announce(plan: ClientsPlan, console: Console) -> None:
 
 
 def _print_dry_run(plan: ClientsPlan, console: Console) -> ExitCode:
-    say = plainly(console)
-    for target in plan.targets:
-        for line in outline(plan.run_id) if target.is_external else [f"{target.spec} is started for the run"]:
-            say(line)
+    code = list_only(plan.targets, console, lambda _: outline(plan.run_id))
     for library in plan.libraries:
-        say(f"scripts with {library.name}: at most {len(plan.scripts)}, each with names of its own")
-    return ExitCode.EXPECTED
+        plainly(console)(
+            f"scripts with {library.name}: at most {len(plan.scripts)}, each with names of its own"
+        )
+    return code
 
 
 def _carry_out(plan: ClientsPlan, console: Console) -> ExitCode:

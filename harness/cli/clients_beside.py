@@ -48,7 +48,7 @@ def plan_beside(
         run_id=run_id,
         scripts=select_client_scripts(collect_client_scripts(suites), []),
         libraries=asyncio.run(choose_libraries([], plainly(console))),
-        targets=parse_targets(with_an_address(specs), profile=profile),
+        targets=parse_targets(with_an_address(specs), profile=profile, guards_external=True),
         command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
         out=Path(),
     )

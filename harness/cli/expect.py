@@ -270,7 +270,7 @@ def _info(target: str, library: str | None, run: JudgedRun | None) -> tuple[str,
             there = "; ".join(run.infos) or "none"
             raise PlanError(f"the run has no target {target!r}{beside}; it has {there}")
         return found
-    (parsed,) = parse_targets([target])
+    (parsed,) = parse_targets([target], guards_external=True)
     info = TargetInfo(
         run_id="", target=parsed.name, spec=parsed.spec, profile="", oracle=None, library=library
     )

@@ -4,6 +4,7 @@ None of them prints a traceback.
 """
 
 import asyncio
+import inspect
 import itertools
 import logging
 import os
@@ -79,7 +80,7 @@ def _say_nothing_of_interruptions() -> None:
     unraisable, in_thread = sys.unraisablehook, threading.excepthook
 
     def tell_unraisable(reported: "UnraisableHookArgs") -> None:
-        if reported.exc_value is None or not is_interruption(reported.exc_value):
+        if not (_is_abandoned(reported) or (reported.exc_value and is_interruption(reported.exc_value))):
             unraisable(reported)
 
     def tell_in_thread(reported: threading.ExceptHookArgs) -> None:
@@ -88,6 +89,14 @@ def _say_nothing_of_interruptions() -> None:
 
     sys.unraisablehook, threading.excepthook = tell_unraisable, tell_in_thread
     logging.getLogger("asyncio").addFilter(_tells_of_no_interruption)
+
+
+def _is_abandoned(reported: "UnraisableHookArgs") -> bool:
+    """Tell whether it is of a coroutine that lost its loop in mid wait, as by two Ctrl-C: none ends well."""
+    has_loop = asyncio._get_running_loop() is not None  # noqa: SLF001 - asyncio documents it, for such uses
+    return (
+        inspect.iscoroutine(reported.object) and isinstance(reported.exc_value, RuntimeError) and not has_loop
+    )
 
 
 def _tells_of_no_interruption(record: logging.LogRecord) -> bool:

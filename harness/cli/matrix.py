@@ -3,6 +3,7 @@
 import shlex
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -10,11 +11,14 @@ import typer
 from rich.console import Console
 
 from harness.cli.brokers import BROKER_PROPERTY
+from harness.cli.dry_run import DRY_RUN, list_only
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import RUN_ID, telling_of_interruption
 from harness.cli.suites_here import SUITES
 from harness.clients.known_ids import known_ids
 from harness.orchestration.expectation_files import expectation_files
+from harness.orchestration.external import announcement
+from harness.orchestration.external import dry_run as list_external
 from harness.orchestration.matrix import explain_changes, matrix_targets
 from harness.orchestration.newer_releases import judged_as_older
 from harness.orchestration.plan import RunPlan, new_run_id, parse_properties, select_scripts
@@ -44,6 +48,9 @@ _AT_ONCE = typer.Option(
     min=1, help="The number of versions that run at the same time; by default as many as fit."
 )
 _SKIP = typer.Option(help="Scenario ids or globs to leave out; may be repeated.")
+_CONFIRM = typer.Option(
+    help="Run unexpected results again, alone; a difference that does not recur is flaky."
+)
 _JOBS = typer.Option(
     "--jobs", "-j", min=1, help="The most scenarios at the same time, on all brokers together."
 )
@@ -71,14 +78,12 @@ def matrix(
         typer.Option(help="Another expectation file; may be repeated.", exists=True, dir_okay=False),
     ] = None,
     broker_property: Annotated[list[str] | None, BROKER_PROPERTY] = None,
-    confirm: Annotated[
-        bool,
-        typer.Option(help="Run unexpected results again, alone; a difference that does not recur is flaky."),
-    ] = True,
+    confirm: Annotated[bool, _CONFIRM] = True,
     suites: Annotated[str, SUITES] = "suites",
     allure: Annotated[bool, typer.Option(help="Also write Allure results.")] = False,
     spark_master: Annotated[str, typer.Option(help="Spark's master.")] = LOCAL_MASTER,
     archive: Annotated[Path | None, _ARCHIVE] = None,
+    dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
     """Run many versions of Kafka, list what changes from each to the next, and explain it."""
     catalogue = collect(suites)
@@ -99,6 +104,8 @@ def matrix(
         against=chosen.against,
         broker_properties=parse_properties(broker_property or []),
     )
+    if dry_run:
+        return list_only(plan.targets, Console(), partial(list_external, scripts=scripts, run_id=plan.run_id))
     return _carry_out(plan, allure=allure, spark_master=spark_master, archive=archive)
 
 
@@ -112,7 +119,8 @@ def _carry_out(plan: RunPlan, *, allure: bool, spark_master: str, archive: Path 
         f"[bold]run {plan.run_id}[/]  {len(plan.scripts)} scenarios, {len(plan.targets)} targets{bound}",
         highlight=False,
     )
-    for line in judged_as_older(plan.targets):
+    external = [announcement(each) for each in plan.targets if each.is_external]
+    for line in (*external, *judged_as_older(plan.targets)):
         plainly(console)(line)
     began_s = time.monotonic()
     with telling_of_interruption(plan.reports / plan.run_id, "report"), ProgressDisplay(console) as display:

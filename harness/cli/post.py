@@ -11,7 +11,7 @@ from harness.gate.post import Posted, PostError, body_of, circumstances, post_co
 from harness.results.errors import ReportError
 from harness.results.exit_code import ExitCode
 from harness.trace.files import LATEST
-from harness.trace.schema import parsed_json
+from harness.trace.schema import TraceError, json_object
 
 _NAME = typer.Option(help="The name by which a later run finds what was posted; one for each gate.")
 _ISSUE = typer.Option(
@@ -35,6 +35,7 @@ def post(
     summary, data = run_folder / "gate.md", run_folder / "gate.json"
     if not (summary.is_file() and data.is_file()):
         raise ReportError(f"{run_folder} has no decision to post: run `kafka-conformance gate {run_folder}`")
+    text, is_green = _decision(summary, data)
     where = circumstances(os.environ)
     if issue is None and where.pull_request is None:
         typer.echo("Not posted: this workflow checks no pull request.")
@@ -42,12 +43,11 @@ def post(
     if issue is None and where.is_fork:
         _say("No comment: GitHub lends workflows of forks no right to write one.")
         return ExitCode.EXPECTED
-    body = body_of(summary.read_text(encoding="utf-8"), name, where.run_address)
+    body = body_of(text, name, where.run_address)
     try:
         if issue is None:
             posted: Posted | None = post_comment(body, name, where)
         else:
-            is_green = bool(parsed_json(data.read_bytes(), where=str(data))["is_green"])
             posted = post_issue(issue, body, name, where, is_green=is_green)
     except PostError as error:
         _say(f"Not posted: {error}. If the workflow lacks the right, {_RIGHTS}.")
@@ -57,6 +57,18 @@ def post(
     else:
         typer.echo(f"{'Posted' if posted.is_new else 'Updated'}: {posted.address}")
     return ExitCode.EXPECTED
+
+
+def _decision(summary: Path, data: Path) -> tuple[str, bool]:
+    """Read what was decided, in words and whether it is green."""
+    try:
+        text = summary.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise TraceError(f"{summary}: no UTF-8: {error}") from error
+    is_green = json_object(data.read_bytes(), where=str(data)).get("is_green")
+    if not text.strip() or not isinstance(is_green, bool):
+        raise TraceError(f"{data.parent}: no decision that is whole: run `kafka-conformance gate` again")
+    return text, is_green
 
 
 def _say(sentence: str) -> None:

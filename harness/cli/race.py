@@ -3,18 +3,20 @@
 import asyncio
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
+from harness.cli.dry_run import DRY_RUN, list_only
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import RUN_ID, refuse_taken, telling_of_interruption
 from harness.cli.wide_console import wide_console
-from harness.orchestration.external import announcement
+from harness.orchestration.external import announcement, outline
 from harness.orchestration.plan import PlanError, new_run_id, parse_targets
-from harness.orchestration.progress import ProgressDisplay
+from harness.orchestration.progress import ProgressDisplay, plainly
 from harness.races.catalogue import Race, RaceError, select_races
 from harness.races.folder import RacesFolder, RunRecord
 from harness.races.judge import Verdict
@@ -48,30 +50,40 @@ def race(
     out: Annotated[Path, _OUT] = Path("reports", "races"),
     run_id: Annotated[str | None, RUN_ID] = None,
     judge_again: Annotated[Path | None, _JUDGE] = None,
+    dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
     """Send concurrent requests many times, and report answers that no order of them explains."""
     console = wide_console()
+    if judge_again is not None:
+        return _judge(RacesFolder(open_folder(judge_again, RunKind.RACES).path), console)
+    plan = RacesPlan(
+        run_id=run_id or new_run_id(),
+        races=_chosen(races or []),
+        targets=parse_targets(target or ["reference-tcp"], profile=profile, guards_external=True),
+        round_count=rounds,
+        seed=seed,
+        command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
+        out=out,
+    )
+    for each in plan.targets:
+        if each.is_external:
+            plainly(console)(announcement(each))
+    if dry_run:
+        return list_only(plan.targets, console, lambda _: _outline(plan))
+    refuse_taken(plan.out / plan.run_id)
+    with telling_of_interruption(plan.out / plan.run_id, "race --judge"), ProgressDisplay(console) as display:
+        folder = asyncio.run(drive(plan, display.target_says))
+    return _judge(folder, console)
+
+
+def _outline(plan: RacesPlan) -> Iterator[str]:
+    yield from outline(plan.run_id)
+    yield f"groups: at most {len(plan.races) * plan.round_count}, one for each round of each race"
+
+
+def _judge(folder: RacesFolder, console: Console) -> ExitCode:
     with ProgressDisplay(console) as display:
-        tell = display.target_says
-        if judge_again is None:
-            plan = RacesPlan(
-                run_id=run_id or new_run_id(),
-                races=_chosen(races or []),
-                targets=parse_targets(target or ["reference-tcp"], profile=profile),
-                round_count=rounds,
-                seed=seed,
-                command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
-                out=out,
-            )
-            refuse_taken(plan.out / plan.run_id)
-            with telling_of_interruption(plan.out / plan.run_id, "race --judge"):
-                for each in plan.targets:
-                    if each.is_external:
-                        console.print(announcement(each), markup=False, highlight=False, soft_wrap=True)
-                folder = asyncio.run(drive(plan, tell))
-        else:
-            folder = RacesFolder(open_folder(judge_again, RunKind.RACES).path)
-        verdicts = judge_folder(folder, tell)
+        verdicts = judge_folder(folder, display.target_says)
     run = folder.read_run()
     write_report(folder.path, run, verdicts)
     print_verdicts(console, run, verdicts)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ import typer
 from rich.console import Console
 
 from harness.cli.brokers import BROKER_PROPERTY, print_brokers
+from harness.cli.dry_run import DRY_RUN, list_only
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import RUN_ID, telling_of_interruption
 from harness.cli.suites_here import SUITES
@@ -99,9 +101,6 @@ _CONFIRM_TIME = typer.Option(
 _RUN_TIMEOUT = typer.Option(min=1, help="The most seconds for the scenarios of one broker.")
 
 
-_DRY_RUN = typer.Option("--dry-run", help="List what would be done to external brokers; send nothing.")
-
-
 @ends_with_exit_code
 def run(
     scenarios: Annotated[list[str] | None, _SCENARIOS] = None,
@@ -129,7 +128,7 @@ def run(
     pack: Annotated[bool, _PACK] = True,
     clients: Annotated[bool, _CLIENTS] = False,
     only_drive: Annotated[bool, _NO_REPORT] = False,
-    dry_run: Annotated[bool, _DRY_RUN] = False,
+    dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
     """Run scenarios on targets, judge the differences, and write a report."""
     selection = select_scripts(collect(suites), scenarios or [], skip or [], quick=quick)
@@ -140,7 +139,7 @@ def run(
         selection=selection,
         catalogue=known_ids(suites),
         clauses=tuple(load_clauses(suites).values()),
-        targets=parse_targets(target or ["reference"], profile=profile),
+        targets=parse_targets(target or ["reference"], profile=profile, guards_external=True),
         reports=out,
         command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
         limits=Limits(scenario_s=scenario_timeout, drive_s=run_timeout, jobs=jobs),
@@ -150,7 +149,7 @@ def run(
     plan = replace(plan, broker_properties=parse_properties(broker_property or []), merges_configs=pack)
     plan = replace(plan, repeat=repeat, confirms=confirm, confirm_s=confirm_time)
     if dry_run:
-        return _print_dry_run(plan, Console())
+        return _list_only(plan)
     options = ReportOptions(wanted=not only_drive, allure=allure, spark_master=spark_master, archive=archive)
     return carry_out(plan, options, _beside(plan, profile, suites, wanted=clients), Console())
 
@@ -168,15 +167,10 @@ def _beside(plan: RunPlan, profile: str | None, suites: str, *, wanted: bool) ->
     return replace(beside, confirms=plan.confirms, entries=entries)
 
 
-def _print_dry_run(plan: RunPlan, console: Console) -> ExitCode:
-    """List what a run would do to brokers of others; those that the harness starts are nobody else's."""
-    for target in plan.targets:
-        if target.is_external:
-            for line in list_external(target, plan.scripts, run_id=plan.run_id):
-                console.print(line, markup=False, highlight=False, soft_wrap=True)
-        else:
-            console.print(f"{target.spec} is started for the run", markup=False, highlight=False)
-    return ExitCode.EXPECTED
+def _list_only(plan: RunPlan) -> ExitCode:
+    return list_only(
+        plan.targets, Console(), partial(list_external, scripts=plan.scripts, run_id=plan.run_id)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,9 +7,17 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from harness.cli.dry_run import DRY_RUN
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import RUN_ID
-from harness.cli.search_target import BATCH, JOBS, Display, TargetPlan, search_target
+from harness.cli.search_target import (
+    BATCH,
+    JOBS,
+    Display,
+    TargetPlan,
+    dry_run_of_search,
+    search_target,
+)
 from harness.cli.wide_console import wide_console
 from harness.orchestration.plan import PlanError, new_run_id
 from harness.results.exit_code import ExitCode
@@ -64,6 +72,7 @@ def search(
     out: Annotated[Path, _OUT] = Path("reports"),
     run_id: Annotated[str | None, RUN_ID] = None,
     only_drive: Annotated[bool, _NO_REPORT] = False,
+    dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
     """Make conversations that nobody wrote, and explain what two sides answer differently.
 
@@ -83,7 +92,7 @@ def search(
             write_to=write_to,
             wants_report=not only_drive,
         )
-        return search_target(plan, wide_console())
+        return (dry_run_of_search if dry_run else search_target)(plan, wide_console())
     if profile is not None:
         raise PlanError("--profile is for a target that is no reference; write reference:PROFILE")
     if (against is None) == (mutant is None):

@@ -3,15 +3,16 @@
 import asyncio
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from rich.console import Console
 
+from harness.cli.dry_run import list_only
 from harness.cli.run import ReportOptions, carry_out
-from harness.orchestration.external import announcement
+from harness.orchestration.external import announcement, outline
 from harness.orchestration.plan import PlanError, RunPlan, parse_targets
 from harness.orchestration.progress import plainly
 from harness.results.exit_code import ExitCode
@@ -49,6 +50,15 @@ class TargetPlan:
     write_to: Path | None
     wants_report: bool
 
+    def parsed(self) -> tuple[Target, ...]:
+        """Return new targets: the one that is searched, and the one that it is compared with, if any.
+
+        Raises:
+            PlanError: there is none of such a name.
+        """
+        specs = [self.target, *([self.against] if self.against else [])]
+        return parse_targets(specs, profile=self.profile, guards_external=True)
+
     @property
     def names(self) -> tuple[str, str]:
         """What both sides are called."""
@@ -63,24 +73,25 @@ class TargetPlan:
         return f"kafka-conformance search --target {self.target}{against}{profile} {counts}"
 
     @property
-    def targets(self) -> Sequence[Target]:
-        """The target, and what it is compared with if that is one.
-
-        Raises:
-            PlanError: there is none of such a name.
-        """
-        specs = [self.target, *([self.against] if self.against else [])]
-        return parse_targets(specs, profile=self.profile)
-
-    @property
     def found_folder(self) -> Path:
         """Where what is found is written as it comes."""
         return self.write_to or self.out / f"{self.run_id}-found"
 
 
+def dry_run_of_search(plan: TargetPlan, console: Console) -> ExitCode:
+    """List what a search would do to brokers of others."""
+
+    def listed(target: Target) -> Iterator[str]:
+        yield announcement(target)
+        yield from outline(plan.run_id)
+        yield f"requests: some {plan.steps}, in conversations of groups of their own, {plan.jobs} at once"
+
+    return list_only(plan.parsed(), console, listed)
+
+
 def search_target(plan: TargetPlan, console: Console) -> ExitCode:
     """Search, and run what was found as a run does: each alone, with pages and traces."""
-    targets = plan.targets
+    targets = plan.parsed()
     for each in targets:
         if each.is_external:
             plainly(console)(announcement(each))
@@ -158,7 +169,7 @@ def _as_scenario(found: Cluster, name: str) -> Script:
 
 def _run_found(plan: TargetPlan, scripts: dict[str, Script], console: Console) -> ExitCode:
     """Run what was found on fresh brokers, as often as an accusation needs, and report it."""
-    targets = tuple(plan.targets)
+    targets = plan.parsed()
     run = RunPlan(
         run_id=plan.run_id,
         scripts=scripts,

@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from harness.cli.dry_run import DRY_RUN, list_only
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.interrupts import end_at_once_from_now_on, end_well_by_signal
 from harness.cli.run_folder import RUN_ID, refuse_taken
@@ -37,7 +38,6 @@ _PROFILE = typer.Option(help="The profile that the trace names, e.g. `3.9`.")
 _OUT = typer.Option(help="Where to make the run's folder.", file_okay=False)
 _CHECK = typer.Option("--check", help="Report broken invariants while the tap runs.")
 _FINISH = typer.Option("--finish", help="Decode the run of a tap that was killed; tap nothing.")
-_DRY_RUN = typer.Option("--dry-run", help="List what would be made on an external broker; send nothing.")
 _RUNS = typer.Argument(help="Folders of runs, of a tap or of scenarios.")
 _SHOWN = 40
 
@@ -53,7 +53,7 @@ def tap(
     out: Annotated[Path, _OUT] = Path("reports", "taps"),
     run_id: Annotated[str | None, RUN_ID] = None,
     finish_run: Annotated[Path | None, _FINISH] = None,
-    dry_run: Annotated[bool, _DRY_RUN] = False,
+    dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
     """Record what any clients and a target say to each other, until Ctrl-C."""
     console = wide_console()
@@ -62,7 +62,7 @@ def tap(
     elif target is None:
         raise PlanError("nothing to tap: name a --target, or a run to --finish")
     else:
-        (parsed,) = parse_targets([target], profile=profile)
+        (parsed,) = parse_targets([target], profile=profile, guards_external=True)
         _check_address(listen)
         plan = TapPlan(
             run_id=run_id or new_run_id(),
@@ -76,7 +76,7 @@ def tap(
         if parsed.is_external:
             plainly(console)(tap_announcement(parsed))
         if dry_run:
-            return _print_dry_run(plan, console)
+            return list_only([parsed], console, lambda _: outline(plan.run_id))
         refuse_taken(plan.out / plan.run_id)
         tapped = asyncio.run(_until_reported(plan, console))
         end_at_once_from_now_on()
@@ -86,15 +86,6 @@ def tap(
     pages = shlex.join(["kafka-conformance", "report", str(path)])
     console.print(f"Its pages: {pages}", soft_wrap=True, highlight=False, markup=False)
     return _exit_code(tapped)
-
-
-def _print_dry_run(plan: TapPlan, console: Console) -> ExitCode:
-    reported = (
-        outline(plan.run_id) if plan.target.is_external else [f"{plan.target.spec} is started for the tap"]
-    )
-    for line in reported:
-        plainly(console)(line)
-    return ExitCode.EXPECTED
 
 
 def _check_address(listen: str) -> None:

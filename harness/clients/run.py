@@ -33,6 +33,7 @@ from harness.results.client_results import (
     read_violations,
 )
 from harness.results.replay_results import read_findings
+from harness.targets.base.ending import to_its_end
 from harness.targets.base.interface import Broker, BrokerAction, Capability, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
 from harness.targets.reference.tcp import ReferenceTcpTarget
@@ -241,7 +242,7 @@ async def _drive_target(plan: ClientsPlan, target: Target, folder: ClientsFolder
             await _Drive(plan, target, broker, folder, tell, way).all()
         return description.profile
     finally:
-        await broker.stop()
+        await to_its_end(broker.stop())
 
 
 @contextlib.asynccontextmanager

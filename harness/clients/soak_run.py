@@ -9,6 +9,7 @@ from harness.clients.run import ClientsPlan, Tell, names_begin, target_record, w
 from harness.clients.soak import SoakPlan, soak, soak_to_json, together
 from harness.clients.suitability import config_for
 from harness.clients.tapped import Way
+from harness.targets.base.ending import to_its_end
 from harness.targets.base.interface import Broker, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
 from harness.trace.files import write_whole
@@ -57,7 +58,7 @@ class _Soak:
             self.folder.write_target(target_record(self.target, broker))
             await self._of_broker(broker)
         finally:
-            await broker.stop()
+            await to_its_end(broker.stop())
 
     async def _of_broker(self, broker: Broker) -> None:
         directory = self.folder.of_target(self.target.name)

@@ -46,7 +46,7 @@ def matrix_targets(
         version = named.removeprefix(_KAFKA)
         with_it = in_order((*chosen, version)) if version != named and is_version(version) else ()
         specs = [f"{_KAFKA}{each}" for each in with_it] or [named, *specs]
-    targets = parse_targets([*specs, *further])
+    targets = parse_targets([*specs, *further], guards_external=True)
     if len(targets) < 2:
         raise PlanError("a matrix compares at least two versions; write for instance --versions 3.9.2,4.4.0")
     name = next((target.name for target in targets if target.spec == named), None)

@@ -186,11 +186,19 @@ def _matches(name: str, pattern: str) -> bool:
     return matches_scenario(pattern, name) or name.startswith(pattern.rstrip("/") + "/")
 
 
-def parse_targets(specs: Sequence[str], *, profile: str | None = None) -> tuple[Target, ...]:
+def parse_targets(
+    specs: Sequence[str], *, profile: str | None = None, guards_external: bool = False
+) -> tuple[Target, ...]:
     """Parse target specs; the profile, if given, applies to all but references that name one of their own.
 
+    Args:
+        specs: as a command line names targets.
+        profile: what targets are compared with.
+        guards_external: whether all that is sent to a broker of others passes its guard.
+
     Raises:
-        PlanError: a spec names no target, two have one name, or nobody takes the profile.
+        PlanError: a spec names no target or one that nobody guards, two have one name, or nobody takes the
+            profile.
         CommandConfigError: the security settings for external brokers are wrong.
     """
     if profile is not None and all(_is_reference_with_profile(spec) for spec in specs):
@@ -204,6 +212,9 @@ def parse_targets(specs: Sequence[str], *, profile: str | None = None) -> tuple[
         )
     except TargetError as error:
         raise PlanError(str(error)) from error
+    unguarded = [target.spec for target in targets if target.is_external and not guards_external]
+    if unguarded:
+        raise PlanError(f"{unguarded[0]} has others' things, which nothing guards here: name another target")
     names = [target.name for target in targets]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

@@ -15,6 +15,7 @@ from harness.races.judge import Verdict, judge
 from harness.races.plan import cohorts
 from harness.races.specification import ReferenceSpecification
 from harness.scenario.fitting import INITIAL_DELAY
+from harness.targets.base.ending import to_its_end
 from harness.targets.base.interface import Broker, BrokerSession, ConnectionLost, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
 from harness.targets.external.guard import NotOurs
@@ -83,7 +84,7 @@ async def _drive_target(plan: RacesPlan, target: Target, folder: RacesFolder, te
         folder.write_target(record)
         await _run_races(plan, target, broker, folder, tell, record)
     finally:
-        await broker.stop()
+        await to_its_end(broker.stop())
 
 
 def is_applicable(race: str, target: TargetRecord) -> bool:

@@ -21,6 +21,7 @@ from harness.scenario.bindings import Bindings
 from harness.scenario.fitting import fitted
 from harness.scenario.script import Script
 from harness.targets.base.clearing import clear_log
+from harness.targets.base.ending import to_its_end
 from harness.targets.base.interface import (
     Broker,
     BrokerDescription,
@@ -196,7 +197,11 @@ class Drive:
         except TargetError as error:
             self._start_failure = _first_line(str(error))
             raise
-        self.sinks.broker_ready(broker.description, round((time.monotonic() - began_s) * 1000, 1))
+        try:
+            self.sinks.broker_ready(broker.description, round((time.monotonic() - began_s) * 1000, 1))
+        except BaseException:
+            await to_its_end(broker.stop())
+            raise
         return broker
 
     async def _drive_broker(self, broker_group: BrokerGroup, directory: Path, turn: Turn) -> None:
@@ -210,7 +215,7 @@ class Drive:
                     await self._run_cohorts(broker, broker_group, self._slots(broker))
                     self._lost = self._lost or how_it_ended(broker)
                 finally:
-                    await asyncio.shield(broker.stop())
+                    await to_its_end(broker.stop())
         finally:
             turn.end()
 
@@ -236,7 +241,7 @@ class Drive:
                 await self._run_cohorts(broker, broker_group, None)
                 self._lost = self._lost or how_it_ended(broker)
             finally:
-                await asyncio.shield(broker.stop())
+                await to_its_end(broker.stop())
 
     async def _run_cohorts(
         self, broker: Broker, broker_group: BrokerGroup, slots: asyncio.Semaphore | None

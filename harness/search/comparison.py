@@ -17,6 +17,7 @@ from harness.search.judging import Compare, answers, as_run_judges, between_targ
 from harness.search.requests import REQUESTS
 from harness.search.sides import Side
 from harness.search.tempo import REAL
+from harness.targets.base.ending import to_its_end
 from harness.targets.base.interface import BrokerDescription, Capability
 from harness.targets.reference.behaviours import behaviour_sheets
 from harness.targets.reference.oracle import oracle_for
@@ -98,7 +99,7 @@ class Comparison:
     async def stop(self) -> None:
         """Stop the targets' brokers."""
         for each in self._driven:
-            await each.stop()
+            await to_its_end(each.stop())
 
     async def run(self, scripts: Sequence[Script], made: Traces | None = None) -> Mapping[str, Heard]:
         """Have scripts on the target at once, and on what it is compared with.

@@ -22,6 +22,7 @@ from harness.tap.journal import JOURNAL
 from harness.tap.listeners import parse_address
 from harness.tap.reading import events_of_journal
 from harness.tap.tap import Tap, TapError
+from harness.targets.base.ending import to_its_end
 from harness.targets.base.interface import Broker, BrokerDescription, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
 from harness.targets.secured.security import PLAINTEXT
@@ -94,7 +95,7 @@ async def tap_target(
         ended = await _tap(plan, folder, broker, stop, tell)
         drive_ms = (time.monotonic() - began_s) * 1000
     finally:
-        await broker.stop()
+        await to_its_end(broker.stop())
     tell("decoding what was kept")
     return finish(folder, ended=ended, drive_ms=drive_ms)
 

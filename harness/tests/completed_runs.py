@@ -57,7 +57,9 @@ def plan_of(
 ) -> RunPlan:
     """Plan a run; no pattern chooses the whole suite."""
     parsed = [
-        parse_targets([target], profile=profile)[0] if isinstance(target, str) else target
+        parse_targets([target], profile=profile, guards_external=True)[0]
+        if isinstance(target, str)
+        else target
         for target in targets
     ]
     return RunPlan(

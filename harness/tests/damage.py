@@ -16,17 +16,20 @@ from pathlib import Path
 from typing import Final
 from unittest.mock import patch
 
+from harness.captures.tests.made_captures import wire_of, write_pcap
 from harness.cli import main as command_line
 from harness.orchestration.run import orchestrate
 from harness.results.exit_code import ExitCode
 from harness.tap.tests.test_run import RUN, joined_and_synced, tapping
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.tests.damaged import damages
+from harness.tests.replayed import two_members
 from harness.tests.tapped import connected
 
 SUITE: Final = "classic/heartbeat/**"
 SCENARIO: Final = "classic/heartbeat/empty-group"
 LOADING: Final = "loading/version/heartbeat/**"
+CAPTURED: Final = "captured"
 CLIENTS: Final = ("clients/position/seek", "--client", "confluent-kafka")
 REFUSED: Final = frozenset({ExitCode.BAD_DATA, ExitCode.NO_INPUT, ExitCode.CONFIGURATION, ExitCode.USAGE})
 _TIMES: Final = re.compile(r"\b\d+(\.\d+)? m?s\b|/tmp/\S+|\d{4}-\d\d-\d\d[T ]\S+")
@@ -126,6 +129,7 @@ VERBS: Final[Mapping[str, Verb]] = {
         damaged="clients", line=lambda run, _: ("report", run), writes=("clients/summary.md",)
     ),
     "clients: gate": Verb(damaged="clients", line=lambda run, _: ("gate", run), writes=("clients/gate.md",)),
+    "judge": Verb(damaged=CAPTURED, line=lambda folder, _: ("judge", *sorted(folder.iterdir()), "--whole")),
     "race judge": Verb(
         damaged="races", line=lambda run, _: ("race", "--judge", run), writes=("races/summary.md",)
     ),
@@ -149,30 +153,55 @@ def folders(directory: Path, needed: frozenset[str] = frozenset({"shard-1"})) ->
     """Make the folders that verbs read: two shards of a run, and what else of all is needed.
 
     Others are `reported`, a run with its tables; `runs`, an archive of both shards; `loading`, a run that
-    asks while a coordinator loads; `tapped`, a run of a tap; `clients`; and `races`.
+    asks while a coordinator loads; `tapped`, a run of a tap; `captured`, a capture of tcpdump; `clients`; and
+    `races`.
     """
     for number in (1, 2):
         shard = ("--shard", f"{number}/2", "--run-id", f"shard-{number}", "--no-report", "--out", directory)
         _made("run", *shard, "--target", "reference", "--target", "reference-tcp", SUITE)
-    if "reported" in needed:
-        _made("run", "--out", directory, "--run-id", "reported", "--no-allure", SCENARIO)
-        shutil.rmtree(directory / "runs")
-    if "runs" in needed:
-        _made("trend", directory / "shard-1", directory / "shard-2", "--out", directory / "trend")
-    if "loading" in needed:
-        # The table wants a target beside a reference; a reference beside another needs no broker.
-        plan = plan_of(directory, ["reference:3.9.2", "reference:4.4"], LOADING, run_id="loading")
-        orchestrate(replace(plan, against="reference-3.9.2"), Quiet())
-    if "clients" in needed:
-        _made("clients", *CLIENTS, "--out", directory, "--run-id", "clients")
-    if "races" in needed:
-        _made("race", "delete-left", "--rounds", "5", "--out", directory, "--run-id", "races")
-    if RUN not in needed:
-        return
+    for name, make in _MAKERS.items():
+        if name in needed:
+            make(directory)
+
+
+def _reported(directory: Path) -> None:
+    _made("run", "--out", directory, "--run-id", "reported", "--no-allure", SCENARIO)
+    shutil.rmtree(directory / "runs")
+
+
+def _loading(directory: Path) -> None:
+    # The table wants a target beside a reference; a reference beside another needs no broker.
+    plan = plan_of(directory, ["reference:3.9.2", "reference:4.4"], LOADING, run_id="loading")
+    orchestrate(replace(plan, against="reference-3.9.2"), Quiet())
+
+
+def _captured(directory: Path) -> None:
+    (directory / CAPTURED).mkdir()
+    write_pcap(directory / CAPTURED / "broker.pcap", wire_of(two_members().events).sent)
+
+
+def _tapped(directory: Path) -> None:
+    """Make the run of a tap whose only client assigns itself nothing."""
     with tapping(directory) as (process, address), connected(address) as client:
         joined_and_synced(client)
         process.terminate()
-        assert process.wait() == ExitCode.UNEXPECTED  # the only member assigns itself nothing
+        assert process.wait() == ExitCode.UNEXPECTED
+
+
+_MAKERS: Final[Mapping[str, Callable[[Path], None]]] = {
+    "reported": _reported,
+    "runs": lambda directory: _made(
+        "trend", directory / "shard-1", directory / "shard-2", "--out", directory / "trend"
+    ),
+    "loading": _loading,
+    CAPTURED: _captured,
+    "clients": lambda directory: _made("clients", *CLIENTS, "--out", directory, "--run-id", "clients"),
+    "races": lambda directory: _made(
+        "race", "delete-left", "--rounds", "5", "--out", directory, "--run-id", "races"
+    ),
+    RUN: _tapped,
+}
+"""By folder, what makes it beside the two shards."""
 
 
 def _made(*arguments: str | Path) -> None:

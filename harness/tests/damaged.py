@@ -11,7 +11,7 @@ _DEEP: Final = 100_000
 _DEEP_BUT_READ: Final = 900
 """As deep as Python's own reader still goes."""
 _RECORDS: Final = (".json", ".jsonl")
-_PATTERNS: Final = ("*.json", "*.jsonl", "journal*", "*.parquet")
+_PATTERNS: Final = ("*.json", "*.jsonl", "journal*", "*.parquet", "*.pcap")
 _REPORTS: Final = frozenset({"allure-report", "allure-results", "data"})
 """Folders that a report writes, and nobody reads again."""
 
@@ -43,8 +43,9 @@ def damages(folder: Path, *, seed: int, count: int) -> list[Damage]:
         return chance.sample(found, count)
     records = [each for each in files if each.suffix in _RECORDS]
     for number in range(count - len(found)):
-        file = chance.choice(records)
-        change = _value_changer(random.Random(chance.random()))
+        file = chance.choice(records or files)
+        changer = _value_changer if records else _byte_changer
+        change = changer(random.Random(chance.random()))
         found.append(Damage(f"value {number} {file}", _changing(file, change), is_structural=False))
     return found
 
@@ -85,6 +86,16 @@ def _changing(file: Path, change: Callable[[bytes], bytes | None]) -> Callable[[
             path.write_bytes(content)
 
     return damage
+
+
+def _byte_changer(chance: random.Random) -> Callable[[bytes], bytes]:
+    """Return what puts another byte in the place of one."""
+
+    def change(old: bytes) -> bytes:
+        at = chance.randrange(len(old))
+        return old[:at] + bytes((chance.randrange(256),)) + old[at + 1 :]
+
+    return change
 
 
 def _value_changer(chance: random.Random) -> Callable[[bytes], bytes]:

@@ -111,6 +111,9 @@ def _faults(command: str, signals: str, code: int | None, said: str, run: Path) 
         wanted |= {ExitCode.INTERRUPTED, -signal.SIGINT}
     if code not in wanted:
         found.append(f"exit code {code}")
+    waits = COMMANDS[command][1]
+    if waits == "asking" and "is an external broker" not in said.partition(waits)[0]:
+        found.append("not said what is done to a broker of others before it was asked")
     if "Traceback" in said or "Exception ignored" in said:
         found.append(f"a traceback: {said.strip().splitlines()[-1]:.100}")
     is_kept = run.is_dir() and RunFolder(run).run_json.is_file()

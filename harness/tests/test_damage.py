@@ -13,7 +13,7 @@ from harness.results.exit_code import ExitCode
 from harness.scenario.errors import ScenarioError
 from harness.scenario.script import ActorSheet, Elapse, Script, script_from_json, script_to_json
 from harness.tap.tests.test_run import RUN
-from harness.tests.damage import SCENARIO, VERBS, called, examine, folders
+from harness.tests.damage import CAPTURED, SCENARIO, VERBS, called, examine, folders
 from harness.tests.raced import Shuffled, raced
 from harness.trace.files import RunFolder
 
@@ -26,6 +26,7 @@ SAMPLE = (
     "tap: invariants",
     "tap: replay",
     "tap: report",
+    "judge",
 )
 SCRIPT = Script(
     id="a/b",
@@ -42,7 +43,7 @@ SCRIPT = Script(
 @pytest.fixture(scope="module", name="whole")
 def _whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("whole")
-    folders(directory, frozenset({RUN, "loading"}))
+    folders(directory, frozenset({RUN, CAPTURED, "loading"}))
     return directory
 
 
@@ -68,7 +69,7 @@ def test_every_verb_that_reads_a_run_is_among_them() -> None:
     lines = [verb.line(Path("damaged"), Path("whole")) for verb in VERBS.values()]
     assert {line[0] for line in lines} >= {
         *("invariants", "diff", "gate", "merge", "run", "coverage", "clients", "report", "trend", "matrix"),
-        *("tap", "replay", "race"),
+        *("tap", "replay", "race", "judge", "loading-table", "expect"),
     }
 
 

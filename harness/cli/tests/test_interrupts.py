@@ -1,12 +1,16 @@
 """Signals end a command in order, many of them at once, and none with a traceback."""
 
 import signal
+import sys
+import types
+from collections.abc import Iterator
 from pathlib import Path
 from time import sleep
 from typing import Final
 
 import pytest
 
+from harness.cli import interrupts
 from harness.cli.interrupts import is_interruption
 from harness.report.model.escaping import in_markdown
 from harness.results.exit_code import ExitCode
@@ -54,6 +58,31 @@ def test_five_times_ctrl_c_ends_at_once_without_a_traceback(tmp_path: Path) -> N
 def test_an_interruption_is_found_in_a_group() -> None:
     assert is_interruption(BaseExceptionGroup("two", [ValueError(), KeyboardInterrupt()]))
     assert not is_interruption(ExceptionGroup("one", [ValueError()]))
+
+
+@types.coroutine
+def _waiting() -> Iterator[None]:
+    yield
+
+
+async def _ends_late() -> None:
+    try:
+        await _waiting()
+    finally:
+        await _waiting()
+
+
+def test_nothing_is_said_of_what_lost_its_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    for is_silent, loses in ((False, False), (True, True)):
+        if is_silent:
+            interrupts._say_nothing_of_interruptions.__wrapped__()
+        abandoned = _ends_late()
+        abandoned.send(None)
+        del abandoned
+        assert bool(told) is not loses
+        told.clear()
 
 
 def test_markdown_turns_no_text_around_and_carries_no_control_character() -> None:

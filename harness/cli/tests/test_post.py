@@ -127,6 +127,27 @@ def test_an_issue_is_opened_once_updated_and_not_opened_for_a_green_decision(
         assert body.startswith(f"{marker_of('latest')}\n{summary}\n")
 
 
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("gate.md", b""),
+        ("gate.md", b"\xff\xfe"),
+        ("gate.json", b"{}"),
+        ("gate.json", b"[1]"),
+        ("gate.json", b"\xff"),
+        ("gate.json", b"[" * 100_000),
+        ("gate.json", b'{"is_green": "yes"}'),
+    ],
+)
+def test_a_damaged_decision_is_not_posted(
+    kafka_conformance: CommandLine, github: GitHub, decided: Path, file: str, content: bytes
+) -> None:
+    (decided / file).write_bytes(content)
+    assert kafka_conformance("post", decided, "--issue", "red") == ExitCode.BAD_DATA
+    assert "Traceback" not in kafka_conformance.err
+    assert github.texts("issues") == []
+
+
 def test_a_run_without_a_decision_is_no_input(
     github: GitHub, tmp_path: Path, kafka_conformance: CommandLine
 ) -> None:

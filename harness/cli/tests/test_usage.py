@@ -52,6 +52,8 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
             ("tap", "--target", "reference-tcp", "--listen", "here"),
             "'here' is not an address; write for instance",
         ),
+        (("bench", "--target", "external:h:1"), "external:h:1 has others' things, which nothing guards here"),
+        (("bench-tap", "--target", "external:h:1"), "external:h:1 has others' things, which nothing guards"),
         (("search",), "say either --against or --mutant: a search compares two references"),
         (
             ("search", "--target", "kafka:3.9.2", "--mutant", "states_filter_trimmed"),

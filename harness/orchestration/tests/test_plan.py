@@ -57,7 +57,9 @@ def test_a_run_id_that_is_no_name_of_a_folder_of_its_own_is_refused(tmp_path: Pa
 
 
 def test_a_profile_is_for_targets_that_name_none_of_their_own() -> None:
-    reference, broker = parse_targets(["reference:2.6.0", "external:127.0.0.1:1"], profile="3.9")
+    reference, broker = parse_targets(
+        ["reference:2.6.0", "external:127.0.0.1:1"], profile="3.9", guards_external=True
+    )
     assert reference.name == "reference-2.6.0"
     assert broker.spec == "external:127.0.0.1:1"
 

@@ -1,4 +1,5 @@
 import asyncio
+import errno
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -114,7 +115,11 @@ def drive(
 ) -> tuple[DriveResult, list[Event]]:
     events: list[Event] = []
     ready = DriveSinks(write=events.append, broker_ready=lambda *_: None, logs=tmp_path)
-    driving = Drive(
+    return asyncio.run(driving(target, ready, limits).run(scripts)), events
+
+
+def driving(target: MemoryTarget, ready: DriveSinks, limits: Limits | None = None) -> Drive:
+    return Drive(
         run_id="r",
         target=target,
         target_name="memory",
@@ -123,7 +128,6 @@ def drive(
         gate=Gate(frozenset(), jobs=(limits or Limits()).jobs),
         watcher=Silent(),
     )
-    return asyncio.run(driving.run(scripts)), events
 
 
 def last_kinds(events: list[Event]) -> dict[str, str]:
@@ -143,6 +147,51 @@ def test_scenarios_that_want_the_same_configuration_share_a_broker(tmp_path: Pat
     small = scripts_named("c", "d", broker_config={"group.max.size": "2"})
     drive(target, [*scripts_named("a", "b"), *small], tmp_path)
     assert sorted(len(broker.broker_config) for broker in target.brokers) == [0, 1]
+
+
+def test_a_broker_of_which_nothing_can_be_put_on_file_is_stopped(tmp_path: Path) -> None:
+    def full(*_: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    target = MemoryTarget()
+    ready = DriveSinks(write=lambda _: None, broker_ready=full, logs=tmp_path)
+    with pytest.raises(ExceptionGroup):
+        asyncio.run(driving(target, ready).run(scripts_named("a")))
+    assert [broker.stopped for broker in target.brokers] == [True]
+
+
+class Lingering(MemoryBroker):
+    """A broker whose end takes until it may go on."""
+
+    stopping = asyncio.Event()
+    may_go_on = asyncio.Event()
+
+    async def stop(self) -> None:
+        self.stopping.set()
+        await self.may_go_on.wait()
+        await super().stop()
+
+
+class LingeringTarget(MemoryTarget):
+    async def start(self, *, broker_config: Mapping[str, str], **_: object) -> Broker:
+        self.brokers.append(Lingering(broker_config, self.responder))
+        return self.brokers[-1]
+
+
+def test_who_interrupts_while_a_broker_is_stopped_waits_until_it_is(tmp_path: Path) -> None:
+    async def interrupted(target: LingeringTarget) -> None:
+        Lingering.stopping, Lingering.may_go_on = asyncio.Event(), asyncio.Event()
+        ready = DriveSinks(write=lambda _: None, broker_ready=lambda *_: None, logs=tmp_path)
+        run = asyncio.create_task(driving(target, ready).run(scripts_named("a")))
+        await Lingering.stopping.wait()
+        run.cancel()
+        await asyncio.wait([run], timeout=0)
+        Lingering.may_go_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+        assert [broker.stopped for broker in target.brokers] == [True]
+
+    asyncio.run(interrupted(LingeringTarget()))
 
 
 def joins(conversation: Conversation) -> None:

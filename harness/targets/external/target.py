@@ -16,6 +16,7 @@ from typing_extensions import override
 
 from harness.targets.base.conformance import CONFORMANCE_TOPICS
 from harness.targets.base.dialogue import Dialogue
+from harness.targets.base.ending import to_its_end
 from harness.targets.base.guess import guess_profile
 from harness.targets.base.interface import (
     ApiRange,
@@ -27,6 +28,7 @@ from harness.targets.base.interface import (
     Capability,
     Connection,
     ConnectionLost,
+    Lasting,
     Progress,
     Target,
     TargetError,
@@ -34,9 +36,9 @@ from harness.targets.base.interface import (
 from harness.targets.base.layout import Endpoint, Layout
 from harness.targets.base.prepare import Prepared, ask_until, described_config, find_layout, prepare
 from harness.targets.base.tcp import StreamConnection, TcpSession, new_connect_slots
-from harness.targets.external.cleaning import Cleaned, Cleaner
+from harness.targets.external.cleaning import Cleaner
 from harness.targets.external.guard import Guard, GuardedConnection
-from harness.targets.external.namespace import Namespace, TopicNames
+from harness.targets.external.namespace import Namespace, TopicNames, made
 from harness.targets.external.reach import reach
 from harness.targets.external.rights import require_rights
 from harness.targets.external.run_namespace import RunNamespace
@@ -161,13 +163,6 @@ class ExternalTarget(Target):
         until_s = time.monotonic() + self._timeout_ms / 1000 * _TOGETHER
         layout = await self.layout(guard)
         left_ms = (until_s - time.monotonic()) * 1000
-        try:
-            prepared = await self._prepare(guard, layout, timeout_ms=min(self._timeout_ms, left_ms))
-            guard.is_restricted = await self._require_rights(guard, layout)
-        except BaseException:
-            await clean(layout, guard, self.security)
-            raise
-        guard.api_ranges = {each.api_key: each for each in prepared.api_ranges}
         run_namespace = RunNamespace(
             namespace=guard.namespace,
             guard=guard,
@@ -175,7 +170,14 @@ class ExternalTarget(Target):
             topics=TopicNames(guard.namespace, (*CONFORMANCE_TOPICS, _MISSING_TOPIC)),
             security=self.security,
         )
-        description = await self._description(run_namespace, prepared)
+        try:
+            prepared = await self._prepare(guard, layout, timeout_ms=min(self._timeout_ms, left_ms))
+            guard.is_restricted = await self._require_rights(guard, layout)
+            guard.api_ranges = {each.api_key: each for each in prepared.api_ranges}
+            description = await self._description(run_namespace, prepared)
+        except BaseException:
+            await to_its_end(take_away(self.spec, run_namespace, progress))
+            raise
         return ExternalBroker(description, run_namespace, progress)
 
     async def layout(self, guard: Guard) -> Layout:
@@ -320,10 +322,7 @@ class ExternalBroker(Broker):
         if look is not None:
             look.cancel()
             await asyncio.wait([look])
-        if self._external.guard.has_changed:
-            self._progress("taking away what the run made")
-            cleaned = await clean(self._external.layout, self._external.guard, self._external.security)
-            self._progress(str(cleaned))
+        await take_away(self._description.spec, self._external, self._progress)
 
     def suspect(self, endpoint: Endpoint) -> None:
         """Look whether a broker is there, once more if that is being done already."""
@@ -344,15 +343,26 @@ class ExternalBroker(Broker):
                 await connection.close()
 
 
-async def clean(layout: Layout, guard: Guard, security: Security) -> Cleaned:
-    """Take away what a run made, within a bounded time."""
+async def take_away(spec: str, run: RunNamespace, progress: Progress) -> None:
+    """Take away what a run made, within a bounded time, and tell what is left and how to be rid of it."""
+    guard = run.guard
+    if not guard.has_changed:
+        return
+    progress("taking away what the run made")
     cleaner = Cleaner(
-        nodes=layout.nodes,
+        nodes=run.layout.nodes,
         guard=replace(guard, is_cleaning=True),
         is_ours=guard.namespace.owns,
-        security=security,
+        security=run.security,
     )
-    return await cleaner.clean(guard.transactional_ids, limit_s=CLEANING_LIMIT_S)
+    made_by = made(guard.namespace.prefix)
+    remedy = "" if made_by is None else f"; `kafka-conformance clean {spec} --run {made_by.run_part}` goes on"
+    try:
+        cleaned = await cleaner.clean(guard.transactional_ids, limit_s=CLEANING_LIMIT_S)
+    except asyncio.CancelledError:
+        progress(Lasting(f"interrupted before all that the run made was taken away{remedy}"))
+        raise
+    progress(Lasting(f"{cleaned}{remedy}") if cleaned.left else str(cleaned))
 
 
 def _address(host: str, port: int) -> str:

@@ -2,13 +2,13 @@
 
 import asyncio
 import os
-import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import confluent_kafka as ck
 import pytest
@@ -16,19 +16,18 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from harness.orchestration.run import orchestrate
-from harness.targets.base.dialogue import Dialogue
-from harness.targets.base.prepare import ask_until
-from harness.targets.base.tcp import TcpSession, new_connect_slots
-from harness.targets.external.namespace import MARK, made
-from harness.targets.kafka.local_nodes import LocalNodes
+from harness.targets.base.interface import TargetError
+from harness.targets.external import target as external_target
+from harness.targets.external.namespace import MARK
+from harness.targets.external.target import ExternalTarget
+from harness.targets.tests.others import OF_TYPES, have_groups_of_every_type, logs, mentions, others, reported
 from harness.targets.tests.test_external_stock import left_on
 from harness.tests.completed_runs import CHECKOUT, Quiet, plan_of
+from harness.tests.lying_broker import PATIENCE_S, Lie, lying, serving, sized
+from harness.tests.patience import NOW_OR_NEVER_S
 from harness.tests.reference_broker import reference_broker
 from harness.tests.stock_brokers import stock_brokers
-from harness.wire.codec import Fields, FieldValue
 
-THEIRS = {"orders": 3, "payments": 2, "no-such-topic": 1, f"{MARK}backup": 1}
-GROUPS = ("payroll", "held-up", "size", "no-such-group", "conformance-unknown-tag", f"{MARK}mine")
 AS_SCRIPTS_WANT = {
     "auto.create.topics.enable": "false",
     "group.initial.rebalance.delay.ms": "0",
@@ -37,88 +36,15 @@ AS_SCRIPTS_WANT = {
     "transaction.state.log.num.partitions": "1",
 }
 """Settings with which scripts that destroy find what they ask for."""
-
-
-@contextmanager
-def others(address: str) -> Iterator[None]:
-    """Let others have topics with records, groups with offsets, and a transaction that goes on."""
-    servers: dict[str, str | int | float | bool] = {"bootstrap.servers": address, "log_level": 2}
-    admin = AdminClient(servers)
-    for future in admin.create_topics([NewTopic(name, n, 1) for name, n in THEIRS.items()]).values():
-        future.result(60)
-    writer = ck.Producer(servers)
-    for number in range(300):
-        writer.produce(tuple(THEIRS)[number % len(THEIRS)], value=f"record {number}".encode())
-    assert writer.flush(60) == 0
-    for number, group in enumerate(GROUPS):
-        consumer = ck.Consumer({**servers, "group.id": group, "enable.auto.commit": False})
-        _commit(consumer, [ck.TopicPartition("orders", partition, number + 1) for partition in range(3)])
-        consumer.close()
-    payer = ck.Producer({**servers, "transactional.id": "payroll", "transaction.timeout.ms": 900_000})
-    payer.init_transactions(60)
-    payer.begin_transaction()
-    payer.produce("payments", partition=1, value=b"not yet")
-    assert payer.flush(60) == 0
-    try:
-        yield
-    finally:
-        payer.abort_transaction(60)
-
-
-def _commit(consumer: ck.Consumer, offsets: list[ck.TopicPartition]) -> None:
-    """Commit, also to a coordinator that is only just getting to know its partitions."""
-    for _ in range(100):
-        try:
-            consumer.commit(offsets=offsets, asynchronous=False)
-        except ck.KafkaException as error:
-            if not error.args[0].retriable() and error.args[0].code() != ck.KafkaError.NOT_COORDINATOR:
-                raise
-        else:
-            return
-    raise AssertionError("nothing can be committed")
-
-
-def logs(nodes: LocalNodes) -> Mapping[str, bytes]:
-    """Read every byte of the logs of others' topics."""
-    return {
-        f"{partition.name}/{segment.name}": segment.read_bytes()
-        for name in THEIRS
-        for node_id in nodes.brokers
-        for partition in nodes.storage_of(node_id).glob(f"{name}-*")
-        for segment in partition.glob("*.log")
-    }
-
-
-async def reported(address: str) -> Mapping[str, FieldValue]:
-    """Ask for all that the broker says of others' groups, topics, transactions and settings."""
-    host, _, port = address.rpartition(":")
-    session = TcpSession(host, int(port), connect_slots=new_connect_slots())
-
-    async def ask(dialogue: Dialogue) -> Mapping[str, FieldValue]:
-        await dialogue.learn_versions()
-        found: dict[str, FieldValue] = {}
-        for group in GROUPS:
-            offsets = await dialogue.ask("OffsetFetch", 5, {"group_id": group, "topics": None})
-            found[f"offsets of {group}"] = offsets.fields["topics"]
-        groups = await dialogue.ask("DescribeGroups", 4, {"groups": list(GROUPS)})
-        found["groups"] = groups.fields["groups"]
-        topics = await dialogue.ask("Metadata", 7, {"topics": None, "allow_auto_topic_creation": False})
-        found["topics"] = sorted(
-            f"{row.text('name')}: {len(row.rows('partitions'))}"
-            for row in topics.rows("topics")
-            if not made(row.text("name") or "")
-        )
-        payroll = await dialogue.ask("DescribeTransactions", 0, {"transactional_ids": ["payroll"]})
-        found["transactions"] = payroll.fields["transaction_states"]
-        broker: Fields = {"resource_type": 4, "resource_name": "1", "configuration_keys": None}
-        config = await dialogue.ask("DescribeConfigs", 2, {"resources": [broker]})
-        found["settings"] = config.fields["results"]
-        return found
-
-    try:
-        return await ask_until(session, ask, timeout_ms=60_000, failure=lambda: None)
-    finally:
-        await session.close()
+OF_NEWER_TYPES = (
+    *("access/**", "admin/**", "consumer_groups/**", "migration/**"),
+    *("share_fetch/**", "share_groups/**", "streams_groups/**", "type_conflicts/**"),
+)
+"""Scenarios that name such groups, entries or configurations, or whole brokers."""
+WITH_ENTRIES = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
 
 
 @pytest.mark.broker
@@ -128,12 +54,11 @@ def test_a_run_touches_nothing_of_others(tmp_path: Path) -> None:
             host, port = next(iter(nodes.brokers.values())).address
             address = f"{host}:{port}"
             with others(address):
-                before = logs(nodes), await reported(address)
+                before = logs(nodes), mentions(nodes), await reported(address)
                 assert sum(map(len, before[0].values())) > 1000
                 plan = plan_of(tmp_path / "reports", [f"external:{address}"])
                 run = await asyncio.to_thread(orchestrate, plan, Quiet())
-                after = logs(nodes), await reported(address)
-                assert after == before
+                assert (logs(nodes), mentions(nodes), await reported(address)) == before
                 assert await left_on(address) == [f"{MARK}mine", f"{MARK}backup"]
             judged = {
                 each.scenario_id: each
@@ -143,6 +68,29 @@ def test_a_run_touches_nothing_of_others(tmp_path: Path) -> None:
             for scenario_id in ("admin/no-log/nobody-coordinates", "transactions/markers/elsewhere"):
                 assert judged[scenario_id].outcome == "not applicable"
                 assert judged[scenario_id].reason.startswith("would touch what is not ours")
+
+    asyncio.run(test())
+
+
+@pytest.mark.broker
+def test_a_run_touches_no_group_of_any_type_nor_an_entry_nor_a_configuration(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with stock_brokers("4.4.0", tmp_path, settings=AS_SCRIPTS_WANT | WITH_ENTRIES) as nodes:
+            host, port = next(iter(nodes.brokers.values())).address
+            address = f"{host}:{port}"
+            with others(address):
+                await have_groups_of_every_type(address)
+                before = logs(nodes), mentions(nodes), await reported(address)
+                assert all(before[1][group] for group in OF_TYPES)
+                assert all(f"audit-{kind}" in str(before[2]["list"]) for kind in ("share", "streams"))
+                assert "User:auditor" in str(before[2]["DescribeAcls"])
+                assert "50000" in str(before[2]["DescribeConfigs"])
+                plan = plan_of(tmp_path / "reports", [f"external:{address}"], *OF_NEWER_TYPES)
+                run = await asyncio.to_thread(orchestrate, plan, Quiet())
+                assert (logs(nodes), mentions(nodes), await reported(address)) == before
+                assert await left_on(address) == [f"{MARK}mine", f"{MARK}backup"]
+            applied = {each.scenario_id for each in run.checked.judgements if each.outcome == "conforms"}
+            assert {each.partition("/")[0] for each in applied} >= {"consumer_groups", "share_groups"}
 
     asyncio.run(test())
 
@@ -208,6 +156,52 @@ def test_a_run_that_is_interrupted_takes_away_what_it_made(how: signal.Signals, 
         assert asyncio.run(left_on(address)) == []
 
 
+def test_who_interrupts_the_cleaning_too_is_told_how_to_go_on(tmp_path: Path) -> None:
+    is_deleting, may_go_on = threading.Event(), threading.Event()
+
+    def held(answer: bytes, _: str, __: int) -> Iterator[bytes]:
+        is_deleting.set()
+        may_go_on.wait(PATIENCE_S)
+        yield sized(answer)
+
+    with reference_broker("3.9", properties=()) as address:
+        true_port = int(address.rpartition(":")[2])
+        with (
+            serving(lying(true_port, Lie(held, api="ListGroups"))) as port,
+            _run(f"127.0.0.1:{port}", tmp_path, "cut") as run,
+        ):
+            asyncio.run(_until_there_is_something(address))
+            run.send_signal(signal.SIGINT)
+            assert is_deleting.wait(NOW_OR_NEVER_S)
+            run.send_signal(signal.SIGINT)
+            said, _ = run.communicate()
+            may_go_on.set()
+        assert f"clean external:127.0.0.1:{port} --run cut` goes on" in said
+        assert "Traceback" not in said
+        assert asyncio.run(left_on(address)) != []
+        _clean(address, "--run", "cut")
+        assert asyncio.run(left_on(address)) == []
+
+
+@pytest.mark.parametrize("failure", [TargetError("it says nothing"), asyncio.CancelledError()], ids=repr)
+def test_what_set_up_made_is_taken_away_where_set_up_ends_early(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, failure: BaseException
+) -> None:
+    async def fails(*_: object) -> NoReturn:
+        raise failure
+
+    async def start(address: str) -> None:
+        host, _, port = address.rpartition(":")
+        target = ExternalTarget(host, int(port))
+        with pytest.raises(type(failure)):
+            await target.start(broker_config={}, directory=tmp_path, progress=lambda _: None)
+
+    monkeypatch.setattr(external_target, "described_config", fails)
+    with reference_broker("3.9", properties=()) as address:
+        asyncio.run(start(address))
+        assert asyncio.run(left_on(address)) == []
+
+
 def test_what_a_killed_run_left_is_taken_away_and_nothing_else(tmp_path: Path) -> None:
     with reference_broker("3.9", properties=()) as address:
         theirs = ck.Consumer({"bootstrap.servers": address, "group.id": f"{MARK}mine", "log_level": 2})
@@ -228,21 +222,6 @@ def test_what_a_killed_run_left_is_taken_away_and_nothing_else(tmp_path: Path) -
         assert asyncio.run(left_on(address)) == [f"{MARK}mine"]
 
 
-@pytest.mark.parametrize("command", [("clients", "--client", "confluent-kafka"), ("tap",)])
-def test_a_dry_run_of_clients_and_of_a_tap_asks_nothing(command: tuple[str, ...], tmp_path: Path) -> None:
-    options = ["--target", "external:127.0.0.1:1", "--dry-run", "--out", str(tmp_path)]
-    done = subprocess.run(
-        [sys.executable, "-m", "harness.cli", *command, *options],
-        cwd=CHECKOUT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "is an external broker" in done.stdout
-    assert f"topic: {MARK}" in done.stdout
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_real_clients_do_not_go_round_the_guard(tmp_path: Path) -> None:
     options = ["--target", "external:127.0.0.1:1", "--no-tap", "--client", "confluent-kafka"]
     done = subprocess.run(
@@ -254,13 +233,3 @@ def test_real_clients_do_not_go_round_the_guard(tmp_path: Path) -> None:
     )
     assert done.returncode == 64
     assert "which the tap guards" in done.stderr
-
-
-def test_a_dry_run_lists_and_asks_nothing(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "harness.cli", "run", "--target", "external:127.0.0.1:1", "--dry-run"]
-    done = subprocess.run(
-        [*command, "--out", str(tmp_path)], cwd=CHECKOUT, capture_output=True, text=True, check=True
-    )
-    assert f"topic: {MARK}" in done.stdout
-    assert re.search(r"not applicable: \d+ scenarios: would touch .* \(DeleteTopics\)", done.stdout)
-    assert list(tmp_path.iterdir()) == []

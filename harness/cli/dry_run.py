@@ -1,0 +1,24 @@
+"""`--dry-run`: what a command would do to brokers of others, listed without a request to them."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+import typer
+from rich.console import Console
+
+from harness.orchestration.progress import plainly
+from harness.results.exit_code import ExitCode
+from harness.targets.base.interface import Target
+
+DRY_RUN: Final = typer.Option("--dry-run", help="List what would be done to external brokers; send nothing.")
+
+
+def list_only(
+    targets: Sequence[Target], console: Console, of_external: Callable[[Target], Iterable[str]]
+) -> ExitCode:
+    """List what is known of each target; those that the harness starts are nobody else's."""
+    say = plainly(console)
+    for target in targets:
+        for line in of_external(target) if target.is_external else [f"{target.spec} is started for this"]:
+            say(line)
+    return ExitCode.EXPECTED

@@ -1,0 +1,23 @@
+"""What imports bring along leaves nothing in the folder of who uses the harness."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from harness.tests.completed_runs import environment
+
+_WHERE = "import harness; from hypothesis.configuration import storage_directory; print(storage_directory())"
+
+
+def test_hypothesis_which_kio_registers_with_keeps_nothing_in_the_working_directory(tmp_path: Path) -> None:
+    inherited = {name: value for name, value in environment().items() if not name.startswith("HYPOTHESIS")}
+    asked = subprocess.run(
+        [sys.executable, "-c", _WHERE],
+        cwd=tmp_path,
+        env=inherited,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not Path(asked.stdout.strip()).is_relative_to(tmp_path)
+    assert list(tmp_path.iterdir()) == []
