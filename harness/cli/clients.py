@@ -3,8 +3,9 @@
 import asyncio
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +22,8 @@ from harness.clients.collect import collect_client_scripts, select_client_script
 from harness.clients.known_ids import known_ids
 from harness.clients.libraries import ClientLibrary
 from harness.clients.report import print_results, write_report
-from harness.clients.run import JOBS, ClientsPlan, drive
+from harness.clients.run import JOBS, ClientsPlan, Tell, drive
+from harness.clients.soak_group import GROUPS, RECORDS_PER_S
 from harness.clients.soak_run import soak_all
 from harness.clients.steps import ClientScript
 from harness.orchestration.expectation_files import expectation_files
@@ -52,6 +54,11 @@ _CONFIRM = typer.Option(
 _EXPECT = typer.Option(help="A further expectation file; may be repeated.", exists=True, dir_okay=False)
 _SOAK = typer.Option(min=0, help="Seconds of load and disturbances, instead of scripts.", show_default=False)
 _SEED = typer.Option(help="The seed that decides what happens in a soak, and when.")
+_SOAK_GROUP = typer.Option(
+    help="A group that reads the load of a soak: eager, cooperative or share. All if none is given.",
+    show_default=False,
+)
+_SOAK_RATE = typer.Option(min=1, help="How many records a second a soak writes at most.")
 _JOBS = typer.Option("--jobs", "-j", min=1, help="The most scripts at the same time on a broker.")
 
 
@@ -73,11 +80,13 @@ def clients(
     confirm: Annotated[bool, _CONFIRM] = True,
     soak: Annotated[float, _SOAK] = 0.0,
     seed: Annotated[int, _SEED] = 0,
+    soak_group: Annotated[list[str] | None, _SOAK_GROUP] = None,
+    soak_rate: Annotated[int, _SOAK_RATE] = RECORDS_PER_S,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
     """Run client scripts with real clients, and compare the results with the scripts and the reference."""
     console = wide_console()
-    _check(client or [], into, soak)
+    _check(client or [], into, soak, soak_group or [])
     beside = None if into is None else open_for_clients(into)
     specs = target or (["reference-tcp"] if beside is None else with_an_address(specs_of(beside)))
     plan = ClientsPlan(
@@ -94,21 +103,22 @@ def clients(
         jobs=jobs,
         beside=beside,
     )
-    if not dry_run:
-        refuse_taken(plan.folder.path)
-    _announce(plan, console)
+    _announce(plan, console, dry_run=dry_run)
     # Jars of Java's client may have to be fetched: last, so that what cannot be is said at once.
     plan = replace(plan, libraries=_libraries(client or [], console))
     if dry_run:
         return _print_dry_run(plan, console)
     with telling_of_interruption(beside or plan.folder.path, "report"):
         if soak:
-            return _soak(plan, soak, seed, console)
+            how = partial(soak_all, groups=tuple(soak_group or GROUPS), records_per_s=soak_rate)
+            return _soak(plan, partial(how, plan, soak, seed), console)
         return _carry_out(plan, console)
 
 
-def _announce(plan: ClientsPlan, console: Console) -> None:
+def _announce(plan: ClientsPlan, console: Console, *, dry_run: bool) -> None:
     """Say what is done to brokers of others; what guards their things must not be left out."""
+    if not dry_run:
+        refuse_taken(plan.folder.path)
     for target in plan.targets:
         if target.is_external and not plan.taps:
             raise PlanError(f"{target.spec} has others' things, which the tap guards: leave --no-tap out")
@@ -139,9 +149,11 @@ def _carry_out(plan: ClientsPlan, console: Console) -> ExitCode:
     return run.exit_code
 
 
-def _soak(plan: ClientsPlan, duration_s: float, seed: int, console: Console) -> ExitCode:
+def _soak(
+    plan: ClientsPlan, carry_out: Callable[[Tell], Coroutine[None, None, None]], console: Console
+) -> ExitCode:
     with ProgressDisplay(console) as display:
-        asyncio.run(soak_all(plan, duration_s, seed, display.target_says))
+        asyncio.run(carry_out(display.target_says))
         run = load_clients(plan.folder.path)
         soak_site(run)
     say = plainly(console)
@@ -163,7 +175,10 @@ def _chosen(suites: str, patterns: Sequence[str]) -> tuple[ClientScript, ...]:
         raise PlanError(str(error)) from error
 
 
-def _check(names: Sequence[str], into: Path | None, soak: float) -> None:
+def _check(names: Sequence[str], into: Path | None, soak: float, groups: Sequence[str]) -> None:
+    strange = [name for name in groups if name not in GROUPS]
+    if strange:
+        raise PlanError(f"{strange[0]!r} is no group of a soak; choose from {', '.join(GROUPS)}")
     unknown = [name for name in names if not is_library(name)]
     if unknown:
         raise PlanError(f"{unknown[0]!r} is not a client library; choose from {', '.join(LIBRARY_FORMS)}")

@@ -1,11 +1,14 @@
 """The lock of jars that this package ships, written anew: `make jar-locks`, when Kafka has a new release."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 from harness.targets.jars import locks
 from harness.targets.jars.cache import cache_directory
 from harness.targets.jars.published import PUBLISHED
-from harness.targets.jars.resolved import kafka_jars
+from harness.targets.jars.resolved import kafka_jars, release_of
+from harness.targets.jars.streams import STREAMS_MIN, streams_jar
 
 
 async def lock_jars() -> None:
@@ -15,11 +18,17 @@ async def lock_jars() -> None:
         TargetError: a version's jars cannot be had, or the lock cannot be written.
     """
     for version in PUBLISHED:
-        shipped = locks.read_lock(locks.SHIPPED_LOCK)
-        if version not in shipped:
-            await kafka_jars(version, print)
-            hashes = locks.hashes_of(cache_directory() / version / "libs")
-            locks.write_lock(locks.SHIPPED_LOCK, {**shipped, version: hashes})
+        await _lock(version, partial(kafka_jars, version, print))
+        if release_of(version) >= STREAMS_MIN:
+            await _lock(f"streams-{version}", partial(streams_jar, version, print))
+
+
+async def _lock(name: str, fetched: Callable[[], Awaitable[object]]) -> None:
+    shipped = locks.read_lock(locks.SHIPPED_LOCK)
+    if name not in shipped:
+        await fetched()
+        hashes = locks.hashes_of(cache_directory() / name / "libs")
+        locks.write_lock(locks.SHIPPED_LOCK, {**shipped, name: hashes})
 
 
 if __name__ == "__main__":

@@ -6,12 +6,17 @@ It is done with confluent-kafka whichever library a script runs with, on a threa
 import struct
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from typing import Final
 
 import confluent_kafka as ck
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import (  # type: ignore[attr-defined] # its types do not export the others
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+)
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from harness.targets.base.interface import TargetError
@@ -60,6 +65,23 @@ class Admin:
         )
         self._finish(grown[topic], f"topic {topic} cannot grow")
         self._await_partitions(topic, partition_count)
+
+    def configure_group(self, group: str, config: Mapping[str, str]) -> None:
+        """Set dynamic configurations of a group, which need not be there.
+
+        Raises:
+            TargetError: they are refused.
+        """
+        wanted = ConfigResource(
+            ConfigResource.Type.GROUP,
+            group,
+            incremental_configs=[
+                ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+                for name, value in config.items()
+            ],
+        )
+        done = self._client.incremental_alter_configs([wanted], request_timeout=_TIMEOUT_S)
+        self._finish(done[wanted], f"group {group} cannot be configured")
 
     def _finish(self, future: Future[None], trouble: str) -> None:
         try:

@@ -50,6 +50,7 @@ def record(function: ScriptFunction, protocol: GroupProtocol = GroupProtocol.CLA
         uses=tuple(sorted(uses)),
         steps=tuple(play.steps),
         protocol=protocol,
+        since=sheet.since,
         waits_for_session=play.waits_for_session,
         two_owners_allowed=play.two_owners_allowed,
         extra_callbacks_allowed=play.extra_callbacks_allowed,

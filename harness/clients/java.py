@@ -1,7 +1,9 @@
 """Kafka's own client library, in Java: its application is compiled against the jars of a Kafka release."""
 
 import asyncio
+import dataclasses
 import re
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -12,6 +14,7 @@ from harness.targets.base.interface import Progress, TargetError
 from harness.targets.jars import cache
 from harness.targets.jars.java import JAVA_VERSION_MIN, require_java
 from harness.targets.jars.resolved import LATEST, KafkaJars, kafka_jars, release_of
+from harness.targets.jars.streams import STREAMS_MIN, streams_jar
 
 JAVA: Final = "java"
 _SOURCES: Final = Path(__file__).parent / "apps" / "java"
@@ -21,6 +24,11 @@ _RELEASE_MIN: Final = (2, 5)
 _FORGETFUL_MIN: Final = (4, 0)
 """From here on `metadata.recovery.strategy` is `rebootstrap` by default (KIP-1102)."""
 _CONSUMER_MIN: Final = (4, 0)
+_SHARE_MIN: Final = (4, 1)
+_SHARE_LAG_MIN: Final = (4, 2)
+"""From here on administrators are told of a share group's lag too (KIP-1226)."""
+_NO_SHARE: Final = "Java's client has share groups from 4.1 on; in 4.0 they are a preview of other messages"
+_NO_STREAMS: Final = "Kafka Streams has the streams protocol from 4.2 on; in 4.1 it is a preview"
 _CLASSIC_ONLY: Final = "Java's client has the consumer protocol from 4.0 on; before, it was a preview"
 _FORGETS: Final = (
     "Java's client begins anew from its bootstrap servers when no broker is left (KIP-899), and a leader "
@@ -62,18 +70,25 @@ async def java_library(spec: str, progress: Progress) -> ClientLibrary:
         raise TargetError(f"client {spec}: Java's client has to be of Kafka 2.5 or newer, such as java:3.9.2")
     java = require_java()
     jars = await kafka_jars(version, progress)
+    release = release_of(jars.version)
+    if release >= STREAMS_MIN:
+        streams = await streams_jar(jars.version, progress)
+        jars = dataclasses.replace(jars, class_path=f"{jars.class_path}:{streams}")
     classes = await _compiled(java, jars, progress)
     command = (str(java), *_JVM_FLAGS, "-cp", f"{classes}:{jars.class_path}", _MAIN)
-    release = release_of(jars.version)
     lacks = {Feature.STAYING: _FORGETS} if release >= _FORGETFUL_MIN else {}
     lacks |= {Feature.CONSUMER_PROTOCOL: _CLASSIC_ONLY} if release < _CONSUMER_MIN else {}
+    lacks |= (
+        dict.fromkeys((Feature.SHARE_GROUPS, Feature.SHARE_ADMIN), _NO_SHARE) if release < _SHARE_MIN else {}
+    )
+    lacks |= {Feature.STREAMS_GROUPS: _NO_STREAMS} if release < STREAMS_MIN else {}
     return ClientLibrary(name=spec.replace(":", "-"), version=jars.version, command=command, lacks=lacks)
 
 
 async def _compiled(java: Path, jars: KafkaJars, progress: Progress) -> Path:
     """Return where the application's classes are, made once for each state of its source and each release."""
-    folder = "with_consumer_protocol" if release_of(jars.version) >= _CONSUMER_MIN else "without_it"
-    sources = sorted([*_SOURCES.glob("*.java"), *(_SOURCES / folder).glob("*.java")])
+    folders = [_SOURCES, *(_SOURCES / name for name in _parts(release_of(jars.version)))]
+    sources = sorted(source for folder in folders for source in folder.glob("*.java"))
     state = sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
     directory = cache.prepared(cache.cache_directory() / "clients")
     final = directory / f"{jars.version}-{state}"
@@ -85,6 +100,16 @@ async def _compiled(java: Path, jars: KafkaJars, progress: Progress) -> Path:
             with cache.made_at(final) as classes:
                 await _compile(java, jars, sources, classes)
     return final
+
+
+def _parts(release: tuple[int, int]) -> Iterator[str]:
+    """Name the folders with what is compiled only against some releases."""
+    yield "with_consumer_protocol" if release >= _CONSUMER_MIN else "without_it"
+    if release >= _SHARE_MIN:
+        yield "with_share_groups"
+        yield "with_share_lag" if release >= _SHARE_LAG_MIN else "without_share_lag"
+    if release >= STREAMS_MIN:
+        yield "with_streams_groups"
 
 
 async def _compile(java: Path, jars: KafkaJars, sources: list[Path], classes: Path) -> None:

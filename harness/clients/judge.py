@@ -110,7 +110,10 @@ def _of_step(step: ClientStep, facts: Mapping[str, object]) -> Iterator[str]:
         case Settle():
             yield from _of_settle(step, facts)
         case Deliver():
-            expected = {partition: list(values) for partition, values in step.values.items()}
+            expected = {
+                partition: list(values if step.in_order else sorted(values))
+                for partition, values in step.values.items()
+            }
             yield from _unlike("delivered", facts["delivered"], expected)
         case Account():
             yield from _unlike("processed", facts["processed"], step.processed)

@@ -8,6 +8,7 @@ once with each, and may say which it is recorded with.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
+from harness.clients.names import delivered_as
 from harness.clients.script_client import TestClient, Topic
 from harness.clients.sheet import client_script
 from harness.clients.steps import (
@@ -15,6 +16,8 @@ from harness.clients.steps import (
     Account,
     Callback,
     ClientStep,
+    Command,
+    ConfigureGroup,
     Deliver,
     DoToBroker,
     Elapse,
@@ -25,6 +28,7 @@ from harness.clients.steps import (
     MakeTopic,
     Ownership,
     Settle,
+    Verb,
 )
 from harness.scenario.errors import ScenarioError
 from harness.targets.base.interface import BrokerAction
@@ -42,6 +46,7 @@ __all__ = [
     "Play",
     "TestClient",
     "Topic",
+    "again",
     "assigned",
     "client_script",
     "lost",
@@ -58,6 +63,14 @@ _HEARTBEAT_MS: Final = 500
 _SESSION_OF_BROKER: Final = "session_timeout_ms"
 _SETTINGS_OF_CLASSIC_MEMBERS: Final = frozenset({"assignor", "heartbeat_interval_ms", _SESSION_OF_BROKER})
 """What brokers decide in the consumer protocol, and librdkafka and Java's client refuse to be told."""
+_OF_PROTOCOL: Final = {
+    GroupProtocol.CONSUMER: Feature.CONSUMER_PROTOCOL,
+    GroupProtocol.SHARE: Feature.SHARE_GROUPS,
+    GroupProtocol.STREAMS: Feature.STREAMS_GROUPS,
+}
+_OF_VERB: Final = dict.fromkeys(
+    (Verb.DESCRIBE_SHARE, Verb.REWIND_SHARE, Verb.DELETE_SHARE), Feature.SHARE_ADMIN
+)
 _BY_ASSIGNOR: Final = {
     RANGE: Feature.RANGE,
     ROUND_ROBIN: Feature.ROUND_ROBIN,
@@ -83,6 +96,14 @@ def lost(count: int) -> ExpectedCallback:
     return (Callback.LOST, count)
 
 
+def again(values: Mapping[str, Sequence[str]], delivery: int = 2) -> dict[str, tuple[str, ...]]:
+    """Return what the how manieth delivery of records of a share group is called."""
+    return {
+        partition: tuple(delivered_as(value, delivery) for value in each)
+        for partition, each in values.items()
+    }
+
+
 class Play:
     """What a script function speaks to."""
 
@@ -97,6 +118,8 @@ class Play:
 
     def add(self, step: ClientStep) -> None:
         """Take a step down."""
+        if isinstance(step, Command) and step.verb in _OF_VERB:
+            self.features.add(_OF_VERB[step.verb])
         self.steps.append(step)
 
     def by_protocol(self, *, classic: T, consumer: T) -> T:
@@ -117,6 +140,11 @@ class Play:
         """Give a topic more partitions."""
         topic.partition_count = partitions
         self.add(GrowTopic(topic=topic.name, partition_count=partitions))
+
+    def configures(self, group: str, **config: str | int) -> None:
+        """Give a group dynamic configurations, by Kafka's names in snake case."""
+        named = {name.replace("_", "."): str(value) for name, value in config.items()}
+        self.add(ConfigureGroup(group=group, config=named))
 
     def client(self, name: str, *, group: str | None = "group", **settings: str | int | bool) -> TestClient:
         """Start a client; its name is new, and it is the client's id too.
@@ -144,7 +172,7 @@ class Play:
         if self.protocol is GroupProtocol.CLASSIC:
             known = {name: value for name, value in settings.items() if name != "group_remote_assignor"}
             return {"heartbeat_interval_ms": _HEARTBEAT_MS, **known}
-        self.features.add(Feature.CONSUMER_PROTOCOL)
+        self.features.add(_OF_PROTOCOL[self.protocol])
         if _SESSION_OF_BROKER in settings and int(settings[_SESSION_OF_BROKER]) <= CONSUMER_SESSION_MS:
             self.waits_for_session = True
         known = {name: settings[name] for name in settings if name not in _SETTINGS_OF_CLASSIC_MEMBERS}
@@ -197,10 +225,19 @@ class Play:
             )
         )
 
-    def delivers(self, to: Sequence[TestClient], values: Mapping[str, Sequence[str]]) -> None:
-        """Wait until records came to those who poll: these, each once, in order within each partition."""
+    def delivers(
+        self, to: Sequence[TestClient], values: Mapping[str, Sequence[str]], *, in_order: bool = True
+    ) -> None:
+        """Wait until records came to those who poll: these, each once, in order within each partition.
+
+        Args:
+            to: who polls.
+            values: partitions to what comes of them; of a share group's `again` what comes again.
+            in_order: False where several clients may be delivered records of one partition.
+        """
         reported = {partition: tuple(each) for partition, each in values.items()}
-        self.add(Deliver(clients=tuple(client.name for client in to), values=reported))
+        clients = tuple(client.name for client in to)
+        self.add(Deliver(clients=clients, values=reported, in_order=in_order))
 
     def accounts(self, topic: Topic, processed: Mapping[str, int]) -> None:
         """Count how often each record was processed."""

@@ -9,6 +9,8 @@ from typing import Final
 
 from harness.clients.steps import Feature
 
+_NO_STREAMS: Final = "only Java has Kafka Streams"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientLibrary:
@@ -44,6 +46,10 @@ LIBRARIES: Final[Mapping[str, ClientLibrary]] = MappingProxyType(
                 {
                     Feature.CONSUMER_PROTOCOL: "kafka-python 3.0.12 knows classic groups only: it has no "
                     "group.protocol",
+                    **dict.fromkeys(
+                        (Feature.SHARE_GROUPS, Feature.SHARE_ADMIN), "kafka-python 3.0.12 has no share groups"
+                    ),
+                    Feature.STREAMS_GROUPS: _NO_STREAMS,
                     Feature.GROWTH: "kafka-python 3.0.12 forgets a join that it began because topics had "
                     "grown, if that outlasts its poll() (ConsumerCoordinator.need_rejoin)",
                     Feature.OUTLIVING: "kafka-python 3.0.12 forgets to end a transaction if it cannot "
@@ -56,6 +62,8 @@ LIBRARIES: Final[Mapping[str, ClientLibrary]] = MappingProxyType(
                 "confluent-kafka",
                 "librdkafka:Librdkafka",
                 {
+                    Feature.SHARE_ADMIN: "confluent-kafka 2.16.1 cannot describe or rewind a share group",
+                    Feature.STREAMS_GROUPS: _NO_STREAMS,
                     Feature.NEXT_TRANSACTION: "librdkafka 2.16.0 waits for ever for a coordinator that it "
                     "has given up itself (librdkafka#5511), and regards no timeout then (librdkafka#5456)",
                     Feature.STICKY: "librdkafka has the sticky assignor in its cooperative form alone",

@@ -10,6 +10,11 @@ from harness.clients.steps import Fact, Verb
 _NAMED_SETTINGS = frozenset({"group_id", "group_instance_id", "transactional_id"})
 
 
+def delivered_as(value: str, delivery_count: int = 1) -> str:
+    """Return what a record's delivery is called: its value, and the how manieth it is if not the first."""
+    return value if delivery_count == 1 else f"{value}, delivery {delivery_count}"
+
+
 @dataclass(frozen=True, slots=True)
 class Names:
     """Names that no other run of any script has."""
@@ -62,13 +67,24 @@ class Names:
                         for topic, number, *reported in facts["offsets"]
                     },
                 }
+            case Verb.DESCRIBE_SHARE:
+                return {
+                    **facts,
+                    "members": {client: list(self.partitions(owned)) for client, owned in facts["members"]},
+                    "offsets": self._offsets(facts["offsets"]),
+                }
+            case Verb.DESCRIBE_STREAMS:
+                return {**facts, "offsets": self._offsets(facts["offsets"])}
             case Verb.POSITIONS | Verb.COMMITTED:
-                return {self.partition(topic, number): offset for topic, number, offset in facts}
+                return self._offsets(facts)
             case Verb.LOST_COMMITS:
                 return [[self.partition(topic, number), *reported] for topic, number, *reported in facts]
             case _:
                 plain: Fact = facts
                 return plain
+
+    def _offsets(self, rows: Iterable[Sequence[Any]]) -> dict[str, Fact]:
+        return {self.partition(topic, number): offset for topic, number, offset in rows}
 
     def _argument(self, name: str, value: Fact) -> Fact:
         match name, value:

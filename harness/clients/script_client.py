@@ -58,8 +58,21 @@ class TestClient:
         may_be_told: Sequence[str] = (),
         **arguments: Fact,
     ) -> None:
-        names = {"refused_as": tuple(refused_as), "may_be_told": tuple(may_be_told)}
-        self._add(Command(client=self.name, verb=verb, arguments=arguments, answers=answers, **names))
+        self._add(
+            Command(
+                client=self.name,
+                verb=verb,
+                arguments=arguments,
+                answers=answers,
+                refused_as=tuple(refused_as),
+                may_be_told=tuple(may_be_told),
+            )
+        )
+
+    def _sees(self, verb: Verb, group: str, answers: Fact) -> None:
+        """Look at a group until it is as it must be."""
+        named: dict[str, Fact] = {"group": group}
+        self._add(Command(client=self.name, verb=verb, arguments=named, answers=answers, eventually=True))
 
     def subscribes(
         self,
@@ -92,9 +105,9 @@ class TestClient:
         """Take partitions without a group's leave, and poll from now on."""
         self._tell(Verb.ASSIGN, refused_as=refused_as, partitions=list(partitions))
 
-    def takes(self, count: int) -> None:
+    def takes(self, count: int, *, refused_as: Sequence[str] = ()) -> None:
         """Poll until so many records are there, not one more, and poll no more."""
-        self._tell(Verb.TAKE, count=count, answers=count)
+        self._tell(Verb.TAKE, count=count, answers=count, refused_as=refused_as)
 
     def works(self, *topics: Topic, may_be_told: Sequence[str] = ()) -> None:
         """Subscribe, and commit after each poll from now on; commits may meet errors of these names."""
@@ -191,6 +204,87 @@ class TestClient:
             "offsets": {partition: list(reported) for partition, reported in offsets.items()},
         }
         self._tell(Verb.DESCRIBE, answers=answers, group=group)
+
+    def acknowledges(self, as_: str, *values: str) -> None:
+        """Say what became of records that a share group had delivered to it; a commit or a poll sends it.
+
+        Args:
+            as_: `accept`, `release` or `reject`.
+            values: of the records; all that were not acknowledged yet if none is named.
+        """
+        self._tell(Verb.ACKNOWLEDGE, type=as_, values=list(values))
+
+    def sees_share_group(
+        self,
+        group: str,
+        *,
+        state: str,
+        members: "Mapping[TestClient, Iterable[str]]",
+        offsets: Mapping[str, int | None],
+    ) -> None:
+        """Describe a share group as an administrator until it is like this.
+
+        Args:
+            group: its name.
+            state: in Kafka's letters, all capitals.
+            members: clients to their partitions.
+            offsets: partitions to their start offsets; None where none is written.
+        """
+        answers: dict[str, Fact] = {
+            "state": state,
+            "members": {client.name: sorted(partitions) for client, partitions in members.items()},
+            "offsets": dict(offsets),
+        }
+        self._sees(Verb.DESCRIBE_SHARE, group, answers)
+
+    def rewinds_share_group(
+        self, group: str, *partitions: str, offset: int, refused_as: Sequence[str] = ()
+    ) -> None:
+        """Have a share group start again at an offset."""
+        where = list(partitions)
+        self._tell(Verb.REWIND_SHARE, refused_as=refused_as, group=group, partitions=where, offset=offset)
+
+    def deletes_share_group(self, group: str, *, refused_as: Sequence[str] = ()) -> None:
+        """Delete a share group."""
+        self._tell(Verb.DELETE_SHARE, refused_as=refused_as, group=group)
+
+    def streams(self, *topics: Topic, to: Topic, regroups: bool = False) -> None:
+        """Run a topology that numbers the records of each partition, in a store with a changelog.
+
+        Args:
+            topics: its sources.
+            to: its sink; `orders-0#7`, the eighth, is written there as `orders-0#7=8`.
+            regroups: whether the records go through a repartition topic before.
+        """
+        names: list[Fact] = [topic.name for topic in topics]
+        self._tell(Verb.STREAM, topics=names, topic=to.name, regroups=regroups)
+
+    def sees_streams_group(
+        self,
+        group: str,
+        *,
+        state: str,
+        tasks: "Mapping[TestClient, tuple[int, int, int]]",
+        offsets: Mapping[str, int],
+    ) -> None:
+        """Describe a streams group as an administrator until it is like this.
+
+        Args:
+            group: its name.
+            state: in Kafka's letters, all capitals.
+            tasks: clients to how many active, standby and warm-up tasks they have.
+            offsets: partitions to what is committed.
+        """
+        answers: dict[str, Fact] = {
+            "state": state,
+            "tasks": {client.name: list(each) for client, each in tasks.items()},
+            "offsets": dict(offsets),
+        }
+        self._sees(Verb.DESCRIBE_STREAMS, group, answers)
+
+    def deletes_streams_group(self, group: str, *, refused_as: Sequence[str] = ()) -> None:
+        """Delete a streams group."""
+        self._tell(Verb.DELETE_STREAMS, refused_as=refused_as, group=group)
 
     def closes(self) -> None:
         """Say goodbye: a dynamic member leaves, a static one does not. Its process ends."""

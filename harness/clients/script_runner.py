@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from harness.clients.book import Book, ClientEvent
 from harness.clients.clock import clock_ms
 from harness.clients.libraries import ClientLibrary
-from harness.clients.names import Names
+from harness.clients.names import Names, delivered_as
 from harness.clients.process import ClientGone, ClientProcess, Message
 from harness.clients.steps import (
     Account,
@@ -19,6 +19,7 @@ from harness.clients.steps import (
     ClientScript,
     ClientStep,
     Command,
+    ConfigureGroup,
     Deliver,
     DoToBroker,
     Elapse,
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 PATIENCE_S: Final = 45.0
 """How long a client may take to answer, and a group to come to rest: longer than any delay that is meant."""
+
+_ASK_AGAIN_S: Final = 0.3
 
 
 class NotObservable(Exception):  # noqa: N818 - a normal observation, not a fault
@@ -108,6 +111,9 @@ class ClientScriptRunner:
                 await self._administer(self.place.admin.make_topic, step.topic, step.partition_count)
             case GrowTopic():
                 await self._administer(self.place.admin.grow_topic, step.topic, step.partition_count)
+            case ConfigureGroup():
+                group = self.names.actual(step.group)
+                await asyncio.to_thread(self.place.admin.configure_group, group, step.config)
             case Launch():
                 await self._launch(step)
             case Command():
@@ -156,7 +162,10 @@ class ClientScriptRunner:
 
     def _happened(self, client: str, message: Message) -> None:
         records = message.get("records", ())
-        values = [(self.names.partition(topic, number), value) for topic, number, _, value in records]
+        values = [
+            (self.names.partition(topic, number), delivered_as(value, *count))
+            for topic, number, _, value, *count in records
+        ]
         values += [(value.partition("#")[0], value) for value in message.get("values", ())]
         event = ClientEvent(
             client=client,
@@ -183,6 +192,15 @@ class ClientScriptRunner:
         return True
 
     async def _tell(self, step: Command) -> Mapping[str, Fact]:
+        until_s = time.monotonic() + self.place.patience_s
+        while True:
+            facts = await self._tell_once(step)
+            as_it_must = facts.get("answer") == step.answers
+            if as_it_must or not step.eventually or time.monotonic() > until_s:
+                return facts
+            await asyncio.sleep(_ASK_AGAIN_S)
+
+    async def _tell_once(self, step: Command) -> Mapping[str, Fact]:
         client = self._clients[step.client]
         arguments = self.names.arguments(step.verb, step.arguments)
         self._book.observed[step.client] |= {*step.may_be_told}
@@ -236,7 +254,10 @@ class ClientScriptRunner:
         in_time = await self._until(has_come)
         came = self._book.delivered(step.clients)
         self._book.mark_delivered()
-        delivered: dict[str, Fact] = {partition: list(values) for partition, values in sorted(came.items())}
+        delivered: dict[str, Fact] = {
+            partition: list(values if step.in_order else sorted(values))
+            for partition, values in sorted(came.items())
+        }
         return {"in time": in_time, "delivered": delivered}
 
     async def _notice(self, step: Notice) -> Mapping[str, Fact]:

@@ -20,6 +20,7 @@ class Sheet:
     sources: Mapping[GroupProtocol, str]
     """The protocols that the script is for, each with what decides."""
     uses: tuple[Feature, ...]
+    since: tuple[int, int] = (0, 0)
 
     def id_with(self, protocol: GroupProtocol) -> str:
         """Return the script's id with a protocol: `clients/consumer/…` with the consumer protocol."""
@@ -28,22 +29,38 @@ class Sheet:
 
 
 def client_script(
-    script_id: str, *, source: str = "", consumer_source: str = "", uses: Sequence[Feature] = ()
+    script_id: str,
+    *,
+    source: str = "",
+    consumer_source: str = "",
+    share_source: str = "",
+    streams_source: str = "",
+    uses: Sequence[Feature] = (),
+    since: tuple[int, int] = (0, 0),
 ) -> Callable[[FunctionT], FunctionT]:
     """Make a function a client script, with each protocol that it names a source of.
 
     Args:
-        script_id: permanent, unique and readable: `clients/subject/what-is-special`. With the consumer
-            protocol the script is `clients/consumer/subject/what-is-special`.
+        script_id: permanent, unique and readable: `clients/subject/what-is-special`. With another protocol
+            than the classic the script is `clients/consumer/subject/what-is-special` and the like.
         source: the Kafka class and method, KIP or KAFKA-number that decides in classic groups.
         consumer_source: what decides in consumer groups (KIP-848).
+        share_source: what decides in share groups (KIP-932).
+        streams_source: what decides in streams groups (KIP-1071).
         uses: what it needs of a library beyond what its settings and steps tell.
+        since: the first release whose brokers do what it is about.
     """
-    named = {GroupProtocol.CLASSIC: source, GroupProtocol.CONSUMER: consumer_source}
+    named = {
+        GroupProtocol.CLASSIC: source,
+        GroupProtocol.CONSUMER: consumer_source,
+        GroupProtocol.SHARE: share_source,
+        GroupProtocol.STREAMS: streams_source,
+    }
     sources = {protocol: text for protocol, text in named.items() if text}
 
     def mark(function: FunctionT) -> FunctionT:
-        setattr(function, ATTRIBUTE, Sheet(id=script_id, sources=sources, uses=tuple(uses)))
+        sheet = Sheet(id=script_id, sources=sources, uses=tuple(uses), since=since)
+        setattr(function, ATTRIBUTE, sheet)
         return function
 
     return mark

@@ -6,17 +6,36 @@ from harness.clients.folder import ClientsFolder
 from harness.clients.libraries import ClientLibrary
 from harness.clients.process import ClientGone
 from harness.clients.run import ClientsPlan, Tell, names_begin, target_record, way_to
-from harness.clients.soak import SoakPlan, soak, soak_to_json, together
-from harness.clients.suitability import config_for
+from harness.clients.soak import soak, soak_to_json, together
+from harness.clients.soak_group import GROUPS, RECORDS_PER_S, SHARE, SoakPlan
+from harness.clients.steps import Feature
+from harness.clients.suitability import SHARE_MIN, config_for
 from harness.clients.tapped import Way
 from harness.targets.base.ending import to_its_end
 from harness.targets.base.interface import Broker, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
+from harness.targets.jars.resolved import release_of
 from harness.trace.files import write_whole
 
 
-async def soak_all(plan: ClientsPlan, duration_s: float, seed: int, tell: Tell) -> None:
+async def soak_all(
+    plan: ClientsPlan,
+    duration_s: float,
+    seed: int,
+    tell: Tell,
+    *,
+    groups: tuple[str, ...] = GROUPS,
+    records_per_s: int = RECORDS_PER_S,
+) -> None:
     """Soak each target in its turn, with all libraries side by side; what came of it is on file.
+
+    Args:
+        plan: libraries and targets.
+        duration_s: how long records are written.
+        seed: of what happens, and when.
+        tell: told what is going on.
+        groups: which groups read them; a share group only where library and target have any.
+        records_per_s: how many are written at most.
 
     Raises:
         TargetError: a target cannot be had, or is lost; the account of those before it is on file.
@@ -31,7 +50,7 @@ async def soak_all(plan: ClientsPlan, duration_s: float, seed: int, tell: Tell) 
     )
     with folder.ending():
         for target in plan.targets:
-            await _Soak(plan, target, folder, duration_s, seed, tell).carry_out()
+            await _Soak(plan, target, folder, duration_s, seed, tell, groups, records_per_s).carry_out()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +63,8 @@ class _Soak:
     duration_s: float
     seed: int
     tell: Tell
+    groups: tuple[str, ...]
+    records_per_s: int
 
     async def carry_out(self) -> None:
         """Start the target, soak it, and stop it."""
@@ -63,18 +84,23 @@ class _Soak:
     async def _of_broker(self, broker: Broker) -> None:
         directory = self.folder.of_target(self.target.name)
         async with way_to(self.plan, broker, directory, self._say) as way:
-            soaks = [self._with(each, names_begin(broker), way) for each in self.plan.libraries]
+            soaks = [self._with(each, broker, way) for each in self.plan.libraries]
             try:
                 await together(*soaks)
             except (ClientGone, TargetError, TimeoutError) as error:
                 why = broker.failure() or f"clients cannot go on: {str(error) or 'no answer in time'}"
                 raise TargetError(why) from error
 
-    async def _with(self, library: ClientLibrary, prefix: str, way: Way) -> None:
+    async def _with(self, library: ClientLibrary, broker: Broker, way: Way) -> None:
+        lacks_share = (
+            Feature.SHARE_GROUPS in library.lacks or release_of(broker.description.profile) < SHARE_MIN
+        )
         soak_plan = SoakPlan(
             library=library,
             bootstrap=way.address(library.name),
-            prefix=prefix,
+            prefix=names_begin(broker),
+            groups=tuple(each for each in self.groups if each != SHARE or not lacks_share),
+            records_per_s=self.records_per_s,
             duration_s=self.duration_s,
             seed=self.seed,
             directory=self.folder.make_conversation_dir(self.target.name, "soak", library.name),

@@ -28,6 +28,10 @@ class GroupProtocol(StrEnum):
     CLASSIC = "classic"
     CONSUMER = "consumer"
     """The protocol of KIP-848."""
+    SHARE = "share"
+    """That of share groups (KIP-932), which is a consumer's of its own and no setting."""
+    STREAMS = "streams"
+    """That of Kafka Streams (KIP-1071)."""
 
 
 CONSUMER_SESSION_MS: Final = 10_000
@@ -38,7 +42,9 @@ class Feature(StrEnum):
     """What a script needs of a client library."""
 
     CONSUMER_PROTOCOL = "consumer protocol"
-
+    SHARE_GROUPS = "share consumer"
+    SHARE_ADMIN = "administration of share groups"
+    STREAMS_GROUPS = "streams protocol"
     RANGE = "range assignor"
     ROUND_ROBIN = "round robin assignor"
     STICKY = "eager sticky assignor"
@@ -101,6 +107,17 @@ class Verb(StrEnum):
     ABORT_TRANSACTION = "abort the transaction"
     DESCRIBE = "describe the group"
     """As an administrator's tool does: state, assignor, members with partitions, offsets with the ends."""
+    ACKNOWLEDGE = "acknowledge"
+    """Say what became of records of a share group."""
+    DESCRIBE_SHARE = "describe the share group"
+    """State, members with partitions, start offsets."""
+    REWIND_SHARE = "rewind the share group"
+    DELETE_SHARE = "delete the share group"
+    STREAM = "stream"
+    """Number the records of topics, and write them to another."""
+    DESCRIBE_STREAMS = "describe the streams group"
+    """State, members with numbers of tasks, offsets."""
+    DELETE_STREAMS = "delete the streams group"
     CLOSE = "close"
 
 
@@ -129,6 +146,14 @@ class GrowTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigureGroup:
+    """A group is given a configuration, whether or not it is there yet."""
+
+    group: str
+    config: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
     """A client starts, in a process of its own."""
 
@@ -150,6 +175,8 @@ class Command:
     """Names of the errors, one of which must refuse it; empty where it must not be refused."""
     may_be_told: tuple[str, ...] = ()
     """Names of errors that it may be told on its own account, from then on."""
+    eventually: bool = False
+    """Whether it is told again until it answers as it must."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +212,8 @@ class Deliver:
     clients: tuple[str, ...]
     values: Mapping[str, tuple[str, ...]]
     """Partitions to the values that come of them, in this order."""
+    in_order: bool = True
+    """Whether the order counts: several members of a share group have one partition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +259,7 @@ class Elapse:
 ClientStep: TypeAlias = (
     MakeTopic
     | GrowTopic
+    | ConfigureGroup
     | Launch
     | Command
     | Kill
@@ -256,6 +286,8 @@ class ClientScript:
     uses: tuple[Feature, ...]
     steps: tuple[ClientStep, ...]
     protocol: GroupProtocol = GroupProtocol.CLASSIC
+    since: tuple[int, int] = (0, 0)
+    """The first release whose brokers do what it is about."""
     waits_for_session: bool = False
     """Whether a session of the consumer protocol must end, whose length is the broker's."""
     two_owners_allowed: str = ""
@@ -276,6 +308,8 @@ def step_text(step: ClientStep) -> str:  # noqa: C901, PLR0911, PLR0912 - one fl
             return f"topic {step.topic} is made, with {step.partition_count} partitions"
         case GrowTopic():
             return f"topic {step.topic} grows to {step.partition_count} partitions"
+        case ConfigureGroup():
+            return f"group {step.group} is configured{_named(step.config)}"
         case Launch():
             return f"{step.client} starts{_named(step.settings)}"
         case Command():

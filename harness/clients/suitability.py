@@ -11,14 +11,26 @@ from harness.targets.jars.resolved import release_of
 BROKER_CONFIG: Final[Mapping[str, str]] = {"offsets.topic.num.partitions": "8"}
 """Groups are to be spread over partitions, as they are in earnest."""
 CONSUMER_CONFIG: Final[Mapping[str, str]] = {
-    "group.consumer.min.heartbeat.interval.ms": "500",
-    "group.consumer.heartbeat.interval.ms": "500",
-    "group.consumer.min.session.timeout.ms": str(CONSUMER_SESSION_MS),
-    "group.consumer.session.timeout.ms": str(CONSUMER_SESSION_MS),
+    **{
+        f"group.{kind}.{least}{name}": value
+        for kind in ("consumer", "share", "streams")
+        for name, value in (
+            ("heartbeat.interval.ms", "500"),
+            ("session.timeout.ms", str(CONSUMER_SESSION_MS)),
+        )
+        for least in ("min.", "")
+    },
+    "group.share.min.record.lock.duration.ms": "1000",
 }
-"""In the consumer protocol brokers decide how quick a group is."""
-_CONSUMER_MIN: Final = (4, 0)
-"""The first release whose consumer groups are more than a preview."""
+"""In all protocols but the classic brokers decide how quick a group is."""
+SHARE_MIN: Final = (4, 1)
+"""The first release with share groups as they stayed."""
+_KINDS: Final[Mapping[GroupProtocol, tuple[str, tuple[int, int], str]]] = {
+    GroupProtocol.CONSUMER: ("consumer groups", (4, 0), "KIP-848"),
+    GroupProtocol.SHARE: ("share groups", SHARE_MIN, "KIP-932"),
+    GroupProtocol.STREAMS: ("streams groups", (4, 2), "KIP-1071"),
+}
+"""What a protocol's groups are called, the first release that has them as they stayed, and their proposal."""
 
 
 def config_for(target: Target) -> Mapping[str, str]:
@@ -40,13 +52,16 @@ def why_not(script: ClientScript, library: ClientLibrary, target: Target, profil
         for action in dict.fromkeys(script.broker_actions)
         if action.needs not in target.capabilities
     ]
-    if script.protocol is GroupProtocol.CONSUMER:
-        lacking += _lacks_for_consumer_groups(script, target, profile)
+    if release_of(profile) < script.since:
+        lacking.append(f"{target.spec} is of Kafka {profile}, which does not do this")
+    if script.protocol in _KINDS:
+        lacking += _lacks_for_groups(script, target, profile)
     return "; ".join(lacking) or None
 
 
-def _lacks_for_consumer_groups(script: ClientScript, target: Target, profile: str) -> Iterator[str]:
-    if release_of(profile) < _CONSUMER_MIN:
-        yield f"{target.spec} is of Kafka {profile}, where consumer groups are missing or a preview (KIP-848)"
+def _lacks_for_groups(script: ClientScript, target: Target, profile: str) -> Iterator[str]:
+    groups, first, source = _KINDS[script.protocol]
+    if release_of(profile) < first:
+        yield f"{target.spec} is of Kafka {profile}, where {groups} are missing or a preview ({source})"
     elif script.waits_for_session and Capability.BROKER_CONFIG not in target.capabilities:
-        yield f"the session timeout of consumer groups on {target.spec} is not ours to choose"
+        yield f"the session timeout of {groups} on {target.spec} is not ours to choose"

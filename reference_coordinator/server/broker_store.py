@@ -30,6 +30,7 @@ from reference_coordinator.log.offsets_log import OffsetsLog
 from reference_coordinator.log.segments import LOG_SUFFIX, DamagedLogError
 from reference_coordinator.log.synced import SyncedEnds
 from reference_coordinator.server.journal import Journal, Json
+from reference_coordinator.server.share_states import restore_share_states, save_share_states
 from reference_coordinator.server.topic_files import TopicFiles
 from reference_coordinator.topic_logs.logs import Watcher
 from reference_coordinator.transactions.coordinator import Markers, TransactionStore
@@ -92,6 +93,7 @@ class BrokerStore(Watcher):
         state.topics.logs.are_saved = True
         self._restore_topics()
         self._restore_group_configs()
+        restore_share_states(state.share_states, self._journal)
         self._logs.begin()
         self._restore_transactions()
         begins_with = {OFFSETS_TOPIC: num_partitions} if log.partitions() else {}
@@ -134,6 +136,7 @@ class BrokerStore(Watcher):
     def _save(self) -> None:
         self._save_topics()
         self._save_group_configs()
+        save_share_states(self._state.share_states, self._journal)
         self._journal.sync()
         for partition in tuple(self._dirty):
             if self._state.topics.has_partition(*partition):

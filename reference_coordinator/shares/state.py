@@ -3,7 +3,7 @@
 It is written at once, and outlives the brokers, as Kafka's topic `__share_group_state` does.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -37,6 +37,17 @@ class ShareGroupOffset:
     state_batches: tuple[StateBatch, ...] = ()
 
 
+@value
+class KeptShareState:
+    """What outlives the process of a share partition's state."""
+
+    offset: ShareGroupOffset
+    leader_epoch: int
+    """The highest that was seen."""
+    state_epoch: int
+    """The highest that was seen."""
+
+
 UNINITIALIZED: Final = ShareGroupOffset(
     state_epoch=0, leader_epoch=0, start_offset=UNINITIALIZED_START_OFFSET, delivery_complete_count=-1
 )
@@ -60,6 +71,27 @@ class SharePartitionStates:
         self._leader_epochs: dict[SharePartitionKey, int] = {}
         """The highest of each that was seen."""
         self._state_epochs: dict[SharePartitionKey, int] = {}
+        self._changed: set[SharePartitionKey] = set()
+
+    def take_changes(self) -> Mapping[SharePartitionKey, KeptShareState | None]:
+        """Return the state of each partition where it changed since the last time; None where it is gone."""
+        changed = {key: self._kept(key) for key in sorted(self._changed)}
+        self._changed.clear()
+        return changed
+
+    def _kept(self, key: SharePartitionKey) -> KeptShareState | None:
+        offset = self._offsets.get(key)
+        if offset is None:
+            return None
+        return KeptShareState(
+            offset=offset, leader_epoch=self._leader_epochs[key], state_epoch=self._state_epochs[key]
+        )
+
+    def restore(self, key: SharePartitionKey, kept: KeptShareState) -> None:
+        """Have the state of a partition as it was."""
+        self._offsets[key] = kept.offset
+        self._leader_epochs[key] = kept.leader_epoch
+        self._state_epochs[key] = kept.state_epoch
 
     def initialize(
         self, group_id: GroupId, topic_id: TopicId | None, partition: int, state_epoch: int, start_offset: int
@@ -94,6 +126,7 @@ class SharePartitionStates:
             return Errors.UNKNOWN_TOPIC_OR_PARTITION
         for known in (self._offsets, self._leader_epochs, self._state_epochs):
             known.pop(key, None)
+        self._changed.add(key)
         return Errors.NONE
 
     def summary(
@@ -156,6 +189,7 @@ class SharePartitionStates:
             delivery_complete_count=written.delivery_complete_count,
             state_batches=combine_state_batches(found.state_batches + written.state_batches, start_offset),
         )
+        self._changed.add(key)
         return Errors.NONE
 
     def _error(self, key: SharePartitionKey, *, leader_epoch: int, state_epoch: int) -> Errors:
@@ -170,5 +204,6 @@ class SharePartitionStates:
         return count is None or key.partition >= count
 
     def _saw(self, key: SharePartitionKey, *, leader_epoch: int, state_epoch: int) -> None:
+        self._changed.add(key)
         self._leader_epochs[key] = max(self._leader_epochs.get(key, NO_EPOCH), leader_epoch)
         self._state_epochs[key] = max(self._state_epochs.get(key, NO_EPOCH), state_epoch)

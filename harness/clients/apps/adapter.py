@@ -20,6 +20,8 @@ class Delivered:
     partition: PartitionKey
     offset: int
     value: str
+    delivery_count: int = 1
+    """The how manieth time it came; of a share group."""
 
 
 class ClientError(Exception):
@@ -72,6 +74,28 @@ class Consumer(Protocol):
         """Say goodbye."""
 
 
+class ShareConsumer(Protocol):
+    """A consumer of a share group."""
+
+    def subscribe(self, topics: Sequence[str]) -> None:
+        """Subscribe to topics."""
+
+    def unsubscribe(self) -> None:
+        """Give the subscription up."""
+
+    def poll(self, *, timeout_s: float) -> Sequence[Delivered]:
+        """Give the library its turn, and return what came; `ClientError` for what it tells."""
+
+    def acknowledge(self, record: Delivered, as_: str) -> None:
+        """Say `accept`, `release` or `reject` of a record; the next commit or poll sends it."""
+
+    def commit(self) -> Mapping[PartitionKey, ClientError]:
+        """Have acknowledgements written, and return those that were refused."""
+
+    def close(self) -> None:
+        """Leave the group; records that were not acknowledged come to others."""
+
+
 class Producer(Protocol):
     """A producer of a library."""
 
@@ -114,6 +138,9 @@ class Library(Protocol):
 
     def consumer(self, settings: Settings, on_partitions: OnPartitions) -> Consumer:
         """Make a consumer."""
+
+    def share_consumer(self, settings: Settings) -> ShareConsumer:
+        """Make a consumer of a share group; `ClientError` where the library has none."""
 
     def producer(self, settings: Settings) -> Producer:
         """Make a producer."""

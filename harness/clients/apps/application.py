@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from harness.clients.apps.adapter import (
     ClientError,
@@ -24,11 +24,10 @@ from harness.clients.apps.adapter import (
     Producer,
     Settings,
 )
+from harness.clients.apps.share_member import Arguments, ShareMember
 from harness.clients.clock import clock_ms
-from harness.clients.steps import Fact, Verb
+from harness.clients.steps import Fact, GroupProtocol, Verb
 
-Arguments = Mapping[str, Any]
-"""The contents of a line of JSON."""
 _POLL_S: Final = 0.1
 _POLL_RECORDS_MAX: Final = 100
 _PAUSE_AFTER_ERROR_S: Final = 0.2
@@ -52,6 +51,7 @@ class Application:
         self._next_offsets: dict[PartitionKey, int] = {}
         self._taken: list[Delivered] = []
         self._done: Mapping[PartitionKey, int] = {}
+        self._member: ShareMember | None = None
         self._acknowledged: dict[PartitionKey, int] = {}
         """The latest commits of partitions that were answered."""
         self._verbs: Mapping[Verb, Callable[[Arguments], Fact]] = {
@@ -80,13 +80,20 @@ class Application:
             Verb.DESCRIBE: self._describe,
             Verb.CLOSE: self._close,
         }
+        if settings.get("group_protocol") == GroupProtocol.SHARE:
+            mode = settings.get("share_acknowledgement_mode")
+            self._member = ShareMember(
+                library.share_consumer(settings), self._event, is_explicit=mode == "explicit"
+            )
+            self._verbs = {**self._verbs, **self._member.verbs}
 
     def run(self) -> None:
         """Do what comes on standard input until told to close; who hangs up ends the process at once."""
         threading.Thread(target=self._listen, daemon=True).start()
         while not self._ends:
             try:
-                line = self._commands.get_nowait() if self._polls else self._commands.get()
+                polls = self._polls if self._member is None else self._member.polls
+                line = self._commands.get_nowait() if polls else self._commands.get()
             except queue.Empty:
                 self._poll_on()
             else:
@@ -107,6 +114,9 @@ class Application:
 
     def _poll_on(self) -> None:
         try:
+            if self._member is not None:
+                self._member.poll()
+                return
             self._poll(_POLL_RECORDS_MAX)
             consumed = self._consumed()
             if self._works and consumed and consumed != self._done:
@@ -278,6 +288,8 @@ class Application:
         }
 
     def _close(self, _: Arguments) -> Fact:
+        if self._member is not None:
+            self._member.close()
         if self._consumer_made is not None:
             self._consumer_made.close()
         if self._producer_made is not None:

@@ -25,6 +25,7 @@ from harness.clients.apps.adapter import (
     PartitionKey,
     Producer,
     Settings,
+    ShareConsumer,
 )
 
 T = TypeVar("T")
@@ -58,6 +59,10 @@ class KafkaPython(Library):
     @override
     def consumer(self, settings: Settings, on_partitions: OnPartitions) -> Consumer:
         return _Consumer(settings, on_partitions)
+
+    @override
+    def share_consumer(self, settings: Settings) -> ShareConsumer:
+        raise ClientError("UNSUPPORTED", "kafka-python has no share groups")
 
     @override
     def producer(self, settings: Settings) -> Producer:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final, TypeVar
 
@@ -22,6 +23,7 @@ from harness.clients.apps.adapter import (
     PartitionKey,
     Producer,
     Settings,
+    ShareConsumer,
 )
 
 T = TypeVar("T")
@@ -42,12 +44,19 @@ _PROPERTIES: Final = {
     "auto_offset_reset": "auto.offset.reset",
     "isolation_level": "isolation.level",
     "transactional_id": "transactional.id",
+    "share_acknowledgement_mode": "share.acknowledgement.mode",
+    "max_poll_records": "max.poll.records",
 }
 _OF_CONSUMER: Final = {
     "enable.auto.commit": False,
     "fetch.wait.max.ms": 100,
     "reconnect.backoff.max.ms": 1000,
     "allow.auto.create.topics": False,
+}
+_OF_SHARE_CONSUMER: Final = {
+    "fetch.wait.max.ms": 100,
+    "reconnect.backoff.max.ms": 1000,
+    "max.poll.records": 100,
 }
 _PRODUCER_SETTINGS: Final = frozenset({"bootstrap_servers", "client_id", "transactional_id"})
 _TRANSPORT: Final = frozenset({"_TRANSPORT", "_ALL_BROKERS_DOWN", "_RESOLVE", "_TIMED_OUT"})
@@ -66,6 +75,10 @@ class Librdkafka(Library):
     @override
     def consumer(self, settings: Settings, on_partitions: OnPartitions) -> Consumer:
         return _Consumer(settings, on_partitions)
+
+    @override
+    def share_consumer(self, settings: Settings) -> ShareConsumer:
+        return _ShareConsumer(settings)
 
     @override
     def producer(self, settings: Settings) -> Producer:
@@ -176,6 +189,62 @@ class _Consumer(Consumer):
     @override
     def close(self) -> None:
         _refusing(self.handle.close)
+
+
+class _ShareConsumer(ShareConsumer):
+    def __init__(self, settings: Settings) -> None:
+        properties = {
+            _PROPERTIES[name]: value for name, value in settings.items() if name != "group_protocol"
+        }
+        self._handle = ck.ShareConsumer({**_OF_SHARE_CONSUMER, **properties})
+        self._errors: list[ClientError] = []
+        _refusing(lambda: self._handle.set_acknowledgement_commit_callback(self._committed))
+
+    def _committed(self, _: object, error: ck.KafkaException | None) -> None:
+        if error is not None:
+            self._errors.append(_error(error.args[0]))
+
+    @override
+    def subscribe(self, topics: Sequence[str]) -> None:
+        _refusing(lambda: self._handle.subscribe(list(topics)))
+
+    @override
+    def unsubscribe(self) -> None:
+        _refusing(self._handle.unsubscribe)
+
+    @override
+    def poll(self, *, timeout_s: float) -> Sequence[Delivered]:
+        delivered: list[Delivered] = []
+        for message in _refusing(lambda: self._handle.poll(timeout_s)):
+            error = message.error()
+            if error is None:
+                count = message.delivery_count()
+                delivered.append(replace(_delivered(message), delivery_count=1 if count is None else count))
+            elif error.name() not in _TRANSPORT:
+                self._errors.append(_error(error))
+        if self._errors and not delivered:
+            raise self._errors.pop(0)
+        return delivered
+
+    @override
+    def acknowledge(self, record: Delivered, as_: str) -> None:
+        kind = ck.AcknowledgeType[as_.upper()]
+        _refusing(lambda: self._handle.acknowledge_offset(*record.partition, record.offset, kind))
+
+    @override
+    def commit(self) -> Mapping[PartitionKey, ClientError]:
+        committed = _refusing(lambda: self._handle.commit_sync(_TIMEOUT_S))
+        # The callback tells of them too.
+        self._errors.clear()
+        return {
+            (each.topic, each.partition): _error(error.args[0])
+            for each, error in committed.items()
+            if error is not None
+        }
+
+    @override
+    def close(self) -> None:
+        _refusing(self._handle.close)
 
 
 class _Producer(Producer):

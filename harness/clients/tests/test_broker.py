@@ -29,6 +29,15 @@ IN_CONSUMER_GROUPS = (
     "clients/consumer/static/newer-is-refused",
     "clients/consumer/subscription/pattern",
 )
+IN_NEW_GROUPS = (
+    "clients/share/admin/deletes",
+    "clients/share/delivery/accept-release-reject",
+    "clients/share/delivery/closes-with-records",
+    "clients/share/delivery/three-members-share",
+    "clients/streams/admin/deletes",
+    "clients/streams/processing/through-a-repartition-topic",
+    "clients/streams/rebalance/second-application",
+)
 ON_A_REAL_BROKER_ALONE = {"clients/discovery/commits-lie-where-the-hash-says"}
 
 
@@ -85,3 +94,33 @@ def test_real_clients_carry_scripts_out_in_consumer_groups(tmp_path: Path) -> No
     lacking = [each for each in judgements if each.library == "kafka-python"]
     assert {each.outcome for each in lacking} == {Outcome.NOT_APPLICABLE}
     assert all("group.protocol" in each.because for each in lacking)
+
+
+def test_real_clients_carry_scripts_out_in_share_groups_and_streams_groups(tmp_path: Path) -> None:
+    scripts = collect_client_scripts()
+    java = asyncio.run(java_library("java", lambda _: None))
+    plan = ClientsPlan(
+        run_id="run",
+        scripts=tuple(scripts[name] for name in IN_NEW_GROUPS),
+        libraries=(LIBRARIES["confluent-kafka"], java),
+        targets=(parse_target("kafka:latest"),),
+        command="kafka-conformance clients --target kafka:latest",
+        out=tmp_path,
+        compares=False,
+        jobs=4,
+        patience_s=90.0,
+    )
+
+    judgements = asyncio.run(drive(plan, lambda *_: None))
+
+    flaky = [each.script_id for each in judgements if each.confirmation is Confirmation.FLAKY]
+    assert len(flaky) <= 1, flaky
+    able = [each for each in judgements if each.outcome is not Outcome.NOT_APPLICABLE]
+    found = {(each.outcome, each.mismatches) for each in able if each.script_id not in flaky}
+    assert found == {(Outcome.CONFORMS, ())}
+    assert {each.script_id for each in able if each.library == java.name} == {*IN_NEW_GROUPS}
+    shared = [each.script_id for each in able if each.library == "confluent-kafka"]
+    assert shared == [
+        "clients/share/delivery/closes-with-records",
+        "clients/share/delivery/three-members-share",
+    ]

@@ -32,10 +32,13 @@ class FakeJava:
         self._program = root / "jdk" / "bin" / "java"
         self._calls = root / "calls"
         cache = root / "cache"
-        for version in ("3.10.1", "9.3.1", "9.4.0"):
+        for version in ("3.10.1", "4.1.9", "9.3.1", "9.4.0"):
             (cache / version / "libs").mkdir(parents=True)
             (cache / version / "libs" / "kafka-clients.jar").touch()
             (cache / version / "resolved.json").write_text(json.dumps({"version": version, "notes": []}))
+            streams = cache / f"streams-{version}" / "libs"
+            streams.mkdir(parents=True)
+            (streams / f"kafka-streams-{version}.jar").touch()
         latest = {"version": "9.4.0", "resolved_s": time.time()}
         (cache / "latest.json").write_text(json.dumps(latest))
         monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(cache))
@@ -59,9 +62,10 @@ def fake_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeJava:
 
 
 def test_the_client_in_java_knows_every_verb() -> None:
-    application = (Path(java.__file__).parent / "apps" / "java" / "Application.java").read_text()
+    sources = (Path(java.__file__).parent / "apps" / "java").rglob("*.java")
+    texts = [source.read_text() for source in sources]
 
-    assert [verb for verb in Verb if f'"{verb}"' not in application] == []
+    assert [verb for verb in Verb if not any(f'"{verb}"' in text for text in texts)] == []
 
 
 @pytest.mark.parametrize(
@@ -76,6 +80,27 @@ def test_only_a_client_from_4_0_on_is_compiled_with_the_consumer_protocol(
     [call] = fake_java.calls
     assert [f"{folder}{os.sep}ServerPattern.java" in call, call.count("ServerPattern.java")] == [True, 1]
     assert (Feature.CONSUMER_PROTOCOL not in library.lacks) is has_it
+
+
+@pytest.mark.parametrize(
+    ("version", "compiled", "lacks"),
+    [
+        ("3.10.1", set(), {Feature.SHARE_GROUPS, Feature.SHARE_ADMIN, Feature.STREAMS_GROUPS}),
+        ("4.1.9", {"with_share_groups", "without_share_lag"}, {Feature.STREAMS_GROUPS}),
+        ("9.3.1", {"with_share_groups", "with_share_lag", "with_streams_groups"}, set()),
+    ],
+)
+def test_what_a_release_has_of_new_groups_is_compiled_and_the_rest_lacks(
+    fake_java: FakeJava, version: str, compiled: set[str], lacks: set[Feature]
+) -> None:
+    library = asyncio.run(java_library(f"java:{version}", lambda _: None))
+
+    [call] = fake_java.calls
+    parts = {Path(each).parent.name for each in call.split() if each.endswith(".java")}
+    assert {part for part in parts if "share" in part or "streams" in part} == compiled
+    assert (f"kafka-streams-{version}.jar" in call) is ("with_streams_groups" in compiled)
+    new = {Feature.SHARE_GROUPS, Feature.SHARE_ADMIN, Feature.STREAMS_GROUPS}
+    assert library.lacks.keys() & new == lacks
 
 
 def test_it_is_compiled_once_for_a_release_against_the_jars_of_that_release(fake_java: FakeJava) -> None:

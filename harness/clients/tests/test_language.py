@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from harness.clients.collect import collect_client_scripts, record, select_client_scripts
-from harness.clients.language import COOPERATIVE, Feature, Play, client_script
+from harness.clients.language import COOPERATIVE, Feature, Play, again, client_script
 from harness.clients.names import Names
 from harness.clients.steps import Deliver, Launch, Settle, Verb, step_text, step_to_json
 from harness.scenario.errors import ScenarioError
@@ -109,6 +109,11 @@ def test_what_was_produced_is_what_must_be_delivered() -> None:
     assert deliver.values == {"orders-0": ("orders-0#2",), "orders-1": ("orders-1#2",)}
 
 
+def test_what_comes_again_is_called_by_its_delivery() -> None:
+    assert again({"orders-0": ("orders-0#0",)}, 3) == {"orders-0": ("orders-0#0, delivery 3",)}
+    assert again({"orders-0": ("orders-0#0",)}, 1) == {"orders-0": ("orders-0#0",)}
+
+
 def test_a_clients_process_loads_nothing_of_targets_and_of_the_wire() -> None:
     loads = "import sys, harness.clients.apps.application; print(*sys.modules)"
 
@@ -153,4 +158,24 @@ def test_names_are_a_runs_own_and_come_back_as_the_scripts() -> None:
     assert names.arguments(Verb.SEEK, {"partition": "orders-1", "offset": 4}) == {
         "partitions": [["pause.1a2b.orders", 1]],
         "offset": 4,
+    }
+
+
+def test_what_is_told_of_new_groups_comes_back_in_the_scripts_names() -> None:
+    names = Names("pause.1a2b.")
+    shared = {
+        "state": "STABLE",
+        "members": [["ana", [["pause.1a2b.orders", 0]]]],
+        "offsets": [["pause.1a2b.orders", 0, None]],
+    }
+    assert names.answer(Verb.DESCRIBE_SHARE, {"facts": shared}) == {
+        "state": "STABLE",
+        "members": {"ana": ["orders-0"]},
+        "offsets": {"orders-0": None},
+    }
+    streams = {"state": "STABLE", "tasks": {"ana": [1, 0, 0]}, "offsets": [["pause.1a2b.orders", 0, 2]]}
+    assert names.answer(Verb.DESCRIBE_STREAMS, {"facts": streams}) == {
+        "state": "STABLE",
+        "tasks": {"ana": [1, 0, 0]},
+        "offsets": {"orders-0": 2},
     }

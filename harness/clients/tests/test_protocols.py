@@ -4,7 +4,7 @@ import pytest
 
 from harness.clients.collect import collect_client_scripts, record
 from harness.clients.language import RANGE, Feature, GroupProtocol, Play, assigned, client_script
-from harness.clients.libraries import LIBRARIES
+from harness.clients.libraries import LIBRARIES, ClientLibrary
 from harness.clients.steps import ClientScript, Launch, Settle
 from harness.clients.suitability import BROKER_CONFIG, CONSUMER_CONFIG, config_for, why_not
 from harness.scenario.errors import ScenarioError
@@ -13,6 +13,7 @@ from reference_coordinator.profile.config import GroupCoordinatorConfig
 from suites.clients.assignments import settles_shared
 
 CONFLUENT = LIBRARIES["confluent-kafka"]
+JAVA = ClientLibrary(name="java", version="4.4.0", command=())
 
 
 @client_script("clients/small/both", source="RangeAssignor#assign", consumer_source="KIP-848")
@@ -82,14 +83,50 @@ def test_members_of_consumer_groups_need_no_assignor_of_their_library() -> None:
     assert record(both, GroupProtocol.CONSUMER).uses == (Feature.CONSUMER_PROTOCOL,)
 
 
+FEATURES = {
+    "consumer": Feature.CONSUMER_PROTOCOL,
+    "share": Feature.SHARE_GROUPS,
+    "streams": Feature.STREAMS_GROUPS,
+}
+
+
 @pytest.mark.parametrize("script", collect_client_scripts().values(), ids=lambda each: each.id)
-def test_only_scripts_named_so_use_the_consumer_protocol(script: ClientScript) -> None:
+def test_only_scripts_named_so_use_another_protocol_than_the_classic(script: ClientScript) -> None:
     launched = [step.settings for step in script.steps if isinstance(step, Launch)]
     members = [settings for settings in launched if "group_id" in settings]
-    is_consumer = script.id.startswith("clients/consumer/")
+    named = script.id.split("/")[1]
+    protocol = named if named in FEATURES else None
 
-    assert all(("group_protocol" in settings) is is_consumer for settings in members)
-    assert (Feature.CONSUMER_PROTOCOL in script.uses) is (is_consumer and bool(members))
+    assert {settings.get("group_protocol") for settings in members} <= {protocol}
+    expected = {FEATURES[protocol]} if protocol is not None and members else set()
+    assert {*script.uses} & {*FEATURES.values()} == expected
+
+
+def test_new_groups_are_asked_for_where_brokers_have_them() -> None:
+    scripts, target = collect_client_scripts(), parse_target("kafka:latest")
+
+    def reason(script_id: str, profile: str) -> str | None:
+        return why_not(scripts[script_id], JAVA, target, profile)
+
+    assert "share groups are missing or a preview" in (reason("clients/share/admin/deletes", "4.0.2") or "")
+    assert reason("clients/share/admin/deletes", "4.1.2") is None
+    assert "does not do this" in (reason("clients/share/admin/rewinds", "4.1.2") or "")
+    assert reason("clients/share/admin/rewinds", "4.2.1") is None
+    assert "streams groups are" in (reason("clients/streams/admin/deletes", "4.1.2") or "")
+    assert reason("clients/streams/admin/deletes", "4.2.1") is None
+
+
+def test_what_only_java_can_do_with_new_groups_is_not_asked_of_others() -> None:
+    scripts, target = collect_client_scripts(), parse_target("kafka:latest")
+
+    def able(script_id: str) -> list[str]:
+        script = scripts[script_id]
+        libraries = (*LIBRARIES.values(), JAVA)
+        return [each.name for each in libraries if why_not(script, each, target, "4.2.1") is None]
+
+    assert able("clients/share/delivery/closes-with-records") == ["confluent-kafka", "java"]
+    assert able("clients/share/group/session-ends") == ["java"]
+    assert able("clients/streams/tasks/standby") == ["java"]
 
 
 def test_consumer_groups_are_not_asked_for_before_4_0() -> None:

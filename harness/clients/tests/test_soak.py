@@ -8,8 +8,10 @@ import pytest
 from harness.clients.libraries import LIBRARIES
 from harness.clients.process import ClientGone
 from harness.clients.run import ClientsPlan
-from harness.clients.soak import GroupAccount, SoakResult, soak_to_json, together
+from harness.clients.soak import SoakResult, soak_to_json, together
+from harness.clients.soak_group import GroupAccount
 from harness.clients.soak_run import soak_all
+from harness.clients.soak_share import Ledger
 from harness.report.site.clients_soak import read_soaks, soak_exit_code, soak_site
 from harness.results.client_results import load_clients
 from harness.results.exit_code import ExitCode
@@ -39,6 +41,56 @@ def test_what_is_lost_or_not_committed_or_refused_for_no_reason_is_unexpected() 
     assert account(errors={"UNKNOWN_SERVER_ERROR": 1}).unexpected == ("error UNKNOWN_SERVER_ERROR",)
 
 
+def ledger_of(*events: tuple[str, str, float, int | None]) -> Ledger:
+    """Keep that members were delivered records, with a count, or had them acknowledged, without one."""
+    ledger = Ledger()
+    for member, value, at_ms, count in events:
+        if count is None:
+            ledger.note(member, {"event": "processed", "at_ms": at_ms, "values": [value]})
+        else:
+            row = ["load", 0, 0, value, count]
+            ledger.note(member, {"event": "delivered", "at_ms": at_ms, "records": [row]})
+    return ledger
+
+
+def test_a_record_that_came_again_before_it_was_acknowledged_is_accounted_for() -> None:
+    ledger = ledger_of(("ana", "0#0", 1, 1), ("bob", "0#0", 2, 3), ("bob", "0#0", 3, None))
+
+    assert [*ledger.wrong({"0#0"})] == []
+    assert ledger.is_done({"0#0"})
+
+
+def test_what_a_member_crashed_with_may_be_acknowledged_and_what_it_closed_with_may_not() -> None:
+    ledger = ledger_of(("ana", "0#0", 1, 1), ("bob", "0#1", 1, 1))
+    ledger.crash("ana")
+
+    [wrong] = ledger.wrong({"0#0", "0#1"})
+    assert wrong == ("1 records were not acknowledged, and nobody crashed with them, the first is 0#1")
+    assert not ledger.is_done({"0#0", "0#1"})
+
+
+@pytest.mark.parametrize(
+    ("events", "says"),
+    [
+        ([("ana", 1, 1), ("ana", 2, None), ("bob", 3, None)], "were acknowledged more than once"),
+        ([("ana", 1, 1), ("ana", 2, None), ("bob", 3, 2)], "came again after they were acknowledged"),
+        ([("ana", 1, 6), ("ana", 2, None)], "came more than 5 times"),
+        ([("ana", 1, 1), ("bob", 2, 1), ("bob", 3, None)], "a count that is no higher than before"),
+    ],
+)
+def test_a_record_that_is_not_counted_as_it_must_be_is_wrong(
+    events: list[tuple[str, float, int | None]], says: str
+) -> None:
+    ledger = ledger_of(*((member, "0#0", at_ms, count) for member, at_ms, count in events))
+
+    [wrong] = ledger.wrong({"0#0"})
+    assert says in wrong
+
+
+def test_a_share_group_whose_records_are_wrong_is_unexpected() -> None:
+    assert account(wrong=("1 records came again",)).unexpected == ("1 records came again",)
+
+
 def plan_of(out: Path) -> ClientsPlan:
     return ClientsPlan(
         run_id="soak",
@@ -58,7 +110,8 @@ def test_a_short_soak_of_the_reference_loses_nothing(tmp_path: Path) -> None:
     (soaked,) = read_soaks(run)
     assert soaked.unexpected == ()
     assert soaked.soak.produced > 0
-    assert [each.delivered for each in soaked.soak.groups] == [soaked.soak.produced] * 2
+    assert [each.delivered for each in soaked.soak.groups] == [soaked.soak.produced] * 3
+    assert [each.group for each in soaked.soak.groups if each.acknowledged is not None] == ["share"]
     assert (run.ended, soak_exit_code(run)) == ("complete", ExitCode.EXPECTED)
     page = soak_site(run).read_text()
     assert f"{soaked.soak.produced} of {soaked.soak.produced}" in page

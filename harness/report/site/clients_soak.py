@@ -32,12 +32,15 @@ class GroupData(StoredData):
     errors: Mapping[str, int]
     unexpected: tuple[str, ...]
     happenings: tuple[tuple[float, str, str], ...] = ()
+    acknowledged: int | None = None
 
     def reported(self, produced: int) -> str:
         """Say it in a line."""
+        acknowledged = "" if self.acknowledged is None else f", {self.acknowledged} acknowledged"
         return (
-            f"{self.group}: of {produced} records {self.delivered} delivered, {self.repeated} of them again, "
-            f"{len(self.lost)} lost; disturbances {dict(self.upheavals)}, errors {dict(self.errors)}"
+            f"{self.group}: of {produced} records {self.delivered} delivered{acknowledged}, "
+            f"{self.repeated} of them again, {len(self.lost)} lost; "
+            f"disturbances {dict(self.upheavals)}, errors {dict(self.errors)}"
         )
 
     @property

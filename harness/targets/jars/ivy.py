@@ -126,16 +126,19 @@ def ivy_settings(mirror: str | None) -> str:
     )
 
 
-def ivy_module(wanted: Sequence[Coordinates], *, excluded: Sequence[Coordinates] = ()) -> str:
-    """Return the ivy.xml that asks for modules with what they need at run time.
+def ivy_module(
+    wanted: Sequence[Coordinates], *, excluded: Sequence[Coordinates] = (), alone: bool = False
+) -> str:
+    """Return the ivy.xml that asks for modules with what they need at run time, or for them alone.
 
     Ivy keeps what it resolved under the name of the module that asks, and retrieves jars by that. The name
     tells what is wanted, so that two Ivys on one cache never retrieve each other's jars.
     """
-    asking = re.sub("[^0-9A-Za-z.]+", "-", "-".join(("broker", *(c.revision for c in (*wanted, *excluded)))))
+    kind, part = ("alone", "master") if alone else ("broker", "default")
+    asking = re.sub("[^0-9A-Za-z.]+", "-", "-".join((kind, *(c.revision for c in (*wanted, *excluded)))))
     dependencies = "".join(
         f"    <dependency org={quoteattr(c.organisation)} name={quoteattr(c.module)}"
-        f' rev={quoteattr(c.revision)} conf="default->default"/>\n'
+        f' rev={quoteattr(c.revision)} conf="default->{part}"/>\n'
         for c in wanted
     )
     exclusions = "".join(

@@ -15,7 +15,8 @@ from harness.targets.base.interface import Lasting, TargetError
 from harness.targets.jars import cache, locks
 from harness.targets.jars.locks import JarMismatchError
 from harness.targets.jars.published import PUBLISHED
-from harness.targets.jars.resolved import kafka_jars
+from harness.targets.jars.resolved import kafka_jars, release_of
+from harness.targets.jars.streams import STREAMS_MIN
 from harness.tests.completed_runs import CHECKOUT
 
 VERSION: Final = "9.9.9"
@@ -42,13 +43,22 @@ def resolve(said: list[str] | None = None) -> None:
 
 
 def test_every_version_that_the_matrix_names_has_a_shipped_lock() -> None:
-    assert set(locks.read_lock(locks.SHIPPED_LOCK)) == set(PUBLISHED)
+    streams = {f"streams-{version}" for version in PUBLISHED if release_of(version) >= STREAMS_MIN}
+
+    assert set(locks.read_lock(locks.SHIPPED_LOCK)) == {*PUBLISHED, *streams}
 
 
 def test_a_shipped_lock_has_the_broker_its_clients_and_its_logging() -> None:
-    for version, hashes in locks.read_lock(locks.SHIPPED_LOCK).items():
+    shipped = locks.read_lock(locks.SHIPPED_LOCK)
+    for version in PUBLISHED:
         needed = {f"kafka_2.13-{version}.jar", f"kafka-clients-{version}.jar", "slf4j-simple-1.7.36.jar"}
-        assert needed <= set(hashes), version
+        assert needed <= set(shipped[version]), version
+
+
+def test_a_shipped_lock_of_kafka_streams_has_one_jar() -> None:
+    shipped = locks.read_lock(locks.SHIPPED_LOCK)
+    for version in (each for each in shipped if each.startswith("streams-")):
+        assert set(shipped[version]) == {f"kafka-{version}.jar"}
 
 
 def test_every_version_that_a_page_names_has_a_shipped_lock() -> None:

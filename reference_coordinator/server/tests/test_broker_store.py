@@ -6,8 +6,11 @@ from contextlib import suppress
 import pytest
 
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import GroupId, TopicId
 from reference_coordinator.log.segments import DamagedLogError
 from reference_coordinator.server.broker_store import JOURNAL_NAME
+from reference_coordinator.shares.state import ShareGroupOffset
+from reference_coordinator.shares.state_batches import StateBatch
 from reference_coordinator.tests.crashing_disk import Crashed, CrashingDisk
 from reference_coordinator.tests.kept_broker import DIRECTORY, KeptBroker
 from reference_coordinator.tests.wire_producer import Producer
@@ -15,6 +18,7 @@ from reference_coordinator.tests.wire_topic_client import TopicClient, batch, va
 
 LOG = DIRECTORY / "orders-0.log"
 JOURNAL = DIRECTORY / JOURNAL_NAME
+GROUP = GroupId("group")
 
 
 def restarted(disk: CrashingDisk) -> KeptBroker:
@@ -273,3 +277,26 @@ def test_producer_ids_are_given_out_once() -> None:
             ids.add(reported.producer_id)
 
     assert len(ids) == 4
+
+
+def test_share_groups_are_where_they_were_and_those_that_were_deleted_are_not() -> None:
+    disk = CrashingDisk()
+    broker = KeptBroker(disk)
+    topic_id = TopicId(create(broker, "plain", 2))
+    states = broker.state.share_states
+    for partition in (0, 1):
+        states.initialize(GROUP, topic_id, partition, state_epoch=3, start_offset=0)
+    states.read(GROUP, topic_id, 0, leader_epoch=5)
+    released = StateBatch(first_offset=4, last_offset=6, delivery_state=0, delivery_count=2)
+    written = ShareGroupOffset(
+        state_epoch=3, leader_epoch=5, start_offset=4, delivery_complete_count=0, state_batches=(released,)
+    )
+    assert states.write(GROUP, topic_id, 0, written) is Errors.NONE
+    states.delete(GROUP, topic_id, 1)
+    broker.connect().ask("delete_topics", 4, topic_names=("doomed",), timeout=1000)
+
+    again = restarted(disk).state.share_states
+
+    assert again.read(GROUP, topic_id, 0, leader_epoch=4) is Errors.FENCED_LEADER_EPOCH
+    assert again.read(GROUP, topic_id, 0, leader_epoch=5) == written
+    assert again.read(GROUP, topic_id, 1, leader_epoch=5) is Errors.INVALID_REQUEST

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -28,6 +29,7 @@ final class Application {
     private final Talk talk;
     private final Map<String, Function<JsonNode, Object>> verbs = new HashMap<>();
     private final Map<TopicPartition, Long> acknowledged = new HashMap<>();
+    private final Optional<Member> member;
     private GroupConsumer consumerMade;
     private RecordProducer producerMade;
     private boolean polls;
@@ -42,6 +44,9 @@ final class Application {
         learnToProduce();
         verbs.put("describe the group", this::describe);
         learn("close", arguments -> close());
+        Extensions.ofAdministrators(settings, talk).forEach(each -> each.addTo(verbs));
+        member = Extensions.member(settings, talk);
+        member.ifPresent(each -> each.addTo(verbs));
     }
 
     private void learnToConsume() {
@@ -81,11 +86,11 @@ final class Application {
 
     /** Do what comes on standard input until told to close. */
     void run() throws IOException, InterruptedException {
-        if (settings.isOfMember()) {
+        if (settings.isOfMember() && member.isEmpty()) {
             consumer(); // Making one takes a second, which no session is to wait for.
         }
         while (!ends) {
-            JsonNode command = polls ? talk.nextIfThere() : talk.next();
+            JsonNode command = polls || member.map(Member::polls).orElse(false) ? talk.nextIfThere() : talk.next();
             if (command == null) {
                 pollOn();
             } else {
@@ -105,6 +110,10 @@ final class Application {
 
     private void pollOn() throws InterruptedException {
         try {
+            if (member.isPresent()) {
+                member.get().poll();
+                return;
+            }
             consumer().poll(POLL_RECORDS_MAX);
             var consumed = consumer().consumed();
             if (works && !consumed.isEmpty() && !consumed.equals(done)) {
@@ -137,7 +146,7 @@ final class Application {
     }
 
     private void subscribe(JsonNode arguments) {
-        consumer().subscribe(topics(arguments));
+        consumer().subscribe(Partitions.topics(arguments));
         polls = arguments.get("polls").asBoolean();
     }
 
@@ -169,14 +178,8 @@ final class Application {
 
     private void work(JsonNode arguments) {
         works = true;
-        consumer().subscribe(topics(arguments));
+        consumer().subscribe(Partitions.topics(arguments));
         polls = true;
-    }
-
-    private static List<String> topics(JsonNode arguments) {
-        var topics = new ArrayList<String>();
-        arguments.get("topics").forEach(each -> topics.add(each.asText()));
-        return topics;
     }
 
     private void seek(JsonNode arguments) {
@@ -229,6 +232,7 @@ final class Application {
     }
 
     private void close() {
+        member.ifPresent(Member::close);
         if (consumerMade != null) {
             consumerMade.handle().close();
         }

@@ -9,7 +9,7 @@ import java.util.Map;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.common.TopicPartition;
 
-/** Partitions as JSON has them, `[topic, number]`, and as the library does. */
+/** Topics and partitions as JSON has them, the latter `[topic, number]`, and as the library does. */
 final class Partitions {
     private Partitions() {}
 
@@ -17,6 +17,12 @@ final class Partitions {
         var partitions = new ArrayList<TopicPartition>();
         arguments.get("partitions").forEach(each -> partitions.add(of(each)));
         return partitions;
+    }
+
+    static List<String> topics(JsonNode arguments) {
+        var topics = new ArrayList<String>();
+        arguments.get("topics").forEach(each -> topics.add(each.asText()));
+        return topics;
     }
 
     static TopicPartition of(JsonNode pair) {

@@ -23,6 +23,7 @@ final class Settings {
             "sticky", StickyAssignor.class,
             "cooperative-sticky", CooperativeStickyAssignor.class);
     private static final Set<String> OF_ALL = Set.of("bootstrap_servers", "client_id");
+    private static final String PROTOCOL = "group_protocol";
     private static final String OF_PRODUCERS_ALONE = "transactional_id";
 
     private final Map<String, String> given = new HashMap<>();
@@ -35,8 +36,17 @@ final class Settings {
         return given.containsKey("group_id");
     }
 
+    /** Return the protocol of its group, `classic` where none is named. */
+    String protocol() {
+        return given.getOrDefault(PROTOCOL, "classic");
+    }
+
     boolean isOfConsumerGroup() {
-        return "consumer".equals(given.get("group_protocol"));
+        return protocol().equals("consumer");
+    }
+
+    boolean acknowledgesExplicitly() {
+        return "explicit".equals(given.get("share_acknowledgement_mode"));
     }
 
     private boolean isTransactional() {
@@ -59,6 +69,35 @@ final class Settings {
         properties.put("fetch.max.wait.ms", 100);
         properties.put("max.poll.records", 100);
         properties.put("default.api.timeout.ms", TIMEOUT_MS);
+        return properties;
+    }
+
+    /** What share groups leave to their members; all else is of the group. */
+    Map<String, Object> ofShareConsumer() {
+        var properties = withoutProtocol();
+        properties.put("key.deserializer", StringDeserializer.class);
+        properties.put("value.deserializer", StringDeserializer.class);
+        properties.put("fetch.max.wait.ms", 100);
+        properties.putIfAbsent("max.poll.records", 100);
+        properties.put("default.api.timeout.ms", TIMEOUT_MS);
+        return properties;
+    }
+
+    Map<String, Object> ofStreams() {
+        var properties = withoutProtocol();
+        properties.put("application.id", properties.remove("group.id"));
+        properties.put(property(PROTOCOL), protocol());
+        properties.put("state.dir", given.get("client_id") + "-state");
+        properties.put("commit.interval.ms", 100);
+        properties.put("auto.offset.reset", "earliest");
+        properties.put("fetch.max.wait.ms", 100);
+        return properties;
+    }
+
+    private Map<String, Object> withoutProtocol() {
+        var properties = new HashMap<String, Object>();
+        given.forEach((name, value) -> properties.put(property(name), value));
+        properties.remove(property(PROTOCOL));
         return properties;
     }
 

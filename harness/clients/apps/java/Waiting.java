@@ -8,6 +8,14 @@ import org.apache.kafka.common.KafkaException;
 final class Waiting {
     private Waiting() {}
 
+    static void pause(long durationMs) {
+        try {
+            Thread.sleep(durationMs);
+        } catch (InterruptedException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
     /** Return what came of it, or throw what the library would have thrown had it done it here. */
     static <T> T result(Future<T> future) {
         try {

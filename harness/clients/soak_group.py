@@ -1,0 +1,244 @@
+"""A group of three under load, one of which goes and comes back from time to time."""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from harness.clients.libraries import ClientLibrary
+from harness.clients.names import Names
+from harness.clients.process import ClientProcess, Message
+from harness.clients.steps import Fact, Verb
+
+SHARE: Final = "share"
+GROUPS: Final = ("eager", "cooperative", SHARE)
+RECORDS_PER_S: Final = 600
+ANSWER_S: Final = 60.0
+DRAIN_S: Final = 90.0
+_UPHEAVAL_PAUSE_S: Final = (2.0, 5.0)
+_AWAY_S: Final = (0.5, 4.0)
+_EXPECTED_ERRORS: Final = frozenset(
+    {
+        "REBALANCE_IN_PROGRESS",
+        "ILLEGAL_GENERATION",
+        "UNKNOWN_MEMBER_ID",
+        "COMMIT_FAILED",
+        "_MAX_POLL_EXCEEDED",
+        "_STATE",
+        "_WAIT_COORD",
+        "INVALID_RECORD_STATE",
+    }
+)
+"""What a commit, or an acknowledgement whose lock has ended, may be answered in an upheaval."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SoakPlan:
+    """What is to be endured."""
+
+    library: ClientLibrary
+    bootstrap: str
+    duration_s: float
+    seed: int
+    directory: Path
+    """Exists; what clients print is kept in it."""
+    prefix: str = ""
+    """Of all names, where others use the broker too."""
+    groups: tuple[str, ...] = GROUPS
+    """Which groups read the load."""
+    records_per_s: int = RECORDS_PER_S
+    """How much is written at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupAccount:
+    """What became of the records in one group."""
+
+    group: str
+    delivered: int
+    """Different records."""
+    repeated: int
+    """Deliveries beyond the first of each."""
+    lost: tuple[str, ...]
+    """Records that never came; the first hundred."""
+    committed: bool
+    """Whether all is committed."""
+    upheavals: Mapping[str, int]
+    errors: Mapping[str, int]
+    """By name, those of clients."""
+    happenings: tuple[tuple[float, str, str], ...] = ()
+    """Upheavals and errors in the order of time: seconds since the beginning, what, and who."""
+    acknowledged: int | None = None
+    """Of a share group: the records whose acknowledgement a member was told of."""
+    wrong: tuple[str, ...] = ()
+    """What else is not as it should be, in words."""
+
+    @property
+    def unexpected(self) -> tuple[str, ...]:
+        """What is not as it should be, in words."""
+        found = [f"{len(self.lost)} records were lost, the first is {self.lost[0]}"] if self.lost else []
+        found += [] if self.committed else ["not everything is committed"]
+        found += [f"error {name}" for name in self.errors if name not in _EXPECTED_ERRORS]
+        return (*found, *self.wrong)
+
+
+@dataclass(slots=True)
+class Tally:
+    """What happened to a group so far."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    upheavals: Counter[str] = field(default_factory=Counter)
+    began_s: float = field(default_factory=time.monotonic)
+    happenings: list[tuple[float, str, str]] = field(default_factory=list)
+
+    def note(self, what: str, who: str) -> None:
+        """Keep that something happened now."""
+        self.happenings.append((round(time.monotonic() - self.began_s, 2), what, who))
+
+
+class SoakGroup:
+    """A group of three, one of which goes and comes back from time to time."""
+
+    def __init__(
+        self,
+        plan: SoakPlan,
+        names: Names,
+        name: str,
+        settings: Mapping[str, str | int | bool],
+        *,
+        is_static: bool,
+    ) -> None:
+        self._plan = plan
+        self._topic = names.actual("load")
+        self._name = name
+        self._is_static = is_static
+        self._settings: dict[str, str | int | bool] = {**settings, "group_id": names.actual(name)}
+        self._members: dict[str, ClientProcess] = {}
+        self._tally = Tally()
+
+    async def start(self) -> None:
+        """Let three members come."""
+        for number in range(3):
+            await self._come(f"member-{number}")
+
+    async def _come(self, member: str) -> None:
+        settings = dict(self._settings)
+        if self._is_static:
+            settings["group_instance_id"] = f"{settings['group_id']}-{member}"
+        client = await launch(self._plan, f"{self._name}-{member}", settings, self._happened)
+        self._members[member] = client
+        await client.tell(Verb.WORK, {"topics": [self._topic]}, timeout_s=ANSWER_S)
+
+    def _happened(self, client: str, message: Message) -> None:
+        if message["event"] == "delivered":
+            self._tally.counts.update(value for _, _, _, value, *_ in message["records"])
+        elif message["event"] == "error":
+            self._tally.errors[message["name"]] += 1
+            self._tally.note(f"error {message['name']}", self._member_of(client))
+
+    def _member_of(self, client: str) -> str:
+        return client.removeprefix(f"{self._name}-")
+
+    async def endure(self, until_s: float, chance: random.Random) -> None:
+        """Have something happen every few seconds."""
+        self._tally.began_s = time.monotonic()
+        upheavals = {"crash": self._crash, "close": self._close, "guest": self._guest}
+        while time.monotonic() < until_s:
+            await asyncio.sleep(chance.uniform(*_UPHEAVAL_PAUSE_S))
+            kind = chance.choice(sorted(upheavals))
+            self._tally.upheavals[kind] += 1
+            await upheavals[kind](chance)
+
+    async def _crash(self, chance: random.Random) -> None:
+        member = chance.choice(sorted(self._members))
+        self._tally.note("crash", member)
+        await self._kill(member)
+        await asyncio.sleep(chance.uniform(*_AWAY_S))
+        await self._come(member)
+
+    async def _kill(self, member: str) -> None:
+        await self._members.pop(member).kill()
+
+    async def _close(self, chance: random.Random) -> None:
+        member = chance.choice(sorted(self._members))
+        self._tally.note("close", member)
+        await self._leave(member)
+        await asyncio.sleep(chance.uniform(*_AWAY_S))
+        await self._come(member)
+
+    async def _guest(self, chance: random.Random) -> None:
+        self._tally.note("guest", "guest")
+        await self._come("guest")
+        await asyncio.sleep(chance.uniform(*_AWAY_S))
+        await self._leave("guest")
+
+    async def _leave(self, member: str) -> None:
+        client = self._members.pop(member)
+        await client.tell(Verb.CLOSE, {}, timeout_s=ANSWER_S)
+        await client.ended()
+
+    async def account(self, produced: Mapping[int, int]) -> GroupAccount:
+        """Wait until all came and is committed, or for long enough, and count up."""
+        wanted = {f"{number}#{place}" for number, count in produced.items() for place in range(count)}
+        until_s = time.monotonic() + DRAIN_S
+        committed = False
+        while time.monotonic() < until_s and not (committed and wanted <= self._tally.counts.keys()):
+            await asyncio.sleep(1)
+            committed = await self._has_committed(produced)
+        lost = sorted(wanted - self._tally.counts.keys())
+        return self._accounted(lost=tuple(lost[:100]), committed=committed)
+
+    def _accounted(
+        self,
+        *,
+        lost: tuple[str, ...],
+        committed: bool,
+        acknowledged: int | None = None,
+        wrong: tuple[str, ...] = (),
+    ) -> GroupAccount:
+        return GroupAccount(
+            group=self._name,
+            delivered=len(self._tally.counts),
+            repeated=self._tally.counts.total() - len(self._tally.counts),
+            lost=lost,
+            committed=committed,
+            upheavals=dict(sorted(self._tally.upheavals.items())),
+            errors=dict(sorted(self._tally.errors.items())),
+            happenings=tuple(self._tally.happenings),
+            acknowledged=acknowledged,
+            wrong=wrong,
+        )
+
+    async def _has_committed(self, produced: Mapping[int, int]) -> bool:
+        client = self._members[min(self._members)]
+        partitions: list[Fact] = [[self._topic, number] for number in produced]
+        answer = await client.tell(Verb.COMMITTED, {"partitions": partitions}, timeout_s=ANSWER_S)
+        reported = {number: offset for _, number, offset in answer.get("facts", ())}
+        return reported == dict(produced)
+
+    async def end(self) -> None:
+        """Kill who is left."""
+        for client in self._members.values():
+            await client.kill()
+
+
+async def launch(
+    plan: SoakPlan,
+    name: str,
+    settings: Mapping[str, str | int | bool],
+    on_event: Callable[[str, Message], None],
+) -> ClientProcess:
+    """Start a client of a soak."""
+    return await ClientProcess.start(
+        plan.library,
+        {**settings, "bootstrap_servers": plan.bootstrap, "client_id": name},
+        name=name,
+        log=plan.directory / f"{name}.log",
+        on_event=on_event,
+        keep=lambda *_: None,
+    )

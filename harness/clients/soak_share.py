@@ -1,0 +1,140 @@
+"""A share group under load: each record is acknowledged once, or was in the hands of who crashed with it."""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from typing_extensions import override
+
+from harness.clients.names import Names
+from harness.clients.process import Message
+from harness.clients.soak_group import DRAIN_S, SHARE, GroupAccount, SoakGroup, SoakPlan
+from harness.clients.steps import GroupProtocol
+
+_LOCK_S: Final = 10
+_QUIET_S: Final = _LOCK_S + 5
+"""After so long without a delivery nothing comes any more: all locks have ended."""
+_DELIVERIES_MAX: Final = 5
+"""The brokers' default of `group.share.delivery.count.limit`."""
+_SHOWN_MAX: Final = 100
+
+
+def configure_share_group(plan: SoakPlan, names: Names) -> None:
+    """Have the share group of a soak begin with the first record, if there is to be one.
+
+    Raises:
+        TargetError: the group cannot be configured.
+    """
+    if SHARE not in plan.groups:
+        return
+    # librdkafka is an extra, and a report needs none.
+    from harness.clients.admin import Admin  # noqa: PLC0415 - as said
+
+    lock_ms = str(_LOCK_S * 1000)
+    config = {"share.auto.offset.reset": "earliest", "share.record.lock.duration.ms": lock_ms}
+    Admin(plan.bootstrap).configure_group(names.actual(SHARE), config)
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What became of each record, as members told it; times are those of their clock."""
+
+    deliveries: dict[str, list[tuple[float, int]]] = field(default_factory=lambda: defaultdict(list))
+    """Values to when they came, and the how manieth time it was."""
+    acknowledged: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    in_hand: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Members to what they have not told to be acknowledged."""
+    crashed_with: set[str] = field(default_factory=set)
+    """What members had in hand when they were killed: it is acknowledged, or comes again."""
+    changed_s: float = field(default_factory=time.monotonic)
+
+    def note(self, member: str, message: Message) -> None:
+        """Keep an event of a member."""
+        if message["event"] == "delivered":
+            self.changed_s = time.monotonic()
+            for _, _, _, value, count in message["records"]:
+                self.deliveries[value].append((message["at_ms"], count))
+                self.in_hand[member].add(value)
+        elif message["event"] == "processed":
+            for value in message["values"]:
+                self.acknowledged[value].append(message["at_ms"])
+                self.in_hand[member].discard(value)
+
+    def crash(self, member: str) -> None:
+        """Let a member be gone without a word."""
+        self.crashed_with |= self.in_hand.pop(member, set())
+
+    def unaccounted(self, wanted: set[str]) -> set[str]:
+        """Return what was not acknowledged, and was not in the hands of who crashed either."""
+        return wanted - self.acknowledged.keys() - self.crashed_with
+
+    def is_done(self, wanted: set[str]) -> bool:
+        """Say whether all was acknowledged, or nothing more of it can come."""
+        if wanted <= self.acknowledged.keys():
+            return True
+        is_quiet = time.monotonic() - self.changed_s > _QUIET_S
+        return is_quiet and not self.unaccounted(wanted)
+
+    def wrong(self, wanted: set[str]) -> Iterator[str]:
+        """Say what must not be."""
+        found = {
+            "were not acknowledged, and nobody crashed with them": self.unaccounted(wanted),
+            "were acknowledged more than once": {
+                value for value, times in self.acknowledged.items() if len(times) > 1
+            },
+            "came again after they were acknowledged": {
+                value for value, times in self.acknowledged.items() if self._came_after(value, times[0])
+            },
+            f"came more than {_DELIVERIES_MAX} times, or with a count that is no higher than before": {
+                value for value, times in self.deliveries.items() if not _is_counted(times)
+            },
+        }
+        for says, values in found.items():
+            if values:
+                yield f"{len(values)} records {says}, the first is {min(values)}"
+
+    def _came_after(self, value: str, at_ms: float) -> bool:
+        return any(came_ms > at_ms for came_ms, _ in self.deliveries[value])
+
+
+def _is_counted(times: list[tuple[float, int]]) -> bool:
+    counts = [count for _, count in sorted(times)]
+    return counts == sorted(set(counts)) and counts[-1] <= _DELIVERIES_MAX
+
+
+class ShareSoakGroup(SoakGroup):
+    """A share group of three, whose members acknowledge what they were delivered."""
+
+    def __init__(self, plan: SoakPlan, names: Names, name: str) -> None:
+        settings = {"group_protocol": GroupProtocol.SHARE.value, "share_acknowledgement_mode": "explicit"}
+        super().__init__(plan, names, name, settings, is_static=False)
+        self._ledger = Ledger()
+
+    @override
+    def _happened(self, client: str, message: Message) -> None:
+        super()._happened(client, message)
+        self._ledger.note(self._member_of(client), message)
+
+    @override
+    async def _kill(self, member: str) -> None:
+        await super()._kill(member)
+        self._ledger.crash(member)
+
+    @override
+    async def account(self, produced: Mapping[int, int]) -> GroupAccount:
+        wanted = {f"{number}#{place}" for number, count in produced.items() for place in range(count)}
+        until_s = time.monotonic() + DRAIN_S
+        is_done = False
+        while time.monotonic() < until_s and not is_done:
+            await asyncio.sleep(1)
+            is_done = self._ledger.is_done(wanted)
+        lost = sorted(wanted - self._ledger.deliveries.keys())
+        return self._accounted(
+            lost=tuple(lost[:_SHOWN_MAX]),
+            committed=not self._ledger.unaccounted(wanted),
+            acknowledged=len(self._ledger.acknowledged),
+            wrong=tuple(self._ledger.wrong(wanted)),
+        )

@@ -1,0 +1,276 @@
+"""Share groups (KIP-932): several members have one partition, and each record is acknowledged."""
+
+from harness.clients.language import Play, TestClient, Topic, again, client_script
+
+_LOCK_MS = 6000
+_UNREAD = None
+"""What an administrator is told of a partition whose state nobody has written yet."""
+
+
+def _from_the_start(play: Play, **config: str | int) -> None:
+    play.configures("group", share_auto_offset_reset="earliest", **config)
+
+
+def _written(play: Play, each: int, *, partitions: int = 1) -> Topic:
+    """Have records written before anybody subscribes, so that one poll is delivered all of a partition."""
+    orders = play.topic("orders", partitions=partitions)
+    play.client("writer", group=None).produces(orders, each=each)
+    return orders
+
+
+def _explicit(play: Play, name: str) -> TestClient:
+    return play.client(name, share_acknowledgement_mode="explicit")
+
+
+@client_script("clients/delivery/three-members-share", share_source="SharePartition#acquire")
+def three_members_share(play: Play) -> None:
+    """Three members of one partition are delivered each record once between them."""
+    _from_the_start(play)
+    orders = play.topic("orders", partitions=1)
+    writer = play.client("writer", group=None)
+    members = [play.client(name) for name in ("ana", "bob", "cid")]
+
+    for member in members:
+        member.subscribes(orders)
+    for since in (0, 20, 40):
+        writer.produces(orders, each=20)
+        play.delivers(members, orders.values(since=since), in_order=False)
+
+
+@client_script("clients/group/two-members-of-all-partitions", share_source="SimpleAssignor#assign")
+def two_members_of_all_partitions(play: Play) -> None:
+    """Members of a share group have partitions evenly, and one that is alone has all; who closes leaves."""
+    _from_the_start(play)
+    orders = play.topic("orders", partitions=2)
+    eve = play.client("eve", group=None)
+    ana, bob = play.client("ana"), play.client("bob")
+
+    ana.subscribes(orders)
+    eve.sees_share_group("group", state="STABLE", members={ana: orders.partitions}, offsets=_at(_UNREAD, 2))
+    ana.closes()
+    eve.sees_share_group("group", state="EMPTY", members={}, offsets=_at(_UNREAD, 2))
+    bob.subscribes(orders)
+    eve.sees_share_group("group", state="STABLE", members={bob: orders.partitions}, offsets=_at(_UNREAD, 2))
+
+
+def _at(offset: int | None, partition_count: int = 1) -> dict[str, int | None]:
+    return {f"orders-{number}": offset for number in range(partition_count)}
+
+
+@client_script("clients/delivery/accepted-by-a-commit", share_source="ShareConsumerImpl#commitSync")
+def accepted_by_a_commit(play: Play) -> None:
+    """A commit accepts what the last poll returned: nothing of it comes again after a crash."""
+    _from_the_start(play, share_record_lock_duration_ms=_LOCK_MS)
+    orders = _written(play, 5)
+    ana, bob = play.client("ana"), play.client("bob")
+
+    ana.subscribes(orders, polls=False)
+    ana.takes(5)
+    ana.commits()
+    ana.crashes()
+    bob.subscribes(orders)
+    play.elapses(_LOCK_MS)
+
+    play.delivers([ana, bob], orders.values())
+
+
+@client_script("clients/delivery/accept-release-reject", share_source="SharePartition#acknowledge")
+def accept_release_reject(play: Play) -> None:
+    """What is accepted or rejected is done with; what is released comes again, with its count one higher."""
+    _from_the_start(play)
+    orders = _written(play, 6)
+    eve = play.client("eve", group=None)
+    ana = _explicit(play, "ana")
+
+    ana.subscribes(orders, polls=False)
+    ana.takes(6)
+    play.delivers([ana], orders.values())
+    ana.acknowledges("accept", "orders-0#0", "orders-0#1")
+    ana.acknowledges("release", "orders-0#2", "orders-0#3")
+    ana.acknowledges("reject", "orders-0#4", "orders-0#5")
+    ana.commits()
+    ana.takes(2)
+    play.delivers([ana], again(orders.values(since=2, until=4)))
+    ana.acknowledges("accept")
+    ana.commits()
+
+    # A start offset moves once the records before it are written, and is written with what comes next.
+    eve.sees_share_group("group", state="STABLE", members={ana: orders.partitions}, offsets=_at(2))
+
+
+@client_script("clients/delivery/polls-must-be-acknowledged", share_source="ShareConsumerImpl#poll")
+def polls_must_be_acknowledged(play: Play) -> None:
+    """Who acknowledges explicitly may not poll before all that the last poll returned is acknowledged."""
+    _from_the_start(play)
+    orders = _written(play, 2)
+    ana = _explicit(play, "ana")
+
+    ana.subscribes(orders, polls=False)
+    ana.takes(2)
+    ana.takes(1, refused_as=["ILLEGAL_STATE", "_STATE"])
+    ana.acknowledges("accept")
+    ana.commits()
+
+
+@client_script(
+    "clients/delivery/closes-with-records", share_source="SharePartition#releaseAcquiredRecords", since=(4, 2)
+)
+def closes_with_records(play: Play) -> None:
+    """What a member has not acknowledged when it closes comes to another at once, before locks end."""
+    _from_the_start(play)
+    orders = _written(play, 4)
+    ana, bob = _explicit(play, "ana"), _explicit(play, "bob")
+
+    ana.subscribes(orders, polls=False)
+    ana.takes(4)
+    play.delivers([ana], orders.values())
+    ana.acknowledges("accept", "orders-0#0")
+    ana.commits()
+    ana.closes()
+    bob.subscribes(orders, polls=False)
+    bob.takes(3)
+
+    play.delivers([bob], again(orders.values(since=1)))
+
+
+@client_script(
+    "clients/delivery/crashes-with-records",
+    share_source="SharePartition#releaseAcquiredRecords",
+    since=(4, 2),
+)
+def crashes_with_records(play: Play) -> None:
+    """What a member has not acknowledged when it is killed comes again, each with its count one higher."""
+    _from_the_start(play, share_record_lock_duration_ms=_LOCK_MS)
+    orders = _written(play, 4)
+    ana, bob = _explicit(play, "ana"), _explicit(play, "bob")
+
+    ana.subscribes(orders, polls=False)
+    ana.takes(4)
+    play.delivers([ana], orders.values())
+    ana.acknowledges("accept", "orders-0#0")
+    ana.commits()
+    ana.crashes()
+    bob.subscribes(orders, polls=False)
+    bob.takes(3)
+
+    play.delivers([bob], again(orders.values(since=1)))
+
+
+@client_script(
+    "clients/delivery/lock-times-out", share_source="SharePartition#releaseAcquisitionLockOnTimeout"
+)
+def lock_times_out(play: Play) -> None:
+    """Who keeps records longer than their lock lasts loses them to another member."""
+    _from_the_start(play, share_record_lock_duration_ms=_LOCK_MS)
+    orders = _written(play, 3)
+    ana, bob = _explicit(play, "ana"), _explicit(play, "bob")
+
+    ana.subscribes(orders, polls=False)
+    ana.takes(3)
+    play.delivers([ana], orders.values())
+    bob.subscribes(orders, polls=False)
+    bob.takes(3)
+
+    play.delivers([bob], again(orders.values()))
+
+
+@client_script(
+    "clients/delivery/delivered-too-often", share_source="ShareGroupConfig#shareGroupDeliveryCountLimit"
+)
+def delivered_too_often(play: Play) -> None:
+    """A record that was delivered five times in vain does not come again; the next one does."""
+    _from_the_start(play)
+    orders = play.topic("orders", partitions=1)
+    writer = play.client("writer", group=None)
+    ana = _explicit(play, "ana")
+
+    writer.produces(orders, each=1)
+    ana.subscribes(orders, polls=False)
+    for delivery in range(1, 6):
+        ana.takes(1)
+        play.delivers([ana], again(orders.values(), delivery))
+        ana.acknowledges("release")
+        ana.commits()
+    writer.produces(orders, each=1)
+    ana.takes(1)
+
+    play.delivers([ana], orders.values(since=1))
+
+
+@client_script(
+    "clients/group/session-ends", share_source="GroupMetadataManager#scheduleShareGroupSessionTimeout"
+)
+def session_ends(play: Play) -> None:
+    """A member that was killed leaves the group when its session ends."""
+    _from_the_start(play)
+    orders = play.topic("orders", partitions=1)
+    eve = play.client("eve", group=None)
+    ana = play.client("ana", session_timeout_ms=10_000)
+    bob = play.client("bob", session_timeout_ms=10_000)
+
+    ana.subscribes(orders)
+    bob.subscribes(orders)
+    both = {ana: orders.partitions, bob: orders.partitions}
+    eve.sees_share_group("group", state="STABLE", members=both, offsets=_at(_UNREAD))
+    bob.crashes()
+
+    eve.sees_share_group("group", state="STABLE", members={ana: orders.partitions}, offsets=_at(_UNREAD))
+
+
+@client_script("clients/admin/deletes", share_source="GroupCoordinatorService#deleteShareGroups")
+def deletes(play: Play) -> None:
+    """A group with members is not deleted; an empty one is, and begins anew when somebody comes."""
+    _from_the_start(play)
+    orders = _written(play, 3)
+    eve = play.client("eve", group=None)
+    ana, bob = play.client("ana"), play.client("bob")
+
+    ana.subscribes(orders)
+    play.delivers([ana], orders.values())
+    eve.deletes_share_group("group", refused_as=["NON_EMPTY_GROUP"])
+    ana.closes()
+    eve.deletes_share_group("group")
+    bob.subscribes(orders)
+
+    play.delivers([bob], orders.values())
+
+
+@client_script(
+    "clients/admin/rewinds", share_source="GroupMetadataManager#alterShareGroupOffsets", since=(4, 2)
+)
+def rewinds(play: Play) -> None:
+    """A group with members is not rewound; an empty one is, and its records come as if for the first time."""
+    _from_the_start(play)
+    orders = _written(play, 3)
+    eve = play.client("eve", group=None)
+    ana, bob = play.client("ana"), play.client("bob")
+
+    ana.subscribes(orders)
+    play.delivers([ana], orders.values())
+    eve.rewinds_share_group("group", "orders-0", offset=1, refused_as=["NON_EMPTY_GROUP"])
+    ana.closes()
+    eve.rewinds_share_group("group", "orders-0", offset=1)
+    eve.sees_share_group("group", state="EMPTY", members={}, offsets=_at(1))
+    bob.subscribes(orders)
+
+    play.delivers([bob], orders.values(since=1))
+
+
+@client_script("clients/coordinator/restarts", share_source="ShareCoordinatorService#readState")
+def restarts(play: Play) -> None:
+    """What was accepted before the broker restarts does not come again; what was released does."""
+    _from_the_start(play)
+    orders = _written(play, 4)
+    ana, bob = _explicit(play, "ana"), play.client("bob")
+
+    ana.subscribes(orders, polls=False)
+    ana.takes(4)
+    play.delivers([ana], orders.values())
+    ana.acknowledges("accept", "orders-0#0", "orders-0#2")
+    ana.acknowledges("release")
+    ana.commits()
+    ana.crashes()
+    play.restarts_broker()
+    bob.subscribes(orders)
+
+    play.delivers([bob], again({"orders-0": ("orders-0#1", "orders-0#3")}))
