@@ -204,15 +204,15 @@ class MachineSlots(Slots):
     @asynccontextmanager
     async def taken(self, wanted: int = 1) -> AsyncIterator[None]:
         """Wait until so many are free, and have them; whoever wants more than there are gets all of them."""
-        with ExitStack() as held:
+        with ExitStack() as locks:
             # One process at a time collects slots: two that have half of them each would wait for ever.
             with ExitStack() as collecting:
                 await self._lock(["collecting"], 1, collecting)
                 names = [f"slot-{number}" for number in range(self.count)]
-                await self._lock(names, min(wanted, self.count), held)
+                await self._lock(names, min(wanted, self.count), locks)
             yield
 
-    async def _lock(self, names: list[str], wanted: int, held: ExitStack) -> None:
+    async def _lock(self, names: list[str], wanted: int, locks: ExitStack) -> None:
         free = list(names)
         while wanted:
             for name in tuple(free):
@@ -222,7 +222,7 @@ class MachineSlots(Slots):
                 except BlockingIOError:
                     file.close()
                     continue
-                held.enter_context(file)
+                locks.enter_context(file)
                 free.remove(name)
                 wanted -= 1
                 if not wanted:

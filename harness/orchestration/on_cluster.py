@@ -43,6 +43,11 @@ _POLL_S: Final = 0.1
 _LOOKS_A_CORE: Final = 2
 """How often executors look at the folder before a run: likely each of them once."""
 
+_ALIKE: Final = (
+    "Every machine needs the same version of the harness under the same Python; PYSPARK_PYTHON says where "
+    "that is, if not where the driver has it"
+)
+
 
 class Executors(Protocol):
     """Other machines, as `harness.spark.executors` has them."""
@@ -211,7 +216,7 @@ async def _look(found: Executors, folder: Path) -> None:
             for _ in range(_LOOKS_A_CORE * found.core_count):
                 tasks.create_task(found.run(look_as_task, (folder, __version__)))
     except* TaskError as errors:
-        raise SparkError(f"an executor cannot take part: {errors.exceptions[0]}") from None
+        raise SparkError(f"an executor cannot take part: {errors.exceptions[0]}\n{_ALIKE}") from None
     except* SparkError as errors:
         raise errors.exceptions[0] from None
 

@@ -32,7 +32,7 @@ from harness.results.exit_code import ExitCode
 from harness.runner.drive import Drive, DriveSinks, Limits
 from harness.runner.sharing import BrokerGroup, Cohort
 from harness.scenario.script import Script
-from harness.spark.master import TaskError
+from harness.spark.master import SparkError, TaskError
 from harness.targets.external.target import ExternalTarget
 from harness.targets.kafka.released import KafkaTarget
 from harness.targets.reference.target import ReferenceTarget
@@ -228,3 +228,9 @@ def test_credentials_do_not_travel_to_executors() -> None:
     )
     with pytest.raises(PlanError, match=r"credentials for external:kafka\.example:9093 are not sent"):
         refuse_unfit("spark://127.0.0.1:7077", [secured])
+
+
+def test_without_the_extra_a_run_here_is_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.extras.find_spec", lambda _: None)
+    with pytest.raises(SparkError, match=r"--on spark://.*pip install 'kafka-conformance\[spark\]'"):
+        refuse_unfit("spark://127.0.0.1:7077", ())
