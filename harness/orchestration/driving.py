@@ -16,6 +16,7 @@ from harness.orchestration.needs import with_needs
 from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.packings import packings
 from harness.orchestration.plan import RunPlan
+from harness.orchestration.shares import divided_group
 from harness.orchestration.target_record import TargetRecord, Trace, Unwatched, header_of
 from harness.results.exit_code import ENDED_COMPLETE, ENDED_INTERRUPTED
 from harness.runner.drive import Drive, DriveSinks, Gate, Watcher
@@ -102,9 +103,10 @@ class RunDrive:
         """Find which scripts may share brokers, and put it on file."""
         scripts = tuple(self.plan.scripts.values())
         self._packings = packings(scripts, targets, merges=self.plan.merges_configs)
+        reported = brokers_json if self.cluster is None else partial(brokers_json, divided=divided_group)
         self.folder.write_brokers(
             {
-                target.name: brokers_json(scripts, target.capabilities, self._packings[target.name])
+                target.name: reported(scripts, target.capabilities, self._packings[target.name])
                 for target in targets
                 if Capability.BROKER_CONFIG in target.capabilities
             }

@@ -154,11 +154,7 @@ class Drive:
         return broker_groups(scripts, self.target.capabilities, self.packing)
 
     async def run_groups(self, found: Sequence[BrokerGroup]) -> DriveResult:
-        """Run the scripts of some brokers.
-
-        Raises:
-            TargetError: no broker could be had; what was recorded by others stays.
-        """
+        """Run the scripts of some brokers; raises TargetError as `run` does."""
         placed = [(broker_group, self._logs(number)) for number, broker_group in enumerate(found)]
         try:
             await self._drive_rounds([one for one in placed if not one[0].does_something])

@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
@@ -28,6 +28,8 @@ from harness.spark.session import spark_session
 
 T = TypeVar("T")
 
+_GONE: Final = (Py4JError, OSError)
+"""What is raised where a job failed, or the JVM is there no more."""
 _PYTHON: Final = "PYSPARK_PYTHON"
 _JOBS_AT_ONCE: Final = 256
 """Each waits in a thread; further ones wait for a thread."""
@@ -68,10 +70,13 @@ class Executors:
             await self._awaited(future)
         finally:
             if not future.done() and not future.cancel():
-                self._context.cancelJobGroup(group)
+                with suppress(*_GONE):
+                    self._context.cancelJobGroup(group)
 
     async def _awaited(self, future: "Future[None]") -> None:
         job = asyncio.wrap_future(future)
+        # Of a job that is cancelled nobody asks how it ended.
+        job.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         gone_since_s: float | None = None
         now_s = asyncio.get_running_loop().time
         while not (await asyncio.wait([job], timeout=_LOOK_S))[0]:
@@ -87,19 +92,23 @@ class Executors:
         job.result()
 
     def _executor_count(self) -> int:
-        tracker = self._context._jsc.sc().statusTracker()  # noqa: SLF001 - PySpark has no public way to it
-        return len(tracker.getExecutorInfos()) - 1
+        """Return how many executors there are; where the driver's JVM is gone, its jobs tell."""
+        with suppress(*_GONE):
+            tracker = self._context._jsc.sc().statusTracker()  # noqa: SLF001 - PySpark has no public way to it
+            return len(tracker.getExecutorInfos()) - 1
+        return 1
 
     def _job(self, group: str, call: Callable[[int], None]) -> None:
         self._context.setJobGroup(group, "a share", interruptOnCancel=True)
         try:
             self._context.parallelize([call], 1).foreach(_carry_out)
-        except (Py4JError, OSError) as error:
+        except _GONE as error:
             raise TaskError(_reason(error)) from error
 
     def close(self) -> None:
         """End what is still going on."""
-        self._context.cancelAllJobs()
+        with suppress(*_GONE):
+            self._context.cancelAllJobs()
         self._waiting.shutdown(wait=False, cancel_futures=True)
 
 

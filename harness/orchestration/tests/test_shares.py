@@ -104,7 +104,7 @@ def test_a_share_is_one_broker_but_of_references_and_brokers_of_others(tmp_path:
     assert len(external) == 1
 
 
-def test_scripts_that_only_talk_are_divided_and_others_stay_with_their_broker() -> None:
+def test_scripts_that_do_nothing_to_it_are_divided_and_others_stay_with_their_broker() -> None:
     talking, acting = chosen("classic/heartbeat"), chosen("classic/restart")[:2] or chosen("classic/join")[:2]
     cohorts = [Cohort(scripts=talking), Cohort(scripts=acting, acts=True)]
     group = BrokerGroup(broker_config={"group.max.size": "2"}, cohorts=cohorts)
