@@ -23,6 +23,7 @@ from harness.orchestration.shares import (
     logs_folder,
     read_outcome,
     shares_of,
+    stop,
     whole,
 )
 from harness.runner.drive import Drive, DriveResult
@@ -98,8 +99,10 @@ class Cluster:
         try:
             await self.executors.run(run_share, share)
         except TaskError as failure:
+            stop(share)
             return _failed(drive, share, str(failure))
         except asyncio.CancelledError:
+            stop(share)
             await _goodbye(share)
             if (attempt := whole(share) or last_attempt(share)) is not None:
                 _take_in(drive, share, attempt)

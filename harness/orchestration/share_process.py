@@ -1,7 +1,7 @@
 """A share in a process of its own on an executor's machine, which ends in order when its executor does.
 
 The process reads its share from its standard input. Whoever gave it keeps the other end: when that is closed,
-because a task was cancelled or its executor was killed, the process stops its brokers as on Ctrl-C.
+because its executor was killed, or when the driver asks for it, the process stops its brokers as on Ctrl-C.
 
 Nothing here knows Spark: a task calls `run_share`.
 """
@@ -17,10 +17,11 @@ from socket import gethostname
 from typing import Final
 
 from harness import __version__
-from harness.orchestration.shares import Share, carry_out, whole
+from harness.orchestration.shares import Share, carry_out, is_stopped, whole
 
 _LAST_LINES: Final = 15
 _INTERRUPTED: Final = 130
+_POLL_S: Final = 1.0
 
 
 class ShareError(Exception):
@@ -34,7 +35,7 @@ def run_share(share: Share, attempt: int) -> None:
         ShareError: this machine does not see the run's folder, or the process failed.
     """
     look(share.folder.parent, __version__)
-    if whole(share) is not None:
+    if whole(share) is not None or is_stopped(share):
         return
     share.folder.mkdir(exist_ok=True)
     log = share.folder / f"attempt-{attempt}.log"
@@ -85,10 +86,20 @@ def look(folder: Path, version: str) -> None:
 
 async def _until_let_go(share: Share, attempt: int) -> None:
     driving = asyncio.ensure_future(carry_out(share, attempt))
+    stopping = asyncio.ensure_future(_cancel_when_stopped(share, driving))
     loop = asyncio.get_running_loop()
     loop.add_reader(sys.stdin.fileno(), _let_go, driving)
     loop.add_signal_handler(signal.SIGTERM, driving.cancel)
-    await driving
+    try:
+        await driving
+    finally:
+        stopping.cancel()
+
+
+async def _cancel_when_stopped(share: Share, driving: "asyncio.Future[None]") -> None:
+    while not is_stopped(share):  # noqa: ASYNC110 - another machine sets no event
+        await asyncio.sleep(_POLL_S)
+    driving.cancel()
 
 
 def _let_go(driving: "asyncio.Future[None]") -> None:

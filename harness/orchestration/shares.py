@@ -5,6 +5,7 @@ A share is driven as a run drives its targets, and leaves a folder:
     share-N/attempt-M/events.jsonl    what was exchanged, as a trace has it
     share-N/attempt-M/logs/           what the broker logged
     share-N/attempt-M/outcome.json    ShareOutcome; the last that is written
+    share-N/stop                      asks all attempts to end
     share-N/whole/                    an attempt that came to its end, under its last name
 
 An attempt is renamed when it is whole, so that a share that is driven twice counts once.
@@ -43,6 +44,7 @@ _ATTEMPT: Final = "attempt-"
 _OUTCOME: Final = "outcome.json"
 _EVENTS: Final = "events.jsonl"
 _LOGS: Final = "logs"
+_STOP: Final = "stop"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,9 +269,20 @@ def whole(share: Share) -> Path | None:
     return folder if (folder / _OUTCOME).is_file() else None
 
 
+def stop(share: Share) -> None:
+    """Ask all attempts at a share to end, wherever they are: a task that is cancelled may not tell them."""
+    share.folder.mkdir(exist_ok=True)
+    (share.folder / _STOP).touch()
+
+
+def is_stopped(share: Share) -> bool:
+    """Tell whether attempts at a share are to end."""
+    return (share.folder / _STOP).exists()
+
+
 def last_attempt(share: Share) -> Path | None:
     """Return the folder of the last attempt that was begun and is not whole."""
-    found = share.folder.glob(f"{_ATTEMPT}*")
+    found = [each for each in share.folder.glob(f"{_ATTEMPT}*") if each.is_dir()]
     return max(found, key=lambda each: int(each.name.removeprefix(_ATTEMPT)), default=None)
 
 

@@ -26,6 +26,7 @@ from harness.orchestration.shares import (
     has_ended,
     read_outcome,
     shares_of,
+    stop,
     whole,
 )
 from harness.results.exit_code import ExitCode
@@ -164,7 +165,8 @@ def test_an_attempt_that_is_interrupted_keeps_its_events_and_is_not_whole(tmp_pa
     assert has_ended(share.folder / "attempt-0")
 
 
-def test_a_shares_process_ends_in_order_when_its_task_is_gone(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_task_gone", [True, False], ids=["its task is gone", "it is asked to"])
+def test_a_shares_process_ends_in_order(tmp_path: Path, *, is_task_gone: bool) -> None:
     share = share_of(tmp_path)
     share = replace(share, target=ReferenceTcpTarget("3.9"))
     process = subprocess.Popen(
@@ -172,9 +174,14 @@ def test_a_shares_process_ends_in_order_when_its_task_is_gone(tmp_path: Path) ->
     )
     assert process.stdin is not None
     pickle.dump((share, 0), process.stdin)
-    process.stdin.close()
+    process.stdin.flush()
+    if is_task_gone:
+        process.stdin.close()
+    else:
+        stop(share)
 
     wait_until(lambda: process.poll() is not None, what="the end of the share")
+    process.stdin.close()
     assert process.returncode == ExitCode.INTERRUPTED
     assert has_ended(share.folder / "attempt-0")
     assert whole(share) is None
