@@ -6,10 +6,11 @@ workers of one run share the machine instead of each assuming that it is alone.
 """
 
 import asyncio
+import fcntl
 import os
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -20,6 +21,7 @@ BROKER_BYTES: Final = 512 * 1024 * 1024
 _BROKERS_PER_CORE: Final = 3
 """Brokers mostly wait: what keeps a core busy is their start."""
 _CGROUPS: Final = Path("/sys/fs/cgroup")
+_LOCK_POLL_S: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +190,46 @@ class Slots:
                 turn.set_result(None)
 
 
+class MachineSlots(Slots):
+    """Slots that several processes of this machine share.
+
+    Each is the lock of a file, which the kernel takes back from a process that is killed.
+    """
+
+    def __init__(self, count: int, folder: Path) -> None:
+        super().__init__(count)
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    @asynccontextmanager
+    async def taken(self, wanted: int = 1) -> AsyncIterator[None]:
+        """Wait until so many are free, and have them; whoever wants more than there are gets all of them."""
+        with ExitStack() as locks:
+            # One process at a time collects slots: two that have half of them each would wait for ever.
+            with ExitStack() as collecting:
+                await self._lock(["collecting"], 1, collecting)
+                names = [f"slot-{number}" for number in range(self.count)]
+                await self._lock(names, min(wanted, self.count), locks)
+            yield
+
+    async def _lock(self, names: list[str], wanted: int, locks: ExitStack) -> None:
+        free = list(names)
+        while wanted:
+            for name in tuple(free):
+                file = (self._folder / name).open("w")
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    file.close()
+                    continue
+                locks.enter_context(file)
+                free.remove(name)
+                wanted -= 1
+                if not wanted:
+                    return
+            await asyncio.sleep(_LOCK_POLL_S)
+
+
 _START_SLOTS: "WeakKeyDictionary[asyncio.AbstractEventLoop, Slots]" = WeakKeyDictionary()
 _BROKER_SLOTS: "WeakKeyDictionary[asyncio.AbstractEventLoop, Slots]" = WeakKeyDictionary()
 
@@ -195,6 +237,12 @@ _BROKER_SLOTS: "WeakKeyDictionary[asyncio.AbstractEventLoop, Slots]" = WeakKeyDi
 def start_slots() -> Slots:
     """Return the slots that a starting broker takes until it is ready; within a run it has one anyway."""
     return _START_SLOTS.setdefault(asyncio.get_running_loop(), Slots(machine().starts_at_once))
+
+
+def share_start_slots(folder: Path) -> None:
+    """Have the running loop share the slots of starting brokers with processes that name the same folder."""
+    slots = MachineSlots(machine().starts_at_once, folder)
+    _START_SLOTS[asyncio.get_running_loop()] = slots
 
 
 def broker_slots() -> Slots:

@@ -13,7 +13,8 @@ from rich.console import Console
 from harness.cli.brokers import BROKER_PROPERTY
 from harness.cli.dry_run import DRY_RUN, list_only
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.run_folder import RUN_ID, telling_of_interruption
+from harness.cli.run import ReportOptions
+from harness.cli.run_folder import ON, RUN_ID, telling_of_interruption
 from harness.cli.suites_here import SUITES
 from harness.clients.known_ids import known_ids
 from harness.orchestration.expectation_files import expectation_files
@@ -21,6 +22,7 @@ from harness.orchestration.external import announcement
 from harness.orchestration.external import dry_run as list_external
 from harness.orchestration.matrix import explain_changes, matrix_targets
 from harness.orchestration.newer_releases import judged_as_older
+from harness.orchestration.on_cluster import cluster_of, refuse_unfit
 from harness.orchestration.plan import RunPlan, new_run_id, parse_properties, select_scripts
 from harness.orchestration.progress import ProgressDisplay, plainly
 from harness.orchestration.run import orchestrate, report
@@ -83,6 +85,7 @@ def matrix(
     allure: Annotated[bool, typer.Option(help="Also write Allure results.")] = False,
     spark_master: Annotated[str, typer.Option(help="Spark's master.")] = LOCAL_MASTER,
     archive: Annotated[Path | None, _ARCHIVE] = None,
+    on: Annotated[str | None, ON] = None,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
     """Run many versions of Kafka, list what changes from each to the next, and explain it."""
@@ -106,12 +109,15 @@ def matrix(
     )
     if dry_run:
         return list_only(plan.targets, Console(), partial(list_external, scripts=scripts, run_id=plan.run_id))
-    return _carry_out(plan, allure=allure, spark_master=spark_master, archive=archive)
+    if on is not None:
+        refuse_unfit(on, plan.targets)
+    options = ReportOptions(wanted=True, allure=allure, spark_master=spark_master, archive=archive, on=on)
+    return _carry_out(plan, options)
 
 
-def _carry_out(plan: RunPlan, *, allure: bool, spark_master: str, archive: Path | None) -> ExitCode:
+def _carry_out(plan: RunPlan, options: ReportOptions) -> ExitCode:
     console = Console()
-    lacking = why_no_spark(spark_master)
+    lacking = why_no_spark(options.spark_master)
     if lacking is not None:
         raise SparkError(f"a matrix needs tables, so nothing was run: {lacking}")
     bound = "" if plan.at_once is None else f", {plan.at_once} at once"
@@ -124,13 +130,20 @@ def _carry_out(plan: RunPlan, *, allure: bool, spark_master: str, archive: Path 
         plainly(console)(line)
     began_s = time.monotonic()
     with telling_of_interruption(plan.reports / plan.run_id, "report"), ProgressDisplay(console) as display:
-        completed = orchestrate(plan, display)
+        with cluster_of(options.on, plan.reports, plainly(console)) as cluster:
+            completed = orchestrate(plan, display, cluster)
         if completed.footer.ended.startswith(ENDED_INTERRUPTED):
             console.print("interrupted; making a report of the recording (press Ctrl-C again to stop)")
         tell = display.teller("report")
         if plan.against is None:
             explain_changes(completed, tell)
-        report(completed.folder, allure=allure, spark_master=spark_master, progress=tell, archive=archive)
+        report(
+            completed.folder,
+            allure=options.allure,
+            spark_master=options.spark_master,
+            progress=tell,
+            archive=options.archive,
+        )
         written = write_changes(completed.folder.path)
         write_changes_data(completed.folder.path)
         display.finish("report")

@@ -16,7 +16,7 @@ from rich.console import Console
 from harness.cli.brokers import BROKER_PROPERTY, print_brokers
 from harness.cli.dry_run import DRY_RUN, list_only
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.run_folder import RUN_ID, telling_of_interruption
+from harness.cli.run_folder import ON, RUN_ID, telling_of_interruption
 from harness.cli.suites_here import SUITES
 from harness.clients.known_ids import known_ids
 from harness.orchestration.expectation_files import expectation_files
@@ -24,6 +24,7 @@ from harness.orchestration.external import announcement
 from harness.orchestration.external import dry_run as list_external
 from harness.orchestration.judging import judge_run_again, read_expectations
 from harness.orchestration.newer_releases import found_newer, judged_as_older
+from harness.orchestration.on_cluster import cluster_of, refuse_unfit
 from harness.orchestration.plan import (
     RunPlan,
     RunShard,
@@ -128,6 +129,7 @@ def run(
     pack: Annotated[bool, _PACK] = True,
     clients: Annotated[bool, _CLIENTS] = False,
     only_drive: Annotated[bool, _NO_REPORT] = False,
+    on: Annotated[str | None, ON] = None,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
     """Run scenarios on targets, judge the differences, and write a report."""
@@ -150,7 +152,10 @@ def run(
     plan = replace(plan, repeat=repeat, confirms=confirm, confirm_s=confirm_time)
     if dry_run:
         return _list_only(plan)
+    if on is not None:
+        refuse_unfit(on, plan.targets)
     options = ReportOptions(wanted=not only_drive, allure=allure, spark_master=spark_master, archive=archive)
+    options = replace(options, on=on)
     return carry_out(plan, options, _beside(plan, profile, suites, wanted=clients), Console())
 
 
@@ -181,6 +186,8 @@ class ReportOptions:
     allure: bool
     spark_master: str
     archive: Path | None
+    on: str | None = None
+    """The master of the cluster that drives."""
 
 
 def carry_out(
@@ -192,7 +199,8 @@ def carry_out(
     is_reported = _announce(plan, options, console)
     began_s = time.monotonic()
     with telling_of_interruption(folder, "report"), ProgressDisplay(console) as display:
-        completed = orchestrate(plan, display)
+        with cluster_of(options.on, plan.reports, say) as cluster:
+            completed = orchestrate(plan, display, cluster)
         print_brokers(completed.folder, console)
         for line in found_newer(plan.targets, completed.folder):
             say(line)

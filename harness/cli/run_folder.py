@@ -45,3 +45,8 @@ RUN_ID = typer.Option(
     show_default=False,
     callback=fit_run_id,
 )
+ON = typer.Option(
+    "--on",
+    help="A Spark cluster whose executors drive: `spark://HOST:PORT` or `local-cluster[2,1,1024]`.",
+    show_default=False,
+)

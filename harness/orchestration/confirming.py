@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from typing import Final
 
 from harness.diff.check import CheckedRun, TargetTrace, judge_target, set_against
@@ -19,6 +20,7 @@ from harness.diff.model import Judgement
 from harness.diff.repeats import NO_FURTHER_ATTEMPT, is_accusation
 from harness.diff.target_pattern import is_reference
 from harness.orchestration.judging import imposed_settings, read_traces
+from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.packings import packings
 from harness.orchestration.plan import RunPlan
 from harness.orchestration.starving import reteller
@@ -94,6 +96,8 @@ class Rerun:
     """The known differences."""
     today: date
     """On which expiry is judged."""
+    cluster: Cluster | None = None
+    """Whose executors drive; without it, this machine does."""
     _lost: dict[str, str] = field(default_factory=dict, init=False)
     """Why a target could not be had again, by its name."""
     _has_begun: bool = field(default=False, init=False)
@@ -275,7 +279,8 @@ class Rerun:
                 gate=Gate(frozenset(), jobs=self.plan.limits.jobs),
             )
             try:
-                lost = (await drive.run(scripts)).lost
+                drives = drive.run if self.cluster is None else partial(self.cluster.drive, drive)
+                lost = (await drives(scripts)).lost
             except TargetError as error:
                 lost = str(error).partition("\n")[0]
             if lost is not None:

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -12,8 +13,10 @@ from harness.diff.target_pattern import is_reference
 from harness.orchestration.background import BackgroundError, in_background
 from harness.orchestration.fetching import Fetches, fetching
 from harness.orchestration.needs import with_needs
+from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.packings import packings
 from harness.orchestration.plan import RunPlan
+from harness.orchestration.shares import divided_group
 from harness.orchestration.target_record import TargetRecord, Trace, Unwatched, header_of
 from harness.results.exit_code import ENDED_COMPLETE, ENDED_INTERRUPTED
 from harness.runner.drive import Drive, DriveSinks, Gate, Watcher
@@ -51,15 +54,21 @@ class RunDrive:
     plan: RunPlan
     folder: RunFolder
     watcher: Watcher
+    cluster: Cluster | None = None
+    """Whose executors drive; without it, this machine does."""
     _records: dict[str, TargetRecord] = field(default_factory=dict, init=False)
     _packings: Mapping[str, Packing] = field(default_factory=dict, init=False)
     _fetches: Fetches = field(default_factory=lambda: Fetches({}), init=False)
-    _one_in_background: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
-    """Taken while a reference runs beside brokers: one leaves them a core."""
+    _one_in_background: AbstractAsyncContextManager[object] = field(default_factory=asyncio.Lock, init=False)
+    """Taken while a reference runs beside brokers: one leaves them a core. Executors have their own."""
     _oracles: dict[str, asyncio.Task[str | None]] = field(default_factory=dict, init=False)
     """By target, the name of its oracle, when that was driven."""
     _beside: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup, init=False)
     """References that are driven while brokers are."""
+
+    def __post_init__(self) -> None:
+        if self.cluster is not None:
+            self._one_in_background = nullcontext()
 
     async def run(self) -> DriveReport:
         """Drive the targets, then their oracles; losing one target does not stop the others."""
@@ -70,14 +79,16 @@ class RunDrive:
         interrupted = False
         try:
             async with (
-                fetching(others, self.watcher.target_says) as self._fetches,
+                fetching(others if self.cluster is None else (), self.watcher.target_says) as self._fetches,
                 self._beside,
             ):
                 asked_for = self._beside.create_task(self._drive_references(references))
                 if not self._uses_background:
                     await asked_for
                 await asyncio.to_thread(self._pack, others)
-                for wave in _waves(others, self.plan.at_once):
+                # Executors are machines of their own, and take all that there is.
+                at_once = self.plan.at_once or (None if self.cluster is None else len(others))
+                for wave in _waves(others, at_once):
                     await self._drive_together(wave)
             for target in others if self.plan.against is None else self.plan.targets:
                 await self._settle_oracle_of(target)
@@ -92,9 +103,10 @@ class RunDrive:
         """Find which scripts may share brokers, and put it on file."""
         scripts = tuple(self.plan.scripts.values())
         self._packings = packings(scripts, targets, merges=self.plan.merges_configs)
+        reported = brokers_json if self.cluster is None else partial(brokers_json, divided=divided_group)
         self.folder.write_brokers(
             {
-                target.name: brokers_json(scripts, target.capabilities, self._packings[target.name])
+                target.name: reported(scripts, target.capabilities, self._packings[target.name])
                 for target in targets
                 if Capability.BROKER_CONFIG in target.capabilities
             }
@@ -104,7 +116,7 @@ class RunDrive:
     def _uses_background(self) -> bool:
         """Whether references are driven in a process of their own, while brokers are."""
         are_alone = all(is_reference(target.spec) for target in self.plan.targets)
-        return not are_alone and len(self.plan.scripts) >= _BACKGROUND_FROM
+        return self.cluster is None and not are_alone and len(self.plan.scripts) >= _BACKGROUND_FROM
 
     async def alone(
         self,
@@ -207,7 +219,8 @@ class RunDrive:
             self._note_rest(name, chosen, trace)
             try:
                 await self._fetches.of(target)
-                result = await drive.run(tuple(chosen.values()))
+                drives = drive.run if self.cluster is None else partial(self.cluster.drive, drive)
+                result = await drives(tuple(chosen.values()))
                 record.drive_ms = result.drive_ms
                 record.lost = record.lost or result.lost or trace.full
                 self._describe_none(record, target, "no scenario wants a broker of it")
@@ -286,7 +299,7 @@ class RunDrive:
     def _foresee_oracle(self, target: Target, record: TargetRecord) -> None:
         """Have the reference driven while its target is, if its first broker tells all that matters."""
         is_known = self.plan.against is None and not target.is_external and not is_reference(target.spec)
-        if self._uses_background and is_known and target.name not in self._oracles:
+        if (self._uses_background or self.cluster) and is_known and target.name not in self._oracles:
             self._oracles[target.name] = self._beside.create_task(self._oracle_of(target, record))
 
     async def _oracle_of(self, target: Target, record: TargetRecord) -> str | None:

@@ -17,6 +17,7 @@ from harness.diff.check import CheckedRun
 from harness.orchestration.confirming import Rerun, time_for_confirming
 from harness.orchestration.driving import DriveReport, RunDrive
 from harness.orchestration.judging import check_folder, ending, judge_run, read_baseline, read_expectations
+from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.plan import PlanError, RunPlan
 from harness.results.exit_code import ENDED_INTERRUPTED, ExitCode
 from harness.runner.drive import Watcher
@@ -44,8 +45,13 @@ class CompletedRun:
         return ending(self.checked, catalogue=self.catalogue, footer=self.footer)
 
 
-def orchestrate(plan: RunPlan, watcher: Watcher) -> CompletedRun:
+def orchestrate(plan: RunPlan, watcher: Watcher, cluster: Cluster | None = None) -> CompletedRun:
     """Drive a plan's targets and judge what was recorded.
+
+    Args:
+        plan: what to do.
+        watcher: told how it goes on.
+        cluster: whose executors drive; without it, this machine does.
 
     Raises:
         ExpectationError: an expectation file is wrong; nothing was driven.
@@ -63,14 +69,15 @@ def orchestrate(plan: RunPlan, watcher: Watcher) -> CompletedRun:
         write_records(folder.clauses, plan.clauses)
     began_s = time.monotonic()
     # Python's development mode debugs every loop; that makes this one late, and late loops spoil verdicts.
-    driven = asyncio.run(RunDrive(plan=plan, folder=folder, watcher=watcher).run(), debug=False)
+    drive = RunDrive(plan=plan, folder=folder, watcher=watcher, cluster=cluster)
+    driven = asyncio.run(drive.run(), debug=False)
     drive_s = time.monotonic() - began_s
     # What was driven is whole, whatever becomes of the attempts that follow.
     folder.write_footer(_footer(plan, folder, driven))
     today = datetime.now(UTC).date()
     checked = None
     if not driven.ended.startswith(ENDED_INTERRUPTED):
-        checked, is_whole = _run_again(plan, folder, watcher, today, drive_s=drive_s)
+        checked, is_whole = _run_again(plan, folder, watcher, today, drive_s=drive_s, cluster=cluster)
         driven = driven if is_whole else replace(driven, ended=ENDED_INTERRUPTED)
     footer = _footer(plan, folder, driven)
     folder.write_footer(footer)
@@ -86,7 +93,13 @@ def orchestrate(plan: RunPlan, watcher: Watcher) -> CompletedRun:
 
 
 def _run_again(
-    plan: RunPlan, folder: RunFolder, watcher: Watcher, today: date, *, drive_s: float
+    plan: RunPlan,
+    folder: RunFolder,
+    watcher: Watcher,
+    today: date,
+    *,
+    drive_s: float,
+    cluster: Cluster | None,
 ) -> tuple[CheckedRun | None, bool]:
     """Run all scenarios again, or those whose result is unexpected, as the plan says.
 
@@ -94,7 +107,7 @@ def _run_again(
         What was found, if no trace was added since; and whether nobody interrupted it.
     """
     entries = read_expectations(plan.expectation_files, plan.catalogue)
-    rerun = Rerun(plan=plan, folder=folder, watcher=watcher, entries=entries, today=today)
+    rerun = Rerun(plan=plan, folder=folder, watcher=watcher, entries=entries, today=today, cluster=cluster)
     if plan.repeat > 1 and not asyncio.run(rerun.repeat(), debug=False):
         return None, False
     if not plan.confirms:

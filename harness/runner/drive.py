@@ -147,9 +147,16 @@ class Drive:
         Raises:
             TargetError: no broker could be had; what was recorded by others stays.
         """
-        found = broker_groups(scripts, self.target.capabilities, self.packing)
-        placed = [(broker_group, self._logs(number)) for number, broker_group in enumerate(found)]
         self.watcher.drive_begins(self.target_name, len(scripts))
+        return await self.run_groups(self.groups_of(scripts))
+
+    def groups_of(self, scripts: Sequence[Script]) -> Sequence[BrokerGroup]:
+        """Divide scripts into those of each broker."""
+        return broker_groups(scripts, self.target.capabilities, self.packing)
+
+    async def run_groups(self, found: Sequence[BrokerGroup]) -> DriveResult:
+        """Run the scripts of some brokers; raises TargetError as `run` does."""
+        placed = [(broker_group, self._logs(number)) for number, broker_group in enumerate(found)]
         try:
             await self._drive_rounds([one for one in placed if not one[0].does_something])
             self.gate.settle(self.target_name)

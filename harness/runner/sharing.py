@@ -1,7 +1,7 @@
 """Which scripts may be run on one broker."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -145,15 +145,27 @@ def broker_groups(
 
 
 def brokers_json(
-    scripts: Sequence[Script], capabilities: frozenset[Capability], packing: Packing
+    scripts: Sequence[Script],
+    capabilities: frozenset[Capability],
+    packing: Packing,
+    *,
+    divided: Callable[[BrokerGroup], Sequence[BrokerGroup]] = lambda each: [each],
 ) -> dict[str, Json]:
-    """Return which brokers a target's scripts get, as data: what a run's folder keeps of it."""
+    """Return which brokers a target's scripts get, as data: what a run's folder keeps of it.
+
+    Args:
+        scripts: of a run.
+        capabilities: of the target.
+        packing: of its scripts.
+        divided: returns the groups that a group is divided into, if several brokers have its scripts.
+    """
     brokers: list[Json] = [
         {
             "broker_config": dict(broker_group.broker_config),
             "cohorts": [[script.id for script in each.scripts] for each in broker_group.cohorts],
         }
-        for broker_group in broker_groups(scripts, capabilities, packing)
+        for whole in broker_groups(scripts, capabilities, packing)
+        for broker_group in divided(whole)
     ]
     return {"brokers": brokers, "unpacked": len(broker_groups(scripts, capabilities))}
 

@@ -11,12 +11,19 @@ from harness.targets.checks import check_java
 LOCAL_MASTER: Final = f"local[{machine().cores}]"
 """Spark in one JVM on this machine, with all the cores that it is granted."""
 CONNECT: Final = "sc://"
+STANDALONE: Final = "spark://"
+LOCAL_CLUSTER: Final = "local-cluster["
+"""A master, workers and executors as processes of this machine."""
 SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
 """What spark-submit sets in the environment of the Python that it starts."""
 
 
 class SparkError(Exception):
     """Spark could not be started; the message names the remedy."""
+
+
+class TaskError(Exception):
+    """A task failed on every try; the message is what its executor said last."""
 
 
 def why_no_spark(master: str) -> str | None:

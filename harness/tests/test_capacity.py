@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness import capacity
-from harness.capacity import BROKER_BYTES, Machine, Slots, machine
+from harness.capacity import BROKER_BYTES, Machine, MachineSlots, Slots, machine
 from harness.orchestration.driving import _waves
 from harness.targets.kafka.released import KafkaTarget
 
@@ -151,3 +151,26 @@ def test_as_many_targets_are_driven_together_as_there_are_cores(monkeypatch: pyt
 
     assert [len(wave) for wave in _waves(targets, None)] == [2, 1]
     assert [len(wave) for wave in _waves(targets, 3)] == [3]
+
+
+def test_processes_of_one_machine_share_slots_of_starts(tmp_path: Path) -> None:
+    first, second = (MachineSlots(2, tmp_path) for _ in range(2))
+
+    async def compete() -> list[str]:
+        order: list[str] = []
+
+        async def wait_for_both() -> None:
+            async with second.taken(2):
+                order.append("second")
+
+        async with first.taken():
+            waiting = asyncio.create_task(wait_for_both())
+            done, _ = await asyncio.wait([waiting], timeout=0.2)
+            assert not done
+            order.append("first")
+        await waiting
+        async with first.taken(7):
+            order.append("all")
+        return order
+
+    assert asyncio.run(compete()) == ["first", "second", "all"]

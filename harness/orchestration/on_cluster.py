@@ -1,0 +1,229 @@
+"""The drive of a target on a Spark cluster: its shares are tasks, and what they leave is taken in here."""
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, Protocol, TypeVar
+
+from harness import __version__
+from harness.orchestration.plan import PlanError
+from harness.orchestration.share_process import look, run_share
+from harness.orchestration.shares import (
+    Share,
+    ShareOutcome,
+    events_file,
+    has_ended,
+    last_attempt,
+    logs_folder,
+    read_outcome,
+    shares_of,
+    stop,
+    whole,
+)
+from harness.runner.drive import Drive, DriveResult
+from harness.runner.recorder import EventPosition, recorder_of
+from harness.scenario.script import Script
+from harness.spark.master import LOCAL_CLUSTER, STANDALONE, SparkError, TaskError, why_no_spark
+from harness.targets.base.interface import Lasting, Target, TargetError
+from harness.targets.external.target import ExternalTarget
+from harness.targets.secured.security import PLAINTEXT
+from harness.trace.events import TARGET_LOST, EventKind
+from harness.trace.files import read_events
+
+T = TypeVar("T")
+
+_GOODBYE_S: Final = 20.0
+"""So long may interrupted shares take to stop their brokers."""
+_POLL_S: Final = 0.1
+_LOOKS_A_CORE: Final = 2
+"""How often executors look at the folder before a run: likely each of them once."""
+
+_ALIKE: Final = (
+    "Every machine needs the same version of the harness under the same Python; PYSPARK_PYTHON says where "
+    "that is, if not where the driver has it"
+)
+
+
+class Executors(Protocol):
+    """Other machines, as `harness.spark.executors` has them."""
+
+    @property
+    def core_count(self) -> int:
+        """How many tasks they run at once."""
+
+    async def run(self, function: Callable[[T, int], None], argument: T) -> None:
+        """Call a function there; raises TaskError where it failed on every try."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Executors, and the folder in which they leave their shares' traces."""
+
+    executors: Executors
+    folder: Path
+    _drives: "count[int]" = field(default_factory=partial(count, 1), init=False)
+
+    async def drive(self, drive: Drive, scripts: Sequence[Script]) -> DriveResult:
+        """Do what `Drive.run` does, with executors' brokers; a share's events come when it has ended.
+
+        Raises:
+            TargetError: no broker, or no executor, could be had; what others recorded stays.
+        """
+        drive.watcher.drive_begins(drive.target_name, len(scripts))
+        folder = self.folder / f"{drive.target_name}-{next(self._drives)}"
+        folder.mkdir(parents=True)
+        shares = shares_of(drive, scripts, folder)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                driven = [tasks.create_task(self._share(drive, share)) for share in shares]
+        except* TargetError as errors:
+            raise errors.exceptions[0] from None
+        except* SparkError as errors:
+            raise TargetError(str(errors.exceptions[0])) from None
+        finally:
+            drive.gate.settle(drive.target_name)
+            shutil.rmtree(folder, ignore_errors=True)
+        results = [task.result() for task in driven]
+        return DriveResult(
+            drive_ms=round(sum(each.drive_ms for each in results), 1),
+            lost=next((each.lost for each in results if each.lost is not None), None),
+        )
+
+    async def _share(self, drive: Drive, share: Share) -> ShareOutcome:
+        try:
+            await self.executors.run(run_share, share)
+        except TaskError as failure:
+            stop(share)
+            return _failed(drive, share, str(failure))
+        except asyncio.CancelledError:
+            stop(share)
+            await _goodbye(share)
+            if (attempt := whole(share) or last_attempt(share)) is not None:
+                _take_in(drive, share, attempt)
+            raise
+        attempt = whole(share)
+        if attempt is None:
+            return _failed(drive, share, f"what its executor wrote to {share.folder} is not seen here")
+        outcome = _take_in(drive, share, attempt)
+        if outcome.attempt:
+            text = f"{share.folder.name} began {outcome.attempt + 1} times: an executor failed or was lost"
+            drive.watcher.target_says(drive.target_name, Lasting(text))
+        if outcome.error is not None:
+            raise TargetError(outcome.error)
+        for script in share.scripts:
+            drive.watcher.scenario_ended(drive.target_name, script.id)
+        return outcome
+
+
+async def _goodbye(share: Share) -> None:
+    """Wait until an interrupted share's process has stopped its broker."""
+    try:
+        async with asyncio.timeout(_GOODBYE_S):
+            while (attempt := last_attempt(share)) is not None and not has_ended(attempt):  # noqa: ASYNC110 - another machine sets no event
+                await asyncio.sleep(_POLL_S)
+    except TimeoutError:
+        return
+
+
+def _take_in(drive: Drive, share: Share, attempt: Path) -> ShareOutcome:
+    """Put what an attempt at a share left where its drive would have put it."""
+    outcome = read_outcome(attempt)
+    for description, start_ms in outcome.brokers:
+        drive.sinks.broker_ready(description, start_ms)
+    full = None
+    for event in read_events(events_file(attempt)).events if events_file(attempt).exists() else ():
+        try:
+            drive.sinks.write(event)
+        except TargetError as error:  # the trace is full: only how scenarios ended is taken in
+            full = str(error)
+    logs = logs_folder(attempt)
+    if logs.is_dir():
+        shutil.copytree(logs, drive.sinks.logs / share.folder.name, dirs_exist_ok=True)
+    return outcome if full is None else ShareOutcome(drive_ms=outcome.drive_ms, lost=outcome.lost or full)
+
+
+def _failed(drive: Drive, share: Share, why: str) -> ShareOutcome:
+    """Put on record of a share's scripts that no executor could carry them out; others go on."""
+    first_line = why.partition("\n")[0]
+    for script in share.scripts:
+        recorder = recorder_of(
+            script, run_id=drive.run_id, target=drive.target_name, groups={}, write=drive.sinks.write
+        )
+        recorder.note(EventKind.ABANDONED, EventPosition(step=-1), f"{TARGET_LOST}{first_line}")
+        drive.watcher.scenario_ended(drive.target_name, script.id)
+    return ShareOutcome(lost=first_line)
+
+
+def refuse_unfit(master: str, targets: Sequence[Target]) -> None:
+    """Refuse what cannot be driven on a cluster.
+
+    Raises:
+        PlanError: the master is of another kind, or a target's password would have to travel.
+        SparkError: Spark or Java is not installed.
+    """
+    if not master.startswith((STANDALONE, LOCAL_CLUSTER)):
+        raise PlanError(
+            f"--on {master}: write spark://HOST:PORT for a standalone cluster, "
+            "or 'local-cluster[2,1,1024]' for one on this machine: 2 executors of 1 core and 1024 MiB"
+        )
+    for target in targets:
+        if isinstance(target, ExternalTarget) and target.security != PLAINTEXT:
+            raise PlanError(
+                f"--on {master}: the credentials for {target.spec} are not sent to executors; "
+                "run it without --on"
+            )
+    if (lacking := why_no_spark(master)) is not None:
+        raise SparkError(f"--on {master}: {lacking}")
+
+
+@contextmanager
+def cluster_of(master: str | None, reports: Path, say: Callable[[str], None]) -> Iterator[Cluster | None]:
+    """Have a cluster's executors meanwhile, all of which see the folder of runs; nothing without a master.
+
+    Args:
+        master: Spark's, of a kind that `refuse_unfit` lets pass.
+        reports: gets the run's folder.
+        say: told what is being waited for.
+
+    Raises:
+        SparkError: there is no master or no executor, or an executor does not see the folder.
+    """
+    if master is None:
+        yield None
+        return
+    # Without PySpark there are runs, but none on a cluster.
+    from harness.spark.executors import executors  # noqa: PLC0415 - as said
+
+    reports.mkdir(parents=True, exist_ok=True)
+    say(f"waiting for an executor of {master}")
+    with (
+        executors(master) as found,
+        TemporaryDirectory(prefix=".shares-", dir=reports.resolve(), ignore_cleanup_errors=True) as folder,
+    ):
+        asyncio.run(_look(found, Path(folder)), debug=False)
+        say(f"driven by the executors of {master}, {found.core_count} shares at once")
+        yield Cluster(executors=found, folder=Path(folder))
+
+
+async def _look(found: Executors, folder: Path) -> None:
+    """Have executors look at the folder; raises SparkError where one does not see it."""
+    try:
+        await found.run(look_as_task, (folder, __version__))
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(_LOOKS_A_CORE * found.core_count):
+                tasks.create_task(found.run(look_as_task, (folder, __version__)))
+    except* TaskError as errors:
+        raise SparkError(f"an executor cannot take part: {errors.exceptions[0]}\n{_ALIKE}") from None
+    except* SparkError as errors:
+        raise errors.exceptions[0] from None
+
+
+def look_as_task(folder_and_version: tuple[Path, str], _: int) -> None:
+    """Look, as a task does."""
+    look(*folder_and_version)

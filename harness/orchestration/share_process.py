@@ -1,0 +1,121 @@
+"""A share in a process of its own on an executor's machine, which ends in order when its executor does.
+
+The process reads its share from its standard input. Whoever gave it keeps the other end: when that is closed,
+because its executor was killed, or when the driver asks for it, the process stops its brokers as on Ctrl-C.
+
+Nothing here knows Spark: a task calls `run_share`.
+"""
+
+import asyncio
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from socket import gethostname
+from typing import Final
+
+from harness import __version__
+from harness.orchestration.shares import Share, carry_out, is_stopped, whole
+
+_LAST_LINES: Final = 15
+_INTERRUPTED: Final = 130
+_POLL_S: Final = 1.0
+
+
+class ShareError(Exception):
+    """A share could not be carried out on this machine; another may."""
+
+
+def run_share(share: Share, attempt: int) -> None:
+    """Carry out a share in a process of its own, unless another attempt has.
+
+    Raises:
+        ShareError: this machine does not see the run's folder, or the process failed.
+    """
+    look(share.folder.parent, __version__)
+    if whole(share) is not None or is_stopped(share):
+        return
+    share.folder.mkdir(exist_ok=True)
+    log = share.folder / f"attempt-{attempt}.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "harness.orchestration.share_process"],
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    assert process.stdin is not None
+    try:
+        pickle.dump((share, attempt), process.stdin)
+        process.stdin.flush()
+    except BrokenPipeError:
+        pass  # its log says why
+    # `communicate` would close what tells it that we live.
+    status = process.wait()
+    if status:
+        last_lines = log.read_text(errors="replace").splitlines()[-_LAST_LINES:]
+        raise ShareError(
+            "\n".join([f"a share's process on {gethostname()} ended with status {status}", *last_lines])
+        )
+
+
+def look(folder: Path, version: str) -> None:
+    """Look whether this machine sees a folder, may write there, and has the driver's harness.
+
+    Raises:
+        ShareError: it is not so; the message names the remedy.
+    """
+    host = gethostname()
+    if version != __version__:
+        raise ShareError(f"{host} has version {__version__} of the harness, and the driver {version}")
+    if not folder.is_dir():
+        raise ShareError(
+            f"{host} does not see {folder}: let --out name a folder that the driver and all executors share, "
+            "under the same path"
+        )
+    try:
+        probe = folder / f".probe-{host}-{os.getpid()}"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise ShareError(f"{host} cannot write to {folder}: {error.strerror}") from error
+
+
+async def _until_let_go(share: Share, attempt: int) -> None:
+    driving = asyncio.ensure_future(carry_out(share, attempt))
+    stopping = asyncio.ensure_future(_cancel_when_stopped(share, driving))
+    loop = asyncio.get_running_loop()
+    loop.add_reader(sys.stdin.fileno(), _let_go, driving)
+    loop.add_signal_handler(signal.SIGTERM, driving.cancel)
+    try:
+        await driving
+    finally:
+        stopping.cancel()
+
+
+async def _cancel_when_stopped(share: Share, driving: "asyncio.Future[None]") -> None:
+    while not is_stopped(share):  # noqa: ASYNC110 - another machine sets no event
+        await asyncio.sleep(_POLL_S)
+    driving.cancel()
+
+
+def _let_go(driving: "asyncio.Future[None]") -> None:
+    asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
+    driving.cancel()
+
+
+def main() -> int:
+    """Carry out the share that is read from standard input, until it is through or that is closed."""
+    share, attempt = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the task that started this process
+    try:
+        asyncio.run(_until_let_go(share, attempt))
+    except asyncio.CancelledError:
+        return _INTERRUPTED
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,315 @@
+"""A drive in shares: what one broker is to run is data, which another machine can carry out.
+
+A share is driven as a run drives its targets, and leaves a folder:
+
+    share-N/attempt-M/events.jsonl    what was exchanged, as a trace has it
+    share-N/attempt-M/logs/           what the broker logged
+    share-N/attempt-M/outcome.json    ShareOutcome; the last that is written
+    share-N/stop                      asks all attempts to end
+    share-N/whole/                    an attempt that came to its end, under its last name
+
+An attempt is renamed when it is whole, so that a share that is driven twice counts once.
+"""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from socket import gethostname
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from pydantic import TypeAdapter, ValidationError
+
+from harness.capacity import share_start_slots
+from harness.orchestration.target_record import TargetRecord, Trace, Unwatched
+from harness.runner.drive import Drive, DriveSinks, Gate, Limits
+from harness.runner.sharing import BrokerGroup, Cohort, Packing
+from harness.scenario.script import Script
+from harness.targets.base.interface import BrokerDescription, Target, TargetError
+from harness.targets.base.limits import ANSWER_BYTES, TRACE_BYTES
+from harness.targets.jars.cache import cache_directory, prepared
+from harness.trace.events import Event
+from harness.trace.files import EventWriter, write_whole
+from harness.trace.schema import TraceError
+
+SCRIPTS_MAX: Final = 200
+"""Scripts of a share that only talk to their broker: more are divided, so that several brokers do."""
+JOBS: Final = 32
+"""Scenarios at once in a share, which is granted one core."""
+_WHOLE: Final = "whole"
+_ATTEMPT: Final = "attempt-"
+_OUTCOME: Final = "outcome.json"
+_EVENTS: Final = "events.jsonl"
+_LOGS: Final = "logs"
+_STOP: Final = "stop"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What is to be run with one broker, and all that a machine needs to know for it."""
+
+    run_id: str
+    target: Target
+    target_name: str
+    limits: Limits
+    base_config: Mapping[str, str]
+    packing: Packing | None
+    fits: bool
+    with_needs: Callable[[Sequence[Script], BrokerDescription], Awaitable[Sequence[Script]]] | None
+    broker_groups: tuple[BrokerGroup, ...]
+    """One, but of references: those have a coordinator for each script, and no process to start."""
+    byte_limits: Mapping[str, str]
+    """How much is taken in, as variables of the environment."""
+    folder: Path
+    """`share-N`."""
+
+    @property
+    def scripts(self) -> Sequence[Script]:
+        """The scripts of all its brokers."""
+        return [script for each in self.broker_groups for script in each.scripts]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShareOutcome:
+    """How an attempt at a share ended."""
+
+    drive_ms: float = 0.0
+    lost: str | None = None
+    """Why a broker was gone before its scripts were through."""
+    error: str | None = None
+    """Why none could be had."""
+    brokers: tuple[tuple[BrokerDescription, float], ...] = ()
+    """Those that got ready, and in how many milliseconds."""
+    attempt: int = 0
+    """How often the share was begun before."""
+
+
+_OUTCOMES: Final = TypeAdapter(ShareOutcome)
+
+
+def shares_of(drive: Drive, scripts: Sequence[Script], folder: Path) -> Sequence[Share]:
+    """Divide what a drive is to do into shares, the longest first.
+
+    Args:
+        drive: not begun.
+        scripts: all of them.
+        folder: gets a folder for each share.
+    """
+    share = Share(
+        run_id=drive.run_id,
+        target=drive.target,
+        target_name=drive.target_name,
+        limits=replace(drive.limits, jobs=min(drive.limits.jobs, JOBS)),
+        base_config=drive.base_config,
+        packing=drive.packing,
+        fits=drive.fits,
+        with_needs=drive.with_needs,
+        broker_groups=(),
+        byte_limits={each.variable: str(each.most()) for each in (ANSWER_BYTES, TRACE_BYTES)},
+        folder=folder,
+    )
+    parts = sorted(_parts(drive, scripts), key=_duration_ms, reverse=True)
+    return [
+        replace(share, broker_groups=part, folder=folder / f"share-{number}")
+        for number, part in enumerate(parts, start=1)
+    ]
+
+
+def _parts(drive: Drive, scripts: Sequence[Script]) -> Iterator[tuple[BrokerGroup, ...]]:
+    groups = drive.groups_of(scripts)
+    if drive.target.is_external:
+        # It is one broker, and at the end of a drive all that a run made there is taken away.
+        yield tuple(groups)
+    elif drive.target.process_count:
+        yield from ((part,) for each in groups for part in divided_group(each))
+    else:
+        yield from _bundles([part for each in groups for part in divided_group(each)])
+
+
+def _bundles(groups: Sequence[BrokerGroup]) -> Iterator[tuple[BrokerGroup, ...]]:
+    """Put brokers that cost nothing together, up to the size of a share."""
+    bundle: list[BrokerGroup] = []
+    for each in groups:
+        if bundle and sum(len(one.scripts) for one in (*bundle, each)) > SCRIPTS_MAX:
+            yield tuple(bundle)
+            bundle = []
+        bundle.append(each)
+    if bundle:
+        yield tuple(bundle)
+
+
+def divided_group(group: BrokerGroup, size: int = SCRIPTS_MAX) -> Sequence[BrokerGroup]:
+    """Divide the scripts that only talk to a broker among several; its other cohorts stay together.
+
+    Those that wait long are dealt out evenly.
+    """
+    large = next((each for each in group.cohorts if not each.acts and len(each.scripts) > size), None)
+    if large is None:
+        return [group]
+    count = -(-len(large.scripts) // size)
+    by_waiting = sorted(large.scripts, key=lambda script: script.waiting_ms, reverse=True)
+    first, *others = (replace(large, scripts=by_waiting[number::count]) for number in range(count))
+    rest = [first if each is large else each for each in group.cohorts]
+    return [replace(group, cohorts=rest), *(_alone(group, each) for each in others)]
+
+
+def _alone(group: BrokerGroup, cohort: Cohort) -> BrokerGroup:
+    return BrokerGroup(broker_config=group.broker_config, cohorts=[replace(cohort, clears=False)])
+
+
+def _duration_ms(part: Sequence[BrokerGroup]) -> int:
+    return max(each.duration_ms for each in part)
+
+
+async def carry_out(share: Share, attempt: int) -> None:
+    """Drive a share, and leave what came of it in its folder.
+
+    Args:
+        share: what to drive.
+        attempt: how often it was begun before; a further one has other names on the wire, since a broker
+            that runs on may remember the first.
+
+    Raises:
+        CancelledError: somebody ended it; what was recorded is there.
+        OSError: the folder cannot be written.
+    """
+    os.environ.update(share.byte_limits)
+    share_start_slots(prepared(cache_directory()) / f"starts-{gethostname()}")
+    folder = attempt_folder(share, attempt)
+    driving = _Driving(share=share, folder=folder, attempt=attempt)
+    folder.mkdir(parents=True)
+    try:
+        # A broker keeps its log here meanwhile: the folder of shares may be far away.
+        with TemporaryDirectory(prefix="kafka-conformance-share-") as logs:
+            try:
+                outcome = await driving.run(logs)
+            finally:
+                shutil.copytree(logs, logs_folder(folder), dirs_exist_ok=True)
+    except asyncio.CancelledError:
+        _write(folder, ShareOutcome(brokers=tuple(driving.brokers)))
+        raise
+    _write(folder, outcome)
+    become_whole(folder)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Driving:
+    share: Share
+    folder: Path
+    attempt: int
+    brokers: list[tuple[BrokerDescription, float]] = field(default_factory=list)
+
+    async def run(self, logs: str) -> ShareOutcome:
+        share = self.share
+        run_id = f"{share.run_id}.{self.attempt}" if self.attempt else share.run_id
+        share.target.for_run(run_id)
+        with EventWriter(events_file(self.folder)) as writer:
+            trace = Trace(writer=writer, record=TargetRecord(name=share.target_name))
+
+            def write(event: Event) -> None:
+                trace.write(replace(event, run_id=share.run_id))
+
+            drive = Drive(
+                run_id=run_id,
+                target=share.target,
+                target_name=share.target_name,
+                limits=share.limits,
+                sinks=DriveSinks(
+                    write=write, broker_ready=lambda *ready: self.brokers.append(ready), logs=Path(logs)
+                ),
+                watcher=Unwatched(),
+                gate=Gate(frozenset(), jobs=share.limits.jobs),
+                fits=share.fits,
+                with_needs=share.with_needs,
+                base_config=share.base_config,
+                packing=share.packing,
+            )
+            error, lost, drive_ms = None, None, 0.0
+            try:
+                await share.target.fetch(lambda _: None)
+                result = await drive.run_groups(share.broker_groups)
+                lost, drive_ms = result.lost or trace.full, result.drive_ms
+            except TargetError as failure:
+                error = str(failure)
+        return ShareOutcome(
+            drive_ms=drive_ms,
+            lost=lost,
+            error=error,
+            brokers=tuple(self.brokers),
+            attempt=self.attempt,
+        )
+
+
+def attempt_folder(share: Share, attempt: int) -> Path:
+    """Return where an attempt writes; with its number, for the one before may still be at it."""
+    return share.folder / f"{_ATTEMPT}{attempt}"
+
+
+def become_whole(folder: Path) -> None:
+    """Give an attempt its last name, unless another has it: the first to be whole counts."""
+    whole = folder.with_name(_WHOLE)
+    try:
+        folder.rename(whole)
+    except OSError:
+        if not whole.is_dir():
+            raise
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _write(folder: Path, outcome: ShareOutcome) -> None:
+    write_whole(folder / _OUTCOME, _OUTCOMES.dump_json(outcome).decode())
+
+
+def whole(share: Share) -> Path | None:
+    """Return the folder of the attempt at a share that counts, once there is one."""
+    folder = share.folder / _WHOLE
+    return folder if (folder / _OUTCOME).is_file() else None
+
+
+def stop(share: Share) -> None:
+    """Ask all attempts at a share to end, wherever they are: a task that is cancelled may not tell them."""
+    share.folder.mkdir(exist_ok=True)
+    (share.folder / _STOP).touch()
+
+
+def is_stopped(share: Share) -> bool:
+    """Tell whether attempts at a share are to end."""
+    return (share.folder / _STOP).exists()
+
+
+def last_attempt(share: Share) -> Path | None:
+    """Return the folder of the last attempt that was begun and is not whole."""
+    found = [each for each in share.folder.glob(f"{_ATTEMPT}*") if each.is_dir()]
+    return max(found, key=lambda each: int(each.name.removeprefix(_ATTEMPT)), default=None)
+
+
+def has_ended(attempt: Path) -> bool:
+    """Tell whether an attempt wrote how it ended."""
+    return (attempt / _OUTCOME).is_file()
+
+
+def read_outcome(attempt: Path) -> ShareOutcome:
+    """Read how an attempt ended; one that was killed was not whole.
+
+    Raises:
+        TraceError: it is damaged.
+    """
+    if not has_ended(attempt):
+        return ShareOutcome()
+    try:
+        return _OUTCOMES.validate_json((attempt / _OUTCOME).read_bytes())
+    except ValidationError as error:
+        raise TraceError(f"{attempt / _OUTCOME}: {error.error_count()} fields of it are wrong") from error
+
+
+def events_file(attempt: Path) -> Path:
+    """Return where an attempt's events are."""
+    return attempt / _EVENTS
+
+
+def logs_folder(attempt: Path) -> Path:
+    """Return where an attempt's logs are."""
+    return attempt / _LOGS

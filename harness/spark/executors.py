@@ -1,0 +1,178 @@
+"""Functions on the executors of a Spark cluster: each call is a job of one task.
+
+A task whose executor is lost runs again, on another. One that fails time after time costs its own job, and
+no other.
+"""
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeVar
+from uuid import uuid4
+
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]  # it has no annotations
+from pyspark import SparkContext, TaskContext
+
+from harness.spark.master import LOCAL_CLUSTER, STANDALONE, SparkError, TaskError
+from harness.spark.session import spark_session
+
+T = TypeVar("T")
+
+_GONE: Final = (Py4JError, OSError)
+"""What is raised where a job failed, or the JVM is there no more."""
+_PYTHON: Final = "PYSPARK_PYTHON"
+_JOBS_AT_ONCE: Final = 256
+"""Each waits in a thread; further ones wait for a thread."""
+_CONNECT_S: Final = 5.0
+_COMING_S: Final = 180.0
+"""So long may the first executor take, and so long may all be gone."""
+_LOOK_S: Final = 5.0
+_ADDRESS: Final = re.compile(r"(?P<host>[^,:/]+|\[[^\]]+\]):(?P<port>\d{1,5})")
+_FAILURE: Final = re.compile(r"^(?:[\w.]+\.)?(?P<kind>\w+(?:Error|Exception)): (?P<text>.+)$", re.MULTILINE)
+
+
+class Executors:
+    """The executors of a cluster, for as long as a session is."""
+
+    def __init__(self, context: SparkContext) -> None:
+        self._context = context
+        self._waiting = ThreadPoolExecutor(_JOBS_AT_ONCE, thread_name_prefix="spark-job")
+
+    @property
+    def core_count(self) -> int:
+        """How many tasks they run at once, as far as they are there."""
+        return self._context.defaultParallelism
+
+    async def run(self, function: Callable[[T, int], None], argument: T) -> None:
+        """Call a function on some executor.
+
+        Args:
+            function: of the argument, and of how often that was tried before; executors can import it.
+            argument: can be pickled.
+
+        Raises:
+            SparkError: there is no executor, or none is left.
+            TaskError: it failed on every try.
+        """
+        group = uuid4().hex
+        future = self._waiting.submit(self._job, group, partial(function, argument))
+        try:
+            await self._awaited(future)
+        finally:
+            if not future.done() and not future.cancel():
+                with suppress(*_GONE):
+                    self._context.cancelJobGroup(group)
+
+    async def _awaited(self, future: "Future[None]") -> None:
+        job = asyncio.wrap_future(future)
+        # Of a job that is cancelled nobody asks how it ended.
+        job.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+        gone_since_s: float | None = None
+        now_s = asyncio.get_running_loop().time
+        while not (await asyncio.wait([job], timeout=_LOOK_S))[0]:
+            if self._executor_count():
+                gone_since_s = None
+                continue
+            gone_since_s = gone_since_s or now_s()
+            if now_s() - gone_since_s >= _COMING_S:
+                raise SparkError(
+                    f"no executor came within {_COMING_S:.0f} s: "
+                    "has the cluster workers with a free core and 1 GiB of memory? Its master's page tells"
+                )
+        job.result()
+
+    def _executor_count(self) -> int:
+        """Return how many executors there are; where the driver's JVM is gone, its jobs tell."""
+        with suppress(*_GONE):
+            tracker = self._context._jsc.sc().statusTracker()  # noqa: SLF001 - PySpark has no public way to it
+            return len(tracker.getExecutorInfos()) - 1
+        return 1
+
+    def _job(self, group: str, call: Callable[[int], None]) -> None:
+        self._context.setJobGroup(group, "a share", interruptOnCancel=True)
+        try:
+            self._context.parallelize([call], 1).foreach(_carry_out)
+        except _GONE as error:
+            raise TaskError(_reason(error)) from error
+
+    def close(self) -> None:
+        """End what is still going on."""
+        with suppress(*_GONE):
+            self._context.cancelAllJobs()
+        self._waiting.shutdown(wait=False, cancel_futures=True)
+
+
+def _carry_out(call: Callable[[int], None]) -> None:
+    task = TaskContext.get()
+    call(0 if task is None else task.attemptNumber())
+
+
+def _reason(error: Exception) -> str:
+    """Return what an executor's Python said last; else what Spark says."""
+    text = str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)
+    python = [found for found in _FAILURE.finditer(text) if found["kind"] != "PythonException"]
+    if not python:
+        return text.partition("\n")[0]
+    last = python[-1]
+    rest = text[last.end() :].partition("\n\n")[0].rstrip()
+    return f"{last['text']}{rest}" if last["kind"] == "ShareError" else f"{last['kind']}: {last['text']}"
+
+
+@contextmanager
+def executors(master: str) -> Iterator[Executors]:
+    """Have the executors of a cluster meanwhile.
+
+    Args:
+        master: `spark://HOST:PORT` or `local-cluster[EXECUTORS,CORES,MEMORY]`.
+
+    Raises:
+        SparkError: there is no Java, or no master.
+    """
+    _refuse_unreachable(master)
+    handler = signal.getsignal(signal.SIGINT)
+    with spark_session(master=master) as spark:
+        if threading.current_thread() is threading.main_thread():
+            # PySpark's own would interrupt an event loop wherever it is.
+            signal.signal(signal.SIGINT, handler)
+        context = spark.sparkContext
+        context.pythonExec = os.environ.get(_PYTHON, sys.executable)
+        found = Executors(context)
+        application, home = str(context.applicationId), _home(context)
+        try:
+            yield found
+        finally:
+            found.close()
+    if master.startswith(LOCAL_CLUSTER):
+        # Its workers write where PySpark is installed, and leave it there.
+        shutil.rmtree(home / "work" / application, ignore_errors=True)
+
+
+def _home(context: SparkContext) -> Path:
+    return Path(str(context._jvm.System.getenv("SPARK_HOME")))  # type: ignore[union-attr]  # noqa: SLF001 - likewise
+
+
+def _refuse_unreachable(master: str) -> None:
+    """Refuse a master that nobody can connect to: Spark would try for a minute, and say less."""
+    if not master.startswith(STANDALONE):
+        return
+    why = ""
+    for found in _ADDRESS.finditer(master.removeprefix(STANDALONE)):
+        try:
+            with socket.create_connection((found["host"].strip("[]"), int(found["port"])), _CONNECT_S):
+                return
+        except (OSError, OverflowError) as error:
+            why = why or str(error)
+    raise SparkError(
+        f"no Spark master answers at {master}: {why}\n"
+        "Start one (sbin/start-master.sh), or write the address that its log names, e.g. spark://HOST:7077"
+    )
