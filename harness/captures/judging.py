@@ -79,6 +79,6 @@ def judged(
             conversation_id=CONVERSATION,
             is_whole=is_whole,
             gaps=gaps,
-            only=conversation.group,
+
         )
         yield JudgedGroup(group=conversation.group, clients=conversation.clients, replayed=replayed)

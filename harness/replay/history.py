@@ -23,7 +23,7 @@ from harness.replay.operation import (
     groups_of,
     topic_change,
 )
-from harness.replay.topics import TopicsSeen
+from harness.replay.topics import Change, TopicsSeen
 from harness.trace.embedded import stored_fields
 from harness.trace.events import Event, EventKind
 
@@ -67,17 +67,29 @@ class RecordedConversation:
     """When somebody first asked that topics be deleted."""
     slowest_ms: float = 0.0
     """The longest that the broker took for an answer that waits for nothing."""
+    changes: tuple[Change, ...] = ()
+    """Topics that came to be, or grew."""
+
+    def about_topics(self) -> "RecordedConversation":
+        """Return what it tells of topics alone."""
+        return RecordedConversation(
+            topics=dict(self.topics),
+            topic_ids=dict(self.topic_ids),
+            topic_names=dict(self.topic_names),
+            first_topics=self.first_topics,
+            seen_topic_ids=set(self.seen_topic_ids),
+            topics_deleted_ms=self.topics_deleted_ms,
+            changes=self.changes,
+        )
 
     def topics_at(self, at_ms: float) -> dict[str, int]:
         """Return the partition counts of topics as they may have been at a time, by name."""
         counts = {**self.topics, **self.first_topics}
-        for operation in self.operations:
-            if isinstance(operation, TopicChange):
-                change = operation.change
-                if change.after_ms <= at_ms:
-                    counts[change.name] = change.num_partitions
-                elif change.name not in self.first_topics:
-                    counts.pop(change.name, None)
+        for change in sorted(self.changes, key=lambda each: each.after_ms):
+            if change.after_ms <= at_ms:
+                counts[change.name] = change.num_partitions
+            elif change.name not in self.first_topics:
+                counts.pop(change.name, None)
         return counts
 
 
@@ -100,6 +112,7 @@ class _Reader:
     conversation: RecordedConversation = field(default_factory=RecordedConversation)
     lost: list[_LostWrite] = field(default_factory=list)
     topics: TopicsSeen = field(default_factory=TopicsSeen)
+    within_ms: tuple[float, float] = (-inf, inf)
 
     def take(self, exchange: Exchange) -> None:
         """Take in the next request, with its answer."""
@@ -118,8 +131,12 @@ class _Reader:
             self.conversation.topics_deleted_ms = deleted_ms
 
     def finish(self, first_index: int) -> RecordedConversation:
-        self.conversation.first_topics = self.topics.at_first()
-        self.conversation.operations += map(topic_change, self.topics.changes())
+        if not self.conversation.changes:
+            self.conversation.first_topics = self.conversation.first_topics or self.topics.at_first()
+            self.conversation.changes = tuple(self.topics.changes())
+        begin_ms, end_ms = self.within_ms
+        changes = (each for each in self.conversation.changes if begin_ms <= each.after_ms < end_ms)
+        self.conversation.operations += map(topic_change, changes)
         self._put_in_order(first_index)
         for operation in self.conversation.operations:
             self._learn_topics_of(operation)
@@ -243,7 +260,12 @@ def read_conversation(events: Iterable[Event]) -> RecordedConversation:
 
 
 def conversation_of(
-    exchanges: Iterable[Exchange], *, breaks: Iterable[tuple[float, str]] = (), first_index: int = 0
+    exchanges: Iterable[Exchange],
+    *,
+    breaks: Iterable[tuple[float, str]] = (),
+    first_index: int = 0,
+    topics: RecordedConversation | None = None,
+    within_ms: tuple[float, float] = (-inf, inf),
 ) -> RecordedConversation:
     """Return what replaying needs to know.
 
@@ -251,8 +273,12 @@ def conversation_of(
         exchanges: in the order in which requests were sent.
         breaks: when the broker closed which connection.
         first_index: of the operations.
+        topics: a conversation that tells of topics; without one, the exchanges do.
+        within_ms: from when to when the exchanges are.
     """
-    reader = _Reader()
+    reader = _Reader(within_ms=within_ms)
+    if topics is not None:
+        reader.conversation = topics.about_topics()
     reader.conversation.breaks += breaks
     for exchange in exchanges:
         reader.take(exchange)

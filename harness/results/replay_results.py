@@ -38,6 +38,8 @@ class ReplayFinding:
     """The group as the reference had it before."""
     says: str
     """For people."""
+    connection: str = ""
+    """On which it came."""
 
 
 class ReplayCounts(StoredData):
