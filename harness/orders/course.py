@@ -193,13 +193,14 @@ class Course:
         return Position(machine=self.begin(), wanted=wanted)
 
     def _do(self, move: Move) -> tuple[ReferenceAnswer, ...]:
+        reported: tuple[ReferenceAnswer, ...]
         match move:
             case Apply(place, at_ms):
                 reported = self.machine.apply(self.operations[place], at_ms)
             case Take(step, at_ms):
                 reported = self.machine.take(step, at_ms)
             case Skip():
-                return ()
+                reported = ()
         # A machine that went on from another course may still have been asked something there.
         return tuple(each for each in reported if each.operation in self._places)
 

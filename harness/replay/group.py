@@ -127,7 +127,11 @@ class GroupReplay:
         part = _Part(conversation, self._spec, self._group_id, self._account, self._past, gaps, end_ms)
         part.is_whole = self._is_whole
         why = self._past.other or conversation.other_groups.get(self._group_id)
-        running = part.leave_out(why) if why is not None else part.run()
+        running = None
+        if why is None:
+            running = part.run()
+        else:
+            part.leave_out(why)
         self._past = part.past(running, why)
 
 

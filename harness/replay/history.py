@@ -19,7 +19,6 @@ from harness.replay.operation import (
     COMPARED,
     OF_TRANSACTIONS,
     RecordedOperation,
-    TopicChange,
     groups_of,
     topic_change,
 )

@@ -40,6 +40,8 @@ class ReplayFinding:
     """For people."""
     connection: str = ""
     """On which it came."""
+    client: str = ""
+    """The client's library with its version, as it names itself; empty where that is not known."""
 
 
 class ReplayCounts(StoredData):
