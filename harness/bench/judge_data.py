@@ -10,13 +10,14 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Final
 
 from harness.captures.exchanges import RowKind, exchange_of
-from harness.captures.sources import rows_of_journal, sources_of
 from harness.captures.notes import Notes
+from harness.captures.sources import rows_of_journal, sources_of
 from harness.invariants.exchange import text
 from harness.tap.frames import request_assembler, request_head, response_assembler
 from harness.tap.journal import MAGIC, Beginning, Entry, Kind, header, read_journal
@@ -86,7 +87,7 @@ def load_base(path: Path) -> BaseTap:
     changes = sorted(
         at for each in exchanges if each.api in _CHANGES_MEMBERS for at in (each.asked_ms, each.answered_ms)
     )
-    quiet_ms = max(zip(changes, changes[1:], strict=False), key=lambda pair: pair[1] - pair[0])
+    quiet_ms = max(pairwise(changes), key=lambda pair: pair[1] - pair[0])
     longest_first = sorted(ids, key=len, reverse=True)
     return BaseTap(
         entries=entries,
@@ -189,7 +190,7 @@ def _copy(base: BaseTap, copy: int, lie: tuple[int, int] | None, planted: list[s
 
 
 def write_giant(base: BaseTap, path: Path, *, count: int) -> int:
-    """Write a journal of one copy whose quiet time is repeated until it has so many exchanges; say how many."""
+    """Write a journal of one copy, its quiet time repeated up to so many exchanges; say how many."""
     begin_ms, end_ms = base.quiet_ms
     before = [entry for entry in base.entries if entry.at_ms <= begin_ms]
     during = [entry for entry in base.entries if begin_ms < entry.at_ms < end_ms]

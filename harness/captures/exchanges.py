@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import lru_cache
 from math import inf
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -31,10 +32,16 @@ from harness.trace.canonical import plain_json
 from harness.trace.schema import from_json
 from harness.wire.codec import Decoded
 from harness.wire.errors import WireError
+from harness.wire.schema import request_shape
 
 _AWAITED_MAX: Final = 4_096
 """Requests without an answer are given up when so many are newer."""
 _SIZE_BYTES: Final = 4
+_REMEMBERED_BYTES_MAX: Final = 512
+_HEAD_BYTES: Final = 10
+"""API key, version, correlation id, size of the client id."""
+_FLEXIBLE_HEADER: Final = 2
+_BEGIN_WITH_A_GROUP: Final = frozenset(("OffsetCommit", "Heartbeat", "SyncGroup", "LeaveGroup", "JoinGroup"))
 _CLIENTS: Final = "ApiVersions"
 _DELETES_TOPICS: Final = "DeleteTopics"
 Content: TypeAlias = tuple[Any, ...]
@@ -225,9 +232,52 @@ def _fields(
 ) -> Fields | None:
     if payload is None:
         return None
+    if len(payload) > _REMEMBERED_BYTES_MAX:
+        return _read_fields(read, head, payload)
+    # Heartbeats come again and again with the same bytes, but for the correlation id.
+    begin, end = (4, 8) if read is read_request else (0, 4)
+    anonymous = payload[:begin] + bytes(end - begin) + payload[end:]
+    return _remembered_fields(read, head.api, head.version, anonymous)
+
+
+def _read_fields(
+    read: Callable[[RequestHead, KeptFrame], Decoded], head: RequestHead, payload: bytes
+) -> Fields | None:
     try:
         return plain_json(read(head, KeptFrame(payload=payload, left_out=0)).fields)
     except WireError:
+        return None
+
+
+@lru_cache(maxsize=8_192)
+def _remembered_fields(
+    read: Callable[[RequestHead, KeptFrame], Decoded], api: str | None, version: int, payload: bytes
+) -> Fields | None:
+    head = RequestHead(api=api, key=-1, version=version, correlation_id=0, client_id=None)
+    return _read_fields(read, head, payload)
+
+
+def _first_group(head: RequestHead, payload: bytes) -> str | None:
+    """Return the group of a request that begins with one; None where only reading all of it can tell."""
+    assert head.api is not None
+    try:
+        header = request_shape(head.api, head.version).header
+    except WireError:
+        return None
+    assert header is not None
+    begin = _HEAD_BYTES + max(int.from_bytes(payload[8:_HEAD_BYTES], "big", signed=True), 0)
+    if header.__version__ < _FLEXIBLE_HEADER:
+        size = int.from_bytes(payload[begin : begin + 2], "big", signed=True)
+        begin += 2
+    elif payload[begin : begin + 1] == b"\0" and payload[begin + 1 : begin + 2] < b"\x80":
+        size = int.from_bytes(payload[begin + 1 : begin + 2], "big") - 1
+        begin += 2
+    else:
+        return None
+    name = payload[begin : begin + size]
+    try:
+        return name.decode() if 0 < size == len(name) else None
+    except UnicodeDecodeError:
         return None
 
 
@@ -237,6 +287,8 @@ def _named(head: RequestHead, frame: KeptFrame) -> tuple[tuple[str, ...] | None,
         return (), ""
     if not descriptor(head.api).groups and head.api not in OF_TRANSACTIONS:
         return (), ""
+    if head.api in _BEGIN_WITH_A_GROUP and (group := _first_group(head, frame.payload)) is not None:
+        return (group,), ""
     fields = _fields(read_request, head, None if frame.left_out else frame.payload)
     if fields is None:
         return None, ""

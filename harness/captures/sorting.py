@@ -40,7 +40,7 @@ def _place(row: Row) -> tuple[object, ...]:
 def _written(rows: Iterable[Row], path: Path) -> Path:
     with path.open("wb") as file:
         for row in rows:
-            marshal.dump(tuple(row), file)
+            marshal.dump((row.group, int(row.kind), *row[2:]), file)
     return path
 
 

@@ -19,6 +19,7 @@ from harness.replay.operation import (
     COMPARED,
     OF_TRANSACTIONS,
     RecordedOperation,
+    TopicChange,
     groups_of,
     topic_change,
 )
@@ -109,6 +110,7 @@ class _LostWrite:
 @dataclass(slots=True)
 class _Reader:
     conversation: RecordedConversation = field(default_factory=RecordedConversation)
+    fed: list[Exchange] = field(default_factory=list)
     lost: list[_LostWrite] = field(default_factory=list)
     topics: TopicsSeen = field(default_factory=TopicsSeen)
     within_ms: tuple[float, float] = (-inf, inf)
@@ -145,17 +147,15 @@ class _Reader:
 
     def _put_in_order(self, first_index: int) -> None:
         """Sort by arrival, and name those behind which others were sent by their index."""
-        operations = sorted(self.conversation.operations, key=lambda each: (each.asked_ms, each.asked_at))
-        places = {
-            (each.connection, each.asked_at): index for index, each in enumerate(operations, first_index)
-        }
+        changes = (each for each in self.conversation.operations if isinstance(each, TopicChange))
+        fed: list[Exchange | TopicChange] = [*changes, *self.fed]
+        fed.sort(key=lambda each: (each.asked_ms, each.asked_at))
+        places = {(each.connection, each.asked_at): index for index, each in enumerate(fed, first_index)}
         self.conversation.operations = [
-            replace(
-                each,
-                index=index,
-                behind=None if each.behind is None else places.get((each.connection, each.behind)),
-            )
-            for index, each in enumerate(operations, first_index)
+            replace(each, index=index)
+            if isinstance(each, TopicChange)
+            else _operation(each, index, places.get((each.connection, each.behind)))
+            for index, each in enumerate(fed, first_index)
         ]
 
     def _doubt(self) -> None:
@@ -177,9 +177,9 @@ class _Reader:
                 self.conversation.unread[_IN_DOUBT] += 1
 
     def _add_operation(self, exchange: Exchange) -> None:
-        operation = _operation(exchange)
-        if operation is not None:
-            self.conversation.operations.append(operation)
+        is_unread = exchange.answered_at is not None and exchange.answer is None
+        if exchange.request is not None and exchange.frame is not None and not is_unread:
+            self.fed.append(exchange)
             return
         if exchange.answered_at is not None and exchange.api in COMPARED:
             self.conversation.unread["that cannot be read whole"] += 1
@@ -333,12 +333,11 @@ class _Pairing:
             )
 
 
-def _operation(exchange: Exchange) -> RecordedOperation | None:
-    if exchange.request is None or exchange.frame is None:
-        return None
-    if exchange.answered_at is not None and exchange.answer is None:
-        return None
+def _operation(exchange: Exchange, index: int, behind: int | None) -> RecordedOperation:
+    assert exchange.request is not None, "only what can be read is fed"
+    assert exchange.frame is not None, "likewise"
     return RecordedOperation(
+        index=index,
         api=exchange.api,
         api_version=exchange.api_version,
         actor=exchange.actor,
@@ -346,7 +345,7 @@ def _operation(exchange: Exchange) -> RecordedOperation | None:
         asked_at=exchange.asked_at,
         answered_at=exchange.answered_at,
         asked_ms=exchange.asked_ms,
-        behind=exchange.behind,
+        behind=behind,
         free_ms=exchange.free_ms,
         answered_ms=exchange.answered_ms,
         frame=exchange.frame,

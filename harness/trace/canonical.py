@@ -329,6 +329,8 @@ def digest(kind: str, api: str | None, api_version: int | None, canonical: str |
 
 
 def _plain(value: FieldValue) -> Json:
+    if value is None or isinstance(value, str | int):
+        return value
     if isinstance(value, bytes):
         return {"$bytes": value.hex()}
     if isinstance(value, Mapping):
