@@ -1,11 +1,11 @@
 """Captures and taps compared with the reference, group by group."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from math import inf
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from harness.captures.exchanges import Row, RowKind, exchange_of
 from harness.captures.facts import Facts, facts_of
@@ -39,6 +39,9 @@ class Terms:
     """Exchanges after which a group's conversation may be cut."""
 
 
+Judge: TypeAlias = Callable[[Sources, Terms], JudgedCaptures]
+
+
 def judge_captures(
     paths: Sequence[Path],
     spec: ReferenceProfile,
@@ -46,6 +49,7 @@ def judge_captures(
     ports: Collection[int],
     is_whole: bool,
     hashes_ids: bool,
+    judge: Judge | None = None,
 ) -> JudgedCaptures:
     """Compare what brokers answered in captures with what the reference answers.
 
@@ -56,6 +60,7 @@ def judge_captures(
         ports: of the brokers.
         is_whole: whether the captures have all that was ever said about their groups.
         hashes_ids: whether ids and names are to be hashed in what is returned.
+        judge: who does it; `judge_here` where nothing is said.
 
     Raises:
         ReportError: a file does not exist.
@@ -63,7 +68,7 @@ def judge_captures(
     """
     key = Hashing.new_key() if hashes_ids else None
     terms = Terms(spec=spec, ports=frozenset(ports), is_whole=is_whole, hash_key=key)
-    return judge_here(sources_of(paths), terms)
+    return (judge or judge_here)(sources_of(paths), terms)
 
 
 def judge_here(sources: Sources, terms: Terms) -> JudgedCaptures:
