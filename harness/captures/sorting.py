@@ -9,7 +9,7 @@ from typing import Final
 
 from harness.captures.exchanges import Row
 
-_RUN: Final = 100_000
+_RUN: Final = 20_000
 """So many rows are sorted at once."""
 _RUNS_MAX: Final = 64
 """So many files are merged at once."""

@@ -6,7 +6,7 @@ Who reads many sockets sees answers of the same moment in any order, so no time 
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Final
@@ -152,9 +152,7 @@ class _Reader:
         fed.sort(key=lambda each: (each.asked_ms, each.asked_at))
         places = {(each.connection, each.asked_at): index for index, each in enumerate(fed, first_index)}
         self.conversation.operations = [
-            replace(each, index=index)
-            if isinstance(each, TopicChange)
-            else _operation(each, index, places.get((each.connection, each.behind)))
+            replace(each, index=index) if isinstance(each, TopicChange) else _operation(each, index, places)
             for index, each in enumerate(fed, first_index)
         ]
 
@@ -333,9 +331,10 @@ class _Pairing:
             )
 
 
-def _operation(exchange: Exchange, index: int, behind: int | None) -> RecordedOperation:
+def _operation(exchange: Exchange, index: int, places: Mapping[tuple[str, int], int]) -> RecordedOperation:
     assert exchange.request is not None, "only what can be read is fed"
     assert exchange.frame is not None, "likewise"
+    behind = None if exchange.behind is None else places.get((exchange.connection, exchange.behind))
     return RecordedOperation(
         index=index,
         api=exchange.api,
