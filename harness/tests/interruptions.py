@@ -84,7 +84,7 @@ def interrupted(command: str, signals: str) -> Ending:
                 if process.is_alive() and process.pid is not None:
                     os.kill(process.pid, number)
                     time.sleep(_BETWEEN_S)
-            process.join(60)
+            wait_until(lambda: not process.is_alive(), what=f"{command}: the end after {signals}")
             seconds = time.monotonic() - began_s
             code = process.exitcode
         faults = _faults(command, signals, code, log.read_text(errors="replace"), out / "run")

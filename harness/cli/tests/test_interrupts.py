@@ -13,7 +13,7 @@ from harness.results.exit_code import ExitCode
 from harness.tests.completed_runs import command_line
 from harness.tests.interruptions import interrupted
 from harness.tests.lying_broker import says_nothing, serving
-from harness.tests.patience import NOW_OR_NEVER_S, wait_until
+from harness.tests.patience import awaited, wait_until
 from harness.trace.files import RunFolder
 
 _BETWEEN_S: Final = 0.05
@@ -29,8 +29,8 @@ def ended_by(tmp_path: Path, *numbers: signal.Signals) -> tuple[int, str]:
                 if process.poll() is None:
                     process.send_signal(number)
                 sleep(_BETWEEN_S)
-            code = process.wait(timeout=NOW_OR_NEVER_S)
-    return code, (tmp_path / "log").read_text()
+            awaited(process)
+    return process.returncode, (tmp_path / "log").read_text()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda each: each.name)

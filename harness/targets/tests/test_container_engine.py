@@ -39,7 +39,7 @@ from harness.tests.container_broker import (
     still_has,
     with_broker,
 )
-from harness.tests.patience import wait_until
+from harness.tests.patience import awaited, wait_until
 from harness.trace.files import RunFolder, read_events, read_records
 from harness.verdict import Outcome
 from harness.wire.codec import Fields
@@ -244,11 +244,11 @@ def test_a_container_that_is_killed_in_mid_run_ends_the_run_cleanly(
         with engine() as client:
             (killed,) = containers_of(process.pid)
             client.containers.get(killed.id).kill()
-        status = process.wait(timeout=60)
+        awaited(process)
         assert names_of(process.pid) == []
 
     log = (tmp_path / "log").read_text()
-    assert status == ExitCode.UNAVAILABLE, log
+    assert process.returncode == ExitCode.UNAVAILABLE, log
     assert "Traceback" not in log
     reasons = {each.reason for each in read_records(Judgement, folder.judgements)}
     assert any("target lost: container" in reason and "SIGKILL" in reason for reason in reasons)
@@ -263,7 +263,7 @@ def test_no_container_outlives_its_harness_however_that_ends(
         wait_for_events(folder)
         assert containers_of(process.pid)
         process.send_signal(number)
-        process.wait(timeout=60)
+        awaited(process)
         wait_until(lambda: not names_of(process.pid), what="the container is gone with the harness")
 
     assert read_events(events_of(folder)).events
@@ -280,7 +280,8 @@ DockerContainer("{local_name(image_of)}").with_kwargs(labels=labels).start()
 os._exit(0)
 """
     left = subprocess.Popen([sys.executable, "-c", script], cwd=Path(__file__).parents[3])
-    assert left.wait(timeout=60) == 0
+    awaited(left)
+    assert left.returncode == 0
     assert len(names_of(left.pid)) == 1
     living = DockerContainer(local_name(image_of)).with_kwargs(labels=labels_for("living")).start()
     try:
