@@ -13,9 +13,8 @@ from harness.captures.notes import Notes
 from harness.captures.parts import parts_of
 from harness.captures.sorting import in_order
 from harness.captures.sources import rows_of_captures, sources_of
-from harness.captures.tests.made_captures import PORT, framed, wire_of, with_forged, write_pcap
+from harness.captures.tests.made_captures import PORT, wire_of, with_forged, write_journal, write_pcap
 from harness.replay import specification
-from harness.tap.journal import MAGIC, Beginning, Kind, Opening, header
 from harness.tests.in_process import CommandLine
 from harness.tests.replayed import GROUP, Recording, two_members
 from harness.trace.events import EventKind
@@ -42,30 +41,6 @@ def lying(recording: Recording, path: Path) -> Path:
     said = decode_response("Heartbeat", 3, bytes.fromhex(recording.events[position].raw or "")).fields
     forged = with_forged(recording.events, position, {**said, "error_code": "UNKNOWN_MEMBER_ID"})
     return write_pcap(path, wire_of(forged).sent)
-
-
-def journal(recording: Recording, path: Path) -> Path:
-    """Write what a tap would have kept."""
-    connections: dict[str, int] = {}
-    with path.open("wb") as file:
-
-        def add(kind: Kind, connection: int, at_ms: float, content: bytes) -> None:
-            file.write(header(kind, connection, int(at_ms * 1_000_000), len(content)) + content)
-
-        file.write(MAGIC)
-        begun = Beginning(started_at="2026-01-01T00:00:00+00:00", bootstrap="b:1")
-        add(Kind.BEGUN, 0, 0.0, json.dumps({"started_at": begun.started_at, "bootstrap": "b:1"}).encode())
-        for event in recording.events:
-            if event.actor not in connections:
-                connections[event.actor or ""] = len(connections)
-                opening = Opening(conversation="tap", client="c:1", broker="node 1", address="b:1")
-                fields = {name: getattr(opening, name) for name in ("conversation", "client", "broker")}
-                content = json.dumps({**fields, "address": opening.address}).encode()
-                add(Kind.OPENED, connections[event.actor or ""], event.at_ms, content)
-            kind = Kind.REQUEST_BYTES if event.kind == EventKind.REQUEST else Kind.RESPONSE_BYTES
-            raw = framed(bytes.fromhex(event.raw or ""))
-            add(kind, connections[event.actor or ""], event.at_ms, raw)
-    return path
 
 
 @pytest.mark.parametrize("part", [1, 5, 20])
@@ -115,7 +90,7 @@ def test_rows_on_disk_come_in_order_again(recording: Recording, tmp_path: Path) 
 def test_a_tap_is_judged_as_a_capture_is(recording: Recording, tmp_path: Path) -> None:
     spec = specification(recording.profile, recording.config)
     terms = Terms(spec=spec, ports=frozenset(), is_whole=True)
-    path = journal(recording, tmp_path / "journal.bin")
+    path = write_journal(tmp_path / "journal.bin", recording.events)
 
     (group,) = judge_here(sources_of([tmp_path]), terms).groups
     path.write_bytes(path.read_bytes()[:-3])
