@@ -9,8 +9,8 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Final
 
+from harness.replay.carried import Account
 from harness.replay.exchange import Exchange
-from harness.replay.group import Account
 from harness.replay.history import RecordedConversation
 from harness.results.replay_results import ReplayFinding
 

@@ -16,8 +16,9 @@ from harness.captures.parts import PART, parts_of
 from harness.captures.sorting import in_order
 from harness.captures.sources import CONVERSATION, Sources, rows_of_captures, rows_of_journal, sources_of
 from harness.replay import ReferenceProfile
+from harness.replay.carried import Account
 from harness.replay.gaps import Gap
-from harness.replay.group import Account, GroupReplay
+from harness.replay.group import GroupReplay
 from harness.replay.history import conversation_of
 
 DEFAULT_PORT: Final = 9092

@@ -3,16 +3,15 @@
 A part ends where the group is quiet: the next one goes on with the reference as it is then.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise
 from math import inf
 from typing import Final
 
 from harness.invariants.exchange import NO_ERROR, text
 from harness.orders.course import Course
-from harness.replay.finding import Replayed
+from harness.replay.carried import Account, Past, Running
 from harness.replay.gaps import UNSEEN, Gap, gaps_of, with_begun
 from harness.replay.history import RecordedConversation, members_of
 from harness.replay.loading import WHY as LOADING
@@ -55,59 +54,12 @@ _LATE_MS: Final = 10_000.0
 """By how much more than the tolerance an answer may come later than the reference's."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Account:
-    """What was compared, what was not, and what was found."""
-
-    conversation_id: str
-    compared: int = 0
-    not_compared: Counter[str] = field(default_factory=Counter)
-    findings: list[ReplayFinding] = field(default_factory=list)
-
-    def replayed(self) -> Replayed:
-        """Return it as a result."""
-        return Replayed(
-            conversation=self.conversation_id,
-            compared=self.compared,
-            not_compared=dict(self.not_compared),
-            findings=tuple(sorted(self.findings, key=lambda each: each.position)),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Running:
-    """A group in a coordinator that goes on."""
-
-    machine: ReplayMachine
-    left: tuple[RecordedOperation, ...]
-    """What has not taken effect yet, and may never: nobody was answered, or it takes effect later."""
-    unknown: frozenset[TopicPartition] | None
-    """As in a `Seed`."""
-    named: frozenset[TopicPartition]
-    """Partitions whose offsets somebody wrote or saw."""
-    since_ms: float | None
-    """When the coordinator came, if it may still be loading."""
-
-
-@dataclass(slots=True, kw_only=True)
-class _Past:
-    """What is known of a group from the parts that were replayed."""
-
-    end_ms: float = -inf
-    running: _Running | None = None
-    member_ids: frozenset[str] = frozenset()
-    transactional: frozenset[str] = frozenset()
-    is_of_consumers: bool = False
-    other: str | None = None
-    """Why nothing about it is replayed."""
-
-
 class GroupReplay:
     """One group, whose parts are replayed one after the other."""
 
     def __init__(self, group_id: str, spec: ReferenceProfile, account: Account, *, is_whole: bool) -> None:
         self._group_id, self._spec, self._account, self._is_whole = group_id, spec, account, is_whole
-        self._past = _Past()
+        self._past = Past()
 
     @property
     def member_ids(self) -> frozenset[str]:
@@ -146,7 +98,7 @@ class _Part:
         spec: ReferenceProfile,
         group_id: str,
         account: Account,
-        past: _Past,
+        past: Past,
         gaps: Sequence[Gap],
         end_ms: float,
     ) -> None:
@@ -166,10 +118,10 @@ class _Part:
     def _is_of_consumers(self) -> bool:
         return self._past.is_of_consumers or bool(self._heartbeats)
 
-    def past(self, running: _Running | None, why: str | None) -> _Past:
+    def past(self, running: Running | None, why: str | None) -> Past:
         """Return what the next part is to know."""
         of_machine = frozenset() if running is None else running.machine.member_ids()
-        return _Past(
+        return Past(
             end_ms=self._end_ms,
             running=running,
             member_ids=self._heard_of() | of_machine,
@@ -182,7 +134,7 @@ class _Part:
         """Compare nothing that is about it."""
         self._leave_out([each for each in self._operations if self._group_id in each.groups], why)
 
-    def run(self) -> _Running | None:
+    def run(self) -> Running | None:
         """Replay it; return the coordinator that goes on, if there is one."""
         reported = self._tellable()
         if (why := self._beyond_replay()) is not None:
@@ -198,24 +150,24 @@ class _Part:
         seed = Seed(at_ms=-inf) if self.is_whole and begin_ms == -inf else None
         unseen = {at_ms for gap in gaps for at_ms in (gap.since_ms, gap.until_ms) if at_ms > begin_ms}
         breaks = [each for each in breaks if each not in unseen]
-        left_behind: Seed | _Running | None = running or seed
+        left_behind: Seed | Running | None = running or seed
         for era_ms, end_ms in pairwise((begin_ms, *sorted((*breaks, *unseen)), inf)):
             left_behind = self._era(reported, left_behind, era_ms, end_ms, gaps, unseen)
         lost = [each for each in reported if any(is_under_way(each, at_ms) for at_ms in breaks)]
         self._leave_out(lost, "while the coordinator went or was gone")
         of_gaps = [each for each in reported if any(is_under_way(each, at_ms) for at_ms in unseen)]
         self._leave_out([each for each in of_gaps if each not in lost], UNSEEN)
-        return left_behind if isinstance(left_behind, _Running) else None
+        return left_behind if isinstance(left_behind, Running) else None
 
     def _era(
         self,
         reported: Sequence[RecordedOperation],
-        known: Seed | _Running | None,
+        known: Seed | Running | None,
         begin_ms: float,
         end_ms: float,
         gaps: Sequence[Gap],
         unseen: set[float],
-    ) -> Seed | _Running | None:
+    ) -> Seed | Running | None:
         """Replay what one coordinator was told; return what is known after it."""
         is_first = begin_ms == self._past.end_ms
         era = [
@@ -313,9 +265,9 @@ class _Part:
             return answer.get("generation_id") == 1
         return answer.get("member_epoch") == self._spec.first_member_epoch
 
-    def _replay_era(self, era: Sequence[RecordedOperation], known: Seed | _Running | None) -> _Running | None:
+    def _replay_era(self, era: Sequence[RecordedOperation], known: Seed | Running | None) -> Running | None:
         """Replay what one coordinator was told; return it as it is then, None where it is not known."""
-        if isinstance(known, _Running):
+        if isinstance(known, Running):
             more = self._more_offsets(era, known.named, known.unknown)
             fed = [*known.left, *fed_of(era)]
             machine = known.machine
@@ -333,7 +285,7 @@ class _Part:
         seed = replace(seed, offsets=(*seed.offsets, *self._more_offsets(after, there, seed.unknown)))
         fed = fed_of(after)
         since_ms = seed.at_ms if known is not None and known.at_ms != -inf else None
-        running = _Running(
+        running = Running(
             machine=self._machine(seed), left=(), unknown=seed.unknown, named=there, since_ms=since_ms
         )
         return self._replay_from(running.machine, fed, self._maybe_while_loading(fed, since_ms), running)
@@ -364,8 +316,8 @@ class _Part:
         machine: ReplayMachine,
         fed: Sequence[RecordedOperation],
         maybe_unseen: frozenset[int],
-        before: _Running,
-    ) -> _Running:
+        before: Running,
+    ) -> Running:
         tolerance_ms = TOLERANCE_MS + self._conversation.slowest_ms
         windows = Windows(operations=fed, until_ms=until_of(fed), tolerance_ms=tolerance_ms)
         course = Course(
@@ -383,7 +335,7 @@ class _Part:
         room = min(_FINDINGS_MAX, _FINDINGS_OF_GROUP_MAX - len(self._account.findings))
         self._account.findings += [self._finding(fed[each.place], each) for each in found[: max(room, 0)]]
         assert isinstance(course.machine, ReplayMachine), "the course began with one"
-        return _Running(
+        return Running(
             machine=course.machine,
             left=tuple(each for place, each in enumerate(fed) if not course.position.is_taken(place)),
             unknown=before.unknown,

@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from harness.replay.carried import Account
 from harness.replay.finding import Replayed
 from harness.replay.gaps import Gap
-from harness.replay.group import Account, GroupReplay
+from harness.replay.group import GroupReplay
 from harness.replay.history import read_conversation
 from harness.targets.reference.profile import ReferenceProfile
 from harness.trace.events import Event

@@ -7,11 +7,13 @@ import pytest
 
 from harness.bench.judge_data import expected_groups, load_base, multiply, write_giant
 from harness.captures.judging import Terms, judge_here
+from harness.captures.parts import PART
 from harness.captures.sources import sources_of
 from harness.captures.tests.made_captures import write_journal
 from harness.replay import specification
 from harness.tests.in_process import CommandLine
 from harness.tests.replayed import Recording
+from harness.trace.canonical import FieldValue
 from harness.trace.schema import TraceError
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
@@ -22,7 +24,7 @@ GROUP = "readers-of-orders"
 def one_member(group: str = GROUP) -> Recording:
     """Return a recording of a member that joins, heartbeats, and leaves."""
     recording = Recording()
-    join = {
+    join: dict[str, FieldValue] = {
         "group_id": group,
         "session_timeout_ms": 10_000,
         "rebalance_timeout_ms": 10_000,
@@ -34,7 +36,7 @@ def one_member(group: str = GROUP) -> Recording:
     member = str(recording.last("JoinGroup")["member_id"])
     recording.sends("reader", "JoinGroup", 4, {**join, "member_id": member})
     recording.passes(10)
-    of_member = {"group_id": group, "generation_id": 1, "member_id": member}
+    of_member: dict[str, FieldValue] = {"group_id": group, "generation_id": 1, "member_id": member}
     recording.sends("reader", "SyncGroup", 2, {**of_member, "assignments": []})
     for _ in range(30):
         recording.passes(500)
@@ -43,9 +45,9 @@ def one_member(group: str = GROUP) -> Recording:
     return recording
 
 
-def terms(recording: Recording, **further: int) -> Terms:
+def terms(recording: Recording, *, part: int = PART) -> Terms:
     spec = specification(recording.profile, recording.config)
-    return Terms(spec=spec, ports=frozenset(), is_whole=True, **further)
+    return Terms(spec=spec, ports=frozenset(), is_whole=True, part=part)
 
 
 def test_copies_have_groups_of_their_own_and_each_planted_lie_is_found(tmp_path: Path) -> None:
