@@ -62,7 +62,9 @@ async def pack(
     """
     if Capability.BROKER_CONFIG not in capabilities:
         return Packing()
-    packed = [script for script in scripts if applies(script, capabilities) and may_not_be_usual(script)]
+    unusual = [script for script in scripts if applies(script, capabilities) and may_not_be_usual(script)]
+    not_served = frozenset([script.id for script in unusual if not await runs.is_served(script)])
+    packed = [script for script in unusual if script.id not in not_served]
     bins = await _bins(packed, runs, merges=merges)
     lefts = {script.id: await _left(script, each.config, runs) for each in bins for script in each.scripts}
     if merges:
@@ -73,6 +75,7 @@ async def pack(
         disturbing=frozenset([each.id for each in packed if await _disturbs(each, configs[each.id], runs)]),
         to_clear=frozenset(name for name, left in lefts.items() if left is Left.TO_CLEAR),
         final=frozenset(name for name, left in lefts.items() if left is Left.SPOILT),
+        not_served=not_served,
     )
 
 

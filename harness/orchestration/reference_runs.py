@@ -13,11 +13,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from harness.runner.applicable import why_not_applicable
+from harness.runner.applicable import why_not_applicable, why_not_served
 from harness.runner.interpreter import Interpreter
 from harness.runner.placing import group_ids, num_partitions
 from harness.runner.recorder import EventPosition, Recorder
-from harness.runner.sharing import takes_log_away
+from harness.runner.sharing import asked_config, takes_log_away
 from harness.scenario import Capability, Conversation, ask, expect, record, scenario
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import Script
@@ -65,6 +65,11 @@ class ReferenceRuns:
         self._brokers: dict[str, Broker] = {}
         self._new: dict[tuple[str, bool], str] = {}
         """What the probe's conversation is on a broker that nobody used before, by its configuration."""
+
+    async def is_served(self, script: Script) -> bool:
+        """Tell whether the profile has what a script asks about, whatever else the script needs."""
+        description = (await self._broker(asked_config(script))).description
+        return why_not_served(script, description) is None
 
     async def trace(self, script: Script, config: Mapping[str, str]) -> str:
         """Return a digest of what a script's conversation is under a configuration, times included."""

@@ -28,6 +28,9 @@ _DIGEST_LENGTH: Final = 20
 class Runs(Protocol):
     """Runs of scripts on the reference, as `harness.orchestration.reference_runs` has them."""
 
+    async def is_served(self, script: Script) -> bool:
+        """Tell whether the profile has what a script asks about."""
+
     async def trace(self, script: Script, config: Mapping[str, str]) -> str:
         """Return a digest of the conversation."""
 
@@ -55,6 +58,10 @@ class RunCache:
         self._known_before = len(self._known)
         self._digests: dict[str, str] = {}
         """Of scripts, by id."""
+
+    async def is_served(self, script: Script) -> bool:
+        """Tell whether the profile has what a script asks about; that is found out fast enough each time."""
+        return await self._runs.is_served(script)
 
     async def trace(self, script: Script, config: Mapping[str, str]) -> str:
         """Return a digest of the conversation."""

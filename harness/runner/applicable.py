@@ -39,14 +39,15 @@ def why_not_applicable(
     if lacking:
         return f"{description.spec} lacks the capability {', '.join(lacking)}"
     return (
-        _missing_version(script, description)
+        why_not_served(script, description)
         or _other_config(script, description)
         or why_not_placeable(script, description)
         or (None if run_namespace is None else why_not_harmless(script, run_namespace))
     )
 
 
-def _missing_version(script: Script, description: BrokerDescription) -> str | None:
+def why_not_served(script: Script, description: BrokerDescription) -> str | None:
+    """Return which of a script's requests a broker does not serve, or None if it serves all of them."""
     ranges = {item.api_key: item for item in description.api_ranges}
     heartbeat = ranges.get(_CONSUMER_HEARTBEAT)
     is_before = heartbeat is None or heartbeat.max_version < _CONSUMER_GROUPS_SINCE

@@ -103,6 +103,8 @@ class Packing:
     """Behind whom the broker's log is cleared before others come."""
     final: frozenset[str] = frozenset()
     """Whose broker is of no use to others afterwards, even with its log cleared."""
+    not_served: frozenset[str] = frozenset()
+    """Who is about requests that the target's release does not serve."""
 
 
 def broker_groups(
@@ -196,8 +198,10 @@ def _wanted(
     script: Script, capabilities: frozenset[Capability], packing: Packing | None
 ) -> tuple[Mapping[str, str], tuple[str, ...]]:
     """Return the configuration that a script is run with, and its actions on the broker."""
-    if Capability.BROKER_CONFIG not in capabilities or not applies(script, capabilities):
-        # Who is not applicable needs no broker: any will do to say so.
+    is_not_served = packing is not None and script.id in packing.not_served
+    if Capability.BROKER_CONFIG not in capabilities or not applies(script, capabilities) or is_not_served:
+        # Who is not applicable needs no broker: any will do to say so. A release that does not know the
+        # requests may refuse to start with their configuration, too.
         return {}, ()
     config = None if packing is None else packing.configs.get(script.id)
     return asked_config(script) if config is None else config, tuple(_actions(script))
