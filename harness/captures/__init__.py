@@ -1,13 +1,13 @@
-"""Captures of tcpdump: what brokers answered in them is compared with what the reference answers.
+"""Captures of tcpdump, and taps: what brokers answered in them is compared with what the reference answers.
 
     spec = specification("4.1", {}, defaults={})
     judged = judge_captures([Path("broker.pcap")], spec, ports={9092}, is_whole=False, hashes_ids=False)
 
-Each step is a function over an iterable: packets, segments, streams, whole frames, events, conversations by
-group, and their replays.
+Each step is a function over an iterable: packets, segments, streams, whole frames, rows of exchanges, rows by
+group, and their replays. `judge_here` and `on_spark` put the same steps together.
 """
 
 from harness.captures.judged import JudgedCaptures, JudgedGroup
-from harness.captures.judging import DEFAULT_PORT, judge_captures
+from harness.captures.judging import DEFAULT_PORT, Judge, judge_captures, judge_here
 
-__all__ = ["DEFAULT_PORT", "JudgedCaptures", "JudgedGroup", "judge_captures"]
+__all__ = ["DEFAULT_PORT", "Judge", "JudgedCaptures", "JudgedGroup", "judge_captures", "judge_here"]

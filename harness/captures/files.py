@@ -3,15 +3,14 @@
 import heapq
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from dpkt import Error, pcap, pcapng
 
 from harness.captures.notes import Notes
-from harness.results.errors import ReportError
-from harness.trace.schema import TraceError
 
 _PACKET_BYTES_MAX: Final = 1 << 24
 """No capture has a packet of more; a size that is larger is damage."""
@@ -31,7 +30,7 @@ class Packet:
     """A packet of a capture, as far as the capture has it."""
 
     at_ms: float
-    """Since 1970."""
+    """Since the first packet of all files; clocks may be set back, but what came later is later."""
     link_type: int
     data: bytes
 
@@ -40,40 +39,44 @@ class DamagedError(Exception):
     """A capture is damaged, or ends too early; what came before is read."""
 
 
-def packets_of(paths: Sequence[Path], notes: Notes) -> Iterator[Packet]:
+def packets_of(paths: Sequence[Path], notes: Notes, *, began_ms: float) -> Iterator[Packet]:
     """Read the packets of captures in the order of time, whichever file they are in.
 
     A file that is damaged is read up to there, and the notes say where.
 
-    Raises:
-        ReportError: a file does not exist.
-        TraceError: a file is no capture.
+    Args:
+        paths: of captures.
+        notes: told of packets and damage.
+        began_ms: when the first packet of all came, since 1970.
     """
-    for path in paths:
-        if not path.is_file():
-            raise ReportError(f"{path}: there is no such file")
-        with path.open("rb") as file:
-            _refuse_other_files(path, file.read(_BLOCK_BYTES_MIN))
-    files = (_packets_of(path, notes) for path in paths)
+    files = (packets_of_file(path, notes, began_ms=began_ms) for path in paths)
     yield from heapq.merge(*files, key=lambda packet: packet.at_ms)
 
 
-def _refuse_other_files(path: Path, begin: bytes) -> None:
+def is_capture(begin: bytes) -> bool:
+    """Whether a file that begins so is one."""
     magic = int.from_bytes(begin[:4], "big")
-    if len(begin) < 4 or (magic not in pcap.MAGIC_TO_PKT_HDR and magic != pcapng.PCAPNG_BT_SHB):
-        raise TraceError(f"{path}: no capture: it begins like neither pcap nor pcapng")
+    return len(begin) >= 4 and (magic in pcap.MAGIC_TO_PKT_HDR or magic == pcapng.PCAPNG_BT_SHB)
 
 
-def _packets_of(path: Path, notes: Notes) -> Iterator[Packet]:
+def first_packet_ms(path: Path) -> float:
+    """Return when a capture begins, since 1970; infinite where it has no packet."""
+    first = next(packets_of_file(path, Notes(), began_ms=0.0), None)
+    return inf if first is None else first.at_ms
+
+
+def packets_of_file(path: Path, notes: Notes, *, began_ms: float) -> Iterator[Packet]:
+    """Read the packets of one capture, as `packets_of` does."""
     with path.open("rb") as file:
         magic = int.from_bytes(file.read(4), "big")
         file.seek(0)
-        begin = 0
+        begin, now_ms = 0, 0.0
         packets = _of_pcapng(file) if magic == pcapng.PCAPNG_BT_SHB else _of_pcap(file, magic)
         try:
             for packet in packets:
                 notes.packets += 1
-                yield packet
+                now_ms = max(now_ms, packet.at_ms - began_ms)
+                yield replace(packet, at_ms=now_ms)
                 begin = file.tell()
         except (DamagedError, Error, struct.error, ValueError, LookupError) as error:
             why = str(error) or type(error).__name__

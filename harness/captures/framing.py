@@ -172,7 +172,7 @@ class _Frames:
     def _miss(self, until_ms: float) -> None:
         """Note that a frame may be missing, from the last whole one to a time."""
         gap = Gap(connection=self.dialogue.name, since_ms=self.last_ms, until_ms=until_ms)
-        self.notes.gaps.append(gap)
+        self.notes.gaps[self.dialogue.name].append(gap)
 
 
 class _Requests(_Frames):
@@ -269,7 +269,7 @@ class _Framed:
     """One connection."""
 
     def __init__(self, opened: Opened, notes: Notes) -> None:
-        dialogue = _Dialogue(name=f"{opened.connection} {_broker_of(opened)}")
+        dialogue = _Dialogue(name=opened.name)
         self._dialogue, self._notes = dialogue, notes
         self._requests = _Requests(dialogue, notes, is_found=opened.is_whole, last_ms=opened.at_ms)
         self._responses = _Responses(
@@ -286,7 +286,7 @@ class _Framed:
         if not opened.is_whole:
             until_ms = opened.at_ms - _A_MOMENT_MS
             gap = Gap(connection=dialogue.name, since_ms=-1.0, until_ms=until_ms, is_before=True)
-            notes.gaps.append(gap)
+            notes.gaps[dialogue.name].append(gap)
 
     def take(self, piece: Piece) -> Iterator[Entry]:
         if self._is_encrypted:
@@ -339,7 +339,7 @@ class _Framed:
 
 
 def entries_of(happenings: Iterable[Happening], notes: Notes, *, conversation: str) -> Iterator[Entry]:
-    """Yield the whole frames of all connections as a tap's journal would have them.
+    """Yield the whole frames of all connections as a tap's journal would have them, and when each is over.
 
     Args:
         happenings: the streams of the connections, from their begins to their ends.
@@ -358,22 +358,18 @@ def entries_of(happenings: Iterable[Happening], notes: Notes, *, conversation: s
                 yield _closing(happening)
             case Gone():
                 open_now.pop(happening.connection).end()
+                yield Entry(kind=Kind.GONE, connection=happening.connection, at_ms=0.0, content=b"")
 
 
 def _opening(opened: Opened, conversation: str) -> Entry:
     opening = Opening(
         conversation=conversation,
         client=opened.client,
-        broker=_broker_of(opened),
+        broker=opened.name,
         address=opened.broker,
     )
     content = json.dumps(asdict(opening)).encode()
     return Entry(kind=Kind.OPENED, connection=opened.connection, at_ms=opened.at_ms, content=content)
-
-
-def _broker_of(opened: Opened) -> str:
-    """Return what a connection is called, behind its number."""
-    return f"{opened.broker} from {opened.client}"
 
 
 def _closing(ended: Ended) -> Entry:

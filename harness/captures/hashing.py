@@ -3,15 +3,16 @@
 import json
 import re
 import secrets
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Final
 
-from harness.captures.judged import JudgedGroup
+from harness.replay.carried import Account
+from harness.replay.exchange import Exchange
+from harness.replay.history import RecordedConversation
 from harness.results.replay_results import ReplayFinding
-from harness.trace.embedded import stored_fields
-from harness.trace.events import Event
 
 _READABLE: Final = frozenset(
     (
@@ -29,42 +30,65 @@ _NO_PART: Final = "[A-Za-z0-9]"
 
 
 class Hashing:
-    """Learns ids and names from events, and hashes them in results.
+    """Hashes the ids and names of one group's conversation in what comes of it.
 
     The key is made for each judgement, and forgotten with it: a hash cannot be tried against known names.
     """
 
-    def __init__(self) -> None:
-        self._key = secrets.token_bytes(_KEY_BYTES)
+    def __init__(self, key: bytes) -> None:
+        self._key = key
         self._known: dict[str, str] = {}
         self._pattern: re.Pattern[str] | None = None
 
-    def learning(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Pass events on, and learn what is in them."""
-        for event in events:
-            for name in (event.actor or "", *_names_in(stored_fields(event))):
-                if name:
-                    self._known[name] = self._known[json.dumps(name)[1:-1]] = name
-            yield event
+    @staticmethod
+    def new_key() -> bytes:
+        """Return a key that nobody can guess."""
+        return secrets.token_bytes(_KEY_BYTES)
 
-    def hashed(self, judged: JudgedGroup) -> JudgedGroup:
-        """Return a result with hashes."""
-        replayed = judged.replayed
-        return replace(
-            judged,
-            group=self._of(judged.group),
-            replayed=replace(
-                replayed,
-                not_compared={self._text(why): count for why, count in replayed.not_compared.items()},
-                findings=tuple(map(self._finding, replayed.findings)),
-            ),
+    def hide(
+        self,
+        account: Account,
+        known: int,
+        exchanges: Iterable[Exchange],
+        member_ids: Iterable[str],
+        topics: RecordedConversation,
+    ) -> None:
+        """Hash ids and names in what came of a part.
+
+        Args:
+            account: what was found; changed.
+            known: how many findings came of earlier parts.
+            exchanges: of the part.
+            member_ids: that may be named too.
+            topics: all topics.
+        """
+        if len(account.findings) == known and not account.not_compared:
+            return
+        self._learn(exchanges, (*member_ids, *topics.topics, *topics.topic_names))
+        account.findings[known:] = map(self._finding, account.findings[known:])
+        account.not_compared = Counter(
+            {self._text(why): count for why, count in account.not_compared.items()}
         )
+
+    def _learn(self, exchanges: Iterable[Exchange], others: Iterable[str]) -> None:
+        self._known = {}
+        for exchange in exchanges:
+            fields = (exchange.request or {}, exchange.answer or {})
+            for name in (exchange.actor or "", *_names_in(list(fields))):
+                self._know(name)
+        for name in others:
+            self._know(name)
+        self._pattern = None
+
+    def _know(self, name: str) -> None:
+        if name:
+            self._known[name] = self._known[json.dumps(name)[1:-1]] = name
 
     def _finding(self, finding: ReplayFinding) -> ReplayFinding:
         return replace(
             finding,
-            actor=None if finding.actor is None else self._of(finding.actor),
-            group=self._of(finding.group),
+            actor=None if finding.actor is None else self.hashed(finding.actor),
+            group=self.hashed(finding.group),
             field=self._text(finding.field),
             expected=self._text(finding.expected),
             actual=self._text(finding.actual),
@@ -78,10 +102,11 @@ class Hashing:
             longest_first = sorted(self._known, key=lambda each: (-len(each), each))
             anyone = "|".join(map(re.escape, longest_first)) or "(?!)"
             self._pattern = re.compile(f"(?<!{_NO_PART})(?:{anyone})(?!{_NO_PART})")
-        text = _BYTES.sub(lambda found: f"{found[1]}{self._of(found[2])}{found[3]}", text)
-        return self._pattern.sub(lambda found: self._of(self._known[found[0]]), text)
+        text = _BYTES.sub(lambda found: f"{found[1]}{self.hashed(found[2])}{found[3]}", text)
+        return self._pattern.sub(lambda found: self.hashed(self._known[found[0]]), text)
 
-    def _of(self, name: str) -> str:
+    def hashed(self, name: str) -> str:
+        """Return the hash of an id or a name."""
         digest = blake2b(name.encode(errors="surrogatepass"), key=self._key, digest_size=_HASH_BYTES)
         return f"#{digest.hexdigest()}"
 

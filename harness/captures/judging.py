@@ -1,26 +1,46 @@
-"""Captures compared with the reference, group by group."""
+"""Captures and taps compared with the reference, group by group."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, groupby
+from math import inf
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
-from harness.captures.conversations import (
-    CONVERSATION,
-    GroupConversation,
-    conversations_of,
-    events_of,
-)
-from harness.captures.files import packets_of
-from harness.captures.framing import entries_of
+from harness.captures.exchanges import Row, RowKind, exchange_of
+from harness.captures.facts import Facts, facts_of
 from harness.captures.hashing import Hashing
 from harness.captures.judged import JudgedCaptures, JudgedGroup
 from harness.captures.notes import Notes
-from harness.captures.segments import segments_of
-from harness.captures.streams import pieces_of
-from harness.replay import ReferenceProfile, replay
+from harness.captures.parts import PART, parts_of
+from harness.captures.sorting import in_order
+from harness.captures.sources import CONVERSATION, Sources, rows_of_captures, rows_of_journal, sources_of
+from harness.replay import ReferenceProfile
+from harness.replay.carried import Account
 from harness.replay.gaps import Gap
+from harness.replay.group import GroupReplay
+from harness.replay.history import conversation_of
 
 DEFAULT_PORT: Final = 9092
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How captures are judged."""
+
+    spec: ReferenceProfile
+    """The reference to compare them with."""
+    ports: frozenset[int]
+    """Of the brokers; taps need none."""
+    is_whole: bool
+    """Whether they have all that was ever said about their groups."""
+    hash_key: bytes | None = None
+    """The key of the hashes of ids and names in what is returned; None where they are to be readable."""
+    part: int = PART
+    """Exchanges after which a group's conversation may be cut."""
+
+
+Judge: TypeAlias = Callable[[Sources, Terms], JudgedCaptures]
 
 
 def judge_captures(
@@ -30,55 +50,98 @@ def judge_captures(
     ports: Collection[int],
     is_whole: bool,
     hashes_ids: bool,
+    judge: Judge | None = None,
 ) -> JudgedCaptures:
     """Compare what brokers answered in captures with what the reference answers.
 
     Args:
-        paths: of captures whose packets belong together: the files of one tcpdump, or of several brokers.
+        paths: of captures whose packets belong together (the files of one tcpdump, or of several brokers), of
+            journals, or of folders with journals in them.
         spec: the reference to compare them with.
         ports: of the brokers.
         is_whole: whether the captures have all that was ever said about their groups.
         hashes_ids: whether ids and names are to be hashed in what is returned.
+        judge: who does it; `judge_here` where nothing is said.
 
     Raises:
         ReportError: a file does not exist.
-        TraceError: a file is no capture.
+        TraceError: no file can be judged.
     """
-    notes = Notes()
-    pieces = pieces_of(segments_of(packets_of(paths, notes), ports, notes), notes)
-    events = events_of(entries_of(pieces, notes, conversation=CONVERSATION), target=CONVERSATION)
-    hashing = Hashing() if hashes_ids else None
-    if hashing is not None:
-        events = hashing.learning(events)
-    conversations = tuple(conversations_of(events))
-    groups = judged(conversations, notes.gaps, spec, is_whole=is_whole)
-    if hashing is not None:
-        groups = map(hashing.hashed, groups)
-    return JudgedCaptures(groups=tuple(groups), notes=notes)
+    key = Hashing.new_key() if hashes_ids else None
+    terms = Terms(spec=spec, ports=frozenset(ports), is_whole=is_whole, hash_key=key)
+    return (judge or judge_here)(sources_of(paths), terms)
 
 
-def judged(
-    conversations: Iterable[GroupConversation],
-    gaps: Sequence[Gap],
-    spec: ReferenceProfile,
-    *,
-    is_whole: bool,
-) -> Iterator[JudgedGroup]:
-    """Replay the conversation of each group by itself.
+def judge_here(sources: Sources, terms: Terms) -> JudgedCaptures:
+    """Judge captures in this process."""
+    notes = Notes(damages=list(sources.unread))
+    journals = (rows_of_journal(sources, place, notes) for place in range(len(sources.journals)))
+    rows = in_order(chain(rows_of_captures(sources, terms.ports, notes), *journals))
+    by_group = groupby(rows, key=lambda row: row.group)
+    # Rows of no group have no name to sort by: they come first, before any group is judged.
+    facts, groups = Facts(), list[JudgedGroup]()
+    for group, of_group in by_group:
+        if group:
+            groups.append(judge_group(group, of_group, facts, terms))
+        else:
+            facts = facts_of(of_group)
+    return JudgedCaptures(groups=tuple(sorted(groups, key=lambda each: each.group)), notes=notes)
+
+
+def judge_group(group: str, rows: Iterable[Row], facts: Facts, terms: Terms) -> JudgedGroup:
+    """Replay the conversation of a group, part by part.
 
     Args:
-        conversations: of groups.
-        gaps: when requests or answers may be missing.
-        spec: the reference to compare them with.
-        is_whole: whether they have all that was ever said about their groups.
+        group: its name.
+        rows: about it, in order.
+        facts: what concerns all groups.
+        terms: how it is judged.
     """
-    for conversation in conversations:
-        replayed = replay(
-            conversation.events,
-            spec,
-            conversation_id=CONVERSATION,
-            is_whole=is_whole,
-            gaps=gaps,
-            only=conversation.group,
+    connections, exchanges = _split(rows)
+    libraries = {row.connection: row.content[0] for row in connections}
+    gaps = [
+        Gap(connection=row.connection, since_ms=since_ms, until_ms=until_ms, is_before=is_before)
+        for row in connections
+        for since_ms, until_ms, is_before in row.content[3]
+    ]
+    breaks = [(at_ms, row.connection) for row in connections for at_ms in row.content[2]]
+    account = Account(conversation_id=CONVERSATION)
+    hashing = None if terms.hash_key is None else Hashing(terms.hash_key)
+    replay = GroupReplay(group, terms.spec, account, is_whole=terms.is_whole)
+    place, first_index, begin_ms = 0, 0, -inf
+    for part, end_ms in parts_of(facts.beside(group, exchanges), part=terms.part):
+        of_part = [exchange_of(row, number) for number, row in enumerate(part, place)]
+        conversation = conversation_of(
+            of_part,
+            breaks=breaks,
+            first_index=first_index,
+            topics=facts.topics,
+            within_ms=(begin_ms, end_ms),
         )
-        yield JudgedGroup(group=conversation.group, clients=conversation.clients, replayed=replayed)
+        slowest = max((row.content[1] for row in connections), default=0.0)
+        conversation.slowest_ms = max(conversation.slowest_ms, slowest)
+        account.not_compared.update(conversation.unread)
+        known = len(account.findings)
+        replay.take(conversation, gaps, end_ms=end_ms)
+        if hashing is not None:
+            hashing.hide(account, known, of_part, replay.member_ids, facts.topics)
+        place, begin_ms = place + len(part), end_ms
+        first_index += len(conversation.operations)
+    replayed = account.replayed()
+    findings = tuple(replace(each, client=libraries.get(each.connection, "")) for each in replayed.findings)
+    return JudgedGroup(
+        group=group if hashing is None else hashing.hashed(group),
+        clients=tuple(sorted({each for each in libraries.values() if each})),
+        replayed=replace(replayed, findings=findings),
+    )
+
+
+def _split(rows: Iterable[Row]) -> tuple[list[Row], Iterator[Row]]:
+    """Return a group's connections, which come first, and what comes after them."""
+    connections = list[Row]()
+    rows = iter(rows)
+    for row in rows:
+        if row.kind != RowKind.CONNECTION:
+            return connections, chain((row,), rows)
+        connections.append(row)
+    return connections, iter(())

@@ -1,6 +1,6 @@
 """What people should know of a capture beside its findings."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -31,8 +31,8 @@ class Notes:
     """Bytes that it has, and that are no whole frame: beside a loss, or before the first frame."""
     without_request: Counter[str] = field(default_factory=Counter)
     """Answers to requests that were not seen, by connection."""
-    gaps: list[Gap] = field(default_factory=list)
-    """When requests or answers may be missing."""
+    gaps: defaultdict[str, list[Gap]] = field(default_factory=lambda: defaultdict(list))
+    """When requests or answers may be missing, by connection."""
     other_ports: Counter[int] = field(default_factory=Counter)
     """Packets of other connections, by the lower of their ports."""
 
@@ -41,13 +41,27 @@ class Notes:
         if port in self.other_ports or len(self.other_ports) < _PORTS_NOTED_MAX:
             self.other_ports[port] += 1
 
+    def add(self, other: "Notes") -> None:
+        """Add what was noted of another part of the input."""
+        self.damages = sorted((*self.damages, *other.damages))
+        self.packets += other.packets
+        self.unread_packets += other.unread_packets
+        self.connections += other.connections
+        self.encrypted |= other.encrypted
+        self.lost.update(other.lost)
+        self.skipped.update(other.skipped)
+        self.without_request.update(other.without_request)
+        self.gaps.update(other.gaps)
+        self.other_ports.update(other.other_ports)
+
     def in_words(self) -> Iterator[str]:
         """Yield a line for each thing that was noted."""
-        yield from self.damages
+        yield from sorted(self.damages)
         if self.unread_packets:
             yield f"{self.unread_packets} of {self.packets} packets are no TCP over IP that can be read"
         if not self.connections:
-            ports = ", ".join(str(port) for port, _ in self.other_ports.most_common(_PORTS_SHOWN))
+            most_first = sorted(self.other_ports.items(), key=lambda each: (-each[1], each[0]))
+            ports = ", ".join(str(port) for port, _ in most_first[:_PORTS_SHOWN])
             yield "no connection to a broker's port; " + (
                 f"name it with --port, most packets are of {ports}" if ports else "nothing else either"
             )

@@ -1,5 +1,6 @@
 """From segments to the two streams of each connection: in order, once, and with what is missing."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -21,6 +22,8 @@ class Opened:
 
     connection: int
     at_ms: float
+    name: str
+    """Broker and client, and how many connections they had before."""
     client: str
     broker: str
     is_whole: bool
@@ -148,14 +151,11 @@ class _Streams:
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
         self._open: dict[tuple[Address, Address], _Connection] = {}
-        self._began_ms: float | None = None
+        self._names: Counter[str] = Counter()
         self._now_ms = 0.0
 
     def take(self, segment: Segment) -> Iterator[Happening]:
-        if self._began_ms is None:
-            self._began_ms = segment.at_ms
-        # Clocks may be set back; what came later is later.
-        self._now_ms = max(self._now_ms, segment.at_ms - self._began_ms)
+        self._now_ms = segment.at_ms
         key = (segment.client, segment.broker)
         is_new = segment.is_syn and segment.side is Endpoint.CLIENT
         connection = self._open.get(key)
@@ -169,6 +169,7 @@ class _Streams:
             yield Opened(
                 connection=connection.number,
                 at_ms=self._now_ms,
+                name=self._name(segment),
                 client=in_words(segment.client),
                 broker=in_words(segment.broker),
                 is_whole=is_new,
@@ -181,6 +182,11 @@ class _Streams:
         """Give up waiting in all connections: the capture is at its end."""
         for connection in self._open.values():
             yield from self._give_up(connection)
+
+    def _name(self, segment: Segment) -> str:
+        name = f"{in_words(segment.broker)} from {in_words(segment.client)}"
+        self._names[name] += 1
+        return name if self._names[name] == 1 else f"{name}, its connection {self._names[name]}"
 
     def _opened(self, segment: Segment, *, is_new: bool) -> _Connection:
         self._notes.connections += 1

@@ -56,6 +56,10 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
         "bench_spark:bench_spark",
         "Measure the tables of many runs at several sizes, and find the planted differences.",
     ),
+    "bench-judge": (
+        "bench_judge:bench_judge",
+        "Measure how fast recordings are judged at several sizes, and find the planted lies.",
+    ),
     "bench-tap": (
         "bench_tap:bench_of_tap",
         "Measure clients of a broker, directly and through a tap, side by side.",
@@ -125,7 +129,7 @@ PANELS: Final[Mapping[str, tuple[str, ...]]] = {
     "Other tests": ("search", "race", "tap", "replay", "judge", "invariants"),
     "The harness itself": (
         *("doctor", "coverage", "mutate", "loading-table", "images"),
-        *("bench", "bench-drive", "bench-spark", "bench-tap"),
+        *("bench", "bench-drive", "bench-spark", "bench-judge", "bench-tap"),
     ),
 }
 """The commands as `--help` groups them."""

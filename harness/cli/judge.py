@@ -1,7 +1,8 @@
-"""`judge`: what brokers answered in captures of tcpdump is compared with what the reference answers."""
+"""`judge`: what brokers answered in captures and taps is compared with what the reference answers."""
 
 import json
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -10,20 +11,25 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.captures import DEFAULT_PORT, JudgedCaptures, judge_captures
+from harness.captures import DEFAULT_PORT, Judge, JudgedCaptures, judge_captures, judge_here
+from harness.captures.patterns import patterns_of
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.replay import exit_code
 from harness.cli.wide_console import wide_console
 from harness.orchestration.plan import PlanError, parse_properties
 from harness.replay import ReferenceProfile
 from harness.results.exit_code import ExitCode, worst
+from harness.spark.master import SparkError, why_no_spark
 from harness.targets.base.interface import TargetError
 from harness.targets.reference.profile import stored_specification
 from harness.targets.reference.target import DEFAULT_PROFILE
 from harness.trace.files import write_whole
 from harness.trace.schema import TraceError
 
-_CAPTURES = typer.Argument(help="Captures, pcap or pcapng; several are read as one.", show_default=False)
+_CAPTURES = typer.Argument(
+    help="Captures (pcap, pcapng), journals of taps, or folders with journals; several are read as one.",
+    show_default=False,
+)
 _PROFILE = typer.Option(help="The release of the brokers, e.g. `4.1`; by default the newest.")
 _PORT = typer.Option("--port", help=f"A port of the brokers; may be repeated. By default {DEFAULT_PORT}.")
 _PROPERTY = typer.Option(
@@ -39,6 +45,7 @@ _HASH_IDS = typer.Option(
     "--hash-ids", help="Hash groups, members, clients and topics in all that is printed and written."
 )
 _JSON = typer.Option("--json", help="A file to write the results to.", dir_okay=False)
+_MASTER = typer.Option(help="Judge on Spark, at this master: `local[4]`, `spark://…`; else in this process.")
 _SHOWN: Final = 40
 
 
@@ -52,11 +59,17 @@ def judge(
     whole: Annotated[bool, _WHOLE] = False,
     hash_ids: Annotated[bool, _HASH_IDS] = False,
     json_file: Annotated[Path | None, _JSON] = None,
+    spark_master: Annotated[str | None, _MASTER] = None,
 ) -> ExitCode:
-    """Compare a broker's answers in a capture of tcpdump with those of the reference."""
+    """Compare a broker's answers in captures or taps with those of the reference."""
     spec = _spec(profile or DEFAULT_PROFILE, broker_property or [])
     judged = judge_captures(
-        captures, spec, ports=frozenset(port or [DEFAULT_PORT]), is_whole=whole, hashes_ids=hash_ids
+        captures,
+        spec,
+        ports=frozenset(port or [DEFAULT_PORT]),
+        is_whole=whole,
+        hashes_ids=hash_ids,
+        judge=_judge_at(spark_master),
     )
     console = wide_console()
     if profile is None:
@@ -66,6 +79,16 @@ def judge(
         write_whole(json_file, json.dumps(_as_json(judged, spec), indent=2, ensure_ascii=False) + "\n")
     code = exit_code([each.replayed for each in judged.groups])
     return worst([code, ExitCode.BAD_DATA] if judged.notes.damages else [code])
+
+
+def _judge_at(spark_master: str | None) -> Judge:
+    if spark_master is None:
+        return judge_here
+    if (lacking := why_no_spark(spark_master)) is not None:
+        raise SparkError(lacking)
+    from harness.captures.on_spark import judge_on_spark  # noqa: PLC0415 - PySpark is an extra, and takes long
+
+    return partial(judge_on_spark, master=spark_master)
 
 
 def _spec(profile: str, properties: list[str]) -> ReferenceProfile:
@@ -95,6 +118,10 @@ def _print(console: Console, judged: JudgedCaptures) -> None:
         for why, count in sorted(each.replayed.not_compared.items()):
             _say(console, f"group {each.group}: not compared: {count} {why}")
     findings = [finding for each in judged.groups for finding in each.replayed.findings]
+    for pattern in patterns_of(judged.groups):
+        clients = ", ".join(f"{name or 'unknown'} {count}" for name, count in pattern.clients.items())
+        _say(console, f"{pattern.signature}: {pattern.what}, {pattern.count} times, to {clients}")
+        _say(console, f"  {pattern.noticed}")
     for finding in findings[:_SHOWN]:
         _say(console, f"group {finding.group}, at {finding.at_ms / 1_000:.3f} s: {finding.says}")
     if len(findings) > _SHOWN:
@@ -114,6 +141,7 @@ def _as_json(judged: JudgedCaptures, spec: ReferenceProfile) -> dict[str, object
     return {
         "profile": spec.profile.name,
         "notes": list(judged.notes.in_words()),
+        "patterns": [asdict(each) for each in patterns_of(judged.groups)],
         "groups": [
             {
                 "group": each.group,

@@ -10,8 +10,10 @@ from harness.orders.compare import Unlike, comparable, unlike
 from harness.orders.history import Fields, Operation
 from harness.orders.interface import InnerStep, Machine, ReferenceAnswer
 
-_KEPT_EVERY: Final = 128
-"""Moves after which a position is kept, so that going back takes few moves."""
+_KEPT_EVERY: Final = 1_024
+"""Moves after which a position is kept; most searches never go back."""
+_KEPT_EVERY_GOING_BACK: Final = 64
+"""The same where a search goes back: it will do so again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,7 @@ class Course:
         self.position = self._kept[-1].copy() if self._kept else self._beginning()
         for move in path[self.position.length :]:
             self._count(move, self._do(move))
+            self._keep(_KEPT_EVERY_GOING_BACK)
         self.path = list(path)
 
     def take(self, move: Move) -> Misfit | None:
@@ -164,9 +167,7 @@ class Course:
             misfit = self._misfit(each)
             if misfit is not None:
                 return misfit
-        last = self._kept[-1].length if self._kept else 0
-        if self.position.length - last >= _KEPT_EVERY:
-            self._kept.append(self.position.copy())
+        self._keep(_KEPT_EVERY)
         return None
 
     def blocked(self) -> Misfit | None:
@@ -182,18 +183,26 @@ class Course:
         here = self.position
         return f"{here.low} {sorted(here.beyond)} {sorted(here.waiting)} {here.machine.digest()}"
 
+    def _keep(self, every: int) -> None:
+        last = self._kept[-1].length if self._kept else 0
+        if self.position.length - last >= every:
+            self._kept.append(self.position.copy())
+
     def _beginning(self) -> Position:
         wanted = {place for place, each in enumerate(self.operations) if each.is_compared}
         return Position(machine=self.begin(), wanted=wanted)
 
     def _do(self, move: Move) -> tuple[ReferenceAnswer, ...]:
+        reported: tuple[ReferenceAnswer, ...]
         match move:
             case Apply(place, at_ms):
-                return self.machine.apply(self.operations[place], at_ms)
+                reported = self.machine.apply(self.operations[place], at_ms)
             case Take(step, at_ms):
-                return self.machine.take(step, at_ms)
+                reported = self.machine.take(step, at_ms)
             case Skip():
-                return ()
+                reported = ()
+        # A machine that went on from another course may still have been asked something there.
+        return tuple(each for each in reported if each.operation in self._places)
 
     def _count(self, move: Move, reported: Sequence[ReferenceAnswer]) -> None:
         here = self.position
@@ -217,6 +226,8 @@ class Course:
         operation = self.operations[place]
         if place in self.unheeded or place in self.any_answer:
             return None
+        if reported.is_as_recorded:
+            return self._late(place, None)
         if operation.answer is None:
             return self._heard(place) if self.is_silence_heard else None
         if not operation.is_compared:
@@ -225,8 +236,11 @@ class Course:
         if recorded is None:
             recorded = comparable(operation.api, operation.answer, self.groups)
             self._recorded[place] = recorded
-        found = unlike(reported, recorded)
-        late_ms = operation.answered_ms - self.machine.now_ms
+        return self._late(place, unlike(reported, recorded))
+
+    def _late(self, place: int, found: Unlike | None) -> Misfit | None:
+        """Return what differs, or else whether the recorded answer came too late."""
+        late_ms = self.operations[place].answered_ms - self.machine.now_ms
         if found is None and late_ms > self.latest_ms:
             found = Unlike(field="", expected="an answer", actual=f"no answer for another {late_ms:.0f} ms")
         return None if found is None else Misfit(place=place, unlike=found)

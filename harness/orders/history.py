@@ -29,6 +29,8 @@ class Operation:
     answered_ms: float = inf
     """When its answer had come; infinite where none came."""
     answer: Fields | None = None
+    answer_frame: bytes = b""
+    """The answer as it came; empty where the fields are all that was kept."""
 
     @property
     def descriptor(self) -> ApiDescriptor:

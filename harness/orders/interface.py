@@ -42,6 +42,8 @@ class ReferenceAnswer:
     """What of it is compared."""
     permitted: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
     """Top-level fields to what else may stand there."""
+    is_as_recorded: bool = False
+    """Whether its bytes are those of the recorded answer; then nobody has read its fields."""
 
 
 class Machine(Protocol):

@@ -41,6 +41,8 @@ from reference_coordinator.wire import ReceivedRequest, RequestHeader, read_requ
 Answers: TypeAlias = tuple[ReferenceAnswer, ...]
 _SET_UP: Final = ResponseToken(-1)
 _REMEMBERED: Final = 4096
+_CORRELATION_ID: Final = 4
+"""Bytes that an answer begins with."""
 
 
 class DelayedTimers(Timers[TimerKey, Deadline]):
@@ -90,6 +92,7 @@ class ReferenceMachine:
         self._apis = spec.broker(self._choices, self._timers)
         self._shard = self._apis.coordinator.shard
         self._headers: dict[ResponseToken, RequestHeader] = {}
+        self._recorded: dict[ResponseToken, bytes] = {}
         for name, (num_partitions, topic_id) in topics.items():
             self.create_topic(name, num_partitions, topic_id)
         for key_type in (0, 1):
@@ -108,7 +111,9 @@ class ReferenceMachine:
         self._choices.current = operation
         if operation.api == "JoinGroup":
             self._choices.parked[operation.index] = operation
-        reported = self._handle(ResponseToken(operation.index), self._read(self._frame_of(operation)))
+        token = ResponseToken(operation.index)
+        self._recorded[token] = operation.answer_frame[_CORRELATION_ID:]
+        reported = self._handle(token, self._read(self._frame_of(operation)))
         self._choices.current = None
         return reported
 
@@ -159,7 +164,7 @@ class ReferenceMachine:
 
     def _plain(self, api: str, api_version: int, frame: bytes) -> Fields:
         """Return the fields of an answer as the history has them."""
-        return _decoded(api, api_version, frame)
+        return _decoded(api, api_version, bytes(_CORRELATION_ID) + frame[_CORRELATION_ID:])
 
     def _read(self, frame: bytes) -> ReceivedRequest:
         return read_request(frame, ranges=self._apis.broker.ranges)
@@ -196,7 +201,10 @@ class ReferenceMachine:
         return reported
 
     def _one_answer(self, answer: Respond[BrokerResponse]) -> ReferenceAnswer:
-        header = self._headers[answer.token]
+        header = self._headers.pop(answer.token)
+        recorded = self._recorded.pop(answer.token, b"")
+        if recorded and write_response(header, answer.response)[_CORRELATION_ID:] == recorded:
+            return ReferenceAnswer(operation=int(answer.token), fields={}, is_as_recorded=True)
         api = API_NAMES[int(header.api)]
 
         def read(response: BrokerResponse) -> Fields:
@@ -232,4 +240,5 @@ def _state_in_words(group: Group) -> str:
 @lru_cache(maxsize=_REMEMBERED)
 def _decoded(api: str, api_version: int, frame: bytes) -> Fields:
     """Read an answer; the same few are given again while a search goes back and forth."""
-    return json_object(fields_json(decode_response(api, api_version, frame).fields), where="an answer")
+    fields = decode_response(api, api_version, frame, is_written_again=False).fields
+    return json_object(fields_json(fields), where="an answer")

@@ -6,7 +6,7 @@ Who reads many sockets sees answers of the same moment in any order, so no time 
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Final
@@ -14,6 +14,7 @@ from typing import Final
 from harness.apis.descriptor import COMMITS_OFFSETS, WRITES_OFFSETS, OffsetUse, Subject
 from harness.apis.table import apis_where, descriptor
 from harness.invariants.exchange import NO_ERROR, Fields, items, number, text
+from harness.replay.exchange import Exchange
 from harness.replay.operation import (
     COMPARED,
     OF_TRANSACTIONS,
@@ -22,14 +23,14 @@ from harness.replay.operation import (
     groups_of,
     topic_change,
 )
-from harness.replay.topics import TopicsSeen
+from harness.replay.topics import Change, TopicsSeen
 from harness.trace.embedded import stored_fields
 from harness.trace.events import Event, EventKind
 
-_OTHER_GROUPS: Final = apis_where(lambda api: api.subject is Subject.OTHER_GROUPS)
+OTHER_GROUPS: Final = apis_where(lambda api: api.subject is Subject.OTHER_GROUPS)
 _FED: Final = COMPARED | OF_TRANSACTIONS | {"IncrementalAlterConfigs"}
 """What the reference is told; groups have configurations of their own."""
-READ: Final = _FED | _OTHER_GROUPS | apis_where(lambda api: api.counts_partitions)
+READ: Final = _FED | OTHER_GROUPS | apis_where(lambda api: api.counts_partitions)
 """APIs whose fields are wanted; of the others it is enough to know when they were spoken."""
 _OF_KIND: Final = (
     ("ShareGroup", "of share groups, which are not replayed"),
@@ -66,97 +67,99 @@ class RecordedConversation:
     """When somebody first asked that topics be deleted."""
     slowest_ms: float = 0.0
     """The longest that the broker took for an answer that waits for nothing."""
+    changes: tuple[Change, ...] = ()
+    """Topics that came to be, or grew."""
+
+    def about_topics(self) -> "RecordedConversation":
+        """Return what it tells of topics alone."""
+        return RecordedConversation(
+            topics=dict(self.topics),
+            topic_ids=dict(self.topic_ids),
+            topic_names=dict(self.topic_names),
+            first_topics=self.first_topics,
+            seen_topic_ids=set(self.seen_topic_ids),
+            topics_deleted_ms=self.topics_deleted_ms,
+            changes=self.changes,
+        )
 
     def topics_at(self, at_ms: float) -> dict[str, int]:
         """Return the partition counts of topics as they may have been at a time, by name."""
         counts = {**self.topics, **self.first_topics}
-        for operation in self.operations:
-            if isinstance(operation, TopicChange):
-                change = operation.change
-                if change.after_ms <= at_ms:
-                    counts[change.name] = change.num_partitions
-                elif change.name not in self.first_topics:
-                    counts.pop(change.name, None)
+        for change in sorted(self.changes, key=lambda each: each.after_ms):
+            if change.after_ms <= at_ms:
+                counts[change.name] = change.num_partitions
+            elif change.name not in self.first_topics:
+                counts.pop(change.name, None)
         return counts
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    event: Event
-    behind: Event | None
-    free_ms: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _LostWrite:
     """A request that may have written offsets, and cannot be replayed."""
 
-    asked_at: int
+    asked_ms: float
     groups: frozenset[str] | None
     """None where not even that can be read."""
 
     def touches(self, operation: RecordedOperation) -> bool:
         """Whether an answer may tell of it."""
-        is_later = operation.answered_at is not None and operation.answered_at > self.asked_at
+        is_later = operation.answer is not None and operation.answered_ms >= self.asked_ms
         return is_later and (self.groups is None or not self.groups.isdisjoint(operation.groups))
 
 
 @dataclass(slots=True)
 class _Reader:
     conversation: RecordedConversation = field(default_factory=RecordedConversation)
+    fed: list[Exchange] = field(default_factory=list)
     lost: list[_LostWrite] = field(default_factory=list)
-    open: defaultdict[tuple[str, int], deque[Event]] = field(default_factory=lambda: defaultdict(deque))
-    answers: dict[int, Event] = field(default_factory=dict)
-    """By the request's sequence."""
-    requests: list[Event] = field(default_factory=list)
     topics: TopicsSeen = field(default_factory=TopicsSeen)
+    within_ms: tuple[float, float] = (-inf, inf)
 
-    def take(self, event: Event) -> None:
-        conversation = (event.connection or "", -1 if event.correlation_id is None else event.correlation_id)
-        match event.kind:
-            case EventKind.REQUEST:
-                self.requests.append(event)
-                self.open[conversation].append(event)
-            case EventKind.RESPONSE | EventKind.MALFORMED if self.open[conversation]:
-                self.answers[self.open[conversation].popleft().sequence] = event
-            case EventKind.CLOSED:
-                self.conversation.breaks.append((event.at_ms, event.connection or ""))
-            case _:
-                return
+    def take(self, exchange: Exchange) -> None:
+        """Take in the next request, with its answer."""
+        api = exchange.api
+        if exchange.answered_at is not None and descriptor(api).is_prompt:
+            waited_ms = exchange.answered_ms - exchange.free_ms
+            self.conversation.slowest_ms = max(self.conversation.slowest_ms, waited_ms)
+        if api in OTHER_GROUPS:
+            self._leave_out_others(exchange)
+        if api in _FED:
+            self._add_operation(exchange)
+        elif descriptor(api).counts_partitions and exchange.answer is not None:
+            self._learn_topics(exchange)
+        elif api == "DeleteTopics":
+            deleted_ms = min(exchange.asked_ms, self.conversation.topics_deleted_ms)
+            self.conversation.topics_deleted_ms = deleted_ms
 
-    def finish(self) -> RecordedConversation:
-        before: dict[str, Event] = {}
-        for event in self.requests:
-            connection = event.connection or ""
-            behind = before.get(connection)
-            free_ms = event.at_ms if behind is None else max(event.at_ms, self.answers[behind.sequence].at_ms)
-            answer = self.answers.get(event.sequence)
-            self._add(_Asked(event=event, behind=behind, free_ms=free_ms), answer)
-            if answer is not None:
-                before[connection] = event
-                if descriptor(event.api).is_prompt:
-                    waited_ms = answer.at_ms - free_ms
-                    self.conversation.slowest_ms = max(self.conversation.slowest_ms, waited_ms)
-        self.conversation.first_topics = self.topics.at_first()
-        self.conversation.operations += map(topic_change, self.topics.changes())
-        self._put_in_order()
+    def finish(self, first_index: int) -> RecordedConversation:
+        if not self.conversation.changes:
+            self.conversation.first_topics = self.conversation.first_topics or self.topics.at_first()
+            self.conversation.changes = tuple(self.topics.changes())
+        begin_ms, end_ms = self.within_ms
+        changes = (each for each in self.conversation.changes if begin_ms <= each.after_ms < end_ms)
+        self.conversation.operations += map(topic_change, changes)
+        self._put_in_order(first_index)
         for operation in self.conversation.operations:
             self._learn_topics_of(operation)
             self._learn_fetched_ids_of(operation)
         self._doubt()
         return self.conversation
 
-    def _put_in_order(self) -> None:
+    def _put_in_order(self, first_index: int) -> None:
         """Sort by arrival, and name those behind which others were sent by their index."""
-        operations = sorted(self.conversation.operations, key=lambda each: (each.asked_ms, each.asked_at))
-        places = {each.asked_at: index for index, each in enumerate(operations)}
+        changes = (each for each in self.conversation.operations if isinstance(each, TopicChange))
+        fed: list[Exchange | TopicChange] = [*changes, *self.fed]
+        fed.sort(key=lambda each: (each.asked_ms, each.asked_at))
+        places = {(each.connection, each.asked_at): index for index, each in enumerate(fed, first_index)}
         self.conversation.operations = [
-            replace(each, index=index, behind=None if each.behind is None else places.get(each.behind))
-            for index, each in enumerate(operations)
+            replace(each, index=index) if isinstance(each, TopicChange) else _operation(each, index, places)
+            for index, each in enumerate(fed, first_index)
         ]
 
     def _doubt(self) -> None:
         """Compare nothing that hangs on offsets which a request that was lost may have written."""
+        if not self.lost:
+            return
         joined = {
             group
             for each in self.conversation.operations
@@ -171,46 +174,36 @@ class _Reader:
                 self.conversation.operations[index] = replace(operation, is_in_doubt=True)
                 self.conversation.unread[_IN_DOUBT] += 1
 
-    def _add(self, asked: _Asked, answer: Event | None) -> None:
-        api = asked.event.api or ""
-        if api in _OTHER_GROUPS:
-            self._leave_out_others(asked.event, answer)
-        if api in _FED:
-            self._add_operation(api, asked, answer)
-        elif descriptor(api).counts_partitions and answer is not None and answer.fields is not None:
-            self._learn_topics(asked.event, answer)
-        elif api == "DeleteTopics":
-            deleted_ms = min(asked.event.at_ms, self.conversation.topics_deleted_ms)
-            self.conversation.topics_deleted_ms = deleted_ms
-
-    def _add_operation(self, api: str, asked: _Asked, answer: Event | None) -> None:
-        operation = _operation(asked, answer)
-        if operation is not None:
-            self.conversation.operations.append(operation)
+    def _add_operation(self, exchange: Exchange) -> None:
+        is_unread = exchange.answered_at is not None and exchange.answer is None
+        if exchange.request is not None and exchange.frame is not None and not is_unread:
+            self.fed.append(exchange)
             return
-        if answer is not None and api in COMPARED:
+        if exchange.answered_at is not None and exchange.api in COMPARED:
             self.conversation.unread["that cannot be read whole"] += 1
-        if descriptor(api).offsets in WRITES_OFFSETS:
-            self._lose(asked.event)
+        if descriptor(exchange.api).offsets in WRITES_OFFSETS:
+            self._lose(exchange)
 
-    def _leave_out_others(self, event: Event, answer: Event | None) -> None:
+    def _leave_out_others(self, exchange: Exchange) -> None:
         """Count an answer about groups of another protocol; whose member is not refused is such a group."""
-        why = next((why for beginning, why in _OF_KIND if (event.api or "").startswith(beginning)), _OTHER)
-        if answer is not None:
+        why = next((why for beginning, why in _OF_KIND if exchange.api.startswith(beginning)), _OTHER)
+        if exchange.answered_at is not None:
             self.conversation.unread[why] += 1
-        error = NO_ERROR if answer is None else text(stored_fields(answer), "error_code")
+        error = text(exchange.answer or {}, "error_code")
         is_refused = error not in ("", NO_ERROR)
-        if descriptor(event.api).members and event.fields is not None and not is_refused:
-            self.conversation.other_groups |= dict.fromkeys(groups_of(event.api, stored_fields(event)), why)
+        if descriptor(exchange.api).members and exchange.request is not None and not is_refused:
+            of_request = groups_of(exchange.api, exchange.request)
+            self.conversation.other_groups |= dict.fromkeys(of_request, why)
 
-    def _lose(self, event: Event) -> None:
-        groups = None if event.fields is None else frozenset(groups_of(event.api, stored_fields(event)))
-        self.lost.append(_LostWrite(asked_at=event.sequence, groups=groups))
+    def _lose(self, exchange: Exchange) -> None:
+        request = exchange.request
+        groups = None if request is None else frozenset(groups_of(exchange.api, request))
+        self.lost.append(_LostWrite(asked_ms=exchange.asked_ms, groups=groups))
 
-    def _learn_topics(self, event: Event, answer: Event) -> None:
-        for topic in items(stored_fields(answer), "topics"):
+    def _learn_topics(self, exchange: Exchange) -> None:
+        for topic in items(exchange.answer or {}, "topics"):
             self._learn_topic(topic)
-            self.topics.see(event.api or "", topic, event.at_ms, answer.at_ms)
+            self.topics.see(exchange.api, topic, exchange.asked_ms, exchange.answered_ms)
 
     def _learn_topic(self, topic: Fields) -> None:
         name = text(topic, "name")
@@ -257,33 +250,107 @@ class _Reader:
 
 def read_conversation(events: Iterable[Event]) -> RecordedConversation:
     """Pair requests with answers; the events are one conversation's, in their order."""
-    reader = _Reader()
+    pairing = _Pairing()
     for event in events:
-        reader.take(event)
-    return reader.finish()
+        pairing.take(event)
+    return conversation_of(pairing.exchanges(), breaks=pairing.breaks)
 
 
-def _operation(asked: _Asked, answer: Event | None) -> RecordedOperation | None:
-    event = asked.event
-    if event.fields is None or event.raw is None:
-        return None
-    if answer is not None and answer.fields is None:
-        return None
+def conversation_of(
+    exchanges: Iterable[Exchange],
+    *,
+    breaks: Iterable[tuple[float, str]] = (),
+    first_index: int = 0,
+    topics: RecordedConversation | None = None,
+    within_ms: tuple[float, float] = (-inf, inf),
+) -> RecordedConversation:
+    """Return what replaying needs to know.
+
+    Args:
+        exchanges: in the order in which requests were sent.
+        breaks: when the broker closed which connection.
+        first_index: of the operations.
+        topics: a conversation that tells of topics; without one, the exchanges do.
+        within_ms: from when to when the exchanges are.
+    """
+    reader = _Reader(within_ms=within_ms)
+    if topics is not None:
+        reader.conversation = topics.about_topics()
+    reader.conversation.breaks += breaks
+    for exchange in exchanges:
+        reader.take(exchange)
+    return reader.finish(first_index)
+
+
+@dataclass(slots=True)
+class _Pairing:
+    """Finds the request that an event answers."""
+
+    requests: list[Event] = field(default_factory=list)
+    answers: dict[int, Event] = field(default_factory=dict)
+    """By the request's sequence."""
+    breaks: list[tuple[float, str]] = field(default_factory=list)
+    open: defaultdict[tuple[str, int], deque[Event]] = field(default_factory=lambda: defaultdict(deque))
+
+    def take(self, event: Event) -> None:
+        conversation = (event.connection or "", -1 if event.correlation_id is None else event.correlation_id)
+        match event.kind:
+            case EventKind.REQUEST:
+                self.requests.append(event)
+                self.open[conversation].append(event)
+            case EventKind.RESPONSE | EventKind.MALFORMED if self.open[conversation]:
+                self.answers[self.open[conversation].popleft().sequence] = event
+            case EventKind.CLOSED:
+                self.breaks.append((event.at_ms, event.connection or ""))
+            case _:
+                return
+
+    def exchanges(self) -> Iterator[Exchange]:
+        before: dict[str, Event] = {}
+        for event in self.requests:
+            connection = event.connection or ""
+            behind = before.get(connection)
+            free_ms = event.at_ms if behind is None else max(event.at_ms, self.answers[behind.sequence].at_ms)
+            answer = self.answers.get(event.sequence)
+            if answer is not None:
+                before[connection] = event
+            yield Exchange(
+                api=event.api or "",
+                api_version=event.api_version or 0,
+                actor=event.actor,
+                connection=connection,
+                asked_at=event.sequence,
+                answered_at=None if answer is None else answer.sequence,
+                behind=None if behind is None else behind.sequence,
+                asked_ms=event.at_ms,
+                free_ms=free_ms,
+                answered_ms=inf if answer is None else answer.at_ms,
+                frame=None if event.raw is None else bytes.fromhex(event.raw),
+                request=None if event.fields is None else stored_fields(event),
+                answer=None if answer is None or answer.fields is None else stored_fields(answer),
+            )
+
+
+def _operation(exchange: Exchange, index: int, places: Mapping[tuple[str, int], int]) -> RecordedOperation:
+    assert exchange.request is not None, "only what can be read is fed"
+    assert exchange.frame is not None, "likewise"
+    behind = None if exchange.behind is None else places.get((exchange.connection, exchange.behind))
     return RecordedOperation(
-        index=-1,
-        api=event.api or "",
-        api_version=event.api_version or 0,
-        actor=event.actor,
-        connection=event.connection or "",
-        asked_at=event.sequence,
-        answered_at=None if answer is None else answer.sequence,
-        asked_ms=event.at_ms,
-        behind=None if asked.behind is None else asked.behind.sequence,
-        free_ms=asked.free_ms,
-        answered_ms=inf if answer is None else answer.at_ms,
-        frame=bytes.fromhex(event.raw),
-        request=stored_fields(event),
-        answer=None if answer is None or answer.fields is None else stored_fields(answer),
+        index=index,
+        api=exchange.api,
+        api_version=exchange.api_version,
+        actor=exchange.actor,
+        connection=exchange.connection,
+        asked_at=exchange.asked_at,
+        answered_at=exchange.answered_at,
+        asked_ms=exchange.asked_ms,
+        behind=behind,
+        free_ms=exchange.free_ms,
+        answered_ms=exchange.answered_ms,
+        frame=exchange.frame,
+        request=exchange.request,
+        answer=exchange.answer,
+        answer_frame=exchange.answer_frame,
     )
 
 

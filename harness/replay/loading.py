@@ -38,5 +38,16 @@ def maybe_while_loading(
     )
 
 
+def may_be_loading(operations: Sequence[RecordedOperation], group_id: str, since_ms: float | None) -> bool:
+    """Whether nothing shows that a coordinator, which came at that time, has ended its load."""
+    if since_ms is None:
+        return False
+    return not any(
+        (group_id in each.groups and each.answer is not None and not _is_blind(each))
+        or each.asked_ms > since_ms + _LOADING_MS
+        for each in operations
+    )
+
+
 def _is_blind(operation: RecordedOperation) -> bool:
     return operation.api == "Heartbeat" and operation.answer is not None and operation.error == NO_ERROR

@@ -1,6 +1,7 @@
 """The reference as a recording is replayed on it: one of two modules of replays that touch it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 
 from typing_extensions import override
 
@@ -8,9 +9,10 @@ from harness.orders.history import Operation
 from harness.orders.machine import Answers, ReferenceMachine
 from harness.replay.history import RecordedConversation
 from harness.replay.operation import RecordedOperation, TopicChange
-from harness.replay.planting import records_of, seed_of
-from harness.replay.seeds import Seed
+from harness.replay.planting import latest, offset_record, records_of, seed_of
+from harness.replay.seeds import Seed, SeedOffset
 from harness.targets.reference.profile import ReferenceProfile
+from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.ids import (
     GroupId,
     Millis,
@@ -20,7 +22,10 @@ from reference_coordinator.core.ids import (
 )
 from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.records import CoordinatorRecord
-from reference_coordinator.wire import MalformedRequestError
+from reference_coordinator.groups.classic.group import ClassicGroup
+from reference_coordinator.groups.consumer.group import ConsumerGroup
+from reference_coordinator.profile.api_versions import ApiRanges
+from reference_coordinator.wire import MalformedRequestError, read_request
 
 
 class ReplayMachine(ReferenceMachine):
@@ -64,13 +69,48 @@ class ReplayMachine(ReferenceMachine):
             now_ms=self.now_ms,
         )
 
-    def refusal(self, operation: RecordedOperation) -> str | None:
-        """Return why the reference cannot be told a request; None if it can."""
-        try:
-            self._read(operation.frame)
-        except MalformedRequestError:
-            return "in a version that the reference does not serve"
-        return None
+    def go_on(
+        self,
+        operations: Sequence[RecordedOperation],
+        strays: Mapping[str, tuple[str, ...]],
+        topics: Mapping[str, int],
+    ) -> None:
+        """Go on with other operations, and forget what nothing hangs on any more.
+
+        Args:
+            operations: what may come now.
+            strays: ids that somebody heard of and nobody was answered with, by what they begin with.
+            topics: partition counts by name; topics that are not named stay as they are.
+        """
+        self._operations = self._choices.operations = operations
+        self._choices.strays = strays
+        self._choices.given = set(self.member_ids())
+        self._planted = latest((*self._planted, *self._apis.append_log))
+        self._apis.append_log.clear()
+        there = self._apis.broker.topics
+        for name, num_partitions in topics.items():
+            if name.startswith("__"):
+                continue
+            if there.get(name) is None:
+                self.create_topic(name, num_partitions, None)
+            elif not there.has_partition(name, num_partitions - 1):
+                there.add_partitions(name, num_partitions)
+
+    def learn(self, offsets: Iterable[SeedOffset], group_id: str) -> None:
+        """Let there be offsets that nobody knew of until now."""
+        for offset in offsets:
+            record = offset_record(GroupId(group_id), offset, self.now_ms)
+            self._shard.replay(record, record_offset=0)
+
+    def member_ids(self) -> frozenset[str]:
+        """Return the ids of all members."""
+        groups = self._shard.groups()
+        return frozenset(
+            member
+            for group in groups
+            if isinstance(group, ClassicGroup | ConsumerGroup)
+            for member in group.members
+        )
 
     @override
     def apply(self, operation: Operation, at_ms: float) -> Answers:
@@ -110,3 +150,17 @@ class ReplayMachine(ReferenceMachine):
         if producer_id >= 0:
             transaction.producer_id = ProducerId(producer_id)
             transaction.producer_epoch = ProducerEpoch(epoch)
+
+
+def refusal(spec: ReferenceProfile, operation: RecordedOperation) -> str | None:
+    """Return why the reference cannot be told a request; None if it can."""
+    try:
+        read_request(operation.frame, ranges=_ranges(spec))
+    except MalformedRequestError:
+        return "in a version that the reference does not serve"
+    return None
+
+
+@cache
+def _ranges(spec: ReferenceProfile) -> ApiRanges:
+    return spec.broker(DeterministicChoices()).broker.ranges

@@ -29,7 +29,7 @@ _OF_GROUPS: Final = GroupMetadataRecord | GroupMetadataTombstone | ConsumerGroup
 
 def records_of(seed: Seed, group_id: GroupId, now_ms: Millis) -> list[CoordinatorRecord]:
     """Return a log that says what a seed says."""
-    records: list[CoordinatorRecord] = [_offset_record(group_id, each, now_ms) for each in seed.offsets]
+    records: list[CoordinatorRecord] = [offset_record(group_id, each, now_ms) for each in seed.offsets]
     records += [each for each in seed.log if isinstance(each, _OF_GROUPS)]
     if seed.group is not None:
         records.append(_group_record(group_id, seed.group, now_ms))
@@ -65,7 +65,19 @@ def seed_of(
     return Seed(at_ms=now_ms, log=tuple(of_group), offsets=found)
 
 
-def _offset_record(group_id: GroupId, offset: SeedOffset, now_ms: Millis) -> OffsetCommitRecord:
+def latest(log: Iterable[CoordinatorRecord]) -> list[CoordinatorRecord]:
+    """Return what is left of a log when the states of classic groups that others replaced are gone."""
+    records = [each for each in log if isinstance(each, _OF_GROUPS)]
+    last = max(
+        (place for place, each in enumerate(records) if not isinstance(each, ConsumerGroupRecord)), default=0
+    )
+    return [
+        each for place, each in enumerate(records) if place >= last or isinstance(each, ConsumerGroupRecord)
+    ]
+
+
+def offset_record(group_id: GroupId, offset: SeedOffset, now_ms: Millis) -> OffsetCommitRecord:
+    """Return the record of an offset."""
     return OffsetCommitRecord(
         group_id=group_id,
         topic=offset.topic,

@@ -160,6 +160,20 @@ def first_offsets(
     return tuple(each for each in found.values() if each.offset != NO_OFFSET)
 
 
+def named_partitions(
+    operations: Iterable[RecordedOperation], group_id: str, names: Mapping[str, str]
+) -> frozenset[TopicPartition]:
+    """Return the partitions whose offsets somebody wrote, or was told of."""
+    named: set[TopicPartition] = set()
+    for operation in operations:
+        if operation.descriptor.offsets in NAMES_WRITTEN_OFFSETS:
+            named.update(_partitions(operation.request, names))
+        if operation.descriptor.offsets is OffsetUse.FETCHES and operation.answer is not None:
+            fetched = _fetched(operation.answer, group_id, names)
+            named.update((each.topic, each.partition) for each in fetched)
+    return frozenset(named)
+
+
 def _partitions(request: Fields, names: Mapping[str, str]) -> Iterator[TopicPartition]:
     for topic in items(request, "topics"):
         for partition in items(topic, "partitions"):

@@ -38,6 +38,10 @@ class ReplayFinding:
     """The group as the reference had it before."""
     says: str
     """For people."""
+    connection: str = ""
+    """On which it came."""
+    client: str = ""
+    """The client's library with its version, as it names itself; empty where that is not known."""
 
 
 class ReplayCounts(StoredData):

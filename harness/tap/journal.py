@@ -39,6 +39,8 @@ class Kind(IntEnum):
     """A `Remark`, JSON, ahead of the bytes that it is about."""
     CLOSED = 7
     """Who ended the connection and how, a `Closing`, JSON; what was under way may still come after it."""
+    GONE = 8
+    """Nothing more comes of the connection; no file has this, who reads a capture says it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -160,7 +160,7 @@ def _happenings(tapped: _Tapped, entry: Entry, only: frozenset[str] | None) -> I
             tapped.remarks[remark.side, remark.correlation_id] = remark.text
         case Kind.CLOSED:
             yield from _closing(tapped, from_json(Closing, entry.content, where="a journal"))
-        case Kind.BEGUN | Kind.OPENED:
+        case Kind.BEGUN | Kind.OPENED | Kind.GONE:
             pass
 
 

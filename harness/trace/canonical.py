@@ -317,6 +317,11 @@ def fields_json(fields: Mapping[str, FieldValue]) -> str:
     return json.dumps(_plain(fields), separators=(",", ":"), ensure_ascii=False)
 
 
+def plain_json(fields: Mapping[str, FieldValue]) -> dict[str, Json]:
+    """Return what reading `fields_json` gives."""
+    return {name: _plain(value) for name, value in fields.items()}
+
+
 def digest(kind: str, api: str | None, api_version: int | None, canonical: str | None) -> str:
     """Return a hash by which equal answers are known without a closer look."""
     text = json.dumps([kind, api, api_version, canonical], ensure_ascii=False)
@@ -324,6 +329,8 @@ def digest(kind: str, api: str | None, api_version: int | None, canonical: str |
 
 
 def _plain(value: FieldValue) -> Json:
+    if value is None or isinstance(value, str | int):
+        return value
     if isinstance(value, bytes):
         return {"$bytes": value.hex()}
     if isinstance(value, Mapping):

@@ -35,8 +35,9 @@ class Decoded:
 
     correlation_id: int
     fields: dict[str, FieldValue]
-    reencodes: bool
-    """Whether writing the fields again gives the same bytes: False for a non-canonical encoding."""
+    reencodes: bool | None
+    """Whether writing the fields again gives the same bytes: False for a non-canonical encoding, None where
+    nobody tried."""
 
 
 def error_name(code: int) -> str:
@@ -70,7 +71,9 @@ def encode_request(
     return _written(buffer, shape, fields, f"{api} v{version}")
 
 
-def decode_request(api: str, version: int, payload: bytes, *, may_go_on: bool = False) -> Decoded:
+def decode_request(
+    api: str, version: int, payload: bytes, *, may_go_on: bool = False, is_written_again: bool = True
+) -> Decoded:
     """Read a request frame without its length prefix.
 
     Args:
@@ -78,6 +81,7 @@ def decode_request(api: str, version: int, payload: bytes, *, may_go_on: bool = 
         version: of the API.
         payload: the frame.
         may_go_on: whether bytes may follow the message; brokers pass over them.
+        is_written_again: whether to find out if writing the fields gives the same bytes.
 
     Raises:
         WireError: there is no such version, or the bytes are too long, or not that message.
@@ -98,12 +102,18 @@ def decode_request(api: str, version: int, payload: bytes, *, may_go_on: bool = 
     return Decoded(
         correlation_id=header.correlation_id,
         fields=_plain(shape, body),
-        reencodes=_reencodes(shape, header, body, payload),
+        reencodes=_reencodes(shape, header, body, payload) if is_written_again else None,
     )
 
 
-def decode_response(api: str, version: int, payload: bytes) -> Decoded:
+def decode_response(api: str, version: int, payload: bytes, *, is_written_again: bool = True) -> Decoded:
     """Read a response frame without its length prefix.
+
+    Args:
+        api: by Kafka's name.
+        version: of the API.
+        payload: the frame.
+        is_written_again: whether to find out if writing the fields gives the same bytes.
 
     Raises:
         MalformedResponse: the bytes are too short, too long, or not that message.
@@ -129,7 +139,7 @@ def decode_response(api: str, version: int, payload: bytes) -> Decoded:
     return Decoded(
         correlation_id=correlation_id,
         fields=_plain(shape, body),
-        reencodes=_reencodes(shape, header, body, payload),
+        reencodes=_reencodes(shape, header, body, payload) if is_written_again else None,
     )
 
 

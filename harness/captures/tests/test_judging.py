@@ -139,7 +139,7 @@ def test_a_lost_request_is_printed_with_its_connection(recording: Recording, tmp
     found = judged(recording, write_pcap(tmp_path / "c.pcap", [each for each in sent if each is not lost]))
 
     (line,) = [each for each in found.notes.in_words() if "not in the capture, and" in each]
-    assert f"1 10.0.0.5:9092 from 10.0.0.9:40000, from the client: {len(lost.data)} bytes" in line
+    assert f"10.0.0.5:9092 from 10.0.0.9:40000, from the client: {len(lost.data)} bytes" in line
     (group,) = found.groups
     assert 0 < group.replayed.compared < answers(recording)
 

@@ -46,7 +46,7 @@ def test_tls_is_recognised(tmp_path: Path) -> None:
     found = judged(write_pcap(tmp_path / "c.pcap", wire.sent))
 
     assert list(found.notes.in_words()) == [
-        "connection 1 10.0.0.5:9092 from 10.0.0.9:40000 speaks TLS: it cannot be read"
+        "connection 10.0.0.5:9092 from 10.0.0.9:40000 speaks TLS: it cannot be read"
     ]
 
 
@@ -142,7 +142,7 @@ def test_records_are_not_kept_and_a_loss_within_them_costs_nothing(
     found = judged(write_pcap(tmp_path / "c.pcap", [*begin, *wire.sent, *end]))
 
     assert sum(found.notes.lost.values()) == len(lost.data)
-    assert found.notes.gaps == []
+    assert not any(found.notes.gaps.values())
     assert "secret" not in repr(found)
 
 

@@ -1,0 +1,102 @@
+"""What a capture tells of no single group: topics, lists of groups, and transactions."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from typing import Final, TypeAlias
+
+from harness.apis.table import descriptor
+from harness.captures.exchanges import Row, RowKind, exchange_of
+from harness.replay.history import RecordedConversation, conversation_of
+from harness.replay.operation import OF_TRANSACTIONS
+
+_MINUTE_MS: Final = 60_000.0
+_Look: TypeAlias = tuple[str, int, bytes, int]
+_CORRELATION_ID: Final = 4
+
+
+@dataclass
+class Facts:
+    """Common rows; of looks at topics that show the same, one a minute is kept."""
+
+    _looks: dict[_Look, Row] = field(default_factory=dict)
+    _deletion: Row | None = None
+    _listings: list[Row] = field(default_factory=list)
+    _transactions: defaultdict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    _groups: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Transactional ids by group."""
+
+    def take(self, row: Row) -> None:
+        """Take in a row of no group."""
+        if row.kind == RowKind.MEMBERSHIP:
+            transactional_id, group = row.content
+            self._groups[group].add(transactional_id)
+            return
+        api = row.content[5]
+        if api in OF_TRANSACTIONS:
+            self._transactions[row.content[11]].append(row)
+        elif api == "DeleteTopics":
+            self._deletion = row if self._deletion is None else min(self._deletion, row)
+        elif descriptor(api).counts_partitions:
+            self._look(row)
+        else:
+            self._listings.append(row)
+
+    def settle(self) -> "Facts":
+        """Put all in order when everything is there, whatever order it came in."""
+        self._listings.sort(key=_when)
+        return self
+
+    @cached_property
+    def topics(self) -> RecordedConversation:
+        """What the capture tells of topics."""
+        rows = [*self._looks.values(), *([] if self._deletion is None else [self._deletion])]
+        return conversation_of(exchange_of(row, place) for place, row in enumerate(sorted(rows)))
+
+    def beside(self, group: str, rows: Iterable[Row]) -> Iterator[Row]:
+        """Put among a group's rows what else its replay has to know, in the order in which all was asked.
+
+        Lists of groups are of interest from the first request about the group to the last one.
+        """
+        ids = sorted(self._groups.get(group, ()))
+        of_transactions = sorted((row for each in ids for row in self._transactions[each]), key=_when)
+        others = iter(of_transactions)
+        following = next(others, None)
+        place = -1
+        for row in rows:
+            now = _when(row)
+            place = bisect_left(self._listings, now, key=_when) if place < 0 else place
+            listed = []
+            while place < len(self._listings) and _when(self._listings[place]) < now:
+                listed.append(self._listings[place])
+                place += 1
+            while following is not None and _when(following) < now:
+                listed.append(following)
+                following = next(others, None)
+            yield from sorted(listed, key=_when)
+            yield row
+        if following is not None:
+            yield following
+        yield from others
+
+    def _look(self, row: Row) -> None:
+        answer: bytes = row.content[9] or b""
+        digest = blake2b(answer[_CORRELATION_ID:], digest_size=16).digest()
+        key = (row.content[5], row.content[6], digest, int(row.asked_ms // _MINUTE_MS))
+        known = self._looks.get(key)
+        self._looks[key] = row if known is None else min(known, row)
+
+
+def facts_of(rows: Iterable[Row]) -> Facts:
+    """Return what rows of no group tell."""
+    facts = Facts()
+    for row in rows:
+        facts.take(row)
+    return facts.settle()
+
+
+def _when(row: Row) -> tuple[float, str, int]:
+    return row.asked_ms, row.connection, row.number

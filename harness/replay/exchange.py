@@ -1,0 +1,34 @@
+"""A request of a recording with its answer, and what is known of the connection that it came on."""
+
+from dataclasses import dataclass
+from math import inf
+
+from harness.invariants.exchange import Fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """A request, and its answer if one came."""
+
+    api: str
+    api_version: int
+    actor: str | None
+    connection: str
+    asked_at: int
+    """The request's number in its recording, or on its connection."""
+    answered_at: int | None
+    """The answer's number; None where none came."""
+    behind: int | None
+    """The number of the request before it on its connection, if one was answered."""
+    asked_ms: float
+    free_ms: float
+    """When that was answered; when this was sent, if that was later, or there is none."""
+    answered_ms: float = inf
+    frame: bytes | None
+    """The request without its length prefix; None where it was not kept."""
+    request: Fields | None
+    """None where it cannot be read."""
+    answer: Fields | None
+    """None where there is none, or it cannot be read."""
+    answer_frame: bytes = b""
+    """Empty where only the fields are known."""

@@ -1,0 +1,384 @@
+"""Replaying a group part by part, from when it is known until its coordinator is gone.
+
+A part ends where the group is quiet: the next one goes on with the reference as it is then.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from math import inf
+from typing import Final
+
+from harness.invariants.exchange import NO_ERROR, text
+from harness.orders.course import Course
+from harness.replay.carried import Account, Past, Running
+from harness.replay.gaps import UNSEEN, Gap, gaps_of, with_begun
+from harness.replay.history import RecordedConversation, members_of
+from harness.replay.loading import WHY as LOADING
+from harness.replay.loading import may_be_loading, maybe_while_loading
+from harness.replay.machine import ReplayMachine, refusal
+from harness.replay.operation import MEMBERSHIP, RecordedOperation, TopicChange
+from harness.replay.seeds import (
+    Seed,
+    SeedOffset,
+    TopicPartition,
+    carried,
+    first_offsets,
+    first_seed,
+    has_earlier_members,
+    named_partitions,
+)
+from harness.replay.selecting import (
+    about,
+    assigned_topics,
+    belongs_before,
+    breaks_of,
+    fed_of,
+    is_under_way,
+    joins_consumers,
+    strays_of,
+    transactional_ids,
+    until_of,
+)
+from harness.replay.unexplained import Unexplained, unexplained
+from harness.replay.windows import Windows
+from harness.results.replay_results import ReplayFinding
+from harness.targets.reference.profile import ReferenceProfile
+
+TOLERANCE_MS: Final = 300.0
+"""How far a deadline may be off, on top of the longest that the broker took for a simple answer."""
+_FINDINGS_MAX: Final = 10
+"""Of one coordinator's time with a group, or of a part of it: what comes after is consequences."""
+_FINDINGS_OF_GROUP_MAX: Final = 1_000
+_LATE_MS: Final = 10_000.0
+"""By how much more than the tolerance an answer may come later than the reference's."""
+
+
+class GroupReplay:
+    """One group, whose parts are replayed one after the other."""
+
+    def __init__(self, group_id: str, spec: ReferenceProfile, account: Account, *, is_whole: bool) -> None:
+        self._group_id, self._spec, self._account, self._is_whole = group_id, spec, account, is_whole
+        self._past = Past()
+
+    @property
+    def member_ids(self) -> frozenset[str]:
+        """The members that were heard of in the last part."""
+        return self._past.member_ids
+
+    def take(
+        self, conversation: RecordedConversation, gaps: Sequence[Gap] = (), *, end_ms: float = inf
+    ) -> None:
+        """Replay the next part.
+
+        Args:
+            conversation: the part; its operations' indices go on from those before.
+            gaps: when requests or answers may be missing.
+            end_ms: when the next part begins; infinite for the last one.
+        """
+        part = _Part(conversation, self._spec, self._group_id, self._account, self._past, gaps, end_ms)
+        part.is_whole = self._is_whole
+        why = self._past.other or conversation.other_groups.get(self._group_id)
+        running = None
+        if why is None:
+            running = part.run()
+        else:
+            part.leave_out(why)
+        self._past = part.past(running, why)
+
+
+class _Part:
+    """A part of a group's conversation."""
+
+    is_whole = False
+
+    def __init__(
+        self,
+        conversation: RecordedConversation,
+        spec: ReferenceProfile,
+        group_id: str,
+        account: Account,
+        past: Past,
+        gaps: Sequence[Gap],
+        end_ms: float,
+    ) -> None:
+        self._conversation, self._spec, self._group_id = conversation, spec, group_id
+        self._groups = frozenset((group_id,))
+        self._account, self._past, self._end_ms = account, past, end_ms
+        self._transactional = past.transactional | transactional_ids(conversation.operations, group_id)
+        self._operations = about(conversation.operations, group_id, self._transactional)
+        self._heartbeats = [each for each in self._operations if each.api == "ConsumerGroupHeartbeat"]
+        if self._is_of_consumers:
+            changes = [each for each in conversation.operations if isinstance(each, TopicChange)]
+            self._operations = sorted([*self._operations, *changes], key=lambda each: each.index)
+        self._strays = strays_of(self._operations, group_id)
+        self._gaps = gaps_of(self._operations, gaps)
+
+    @property
+    def _is_of_consumers(self) -> bool:
+        return self._past.is_of_consumers or bool(self._heartbeats)
+
+    def past(self, running: Running | None, why: str | None) -> Past:
+        """Return what the next part is to know."""
+        of_machine = frozenset() if running is None else running.machine.member_ids()
+        return Past(
+            end_ms=self._end_ms,
+            running=running,
+            member_ids=self._heard_of() | of_machine,
+            transactional=self._transactional,
+            is_of_consumers=self._is_of_consumers,
+            other=why,
+        )
+
+    def leave_out(self, why: str) -> None:
+        """Compare nothing that is about it."""
+        self._leave_out([each for each in self._operations if self._group_id in each.groups], why)
+
+    def run(self) -> Running | None:
+        """Replay it; return the coordinator that goes on, if there is one."""
+        reported = self._tellable()
+        if (why := self._beyond_replay()) is not None:
+            self._leave_out(reported, why)
+            return None
+        running, begin_ms = self._past.running, self._past.end_ms
+        gaps = [each for each in self._gaps if begin_ms < each.until_ms and each.since_ms < self._end_ms]
+        breaks = [
+            each
+            for each in breaks_of(self._operations, self._conversation.breaks)
+            if begin_ms <= each < self._end_ms
+        ]
+        seed = Seed(at_ms=-inf) if self.is_whole and begin_ms == -inf else None
+        unseen = {at_ms for gap in gaps for at_ms in (gap.since_ms, gap.until_ms) if at_ms > begin_ms}
+        breaks = [each for each in breaks if each not in unseen]
+        left_behind: Seed | Running | None = running or seed
+        for era_ms, end_ms in pairwise((begin_ms, *sorted((*breaks, *unseen)), inf)):
+            left_behind = self._era(reported, left_behind, era_ms, end_ms, gaps, unseen)
+        lost = [each for each in reported if any(is_under_way(each, at_ms) for at_ms in breaks)]
+        self._leave_out(lost, "while the coordinator went or was gone")
+        of_gaps = [each for each in reported if any(is_under_way(each, at_ms) for at_ms in unseen)]
+        self._leave_out([each for each in of_gaps if each not in lost], UNSEEN)
+        return left_behind if isinstance(left_behind, Running) else None
+
+    def _era(
+        self,
+        reported: Sequence[RecordedOperation],
+        known: Seed | Running | None,
+        begin_ms: float,
+        end_ms: float,
+        gaps: Sequence[Gap],
+        unseen: set[float],
+    ) -> Seed | Running | None:
+        """Replay what one coordinator was told; return what is known after it."""
+        is_first = begin_ms == self._past.end_ms
+        era = [
+            each
+            for each in reported
+            if (is_first or begin_ms < each.asked_ms) and belongs_before(each, end_ms)
+        ]
+        under_way = [each for each in reported if is_under_way(each, end_ms)]
+        if any(gap.has(begin_ms, end_ms) for gap in gaps):
+            self._leave_out(era, UNSEEN)
+            return None
+        if known is None and begin_ms == -inf:
+            known = self._seed_at_first(era)
+        if end_ms in unseen:
+            self._replay_era(with_begun(era, under_way, begin_ms), known)
+            return None
+        running = self._replay_era(era, known)
+        if running is None or end_ms == inf:
+            return running
+        return self._carried(running.machine.harvest(self._group_id), running.unknown, under_way, end_ms)
+
+    def _carried(
+        self,
+        seed: Seed,
+        unknown: frozenset[TopicPartition] | None,
+        under_way: Sequence[RecordedOperation],
+        end_ms: float,
+    ) -> Seed | None:
+        """Return what the coordinator after the one that went finds in the log; None where nobody knows."""
+        if self._transactional:
+            return None
+        names = self._conversation.topic_names
+        return carried(replace(seed, unknown=unknown), under_way, at_ms=end_ms, names=names)
+
+    def _beyond_replay(self) -> str | None:
+        """Return why nothing can be compared of the group; None if it can."""
+        if not self.is_whole and (external := self._unrecorded_member()):
+            return f"of a group with a member that was not recorded: {external}"
+        if not self._spec.has_consumer_groups and any(each.error == NO_ERROR for each in self._heartbeats):
+            return "of consumer groups, which the reference does not have in that release"
+        known = self._conversation.seen_topic_ids
+        unknown = (each for each in assigned_topics(self._heartbeats) if each not in known)
+        if (topic_id := next(unknown, None)) is not None:
+            return f"of a consumer group with a topic that no Metadata answer named: {topic_id}"
+        return None
+
+    def _unrecorded_member(self) -> str | None:
+        """Return a member that a leader was told of and nobody was seen to be, not even unanswered."""
+        known = self._past.member_ids | self._heard_of()
+        return next(
+            (each for each in members_of(self._operations, self._group_id) if each not in known), None
+        )
+
+    def _heard_of(self) -> frozenset[str]:
+        """Return the members that somebody was seen to be."""
+        answered = {
+            text(each.answer, "member_id")
+            for each in self._operations
+            if "member_id" in each.descriptor.learns and each.answer is not None
+        }
+        spoken = {text(each.request, "member_id") for each in self._operations}
+        return frozenset(answered | spoken).union(*self._strays.values())
+
+    def _tellable(self) -> list[RecordedOperation]:
+        end_ms = self._conversation.topics_deleted_ms if self._is_of_consumers else inf
+        reported: list[RecordedOperation] = []
+        for operation in self._operations:
+            why = None if isinstance(operation, TopicChange) else refusal(self._spec, operation)
+            if why is None and operation.asked_ms >= end_ms:
+                why = "of a consumer group, after somebody deleted topics"
+            if why is None:
+                reported.append(operation)
+            else:
+                self._leave_out([operation], why)
+        return reported
+
+    def _seed_at_first(self, era: Sequence[RecordedOperation]) -> Seed | None:
+        """Return how the group began, if that can be told.
+
+        One whose first generation is the first of all was not there before, and one that nobody joins has no
+        members. Offsets may have been there all the same.
+        """
+        joined = (each for each in era if each.api == "JoinGroup" or joins_consumers(each))
+        first = next((each for each in joined if each.answer is not None and each.error == NO_ERROR), None)
+        if has_earlier_members(era):
+            return None
+        if not any(each.api in MEMBERSHIP for each in era) or (first is not None and self._is_first(first)):
+            return Seed(at_ms=-inf, unknown=None)
+        return None
+
+    def _is_first(self, joined: RecordedOperation) -> bool:
+        """Whether an answer is one that only the first member gets of a group that was not there."""
+        answer = joined.answer or {}
+        if joined.api == "JoinGroup":
+            return answer.get("generation_id") == 1
+        return answer.get("member_epoch") == self._spec.first_member_epoch
+
+    def _replay_era(self, era: Sequence[RecordedOperation], known: Seed | Running | None) -> Running | None:
+        """Replay what one coordinator was told; return it as it is then, None where it is not known."""
+        if isinstance(known, Running):
+            more = self._more_offsets(era, known.named, known.unknown)
+            fed = [*known.left, *fed_of(era)]
+            machine = known.machine
+            machine.go_on(fed, self._strays, {} if self._is_of_consumers else self._topics_named())
+            machine.learn(more, self._group_id)
+            maybe_unseen = self._maybe_while_loading(fed, known.since_ms)
+            return self._replay_from(machine, fed, maybe_unseen, replace(known, machine=machine))
+        seed = known or first_seed([each for each in era if self._group_id in each.groups])
+        if seed is None:
+            self._leave_out(era, "before the group was known")
+            return None
+        after = [each for each in era if each.asked_ms >= seed.at_ms]
+        self._leave_out([each for each in era if each.asked_ms < seed.at_ms], "before the group was known")
+        there = frozenset((each.topic, each.partition) for each in seed.offsets)
+        seed = replace(seed, offsets=(*seed.offsets, *self._more_offsets(after, there, seed.unknown)))
+        fed = fed_of(after)
+        since_ms = seed.at_ms if known is not None and known.at_ms != -inf else None
+        running = Running(
+            machine=self._machine(seed), left=(), unknown=seed.unknown, named=there, since_ms=since_ms
+        )
+        return self._replay_from(running.machine, fed, self._maybe_while_loading(fed, since_ms), running)
+
+    def _more_offsets(
+        self,
+        operations: Sequence[RecordedOperation],
+        there: frozenset[TopicPartition],
+        unknown: frozenset[TopicPartition] | None,
+    ) -> tuple[SeedOffset, ...]:
+        """Return offsets that nobody knew of, and that were found before anybody wrote."""
+        return tuple(
+            each
+            for each in first_offsets(operations, self._group_id, self._conversation.topic_names)
+            if (each.topic, each.partition) not in there
+            and (unknown is None or (each.topic, each.partition) in unknown)
+        )
+
+    def _maybe_while_loading(
+        self, fed: Sequence[RecordedOperation], since_ms: float | None
+    ) -> frozenset[int]:
+        if since_ms is None:
+            return frozenset()
+        return maybe_while_loading(fed, self._group_id, since_ms=since_ms)
+
+    def _replay_from(
+        self,
+        machine: ReplayMachine,
+        fed: Sequence[RecordedOperation],
+        maybe_unseen: frozenset[int],
+        before: Running,
+    ) -> Running:
+        tolerance_ms = TOLERANCE_MS + self._conversation.slowest_ms
+        windows = Windows(operations=fed, until_ms=until_of(fed), tolerance_ms=tolerance_ms)
+        course = Course(
+            operations=fed,
+            groups=self._groups,
+            begin=machine.copy,
+            next_moves=windows.next_moves,
+            any_answer=frozenset(place for place, each in enumerate(fed) if isinstance(each, TopicChange)),
+            latest_ms=_LATE_MS + tolerance_ms,
+        )
+        every = unexplained(course)
+        found = [each for each in every if each.place not in maybe_unseen]
+        self._leave_out([fed[each.place] for each in every if each.place in maybe_unseen], LOADING)
+        self._account.compared += sum(each.is_compared for each in fed) - len(every) + len(found)
+        room = min(_FINDINGS_MAX, _FINDINGS_OF_GROUP_MAX - len(self._account.findings))
+        self._account.findings += [self._finding(fed[each.place], each) for each in found[: max(room, 0)]]
+        assert isinstance(course.machine, ReplayMachine), "the course began with one"
+        return Running(
+            machine=course.machine,
+            left=tuple(each for place, each in enumerate(fed) if not course.position.is_taken(place)),
+            unknown=before.unknown,
+            named=before.named | named_partitions(fed, self._group_id, self._conversation.topic_names),
+            since_ms=before.since_ms if may_be_loading(fed, self._group_id, before.since_ms) else None,
+        )
+
+    def _machine(self, seed: Seed) -> ReplayMachine:
+        is_timed = self._is_of_consumers
+        topics = self._conversation.topics_at(seed.at_ms) if is_timed else self._topics_named()
+        machine = ReplayMachine(self._spec, self._conversation, self._groups, topics, self._strays)
+        if seed.at_ms != -inf or seed.offsets:
+            machine.plant(seed, self._group_id)
+        return machine
+
+    def _topics_named(self) -> dict[str, int]:
+        """Return the partition counts of the topics that requests name: what classic groups ask of topics."""
+        topics, names = self._conversation.topics, self._conversation.topic_names
+        named = {topic for topic, _ in named_partitions(self._operations, self._group_id, names)}
+        return {topic: topics[topic] for topic in sorted(named) if topic in topics}
+
+    def _leave_out(self, operations: Iterable[RecordedOperation], why: str) -> None:
+        count = sum(each.is_compared for each in operations)
+        if count:
+            self._account.not_compared[why] += count
+
+    def _finding(self, operation: RecordedOperation, found: Unexplained) -> ReplayFinding:
+        where = f"{found.unlike.field}: " if found.unlike.field else ""
+        given_up = " (not all orders were tried)" if found.is_undecided else ""
+        return ReplayFinding(
+            conversation=self._account.conversation_id,
+            position=operation.asked_at if operation.answered_at is None else operation.answered_at,
+            at_ms=operation.answered_ms,
+            api=operation.api,
+            api_version=operation.api_version,
+            actor=operation.actor,
+            group=self._group_id,
+            field=found.unlike.field,
+            expected=found.unlike.expected,
+            actual=found.unlike.actual,
+            state=found.state,
+            connection=operation.connection,
+            says=f"{operation.api} v{operation.api_version} to {operation.actor}: {where}"
+            f"{found.unlike.actual}, where the reference says {found.unlike.expected}; "
+            f"before it, {found.state}{given_up}",
+        )

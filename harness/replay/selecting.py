@@ -1,0 +1,126 @@
+"""Which operations of a recording concern a group, and which of them a coordinator can have seen."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from math import inf
+from typing import Final
+
+from harness.invariants.exchange import NO_ERROR, items, number, text
+from harness.replay.history import members_of
+from harness.replay.operation import OF_TRANSACTIONS, RecordedOperation
+from harness.trace.canonical import member_id_pattern
+
+UNANSWERED_MS: Final = 5_000.0
+"""How long before its coordinator went a request may have come that nobody answered therefore."""
+_JOINS: Final = 0
+"""The member epoch of who joins. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
+
+
+def joins_consumers(operation: RecordedOperation) -> bool:
+    """Whether somebody joins a consumer group."""
+    is_heartbeat = operation.api == "ConsumerGroupHeartbeat"
+    return is_heartbeat and number(operation.request, "member_epoch") == _JOINS
+
+
+def assigned_topics(heartbeats: Iterable[RecordedOperation]) -> Iterator[str]:
+    """Yield the ids of the topics that members were assigned partitions of."""
+    for heartbeat in heartbeats:
+        assignment = (heartbeat.answer or {}).get("assignment")
+        if isinstance(assignment, Mapping):
+            yield from (text(each, "topic_id") for each in items(assignment, "topic_partitions"))
+
+
+def belongs_before(operation: RecordedOperation, end_ms: float) -> bool:
+    """Whether a coordinator that went at that time can have answered, or left unanswered what came to it."""
+    if operation.answer is None:
+        return operation.asked_ms < end_ms
+    return operation.answered_ms < end_ms
+
+
+def is_under_way(operation: RecordedOperation, at_ms: float) -> bool:
+    """Whether nobody can tell if a request took effect before that time; of unanswered ones, the last."""
+    if operation.answer is None:
+        return at_ms - UNANSWERED_MS <= operation.asked_ms <= at_ms
+    return operation.asked_ms <= at_ms <= operation.answered_ms
+
+
+def transactional_ids(operations: Iterable[RecordedOperation], group_id: str) -> frozenset[str]:
+    """Return those of the producers that commit to a group."""
+    of_group = (each for each in operations if group_id in each.groups)
+    return frozenset(each.transactional_id for each in of_group if each.transactional_id)
+
+
+def about(
+    operations: Sequence[RecordedOperation], group_id: str, transactional: Collection[str]
+) -> list[RecordedOperation]:
+    """Return what a group's state hangs on, and what tells of it."""
+    return [
+        each
+        for each in operations
+        if (group_id in each.groups and each.api not in OF_TRANSACTIONS)
+        or each.api == "ListGroups"
+        or (each.api in OF_TRANSACTIONS and each.transactional_id in transactional)
+    ]
+
+
+def strays_of(operations: Sequence[RecordedOperation], group_id: str) -> dict[str, tuple[str, ...]]:
+    """Return ids that leaders were told of and nobody was answered with, by what they begin with."""
+    answered = {
+        text(each.answer, "member_id")
+        for each in operations
+        if "member_id" in each.descriptor.learns and each.answer is not None
+    }
+    unanswered = [
+        each for each in operations if "member_id" in each.descriptor.learns and each.answer is None
+    ]
+    prefixes = {text(each.request, "group_instance_id") or each.actor or "" for each in unanswered}
+    found: defaultdict[str, tuple[str, ...]] = defaultdict(tuple)
+    for member_id in dict.fromkeys(members_of(operations, group_id)):
+        prefix = member_id_pattern(member_id).removesuffix("-*")
+        if member_id not in answered and prefix in prefixes:
+            found[prefix] = (*found[prefix], member_id)
+    return dict(found)
+
+
+def breaks_of(operations: Sequence[RecordedOperation], closed: Sequence[tuple[float, str]]) -> list[float]:
+    """Return when the coordinator may have gone: it said so, or closed a connection that the group used."""
+    connections = {each.connection for each in operations}
+    said = [each.answered_ms for each in operations if each.tells_of_no_coordinator]
+    return sorted((*said, *(at_ms for at_ms, connection in closed if connection in connections)))
+
+
+def fed_of(operations: Sequence[RecordedOperation]) -> list[RecordedOperation]:
+    """Leave out what changed nothing about transactions: refusals, but for the one that aborts."""
+    kept: list[RecordedOperation] = []
+    aborting: set[str] = set()
+    for operation in operations:
+        if operation.api not in OF_TRANSACTIONS or operation.answer is None:
+            kept.append(operation)
+        elif operation.error == NO_ERROR:
+            aborting.discard(operation.transactional_id)
+            kept.append(operation)
+        elif _aborts(operation) and operation.transactional_id not in aborting:
+            aborting.add(operation.transactional_id)
+            kept.append(operation)
+    return kept
+
+
+def _aborts(operation: RecordedOperation) -> bool:
+    """Whether a producer was told to come again, since its predecessor's transaction is being aborted."""
+    return operation.api == "InitProducerId" and operation.error == "CONCURRENT_TRANSACTIONS"
+
+
+def until_of(operations: Sequence[RecordedOperation]) -> list[float]:
+    """Return when each must have been answered; ends of transactions may take effect after their answer.
+
+    Source: TransactionMarkerChannelManager#addTxnMarkersToSend (4.3.1).
+    """
+    until = [each.answered_ms for each in operations]
+    next_ms: dict[str, float] = {}
+    for place in reversed(range(len(operations))):
+        operation = operations[place]
+        if operation.api == "EndTxn" or _aborts(operation):
+            until[place] = next_ms.get(operation.transactional_id, inf)
+        if operation.transactional_id and operation.error == NO_ERROR and operation.answer is not None:
+            next_ms[operation.transactional_id] = operation.answered_ms
+    return until
