@@ -23,6 +23,10 @@ def answers(events: Sequence[Event]) -> list[tuple[object, ...]]:
     return [(each.step, each.kind, each.digest) for each in events if each.kind in ANSWER_KINDS]
 
 
+def _at(step: int, events: Sequence[Event]) -> list[tuple[object, ...]]:
+    return answers([each for each in events if each.step == step])
+
+
 def broke_off(events: Sequence[Event]) -> str | None:
     """Return why a conversation did not come to its end; None if it did."""
     return next((each.note or each.kind for each in events if each.kind in _BROKEN_OFF), None)
@@ -42,7 +46,11 @@ def as_run_judges(target: str, profile: str, retell: Retell | None) -> Compare:
         if answers(events) == answers(others):
             return None
         judged = judge(replace(script, actors=ALL_SHEETS), info, events, others, retell=retell)
-        return _raw(judged.differences[0]) if judged.judgement.outcome == Outcome.DIVERGES else None
+        if judged.judgement.outcome != Outcome.DIVERGES:
+            return None
+        # What a made script expects was true on another day: the reference may be as far from it as the target.
+        found = (each for each in judged.differences if _at(each.step, events) != _at(each.step, others))
+        return next(map(_raw, found), None)
 
     return compare
 
