@@ -1,6 +1,7 @@
 """Judging keeps few exchanges in memory, and comes to the same result however these are cut and spread."""
 
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,9 @@ from harness.captures.sorting import in_order
 from harness.captures.sources import rows_of_captures, sources_of
 from harness.captures.tests.made_captures import PORT, wire_of, with_forged, write_journal, write_pcap
 from harness.replay import specification
+from harness.tests.completed_runs import environment
 from harness.tests.in_process import CommandLine
+from harness.tests.patience import completed
 from harness.tests.replayed import GROUP, Recording, two_members
 from harness.trace.events import EventKind
 from harness.wire.codec import decode_response
@@ -141,11 +144,12 @@ def test_spark_comes_to_the_same_result_to_the_byte(
     files = (*halves, lying(recording, tmp_path / "3.pcap"), tmp_path / "notes.txt")
     here, there = tmp_path / "here.json", tmp_path / "there.json"
 
-    codes = [
-        kafka_conformance("judge", *files, *OPTIONS, "--json", here),
-        kafka_conformance("judge", *files, *OPTIONS, "--json", there, "--spark-master", "local[2]"),
-    ]
+    judge: tuple[str | Path, ...] = (sys.executable, "-m", "harness.cli", "judge", *files, *OPTIONS)
 
+    code = kafka_conformance("judge", *files, *OPTIONS, "--json", here)
+    # A process has one Spark session, and other tests of this one use theirs.
+    on_spark = completed([*judge, "--json", there, "--spark-master", "local[2]"], env=environment())
+
+    assert on_spark.returncode == code, on_spark.stderr
     assert here.read_bytes() == there.read_bytes()
-    assert codes[0] == codes[1]
     assert json.loads(here.read_text())["groups"]
