@@ -48,7 +48,7 @@ def as_run_judges(target: str, profile: str, retell: Retell | None) -> Compare:
         judged = judge(replace(script, actors=ALL_SHEETS), info, events, others, retell=retell)
         if judged.judgement.outcome != Outcome.DIVERGES:
             return None
-        # What a made script expects was true on another day: the reference may be as far from it as the target.
+        # A made script expects what was answered at another pace: the reference may be as far from it.
         found = (each for each in judged.differences if _at(each.step, events) != _at(each.step, others))
         return next(map(_raw, found), None)
 
