@@ -11,7 +11,7 @@ import confluent_kafka as ck
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from harness.targets.base.dialogue import Dialogue, NotYet
+from harness.targets.base.dialogue import Answer, Dialogue, NotYet
 from harness.targets.base.prepare import ask_until
 from harness.targets.base.tcp import TcpSession, new_connect_slots
 from harness.targets.external.namespace import MARK, made
@@ -149,8 +149,21 @@ async def _have_group(dialogue: Dialogue, group: str) -> None:
     api, joining = _HEARTBEATS[group]
     member: Fields = {"group_id": group, "member_id": _MEMBER}
     version = dialogue.version_of(api, (1, 0))
-    _require((await dialogue.ask(api, version, {**member, "member_epoch": 0, **joining})).text("error_code"))
+    joined = await dialogue.ask(api, version, {**member, "member_epoch": 0, **joining})
+    _require(joined.text("error_code"))
+    if group == SHARE:
+        _require_all_partitions(joined)
     _require((await dialogue.ask(api, version, {**member, "member_epoch": _LEAVES})).text("error_code"))
+
+
+def _require_all_partitions(joined: Answer) -> None:
+    """Wait until the share coordinator has all partitions: the group writes down each that it gets, later."""
+    assigned = Answer({"assignment": [joined.fields.get("assignment")]}).rows("assignment")
+    partitions = [
+        one for each in assigned for row in each.rows("topic_partitions") for one in row.numbers("partitions")
+    ]
+    if len(partitions) < THEIRS["orders"]:
+        raise NotYet(f"partitions {partitions} of a share group")
 
 
 async def _have_offsets(dialogue: Dialogue) -> None:
