@@ -111,7 +111,8 @@ async def _spread_spoilers(bins: Sequence[_Bin], lefts: dict[str, Left], runs: R
             alone = _Bin(scripts=[script], asked=_asked([script]), config=asked_config(script))
             acting_first = sorted(bins, key=lambda each: not any(map(acts_on_broker, each.scripts)))
             for other in (each for each in acting_first if not spoilt[id(each)]):
-                if not _conflict(alone, other) and await is_alike(script, other.config, runs):
+                gives = alone.config.items() <= other.config.items() and not _conflict(alone, other)
+                if gives and await is_alike(script, other.config, runs):
                     crowded.scripts.remove(script)
                     other.scripts.append(script)
                     spoilt[id(crowded)] -= 1

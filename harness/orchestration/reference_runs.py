@@ -151,10 +151,11 @@ class ReferenceRuns:
     async def _run(self, script: Script, config: Mapping[str, str], session: BrokerSession) -> list[Event]:
         broker = await self._broker(config)
         partitions = num_partitions(broker.description)
-        groups = group_ids(script, prefix=f"{_RUN_ID}.", partitions=partitions)
         events: list[Event] = []
-        recorder = _recorder(script, groups, session, events)
         reason = why_not_applicable(script, self._target.capabilities, broker.description)
+        # Where a script cannot be run, its groups may have no place either.
+        groups = {} if reason else group_ids(script, prefix=f"{_RUN_ID}.", partitions=partitions)
+        recorder = _recorder(script, groups, session, events)
         if reason is not None:
             recorder.note(EventKind.NOT_APPLICABLE, EventPosition(step=-1), reason)
             return events
