@@ -58,7 +58,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "bench-judge": (
         "bench_judge:bench_judge",
-        "Measure how fast recordings are judged at several sizes, and find the planted lies.",
+        "Measure `judge` at several sizes, and find the planted lies.",
     ),
     "bench-tap": (
         "bench_tap:bench_of_tap",
@@ -99,7 +99,7 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "judge": (
         "judge:judge",
-        "Compare a broker's answers in a capture of tcpdump with those of the reference.",
+        "Compare a broker's answers in captures or taps with those of the reference.",
     ),
     "clean": (
         "clean:clean",
