@@ -65,8 +65,8 @@ def test_no_damage_ends_in_a_traceback_or_is_accepted_in_silence(whole: Path, ve
     assert row.codes[ExitCode.BAD_DATA] > 0
 
 
-def test_every_verb_that_reads_a_run_is_among_them() -> None:
-    lines = [verb.line(Path("damaged"), Path("whole")) for verb in VERBS.values()]
+def test_every_verb_that_reads_a_run_is_among_them(tmp_path: Path) -> None:
+    lines = [verb.line(tmp_path, tmp_path) for verb in VERBS.values()]
     assert {line[0] for line in lines} >= {
         *("invariants", "diff", "gate", "merge", "run", "coverage", "clients", "report", "trend", "matrix"),
         *("tap", "replay", "race", "judge", "loading-table", "expect"),

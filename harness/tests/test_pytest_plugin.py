@@ -148,6 +148,6 @@ def test_allures_own_plug_in_tells_of_our_items(project: Path) -> None:
     }
 
 
-def test_what_is_done_to_a_broker_of_others_is_told(project: Path) -> None:
+def test_what_is_done_to_a_broker_of_others_is_announced(project: Path) -> None:
     done = ran(project, "suites", "--target", "external:127.0.0.1:1", _NO_REPORT)
     assert "external:127.0.0.1:1 is an external broker: the run makes groups" in done.stdout

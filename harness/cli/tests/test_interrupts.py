@@ -73,16 +73,16 @@ async def _ends_late() -> None:
 
 
 def test_nothing_is_said_of_what_lost_its_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    reported: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", reported.append)
     for is_silent, loses in ((False, False), (True, True)):
         if is_silent:
             interrupts._say_nothing_of_interruptions.__wrapped__()
         abandoned = _ends_late()
         abandoned.send(None)
         del abandoned
-        assert bool(told) is not loses
-        told.clear()
+        assert bool(reported) is not loses
+        reported.clear()
 
 
 def test_markdown_turns_no_text_around_and_carries_no_control_character() -> None:

@@ -161,7 +161,7 @@ def test_names_are_a_runs_own_and_come_back_as_the_scripts() -> None:
     }
 
 
-def test_what_is_told_of_new_groups_comes_back_in_the_scripts_names() -> None:
+def test_what_is_reported_of_new_groups_comes_back_in_the_scripts_names() -> None:
     names = Names("pause.1a2b.")
     shared = {
         "state": "STABLE",

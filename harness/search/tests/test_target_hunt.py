@@ -54,12 +54,12 @@ def test_a_fault_of_a_target_is_shrunk_on_it_and_named(tmp_path: Path) -> None:
     assert len(ours) == len(others)
 
 
-def test_what_was_found_before_an_interrupt_is_told_and_stays(tmp_path: Path) -> None:
-    told: list[Cluster] = []
+def test_what_was_found_before_an_interrupt_is_reported_and_stays(tmp_path: Path) -> None:
+    reported: list[Cluster] = []
 
     def tell(_harvest: Harvest, cluster: Cluster | None) -> None:
         if cluster is not None:
-            told.append(cluster)
+            reported.append(cluster)
             task = asyncio.current_task()
             assert task is not None
             task.cancel()
@@ -71,9 +71,9 @@ def test_what_was_found_before_an_interrupt_is_told_and_stays(tmp_path: Path) ->
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(hunt.run())
 
-    assert hunt.harvest.clusters == told
-    assert len(told) == 1
-    assert all(hunt.traces(told[0]))
+    assert hunt.harvest.clusters == reported
+    assert len(reported) == 1
+    assert all(hunt.traces(reported[0]))
 
 
 def test_two_targets_are_compared_and_their_difference_is_named(tmp_path: Path) -> None:

@@ -241,10 +241,10 @@ def _segments(nodes: LocalNodes, topic: str) -> Iterator[tuple[Any, Any]]:
 
 async def reported(address: str) -> Mapping[str, FieldValue]:
     """Ask for all that the broker says of others' groups, topics, transactions and settings."""
-    return await _asked(address, _told)
+    return await _asked(address, _reported)
 
 
-async def _told(dialogue: Dialogue) -> Mapping[str, FieldValue]:
+async def _reported(dialogue: Dialogue) -> Mapping[str, FieldValue]:
     found: dict[str, FieldValue] = {}
     for group in (*GROUPS, *OF_TYPES):
         offsets = await dialogue.ask("OffsetFetch", 5, {"group_id": group, "topics": None})

@@ -156,10 +156,10 @@ def test_a_run_that_is_interrupted_takes_away_what_it_made(how: signal.Signals, 
         assert asyncio.run(left_on(address)) == []
 
 
-def test_who_interrupts_the_cleaning_too_is_told_how_to_go_on(tmp_path: Path) -> None:
+def test_who_interrupts_the_cleaning_too_is_shown_how_to_go_on(tmp_path: Path) -> None:
     is_deleting, may_go_on = threading.Event(), threading.Event()
 
-    def held(answer: bytes, _: str, __: int) -> Iterator[bytes]:
+    def unanswered(answer: bytes, _: str, __: int) -> Iterator[bytes]:
         is_deleting.set()
         may_go_on.wait(PATIENCE_S)
         yield sized(answer)
@@ -167,7 +167,7 @@ def test_who_interrupts_the_cleaning_too_is_told_how_to_go_on(tmp_path: Path) ->
     with reference_broker("3.9", properties=()) as address:
         true_port = int(address.rpartition(":")[2])
         with (
-            serving(lying(true_port, Lie(held, api="ListGroups"))) as port,
+            serving(lying(true_port, Lie(unanswered, api="ListGroups"))) as port,
             _run(f"127.0.0.1:{port}", tmp_path, "cut") as run,
         ):
             asyncio.run(_until_there_is_something(address))
