@@ -89,9 +89,8 @@ def matrix(
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
     """Run many versions of Kafka, list what changes from each to the next, and explain it."""
-    catalogue = collect(suites)
     chosen = matrix_targets(versions, further=target or [], against=against)
-    scripts = select_scripts(catalogue, scenarios or [], skip or [])
+    scripts = select_scripts(collect(suites), scenarios or [], skip or [])
     plan = RunPlan(
         run_id=run_id or new_run_id(),
         scripts=scripts,
@@ -109,13 +108,13 @@ def matrix(
     )
     if dry_run:
         return list_only(plan.targets, Console(), partial(list_external, scripts=scripts, run_id=plan.run_id))
-    if on is not None:
-        refuse_unfit(on, plan.targets)
     options = ReportOptions(wanted=True, allure=allure, spark_master=spark_master, archive=archive, on=on)
     return _carry_out(plan, options)
 
 
 def _carry_out(plan: RunPlan, options: ReportOptions) -> ExitCode:
+    if options.on is not None:
+        refuse_unfit(options.on, plan.targets)
     console = Console()
     lacking = why_no_spark(options.spark_master)
     if lacking is not None:

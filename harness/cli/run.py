@@ -146,17 +146,13 @@ def run(
         command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
         limits=Limits(scenario_s=scenario_timeout, drive_s=run_timeout, jobs=jobs),
         expectation_files=expectation_files(suites, expect or []),
-        baseline=baseline,
     )
     plan = replace(plan, broker_properties=parse_properties(broker_property or []), merges_configs=pack)
-    plan = replace(plan, repeat=repeat, confirms=confirm, confirm_s=confirm_time)
+    plan = replace(plan, repeat=repeat, confirms=confirm, confirm_s=confirm_time, baseline=baseline)
     if dry_run:
         return _list_only(plan)
-    if on is not None:
-        refuse_unfit(on, plan.targets)
     options = ReportOptions(wanted=not only_drive, allure=allure, spark_master=spark_master, archive=archive)
-    options = replace(options, on=on)
-    return carry_out(plan, options, _beside(plan, profile, suites, wanted=clients), Console())
+    return carry_out(plan, replace(options, on=on), _beside(plan, profile, suites, wanted=clients), Console())
 
 
 def _beside(plan: RunPlan, profile: str | None, suites: str, *, wanted: bool) -> "ClientsPlan | None":
@@ -232,6 +228,8 @@ def carry_out(
 
 def _announce(plan: RunPlan, options: ReportOptions, console: Console) -> bool:
     """Say what is about to be done, and return whether a report can be made of it."""
+    if options.on is not None:
+        refuse_unfit(options.on, plan.targets)
     console.print(f"[bold]run {plan.run_id}[/]  {len(plan.scripts)} scenarios", highlight=False)
     say = plainly(console)
     lacking = why_no_spark(options.spark_master) if options.wanted else None

@@ -93,10 +93,7 @@ def search(
             wants_report=not only_drive,
         )
         return (dry_run_of_search if dry_run else search_target)(plan, wide_console())
-    if profile is not None:
-        raise PlanError("--profile is for a target that is no reference; write reference:PROFILE")
-    if (against is None) == (mutant is None):
-        raise PlanError("say either --against or --mutant: a search compares two references")
+    _refuse_unfit(profile, against, mutant)
     one = _reference(target)
     order = _order(one, against, mutant, steps=steps, seed=seed)
     names = (target, against or f"{target} with {mutant}")
@@ -110,6 +107,13 @@ def search(
         reproduction = f"kafka-conformance search --target {target} {compared} --seed {seed} --steps {steps}"
         asyncio.run(_write(hunt, harvest, write_to, names, reproduction, console))
     return _exit_code(harvest, is_mutant=mutant is not None)
+
+
+def _refuse_unfit(profile: str | None, against: str | None, mutant: str | None) -> None:
+    if profile is not None:
+        raise PlanError("--profile is for a target that is no reference; write reference:PROFILE")
+    if (against is None) == (mutant is None):
+        raise PlanError("say either --against or --mutant: a search compares two references")
 
 
 def _exit_code(harvest: Harvest, *, is_mutant: bool) -> ExitCode:

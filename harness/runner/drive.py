@@ -11,7 +11,7 @@ from typing import Final, Protocol
 from harness.capacity import broker_slots, machine
 from harness.runner.applicable import why_not_applicable
 from harness.runner.interpreter import Interpreter
-from harness.runner.placing import group_ids, num_partitions
+from harness.runner.placing import clear_log_of, group_ids, num_partitions
 from harness.runner.recorder import EventPosition, Recorder, recorder_of
 from harness.runner.rendezvous import Rendezvous
 from harness.runner.rounds import LongestFirst, Rounds, Turn
@@ -20,7 +20,6 @@ from harness.runner.witness import Witness, sampler
 from harness.scenario.bindings import Bindings
 from harness.scenario.fitting import fitted
 from harness.scenario.script import Script
-from harness.targets.base.clearing import clear_log
 from harness.targets.base.ending import to_its_end
 from harness.targets.base.interface import (
     Broker,
@@ -38,7 +37,6 @@ JOBS: Final = machine().jobs(per_core=32)
 _EXTERNAL_JOBS: Final = machine().jobs(per_core=12)
 """Scenarios at once on a broker that has others to serve."""
 _NOWHERE: Final = EventPosition(step=-1)
-_CLEAR_MS: Final = 30_000.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +256,7 @@ class Drive:
             rendezvous = Rendezvous(len(each.scripts)) if each.acts and broker.shares_coordinator else None
             try:
                 if number and broker_group.cohorts[number - 1].clears and how_it_ended(broker) is None:
-                    await _clear(broker)
+                    await clear_log_of(broker)
                 # A script that waits for others gives its slot back, since they may need it.
                 scripts = await self._fitted(broker, each.scripts)
                 await self._run_all(broker, scripts, None if each.acts else slots, rendezvous)
@@ -384,14 +382,6 @@ class Drive:
         return group_ids(
             script, prefix=run_namespace.namespace.prefix, partitions=partitions, at_home=at_home
         )
-
-
-async def _clear(broker: Broker) -> None:
-    session = broker.open_session("between-cohorts")
-    try:
-        await clear_log(session, partitions=num_partitions(broker.description) or 1, timeout_ms=_CLEAR_MS)
-    finally:
-        await session.close()
 
 
 def how_it_ended(broker: Broker) -> str | None:

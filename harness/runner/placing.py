@@ -6,17 +6,28 @@ from typing import Final
 
 from harness.scenario.script import Append, PauseAt, Placement, Script, Step
 from harness.scenario.values import GroupRef, Pattern, TopicId
-from harness.targets.base.interface import BrokerDescription
+from harness.targets.base.clearing import clear_log
+from harness.targets.base.interface import Broker, BrokerDescription
 from harness.targets.base.java_hash import partition_of
 
 _NUM_PARTITIONS: Final = "offsets.topic.num.partitions"
 _TRIES_A_PARTITION: Final = 200
+_CLEAR_MS: Final = 30_000.0
 
 
 def num_partitions(description: BrokerDescription) -> int | None:
     """Return how many partitions groups are spread over, as the broker tells, if it does."""
     reported = description.broker_config.get(_NUM_PARTITIONS, "")
     return int(reported) if reported.isdecimal() and int(reported) else None
+
+
+async def clear_log_of(broker: Broker) -> None:
+    """Clear the coordinator's log of a broker, in all of its partitions."""
+    session = broker.open_session("between-cohorts")
+    try:
+        await clear_log(session, partitions=num_partitions(broker.description) or 1, timeout_ms=_CLEAR_MS)
+    finally:
+        await session.close()
 
 
 def why_not_placeable(script: Script, description: BrokerDescription) -> str | None:

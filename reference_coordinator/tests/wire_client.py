@@ -116,4 +116,7 @@ def _zero(field: dataclasses.Field[Any]) -> Any:
         return ()
     if kafka_type.startswith("timedelta"):
         return timedelta(0)
+    nested = _nested(field.type)
+    if nested is not None:
+        return build(nested, {})
     return _ZEROS.get(kafka_type, 0)
