@@ -1,7 +1,6 @@
 """One round as it runs: requests sent without waiting, answers awaited elsewhere, times taken of both."""
 
 import asyncio
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
@@ -200,8 +199,8 @@ def _names_something(api: str) -> bool:
 
 
 def now_us() -> int:
-    """Return the time on the one clock that all histories of this process share."""
-    return time.perf_counter_ns() // 1000
+    """Return the time of the running loop, on the one clock that all histories of a run share."""
+    return int(asyncio.get_running_loop().time() * 1_000_000)
 
 
 def _operations(asked: Iterable[Asked], canonicaliser: Canonicaliser) -> Iterable[RacedOperation]:

@@ -1,10 +1,10 @@
 """The reference behind a scheduler of chance, whole or with a flaw, for races in this process."""
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from random import Random
+from selectors import DefaultSelector, SelectorKey
 from typing import Final
 
 from typing_extensions import override
@@ -35,6 +35,33 @@ from reference_coordinator.profile.profiles import profile_for
 
 PATIENCE_MS: Final = 30.0
 QUIET_MS: Final = 15.0
+TURN_S: Final = 10e-6
+"""What one turn of the loop takes."""
+
+
+class ClockOfTurns(DefaultSelector):
+    """A clock that advances with each turn of a loop, so that a race is the same on any machine."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now_s = 0.0
+
+    @override
+    def select(self, timeout: float | None = None) -> list[tuple[SelectorKey, int]]:
+        self.now_s += TURN_S + (timeout or 0)
+        return super().select(0)
+
+
+class LoopOfTurns(asyncio.SelectorEventLoop):
+    """A loop that takes its time from such a clock."""
+
+    def __init__(self) -> None:
+        self._clock = ClockOfTurns()
+        super().__init__(self._clock)
+
+    @override
+    def time(self) -> float:
+        return self._clock.now_s
 
 
 class Shuffled:
@@ -54,7 +81,7 @@ class Shuffled:
             topics=CONFORMANCE_TOPICS,
         )
         self._chance = Random(seed)
-        self._began_s = self._busy_s = time.monotonic()
+        self._busy_s = _now_s()
         self._come: deque[tuple[ConnectionId, bytes]] = deque()
         self._to_send: deque[tuple[ConnectionId, bytes]] = deque()
         self._lines: dict[ConnectionId, ShuffledConnection] = {}
@@ -107,13 +134,13 @@ class Shuffled:
 
     def is_quiet(self, *, for_s: float) -> bool:
         """Whether there has been nothing to do for a while."""
-        return not (self._come or self._to_send) and time.monotonic() - self._busy_s > for_s
+        return not (self._come or self._to_send) and _now_s() - self._busy_s > for_s
 
     def now_ms(self) -> Millis:
-        return Millis(int((time.monotonic() - self._began_s) * 1000))
+        return Millis(int(_now_s() * 1000))
 
     def _one_thing(self) -> None:
-        self._busy_s = time.monotonic()
+        self._busy_s = _now_s()
         ways = [way for way in (self._come, self._to_send) if way]
         way = self._chance.choice(ways)
         way.rotate(-self._chance.randrange(len(way)))
@@ -214,5 +241,10 @@ def raced(broker_class: type[Shuffled], profile: str, race: str, *, rounds: int,
         (serving if is_over else driving).cancel()
         await (driving if is_over else serving)
 
-    asyncio.run(run())
+    with asyncio.Runner(loop_factory=LoopOfTurns) as runner:
+        runner.run(run())
     return histories
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()
