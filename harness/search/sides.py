@@ -13,7 +13,8 @@ from harness.scenario.script import ActorSheet, Script, Send, Step
 from harness.search.moves import ALL_SHEETS, GROUPS
 from harness.targets.base.interface import Broker, Connection
 from harness.targets.reference.connection import ReferenceConnection
-from harness.targets.reference.target import ReferenceSession, ReferenceTarget
+from harness.targets.reference.draws import Draws
+from harness.targets.reference.target import ReferenceBroker, ReferenceSession, ReferenceTarget
 from harness.trace.events import Event, EventKind
 from harness.wire.schema import API_NAMES
 
@@ -44,17 +45,20 @@ class Side:
         self.target = target
         self._around = around
         self._base_config = base_config or {}
-        self._brokers: dict[tuple[tuple[str, str], ...], Broker] = {}
+        self._brokers: dict[tuple[tuple[str, str], ...], ReferenceBroker] = {}
 
-    async def run(self, script: Script, pace: Sequence[Event] = ()) -> tuple[Event, ...]:
+    async def run(
+        self, script: Script, pace: Sequence[Event] = (), draws: Draws | None = None
+    ) -> tuple[Event, ...]:
         """Run a script; a reference that fails ends the trace with a harness error.
 
         Args:
             script: what to run.
             pace: a recording of it on a broker; each request is sent no sooner than there.
+            draws: ids that it is to draw; its own if there are none.
         """
         with self._around():
-            live = await self.begin(replace(script, steps=()))
+            live = await self.begin(replace(script, steps=()), draws)
             live.interpreter.script = script
             live.interpreter.before_step = _Pace(live.session, pace).before if pace else None
             try:
@@ -64,10 +68,10 @@ class Side:
             await live.session.close()
         return tuple(live.events)
 
-    async def begin(self, script: Script) -> "LiveRun":
+    async def begin(self, script: Script, draws: Draws | None = None) -> "LiveRun":
         """Begin a conversation whose script is not made yet."""
         broker = await self._broker(script.broker_config)
-        session = broker.open_session(script.id)
+        session = broker.open_session(script.id, draws)
         assert isinstance(session, ReferenceSession)
         return LiveRun(script, session, broker)
 
@@ -80,12 +84,14 @@ class Side:
             if each.api_key in API_NAMES
         }
 
-    async def _broker(self, config: Mapping[str, str]) -> Broker:
+    async def _broker(self, config: Mapping[str, str]) -> ReferenceBroker:
         key = tuple(sorted(config.items()))
         if key not in self._brokers:
-            self._brokers[key] = await self.target.start(
+            broker = await self.target.start(
                 broker_config={**self._base_config, **config}, directory=Path(), progress=lambda _: None
             )
+            assert isinstance(broker, ReferenceBroker), "a reference starts no others"
+            self._brokers[key] = broker
         return self._brokers[key]
 
 

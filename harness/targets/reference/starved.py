@@ -12,7 +12,8 @@ from typing import Final
 from typing_extensions import override
 
 from harness.targets.base.interface import SETTLE_MS, Broker
-from harness.targets.reference.target import ReferenceSession, ReferenceTarget
+from harness.targets.reference.draws import Draws
+from harness.targets.reference.target import ReferenceBroker, ReferenceSession, ReferenceTarget
 from reference_coordinator.broker.cluster import Cluster
 from reference_coordinator.broker.listener import ConnectionId
 
@@ -128,8 +129,9 @@ class StarvedSession(ReferenceSession):
         self._clock_ms = now_ms
 
 
-def starved_session(broker: Broker, scenario_id: str) -> StarvedSession:
-    """Open a broker session of a `StarvedReference`."""
-    session = broker.open_session(scenario_id)
+def starved_session(broker: Broker, scenario_id: str, draws: Draws) -> StarvedSession:
+    """Open a broker session of a `StarvedReference`, with ids that another broker drew."""
+    assert isinstance(broker, ReferenceBroker), "its target starts no others"
+    session = broker.open_session(scenario_id, draws)
     assert isinstance(session, StarvedSession), "its target opens no others"
     return session

@@ -5,7 +5,6 @@ nothing, and time passes only when somebody waits. Ids are seeded by the scenari
 gives the same bytes whatever ran before. One broker coordinates; the others are there for it to be moved to.
 """
 
-import zlib
 from collections.abc import Collection, Mapping, Sequence
 from math import ceil
 from pathlib import Path
@@ -35,13 +34,12 @@ from harness.targets.base.prepare import Prepared, prepare
 from harness.targets.base.principals import principal_name
 from harness.targets.reference.capabilities import reference_capabilities
 from harness.targets.reference.connection import ReferenceConnection, frame_of
+from harness.targets.reference.draws import Draws, cluster_with
 from harness.targets.reference.usual import USUAL_CONFIG
 from harness.wire.log_records import EncodedRecord
 from harness.wire.record_batch import encode_batch
 from reference_coordinator.broker.cluster import Cluster
-from reference_coordinator.broker.cluster_state import Node
 from reference_coordinator.broker.listener import ConnectionId, Outgoing, SendFrame
-from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.log.external_records import external_batch
 from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
@@ -51,10 +49,7 @@ DEFAULT_PROFILE: Final = "4.4"
 """The newest release that the reference's table tells of."""
 NEWEST_RELEASE: Final = (4, 4)
 """The same as numbers."""
-_HOST: Final = "127.0.0.1"
 _CLIENT_HOST: Final = "/127.0.0.1"
-_FIRST_PORT: Final = 9091
-_NODES: Final = 3
 _LONG_LOAD_MS: Final = 1_000
 """How long a load takes of a log that was lengthened, in virtual time."""
 _RELOADING: Final = (BrokerAction.RESTART, BrokerAction.KILL, BrokerAction.MOVE, BrokerAction.DISCONNECT)
@@ -62,10 +57,15 @@ _READY_TIMEOUT_MS: Final = 60_000.0
 
 
 class ReferenceTarget(Target):
-    """The reference coordinator, in process, in one profile."""
+    """The reference coordinator, in process, in one profile.
+
+    Attributes:
+        draws: what its brokers draw by lot, where that is to be so and no other way.
+    """
 
     def __init__(self, profile: str | None = None, *, profile_in_spec: bool = False) -> None:
         self._session: type[ReferenceSession] = ReferenceSession
+        self.draws = Draws()
         self._profile = reference_profile(profile or DEFAULT_PROFILE)
         self._suffix = f":{self._profile.name}" if profile_in_spec else ""
 
@@ -109,7 +109,8 @@ class ReferenceTarget(Target):
             config = GroupCoordinatorConfig.from_properties(properties)
         except ConfigError as error:
             raise TargetError(f"{self.spec}: {error}") from error
-        session = ReferenceSession(_cluster(self._profile, config, "preparation"), properties)
+        cluster = cluster_with(self._profile, config, "preparation", Draws())
+        session = ReferenceSession(cluster, properties)
         prepared = await session.prepared()
         await session.close()
         description = BrokerDescription(
@@ -120,7 +121,7 @@ class ReferenceTarget(Target):
             broker_config=properties,
             api_ranges=prepared.api_ranges,
         )
-        return ReferenceBroker(description, self._profile, config, self._session)
+        return ReferenceBroker(description, self._profile, config, self._session, self.draws)
 
 
 def reference_profile(name: str) -> Profile:
@@ -140,11 +141,13 @@ class ReferenceBroker(Broker):
         profile: Profile,
         config: GroupCoordinatorConfig,
         session: "type[ReferenceSession]",
+        draws: Draws,
     ) -> None:
         self._description = description
         self._profile = profile
         self._config = config
         self._session = session
+        self._draws = draws
 
     @property
     @override
@@ -157,8 +160,10 @@ class ReferenceBroker(Broker):
         return False
 
     @override
-    def open_session(self, scenario_id: str) -> BrokerSession:
-        cluster = _cluster(self._profile, self._config, scenario_id)
+    def open_session(self, scenario_id: str, draws: Draws | None = None) -> BrokerSession:
+        cluster = cluster_with(
+            self._profile, self._config, scenario_id, self._draws if draws is None else draws
+        )
         return self._session(cluster, self._description.broker_config)
 
     @override
@@ -172,15 +177,6 @@ class ReferenceBroker(Broker):
     @override
     async def stop(self) -> None:
         return
-
-
-def _cluster(profile: Profile, config: GroupCoordinatorConfig, scenario_id: str) -> Cluster:
-    return Cluster(
-        profile=profile,
-        config=config,
-        choices=DeterministicChoices(seed=zlib.crc32(scenario_id.encode())),
-        nodes=[Node(node_id=each, host=_HOST, port=_FIRST_PORT + each) for each in range(1, _NODES + 1)],
-    )
 
 
 class ReferenceSession(BrokerSession):
