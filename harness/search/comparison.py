@@ -15,7 +15,7 @@ from harness.search.drawn import all_draws, draws_of
 from harness.search.driven import DrivenTarget
 from harness.search.explaining import Explainer, Explanation
 from harness.search.judging import Compare, answers, as_run_judges, between_targets
-from harness.search.requests import REQUESTS
+from harness.search.request_table import REQUESTS
 from harness.search.sides import Side
 from harness.search.tempo import REAL
 from harness.targets.base.ending import to_its_end

@@ -16,7 +16,7 @@ from harness.search.differences import Cause, cause_of, found_difference, has_fa
 from harness.search.explaining import Explainer, Explanation
 from harness.search.maker import Made, Maker
 from harness.search.moves import script_of
-from harness.search.requests import REQUESTS
+from harness.search.request_table import REQUESTS
 from harness.search.shrinking import Candidate, one_by_one, shrunk
 from harness.search.sides import Side
 from harness.targets.reference.variants import VariantTarget, variant_of

@@ -5,31 +5,69 @@ past generation, another member's id, a commit while a group completes its rebal
 millisecond before a deadline.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from harness.scenario import TRANSACTION
 from harness.scenario.errors import ScenarioError, UnboundReferenceError
 from harness.scenario.script import ASIDE, MAIN, Script
-from harness.search.moves import CAST, GROUPS, Ask, Draft, Hear, Move, Stay, Wait, draft_script, joined
-from harness.search.requests import REQUESTS, Membership, Situation, chosen_api
+from harness.search.moves import (
+    ACTIONS,
+    CAST,
+    GROUPS,
+    Act,
+    Ask,
+    Draft,
+    GroupType,
+    Hear,
+    Move,
+    Stay,
+    Wait,
+    draft_script,
+    joined,
+)
+from harness.search.request_table import REQUESTS, asked, chosen_api
 from harness.search.sides import LiveRun, Side
+from harness.search.situation import Membership, Situation
 from harness.search.tempo import VIRTUAL, Tempo
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import json_object
 from harness.wire.errors import WireError
 
-_CASTS: Final = (
-    ("ana", "bob"),
-    ("ana", "bob", "cat"),
-    ("ana", "dan", "eve"),
-    ("dan", "eve", "fay"),
-    ("ana", "bob", "dan"),
-)
-_CONSUMER_CASTS: Final = (("mia", "noa"), ("mia", "oda", "pia"), ("oda", "pia"), ("ana", "mia", "noa"))
-_CONSUMERS_SHARE: Final = 0.5
+_CASTS: Final[Mapping[GroupType, Sequence[tuple[str, ...]]]] = {
+    GroupType.CLASSIC: (
+        ("ana", "bob"),
+        ("ana", "bob", "cat"),
+        ("ana", "dan", "eve"),
+        ("dan", "eve", "fay"),
+        ("ana", "bob", "dan"),
+    ),
+    GroupType.CONSUMER: (("mia", "noa"), ("mia", "oda", "pia"), ("oda", "pia"), ("ana", "mia", "noa")),
+    GroupType.SHARE: (("sam", "sue"), ("sam", "sue"), ("sam", "mia"), ("ana", "sam")),
+    GroupType.STREAMS: (("tia", "tom"), ("tia", "tom", "ulf"), ("mia", "tia"), ("ana", "tia")),
+}
+"""By the group type that most of them speak, who takes part."""
+_HEARTBEATS: Final[Mapping[GroupType, str]] = {
+    GroupType.CONSUMER: "ConsumerGroupHeartbeat",
+    GroupType.SHARE: "ShareGroupHeartbeat",
+    GroupType.STREAMS: "StreamsGroupHeartbeat",
+}
+"""What members of the newer group types ask."""
+_SHARES: Final[Mapping[GroupType, int]] = {
+    GroupType.CLASSIC: 4,
+    GroupType.CONSUMER: 4,
+    GroupType.SHARE: 2,
+    GroupType.STREAMS: 2,
+}
+"""How often a conversation is about a group type."""
 _TRIES: Final = 200
+_ACTS_SHARE: Final = 0.02
+_TRANSACTIONS_SHARE: Final = 0.3
+_IDS_SHARE: Final = 0.3
+_TRANSACTION: Final = 1
+"""Source: CoordinatorType.TRANSACTION."""
 _BROKEN: Final = ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "FENCED_MEMBER_EPOCH", "UNRELEASED_INSTANCE_ID")
 
 
@@ -61,25 +99,35 @@ class Maker:
             config: of the broker; chosen by chance if there is none.
         """
         self._rng = Random(seed)  # noqa: S311 - chance that can be repeated, and no secret
-        self._versions = versions
+        self._has_transactions = not tempo.shares_broker and self._rng.random() < _TRANSACTIONS_SHARE
+        self._versions = asked(versions, tempo, has_transactions=self._has_transactions)
         self._tempo = tempo
-        has_consumers = "ConsumerGroupHeartbeat" in versions and self._rng.random() < _CONSUMERS_SHARE
-        names = self._rng.choice(_CONSUMER_CASTS if has_consumers else _CASTS)
+        names = self._rng.choice(_CASTS[self._group_type()])
         self._cast = tuple(each for each in CAST if each.name in names)
         self._config = self._rng.choice(tempo.configs) if config is None else config
         self._draft = Draft()
         self._memberships = dict.fromkeys(names, Membership.OUTSIDE)
         self._leaders: set[str] = set()
+        self._session_epochs = dict.fromkeys(names, 0)
+        self._producers: set[str] = set()
         self._moves: list[Move] = []
         self._open: list[tuple[str, bool]] = []
         """Who awaits an answer, and whether on the connection aside."""
         self._lag_ms = 0.0
         """By how much less time has passed in virtual time than will on a broker."""
 
+    def _group_type(self) -> GroupType:
+        """Return which group type a conversation is about, of those that are served."""
+        served = [each for each in GroupType if _HEARTBEATS.get(each, "JoinGroup") in self._versions]
+        return self._rng.choices(served, [_SHARES[each] for each in served])[0]
+
     async def make(self, side: Side, *, script_id: str, steps_max: int) -> Made:
         """Make a conversation of about so many steps on a reference."""
         live = await side.begin(self._script(script_id))
         try:
+            for api, arguments in self._opening():
+                move = Ask(actor=self._cast[0].name, api=api, arguments=arguments, is_answered=False)
+                await self._take(live, move)
             for _ in range(_TRIES):
                 if len(self._draft.conversation.steps) >= steps_max or self._is_over(live):
                     break
@@ -89,6 +137,15 @@ class Maker:
             live.fails(error)
         await live.session.close()
         return Made(moves=tuple(self._moves), script=self._script(script_id), events=tuple(live.events))
+
+    def _opening(self) -> Iterator[tuple[str, Mapping[str, object]]]:
+        """Return what is asked first, without which other requests could not be, or would be refused."""
+        if self._has_transactions:
+            version = self._versions["FindCoordinator"][-1]
+            yield "FindCoordinator", {"key": TRANSACTION, "key_type": _TRANSACTION, "version": version}
+        is_share = self._cast[-1].group_type is GroupType.SHARE
+        if "Metadata" in self._versions and (is_share or self._rng.random() < _IDS_SHARE):
+            yield "Metadata", {"topics": ("orders", "payments")}
 
     def _script(self, script_id: str) -> Script:
         return draft_script(self._draft, script_id=script_id, broker_config=self._config)
@@ -124,6 +181,8 @@ class Maker:
             await self._take(
                 live, Stay(actor=name, is_aside=is_aside, for_ms=self._rng.choice(self._tempo.stays_ms))
             )
+        elif self._moves and not self._tempo.shares_broker and self._rng.random() < _ACTS_SHARE:
+            await self._take(live, Act(action=self._rng.choice(tuple(ACTIONS))))
         elif self._moves and self._rng.random() < 0.1:
             await self._take(live, Wait(duration_ms=self._wait_ms(live)))
         else:
@@ -153,14 +212,17 @@ class Maker:
             named=[
                 each
                 for each in self._cast
-                if each.is_consumer or self._memberships[each.name] is not Membership.OUTSIDE
+                if each.group_type is not GroupType.CLASSIC
+                or self._memberships[each.name] is not Membership.OUTSIDE
             ],
             versions=self._versions,
             tempo=self._tempo,
+            is_producer=speaker.name in self._producers,
+            session_epoch=self._session_epochs[speaker.name],
             state=live.session.group_states.get(live.interpreter.bindings.groups[GROUPS[0]]),
         )
         api = chosen_api(situation)
-        REQUESTS[api](situation)
+        REQUESTS[api].choose(situation)
         await self._take(
             live,
             Ask(
@@ -179,7 +241,8 @@ class Maker:
         self._moves.append(move)
         try:
             self._draft.take(move)
-            await live.take(steps[-1], tuple(self._draft.conversation.sheets.values()))
+            for step in steps[before:]:
+                await live.take(step, tuple(self._draft.conversation.sheets.values()))
         except (ScenarioError, UnboundReferenceError, WireError):
             del steps[before:]
             del self._moves[-1]
@@ -196,6 +259,9 @@ class Maker:
                 self._open.remove((name, is_aside))
                 self._learn(name, live.events[-1])
                 self._join_up()
+            case Act():
+                self._open.clear()
+                self._session_epochs = dict.fromkeys(self._session_epochs, 0)
             case _:
                 pass
 
@@ -225,12 +291,16 @@ class Maker:
                     self._leaders.add(name)
             case "SyncGroup":
                 self._memberships[name] = Membership.SYNCED
-            case "ConsumerGroupHeartbeat":
+            case "ConsumerGroupHeartbeat" | "ShareGroupHeartbeat" | "StreamsGroupHeartbeat":
                 epoch = fields.get("member_epoch")
                 is_in = isinstance(epoch, int) and epoch > 0
                 self._memberships[name] = Membership.SYNCED if is_in else Membership.OUTSIDE
             case "LeaveGroup":
                 self._memberships[name] = Membership.OUTSIDE
+            case "InitProducerId":
+                self._producers.add(name)
+            case "ShareFetch" | "ShareAcknowledge":
+                self._session_epochs[name] += 1
             case _:
                 pass
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from harness.runner.interpreter import Interpreter
+from harness.runner.placing import num_partitions
 from harness.runner.recorder import EventPosition, recorder_of
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import ActorSheet, Script, Send, Step
@@ -161,6 +162,7 @@ class LiveRun:
             recorder=recorder,
             bindings=Bindings(groups=groups),
             broker_failure=broker.failure,
+            partitions=num_partitions(broker.description),
         )
 
     async def take(self, step: Step, actors: tuple[ActorSheet, ...]) -> None:

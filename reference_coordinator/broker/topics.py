@@ -42,7 +42,7 @@ class Topics:
         self.creations: Counter[str] = Counter()
         """How often a topic of each name was created, of which its id is made."""
         self.drawn_ids: dict[str, TopicId] = {}
-        """Ids for topics that are not created yet, by name, where a broker drew them that is to be matched."""
+        """Ids for topics that are not created yet, by name; another broker drew them."""
         self.changed: list[str] = []
         """The names of topics that were created, deleted or given partitions, oldest first."""
         self._first_version = 0

@@ -47,7 +47,9 @@ def _reference(draws: Draws | None = None) -> VariantTarget:
 def _found(folder: Path, target: VariantTarget, against: VariantTarget | None) -> RawDifference | None:
     async def compared() -> RawDifference | None:
         driven = DrivenTarget(target, run_id="test", logs=folder / "ours", jobs=1)
-        other = against and DrivenTarget(against, run_id="test", logs=folder / "theirs", jobs=1)
+        other = None
+        if against is not None:
+            other = DrivenTarget(against, run_id="test", logs=folder / "theirs", jobs=1)
         comparison = Comparison(driven, other)
         await comparison.begin(lambda _: None)
         found, _ = await comparison.alone(_SCRIPT)
