@@ -28,7 +28,6 @@ from harness.targets.reference.variants import VariantTarget, flipped, variant_o
 from harness.trace.events import Event
 from harness.wire.schema import API_NAMES, has_version
 
-Traces = Mapping[str, Sequence[Event]]
 Heard = tuple[Sequence[Event], Sequence[Event]]
 """How both sides answer a conversation."""
 
@@ -105,20 +104,15 @@ class Comparison:
         for each in self._driven:
             await to_its_end(each.stop())
 
-    async def run(self, scripts: Sequence[Script], made: Traces | None = None) -> Mapping[str, Heard]:
-        """Have scripts on the target at once, and on what it is compared with.
-
-        Args:
-            scripts: what to have.
-            made: what the reference answers, where that is known.
-        """
+    async def run(self, scripts: Sequence[Script]) -> Mapping[str, Heard]:
+        """Have scripts on the target at once, and on what it is compared with."""
         # A broker that had to be started again has drawn others.
         self._topic_ids.clear()
         ours = await self._target.run(scripts)
         if self._against is not None:
             others = await self._against.run(scripts)
         else:
-            others = made if made is not None else {each.id: await self._asked(each) for each in scripts}
+            others = {each.id: await self._asked(each) for each in scripts}
         return {each.id: (ours[each.id], others[each.id]) for each in scripts}
 
     async def _asked(

@@ -5,14 +5,16 @@ past generation, another member's id, a commit while a group completes its rebal
 millisecond before a deadline.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 from typing import Final
 
 from harness.scenario import TRANSACTION
 from harness.scenario.errors import ScenarioError, UnboundReferenceError
 from harness.scenario.script import ASIDE, MAIN, Script
+from harness.search.coverage import NO_GROUP, Pair, outcome_of
 from harness.search.moves import (
     ACTIONS,
     CAST,
@@ -32,8 +34,7 @@ from harness.search.request_table import REQUESTS, asked, chosen_api
 from harness.search.sides import LiveRun, Side
 from harness.search.situation import Membership, Situation
 from harness.search.tempo import VIRTUAL, Tempo
-from harness.trace.events import Event, EventKind
-from harness.trace.schema import json_object
+from harness.targets.reference.tape import Taped
 from harness.wire.errors import WireError
 
 _CASTS: Final[Mapping[GroupType, Sequence[tuple[str, ...]]]] = {
@@ -62,6 +63,7 @@ _SHARES: Final[Mapping[GroupType, int]] = {
     GroupType.STREAMS: 2,
 }
 """How often a conversation is about a group type."""
+Favour = Callable[[str, str], float]
 _TRIES: Final = 200
 _ACTS_SHARE: Final = 0.02
 _TRANSACTIONS_SHARE: Final = 0.3
@@ -77,7 +79,12 @@ class Made:
 
     moves: tuple[Move, ...]
     script: Script
-    events: tuple[Event, ...]
+    tape: tuple[Taped, ...]
+    """Byte by byte."""
+    has_failed: bool
+    """Whether the reference could not go on."""
+    reached: Mapping[Pair, int]
+    """Pairs of state and answered request, with how many moves there were by then."""
 
 
 class Maker:
@@ -89,6 +96,8 @@ class Maker:
         versions: Mapping[str, Sequence[int]],
         tempo: Tempo = VIRTUAL,
         config: Mapping[str, str] | None = None,
+        begins: Sequence[Move] = (),
+        favour: Favour = lambda _state, _api: 1.0,
     ) -> None:
         """Begin with a seed.
 
@@ -97,13 +106,20 @@ class Maker:
             versions: those that both sides serve, by API.
             tempo: how long things may take.
             config: of the broker; chosen by chance if there is none.
+            begins: moves of another conversation, which this one goes on with.
+            favour: how much more often than usual something is asked in a state of the group.
         """
         self._rng = Random(seed)  # noqa: S311 - chance that can be repeated, and no secret
         self._has_transactions = not tempo.shares_broker and self._rng.random() < _TRANSACTIONS_SHARE
         self._versions = asked(versions, tempo, has_transactions=self._has_transactions)
         self._tempo = tempo
-        names = self._rng.choice(_CASTS[self._group_type()])
+        self._begins = begins
+        self._favour = favour
+        names = self._names()
         self._cast = tuple(each for each in CAST if each.name in names)
+        self._reached: dict[Pair, int] = {}
+        self._asked_in: dict[tuple[str, bool], str] = {}
+        """By who awaits an answer, the state in which it asked."""
         self._config = self._rng.choice(tempo.configs) if config is None else config
         self._draft = Draft()
         self._memberships = dict.fromkeys(names, Membership.OUTSIDE)
@@ -116,6 +132,14 @@ class Maker:
         self._lag_ms = 0.0
         """By how much less time has passed in virtual time than will on a broker."""
 
+    def _names(self) -> Sequence[str]:
+        """Return who takes part: the cast of what this one goes on with, or one that fits."""
+        begun = {each.actor for each in self._begins if not isinstance(each, Wait | Act)}
+        casts = [each for some in _CASTS.values() for each in some if begun <= {*each}]
+        if begun:
+            return self._rng.choice(casts) if casts else tuple(begun)
+        return self._rng.choice(_CASTS[self._group_type()])
+
     def _group_type(self) -> GroupType:
         """Return which group type a conversation is about, of those that are served."""
         served = [each for each in GroupType if _HEARTBEATS.get(each, "JoinGroup") in self._versions]
@@ -124,28 +148,50 @@ class Maker:
     async def make(self, side: Side, *, script_id: str, steps_max: int) -> Made:
         """Make a conversation of about so many steps on a reference."""
         live = await side.begin(self._script(script_id))
+        has_failed = False
         try:
-            for api, arguments in self._opening():
-                move = Ask(actor=self._cast[0].name, api=api, arguments=arguments, is_answered=False)
-                await self._take(live, move)
+            for move in self._begins or self._opening():
+                await self._take_again(live, move)
             for _ in range(_TRIES):
                 if len(self._draft.conversation.steps) >= steps_max or self._is_over(live):
                     break
                 await self._move(live)
             await self._hear_the_rest(live)
-        except Exception as error:  # noqa: BLE001 - that a reference fails is what is looked for
-            live.fails(error)
+        except Exception:  # noqa: BLE001 - that a reference fails is what is looked for
+            has_failed = True
         await live.session.close()
-        return Made(moves=tuple(self._moves), script=self._script(script_id), events=tuple(live.events))
+        return Made(
+            moves=tuple(self._moves),
+            script=self._script(script_id),
+            tape=tuple(live.tape),
+            has_failed=has_failed,
+            reached=self._reached,
+        )
 
-    def _opening(self) -> Iterator[tuple[str, Mapping[str, object]]]:
+    async def _take_again(self, live: LiveRun, move: Move) -> None:
+        """Take a move of another conversation; one that is not possible any more is left out."""
+        match move:
+            case Hear(actor=name, is_aside=is_aside) | Stay(actor=name, is_aside=is_aside):
+                if (name, is_aside) in self._open:
+                    await self._take(live, move)
+            case Ask(actor=name, is_aside=is_aside):
+                if (name, is_aside) not in self._open:
+                    await self._take(live, replace(move, is_answered=False))
+                    if move.is_answered and (name, is_aside) in self._open:
+                        await self._take(live, Hear(actor=name, is_aside=is_aside))
+            case Wait() | Act():
+                await self._take(live, move)
+
+    def _opening(self) -> Iterator[Ask]:
         """Return what is asked first, without which other requests could not be, or would be refused."""
         if self._has_transactions:
             version = self._versions["FindCoordinator"][-1]
-            yield "FindCoordinator", {"key": TRANSACTION, "key_type": _TRANSACTION, "version": version}
+            arguments = {"key": TRANSACTION, "key_type": _TRANSACTION, "version": version}
+            yield Ask(actor=self._cast[0].name, api="FindCoordinator", arguments=arguments)
         is_share = self._cast[-1].group_type is GroupType.SHARE
         if "Metadata" in self._versions and (is_share or self._rng.random() < _IDS_SHARE):
-            yield "Metadata", {"topics": ("orders", "payments")}
+            arguments = {"topics": ("orders", "payments")}
+            yield Ask(actor=self._cast[0].name, api="Metadata", arguments=arguments)
 
     def _script(self, script_id: str) -> Script:
         return draft_script(self._draft, script_id=script_id, broker_config=self._config)
@@ -203,6 +249,7 @@ class Maker:
         waiting = [is_aside for name, is_aside in self._open if name == speaker.name]
         if len(waiting) > 1 or True in waiting:
             return
+        group = _group_of_all(live)
         situation = Situation(
             rng=self._rng,
             speaker=speaker,
@@ -219,7 +266,8 @@ class Maker:
             tempo=self._tempo,
             is_producer=speaker.name in self._producers,
             session_epoch=self._session_epochs[speaker.name],
-            state=live.session.group_states.get(live.interpreter.bindings.groups[GROUPS[0]]),
+            state=None if group is None else group[1],
+            favour=partial(self._favour, " ".join(group or (NO_GROUP,))),
         )
         api = chosen_api(situation)
         REQUESTS[api].choose(situation)
@@ -238,6 +286,7 @@ class Maker:
         """Say a move and let it happen; one that cannot be said, or names what nobody knows, is left out."""
         steps = self._draft.conversation.steps
         before = len(steps)
+        state = " ".join(_group_of_all(live) or (NO_GROUP,)) if isinstance(move, Ask) else NO_GROUP
         self._moves.append(move)
         try:
             self._draft.take(move)
@@ -251,36 +300,44 @@ class Maker:
         match move:
             case Ask(actor=name, is_aside=is_aside):
                 self._open.append((name, is_aside))
+                self._asked_in[name, is_aside] = state
                 if live.has_answer(name, _connection(is_aside)):
                     await self._take(live, Hear(actor=name, is_aside=is_aside))
                 else:
                     self._lag_ms += self._tempo.parked_lag_ms
             case Hear(actor=name, is_aside=is_aside):
                 self._open.remove((name, is_aside))
-                self._learn(name, live.events[-1])
+                self._learn(name, live.heard)
                 self._join_up()
+                self._reach(live.heard, self._asked_in[name, is_aside])
             case Act():
                 self._open.clear()
                 self._session_epochs = dict.fromkeys(self._session_epochs, 0)
             case _:
                 pass
 
+    def _reach(self, heard: tuple[str, Mapping[str, object]] | None, state: str) -> None:
+        """Take note of an answer that came to what was asked in a state."""
+        if heard is not None:
+            api, fields = heard
+            self._reached.setdefault(Pair(state, api, outcome_of(fields)), len(self._moves))
+
     def _join_up(self) -> None:
         """Make one move of a request and its answer that came at once."""
         self._moves[-2:] = joined(self._moves[-2:])
 
-    def _learn(self, name: str, event: Event) -> None:
+    def _learn(self, name: str, heard: tuple[str, Mapping[str, object]] | None) -> None:
         """See from an answer where its actor stands."""
-        if event.kind != EventKind.RESPONSE or event.fields is None:
+        if heard is None:
             return
-        fields = json_object(event.fields, where="`fields`")
+        api, fields = heard
         error = fields.get("error_code")
-        if (event.api == "JoinGroup" and error == "MEMBER_ID_REQUIRED") or error == "REBALANCE_IN_PROGRESS":
+        if (api == "JoinGroup" and error == "MEMBER_ID_REQUIRED") or error == "REBALANCE_IN_PROGRESS":
             self._memberships[name] = Membership.NAMED
         elif error in _BROKEN:
             self._memberships[name] = Membership.OUTSIDE
         elif error == "NONE":
-            self._learn_success(name, event.api, fields)
+            self._learn_success(name, api, fields)
 
     def _learn_success(self, name: str, api: str | None, fields: Mapping[str, object]) -> None:
         match api:
@@ -303,6 +360,10 @@ class Maker:
                 self._session_epochs[name] += 1
             case _:
                 pass
+
+
+def _group_of_all(live: LiveRun) -> tuple[str, str] | None:
+    return live.session.group_in(live.interpreter.bindings.groups[GROUPS[0]])
 
 
 def _connection(is_aside: bool) -> str:  # noqa: FBT001 - a move has it

@@ -136,5 +136,5 @@ def chosen_api(at: Situation) -> str:
         if REQUESTS[api].weights[group_type] and (at.is_producer or not REQUESTS[api].is_of_producer)
     ]
     factors = _IN_STATE.get(at.state or "", {})
-    weights = [REQUESTS[api].weights[group_type] * factors.get(api, 1) for api in served]
+    weights = [REQUESTS[api].weights[group_type] * factors.get(api, 1) * at.favour(api) for api in served]
     return at.rng.choices(served, weights)[0]

@@ -1,8 +1,9 @@
 """What an actor knows when it asks, and how it names what is wrong for so many of all times."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from inspect import signature
 from random import Random
 from typing import TypeAlias
@@ -44,6 +45,8 @@ class Situation:
     """How long time-outs may be."""
     state: str | None = None
     """Of the group of all, if there is one."""
+    favour: Callable[[str], float] = lambda _api: 1.0
+    """How much more often than usual something is asked."""
     session_epoch: int = 0
     """Of the actor's share session."""
     is_producer: bool = False
@@ -117,6 +120,7 @@ class Situation:
             self.arguments["topics"] = {TopicId(name): offsets for name, offsets in topics.items()}
 
 
+@cache
 def usual_version(api: str) -> int:
     """Return the version that scenarios ask in unless they name one."""
     found = signature(BUILDERS[api]).parameters.get("version")

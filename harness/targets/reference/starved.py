@@ -13,7 +13,8 @@ from typing_extensions import override
 
 from harness.targets.base.interface import SETTLE_MS, Broker
 from harness.targets.reference.draws import Draws
-from harness.targets.reference.target import ReferenceBroker, ReferenceSession, ReferenceTarget
+from harness.targets.reference.session import Preparation, ReferenceSession
+from harness.targets.reference.target import ReferenceBroker, ReferenceTarget
 from reference_coordinator.broker.cluster import Cluster
 from reference_coordinator.broker.listener import ConnectionId
 
@@ -38,8 +39,10 @@ class StarvedSession(ReferenceSession):
         requests_first: whether brokers that go on take in what came before what fell due.
     """
 
-    def __init__(self, cluster: Cluster, properties: Mapping[str, str]) -> None:
-        super().__init__(cluster, properties)
+    def __init__(
+        self, cluster: Cluster, properties: Mapping[str, str], preparation: Preparation | None = None
+    ) -> None:
+        super().__init__(cluster, properties, preparation)
         self.last_connection_first = False
         self.late_ms = 0.0
         self.requests_first = False
