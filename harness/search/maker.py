@@ -32,7 +32,7 @@ from harness.search.moves import (
 )
 from harness.search.request_table import REQUESTS, asked, chosen_api
 from harness.search.sides import LiveRun, Side
-from harness.search.situation import Membership, Situation
+from harness.search.situation import Membership, Situation, usual_version
 from harness.search.tempo import VIRTUAL, Tempo
 from harness.targets.reference.tape import Taped
 from harness.wire.errors import WireError
@@ -190,7 +190,8 @@ class Maker:
             yield Ask(actor=self._cast[0].name, api="FindCoordinator", arguments=arguments)
         is_share = self._cast[-1].group_type is GroupType.SHARE
         if "Metadata" in self._versions and (is_share or self._rng.random() < _IDS_SHARE):
-            arguments = {"topics": ("orders", "payments")}
+            version = min(self._versions["Metadata"][-1], usual_version("Metadata"))
+            arguments = {"topics": ("orders", "payments"), "version": version}
             yield Ask(actor=self._cast[0].name, api="Metadata", arguments=arguments)
 
     def _script(self, script_id: str) -> Script:

@@ -87,6 +87,7 @@ def produce(at: Situation) -> None:
 
 def metadata(at: Situation) -> None:
     """Learn the ids of topics."""
+    at.puts_version("Metadata", 0.2)
     at.arguments["topics"] = ("orders", "payments")
 
 

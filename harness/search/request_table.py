@@ -24,6 +24,8 @@ class RequestRow:
     is_alone: bool = False
     """Whether it is asked only where no other conversation is on the same broker and nothing is late: it
     touches what all share, or its effect shows after a while of which nobody is told."""
+    first_version: int = 0
+    """The first that is of use."""
     is_of_producer: bool = False
     """Whether only who became a producer asks it."""
 
@@ -74,7 +76,7 @@ REQUESTS: Final[Mapping[str, RequestRow]] = {
         choose=other_requests.share_acknowledge, weights=_weights(share=6), is_alone=True
     ),
     "Produce": RequestRow(choose=other_requests.produce, weights=_weights(share=4), is_alone=True),
-    "Metadata": RequestRow(choose=other_requests.metadata, weights=_weights(0, 1, 5, 0)),
+    "Metadata": RequestRow(choose=other_requests.metadata, weights=_weights(0, 1, 5, 0), first_version=10),
     "StreamsGroupHeartbeat": RequestRow(
         choose=other_requests.streams_group_heartbeat, weights=_weights(consumer=1, share=1, streams=25)
     ),
@@ -114,10 +116,15 @@ def asked(
     versions: Mapping[str, Sequence[int]], tempo: Tempo, *, has_transactions: bool
 ) -> Mapping[str, Sequence[int]]:
     """Return the versions of what is asked at all at such a tempo, by API."""
-    return {
-        api: served
+    useful = {
+        api: [each for each in served if each >= REQUESTS[api].first_version]
         for api, served in versions.items()
         if api in REQUESTS
+    }
+    return {
+        api: served
+        for api, served in useful.items()
+        if served
         and not (REQUESTS[api].is_alone and tempo.shares_broker)
         and (has_transactions or descriptor(api).transactions == () or api == "Produce")
     }
