@@ -64,6 +64,7 @@ _SHARES: Final[Mapping[GroupType, int]] = {
 }
 """How often a conversation is about a group type."""
 Favour = Callable[[str, str], float]
+_SUBSCRIBES: Final = "subscribed_topic_names"
 _TRIES: Final = 200
 _ACTS_SHARE: Final = 0.02
 _TRANSACTIONS_SHARE: Final = 0.3
@@ -282,6 +283,8 @@ class Maker:
                 is_answered=False,
             ),
         )
+        if self._tempo.settles_ms and api == "ShareGroupHeartbeat" and situation.arguments.get(_SUBSCRIBES):
+            await self._take(live, Wait(duration_ms=self._tempo.settles_ms))
 
     async def _take(self, live: LiveRun, move: Move) -> None:
         """Say a move and let it happen; one that cannot be said, or names what nobody knows, is left out."""

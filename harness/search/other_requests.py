@@ -12,10 +12,11 @@ _TOPOLOGIES: Final = (
     streams.topology(),
     streams.topology(streams.subtopology("0"), streams.subtopology("1", sources=("payments",))),
     streams.topology(streams.subtopology(sources=("orders", "payments"), copartitioned=(0, 1))),
-    streams.topology(streams.subtopology(changelogs=(streams.topic_info("store"),))),
     streams.topology(streams.subtopology(sources=("nowhere",))),
     streams.topology(epoch=1),
 )
+_WITH_STORE: Final = streams.topology(streams.subtopology(changelogs=(streams.topic_info("store"),)))
+"""The coordinator has the store's topic made, which all conversations on a broker would share."""
 _NO_TASKS: Final = {"active_tasks": (), "standby_tasks": (), "warmup_tasks": ()}
 _ACQUIRED: Final = ((0, 0, (1,)), (0, 1, (2,)), (0, 0, (3,)), (1, 1, (1,)), (0, 2, (1, 2, 3)), (5, 9, (1,)))
 """First offset, last offset and types of acknowledgements."""
@@ -99,9 +100,11 @@ def streams_group_heartbeat(at: Situation) -> None:
             _NO_TASKS,
             member_epoch=0,
             rebalance_timeout_ms=at.rng.choice(at.tempo.consumer_rebalances_ms),
-            topology=at.rng.choices(_TOPOLOGIES, (14, 2, 2, 1, 1, 1))[0],
+            topology=at.rng.choices(_TOPOLOGIES, (14, 2, 2, 1, 1))[0],
             process_id=at.rng.choice(("process-1", "process-1", "process-2")),
         )
+        if not at.tempo.shares_broker:
+            at.puts(0.05, "topology", _WITH_STORE)
     else:
         if at.chance(0.6):
             at.arguments.update(_NO_TASKS, active_tasks=Ref(at.speaker.name, "active_tasks"))
