@@ -30,7 +30,7 @@ from harness.search.moves import (
     draft_script,
     joined,
 )
-from harness.search.request_table import REQUESTS, asked, chosen_api
+from harness.search.request_table import NEXT_IN_TRANSACTION, REQUESTS, asked, chosen_api
 from harness.search.sides import LiveRun, Side
 from harness.search.situation import Membership, Situation, usual_version
 from harness.search.tempo import VIRTUAL, Tempo
@@ -126,7 +126,8 @@ class Maker:
         self._memberships = dict.fromkeys(names, Membership.OUTSIDE)
         self._leaders: set[str] = set()
         self._session_epochs = dict.fromkeys(names, 0)
-        self._producers: set[str] = set()
+        self._producers: dict[str, str] = {}
+        """By actor, what it did last in its transaction."""
         self._moves: list[Move] = []
         self._open: list[tuple[str, bool]] = []
         """Who awaits an answer, and whether on the connection aside."""
@@ -189,6 +190,7 @@ class Maker:
             version = self._versions["FindCoordinator"][-1]
             arguments = {"key": TRANSACTION, "key_type": _TRANSACTION, "version": version}
             yield Ask(actor=self._cast[0].name, api="FindCoordinator", arguments=arguments)
+            yield Ask(actor=self._cast[0].name, api="InitProducerId")
         is_share = self._cast[-1].group_type is GroupType.SHARE
         if "Metadata" in self._versions and (is_share or self._rng.random() < _IDS_SHARE):
             version = min(self._versions["Metadata"][-1], usual_version("Metadata"))
@@ -266,7 +268,7 @@ class Maker:
             ],
             versions=self._versions,
             tempo=self._tempo,
-            is_producer=speaker.name in self._producers,
+            next_in_transaction=NEXT_IN_TRANSACTION.get(self._producers.get(speaker.name, "")),
             session_epoch=self._session_epochs[speaker.name],
             state=None if group is None else group[1],
             favour=partial(self._favour, " ".join(group or (NO_GROUP,))),
@@ -340,10 +342,10 @@ class Maker:
             self._memberships[name] = Membership.NAMED
         elif error in _BROKEN:
             self._memberships[name] = Membership.OUTSIDE
-        elif error == "NONE":
+        elif outcome_of(fields) == "NONE":
             self._learn_success(name, api, fields)
 
-    def _learn_success(self, name: str, api: str | None, fields: Mapping[str, object]) -> None:
+    def _learn_success(self, name: str, api: str, fields: Mapping[str, object]) -> None:
         match api:
             case "JoinGroup":
                 self._memberships[name] = Membership.JOINED
@@ -358,8 +360,8 @@ class Maker:
                 self._memberships[name] = Membership.SYNCED if is_in else Membership.OUTSIDE
             case "LeaveGroup":
                 self._memberships[name] = Membership.OUTSIDE
-            case "InitProducerId":
-                self._producers.add(name)
+            case "InitProducerId" | "AddOffsetsToTxn" | "TxnOffsetCommit" | "EndTxn":
+                self._producers[name] = api
             case "ShareFetch" | "ShareAcknowledge":
                 self._session_epochs[name] += 1
             case _:

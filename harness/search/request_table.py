@@ -84,7 +84,7 @@ REQUESTS: Final[Mapping[str, RequestRow]] = {
         choose=requests.groups_named("StreamsGroupDescribe", "group_ids"), weights=_weights(streams=6)
     ),
     "InitProducerId": RequestRow(
-        choose=other_requests.init_producer_id, weights=_weights(8, 8), is_alone=True
+        choose=other_requests.init_producer_id, weights=_weights(3, 3), is_alone=True
     ),
     "AddOffsetsToTxn": RequestRow(
         choose=other_requests.add_offsets_to_txn, weights=_weights(9, 9), is_alone=True, is_of_producer=True
@@ -97,6 +97,14 @@ REQUESTS: Final[Mapping[str, RequestRow]] = {
     ),
 }
 """By API, what is asked."""
+NEXT_IN_TRANSACTION: Final[Mapping[str, str]] = {
+    "InitProducerId": "AddOffsetsToTxn",
+    "AddOffsetsToTxn": "TxnOffsetCommit",
+    "TxnOffsetCommit": "EndTxn",
+    "EndTxn": "AddOffsetsToTxn",
+}
+"""By what a producer has done, what comes next."""
+_TRANSACTION_SHARE: Final = 0.3
 _RIGHT: Final[Mapping[Membership, Sequence[str]]] = {
     Membership.OUTSIDE: ("JoinGroup",),
     Membership.NAMED: ("JoinGroup",),
@@ -133,6 +141,8 @@ def asked(
 def chosen_api(at: Situation) -> str:
     """Return what an actor asks: mostly what it should, or what has rules of its own in the group's state."""
     group_type = at.speaker.group_type
+    if at.next_in_transaction is not None and at.chance(_TRANSACTION_SHARE):
+        return at.next_in_transaction
     if group_type is GroupType.CLASSIC:
         right = [api for api in _RIGHT[at.membership] if api in at.versions]
         if right and at.chance(0.5):
@@ -140,7 +150,8 @@ def chosen_api(at: Situation) -> str:
     served = [
         api
         for api in at.versions
-        if REQUESTS[api].weights[group_type] and (at.is_producer or not REQUESTS[api].is_of_producer)
+        if REQUESTS[api].weights[group_type]
+        and (at.next_in_transaction is not None or not REQUESTS[api].is_of_producer)
     ]
     factors = _IN_STATE.get(at.state or "", {})
     weights = [REQUESTS[api].weights[group_type] * factors.get(api, 1) * at.favour(api) for api in served]

@@ -49,8 +49,8 @@ class Situation:
     """How much more often than usual something is asked."""
     session_epoch: int = 0
     """Of the actor's share session."""
-    is_producer: bool = False
-    """Whether the actor has a producer id."""
+    next_in_transaction: str | None = None
+    """What comes next in the actor's transaction; None if it is no producer."""
     arguments: Arguments = field(default_factory=dict)
 
     def chance(self, share: float) -> bool:
