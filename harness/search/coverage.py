@@ -1,7 +1,7 @@
 """What conversations reach: pairs of a state and an answered request, and branches of the reference."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType
@@ -38,13 +38,14 @@ def outcome_of(fields: Mapping[str, object]) -> str:
 
 
 def _error_codes(value: object) -> Iterator[str]:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         code = value.get(_ERROR_CODE)
         if isinstance(code, str):
             yield code
         for item in value.values():
-            yield from _error_codes(item)
-    elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            if isinstance(item, dict | list):
+                yield from _error_codes(item)
+    elif isinstance(value, list):
         for item in value:
             yield from _error_codes(item)
 

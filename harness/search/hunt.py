@@ -139,7 +139,7 @@ class Hunt:
     async def _compared(self, made: Made) -> RawDifference | None:
         """Return the first difference that is new; count the one that is known, if that comes first."""
         if not made.has_failed and await self._other.answers_alike(made.script, made.tape):
-            if self._switched:
+            if self._switched and not await self._plain.answers_alike(made.script, made.tape):
                 await self._count(made.script, await self._other.run(made.script))
             return None
         events = await self._other.run(made.script)

@@ -140,13 +140,15 @@ class GrowingInterpreter(Interpreter):
 
     __slots__ = ()
 
-    async def take_another(self, step: Step) -> None:
-        """Take a step behind the script's last, and add it.
+    async def take_another(self, step: Step, actors: tuple[ActorSheet, ...]) -> None:
+        """Take a step behind the script's last, said by one of these actors, and add it.
 
         Raises:
             UnboundReferenceError: no answer brought a value that the step refers to; it is not added.
             WireError: the request cannot be written; it is not added.
         """
+        if actors != self.script.actors:
+            self.script = replace(self.script, actors=actors)
         await self._take(len(self.script.steps), step)
         self.script = replace(self.script, steps=(*self.script.steps, step))
 
@@ -275,8 +277,7 @@ class LiveRun:
 
     async def take(self, step: Step, actors: tuple[ActorSheet, ...]) -> None:
         """Take another step, said by one of these actors."""
-        self.interpreter.script = replace(self.interpreter.script, actors=actors)
-        await self.interpreter.take_another(step)
+        await self.interpreter.take_another(step, actors)
 
     @property
     def heard(self) -> tuple[str, Fields] | None:
