@@ -72,7 +72,7 @@ async def pack(
     configs = {script.id: each.config for each in bins for script in each.scripts}
     return Packing(
         configs=configs,
-        disturbing=frozenset([each.id for each in packed if await _disturbs(each, configs[each.id], runs)]),
+        alone=frozenset([each.id for each in packed if await _is_alone(each, configs[each.id], runs)]),
         to_clear=frozenset(name for name, left in lefts.items() if left is Left.TO_CLEAR),
         final=frozenset(name for name, left in lefts.items() if left is Left.SPOILT),
         not_served=not_served,
@@ -84,9 +84,11 @@ def may_not_be_usual(script: Script) -> bool:
     return bool(asked_config(script)) or acts_on_broker(script) or takes_log_away(script)
 
 
-async def _disturbs(script: Script, config: Mapping[str, str], runs: RunCache) -> bool:
+async def _is_alone(script: Script, config: Mapping[str, str], runs: RunCache) -> bool:
     """Tell whether a script needs a broker alone; who acts on it does so with those who act alike."""
-    return not acts_on_broker(script) and await runs.disturbs(script, config)
+    if acts_on_broker(script):
+        return False
+    return await runs.disturbs(script, config) or await runs.minds_topics(script, config)
 
 
 async def _left(script: Script, config: Mapping[str, str], runs: RunCache) -> Left:

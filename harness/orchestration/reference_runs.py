@@ -20,7 +20,7 @@ from harness.runner.recorder import EventPosition, Recorder
 from harness.runner.sharing import asked_config, takes_log_away
 from harness.scenario import Capability, Conversation, ask, expect, record, scenario
 from harness.scenario.bindings import Bindings
-from harness.scenario.script import Script
+from harness.scenario.script import Elapse, Script
 from harness.targets.base.clearing import clear_log
 from harness.targets.base.delegated import DelegatedConnection, DelegatedSession
 from harness.targets.base.dialogue import Dialogue, NotYet
@@ -99,6 +99,12 @@ class ReferenceRuns:
             return True
         finally:
             await session.close()
+
+    async def minds_topics(self, script: Script, config: Mapping[str, str]) -> bool:
+        """Tell whether a script's conversation is another one if others make topics whenever it waits."""
+        if not any(isinstance(step, Elapse) for step in script.steps):
+            return False
+        return await self._digest(script, config, _AmongTopics) != await self.trace(script, config)
 
     async def left(self, script: Script, config: Mapping[str, str]) -> Left:
         """Tell how others find a broker on which a script has run."""
@@ -332,6 +338,30 @@ class _LookingConnection(DelegatedConnection):
             return await super().receive(timeout_ms=timeout_ms)
         finally:
             await self._look()
+
+
+class _AmongTopics(DelegatedSession):
+    """A broker session on which somebody else makes a topic whenever time passes."""
+
+    def __init__(self, session: BrokerSession) -> None:
+        super().__init__(session)
+        self._made = 0
+
+    async def elapse(self, duration_ms: float) -> None:
+        connection = await self._inner.connect()
+        dialogue = Dialogue(connection)
+        await dialogue.learn_versions()
+        self._made += 1
+        topic: Fields = {
+            "name": f"{_OTHER}-{self._made}",
+            "num_partitions": 1,
+            "replication_factor": 1,
+            "assignments": [],
+            "configs": [],
+        }
+        await dialogue.ask("CreateTopics", 2, {"topics": [topic], "timeout_ms": _PACE_MS})
+        await connection.close()
+        await super().elapse(duration_ms)
 
 
 class _Paced(DelegatedSession):

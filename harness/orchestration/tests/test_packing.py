@@ -10,7 +10,7 @@ from harness.orchestration.packing import is_alike, pack
 from harness.orchestration.packings import packings
 from harness.orchestration.reference_runs import CHECK_INTERVAL, Left, ReferenceRuns
 from harness.orchestration.run_cache import RunCache
-from harness.runner.sharing import Packing, broker_groups
+from harness.runner.sharing import Packing, asked_config, broker_groups
 from harness.scenario import Capability, Conversation, Script, ask, expect, record, scenario
 from harness.scenario.registry import collect
 from harness.targets.kafka.released import KafkaTarget
@@ -230,6 +230,22 @@ def test_a_write_that_delays_others_disturbs_them_where_the_release_has_that_fau
     too_large = collect()["failures/too-large/commit"]
     runs = ReferenceRuns(profile)
     assert asyncio.run(runs.disturbs(too_large, too_large.broker_config)) is disturbs
+
+
+@pytest.mark.parametrize(("name", "is_minded"), [("refreshed", True), ("topic-deleted", False)])
+def test_who_resolves_a_regular_expression_again_minds_topics_of_others(
+    name: str, *, is_minded: bool
+) -> None:
+    waits = collect()[f"consumer_groups/regex/{name}"]
+    assert asyncio.run(ReferenceRuns("4.4").minds_topics(waits, asked_config(waits))) is is_minded
+
+
+def test_who_minds_topics_of_others_is_alone_on_its_broker(tmp_path: Path) -> None:
+    waits = collect()["consumer_groups/regex/refreshed"]
+    beside = script("one", is_nobody, waits.broker_config)
+    packing = asyncio.run(pack((waits, beside), CAN, runs_in(tmp_path, ReferenceRuns("4.4"))))
+    (broker_group,) = broker_groups((waits, beside), CAN, packing)
+    assert sorted(names(each.scripts) for each in broker_group.cohorts) == [["one"], ["refreshed"]]
 
 
 def test_what_a_script_leaves_behind_is_reported() -> None:
