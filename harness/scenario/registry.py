@@ -171,10 +171,10 @@ def scenario_functions(module: ModuleType) -> tuple[ScenarioFunction | SweptFunc
     return tuple(sorted(functions, key=lambda function: function.__code__.co_firstlineno))
 
 
-def _home(function: FunctionType, holder: ModuleType) -> ModuleType:
-    """Return the module that has a function: where its code is, or else the one that was made to hold it."""
-    written_in = sys.modules.get(function.__module__, holder)
-    return written_in if any(each is function for each in vars(written_in).values()) else holder
+def _home(function: FunctionType, user: ModuleType) -> ModuleType:
+    """Return the module that a function belongs to: where its code is, unless that did not keep it."""
+    written_in = sys.modules.get(function.__module__, user)
+    return written_in if any(each is function for each in vars(written_in).values()) else user
 
 
 def collect(package: str = "suites") -> Mapping[str, Script]:

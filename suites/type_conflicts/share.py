@@ -77,6 +77,10 @@ def _described(cell: str) -> Response:
     return expect.share_group_describe(error_code=error, group_state=state)
 
 
+def _offset(cell: str) -> Response:
+    return expect.share_offsets({"orders": {0: int(cell)}})
+
+
 def _altered(cell: str) -> Response:
     return expect.altered_share_offsets(error_code=one_of(*cell.split(OR)))
 
@@ -122,6 +126,15 @@ SHARE_CALLS = (
         asks=ask.share_group_describe(),
         answers=_described,
         cells=(*(f"{NOT_FOUND}:",) * 7, "NONE:Stable", "NONE:Empty"),
+    ),
+    Call(
+        id="share-describe-offsets",
+        says="DescribeShareGroupOffsets",
+        source="GroupCoordinatorService#describeShareGroupOffsets",
+        clause="TY-32",
+        asks=ask.describe_share_group_offsets(topics={"orders": (0,)}),
+        answers=_offset,
+        cells=("-1",) * 9,
     ),
     Call(
         id="share-alter-offsets",
