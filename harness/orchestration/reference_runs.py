@@ -41,6 +41,9 @@ _REPORTED: Final = (
 """What of an event is neither chance nor the time when the conversation began."""
 _CLEAR_MS: Final = 200.0
 _RUN_ID: Final = "on-the-reference"
+_LOG: Final = "__consumer_offsets"
+_LATEST: Final = -1
+"""The timestamp by which ListOffsets asks for the end of a log."""
 _OTHER: Final = "kafka-conformance-other"
 _SESSION_MS: Final = 1_800_000
 """The longest that Kafka grants by default: no script lasts as long."""
@@ -105,6 +108,20 @@ class ReferenceRuns:
         if not any(isinstance(step, Elapse) for step in script.steps):
             return False
         return await self._digest(script, config, _AmongTopics) != await self.trace(script, config)
+
+    async def writes(self, script: Script, config: Mapping[str, str]) -> bool:
+        """Tell whether a script has anything written to the coordinator's log, or makes or deletes that."""
+        broker = await self._broker(config)
+        session = broker.open_session(script.id)
+        partitions = num_partitions(broker.description) or 1
+        try:
+            before = await end_offsets(session, partitions)
+            await self._run(script, config, session)
+            return await end_offsets(session, partitions) != before
+        except (NotYet, TargetError):
+            return True
+        finally:
+            await session.close()
 
     async def left(self, script: Script, config: Mapping[str, str]) -> Left:
         """Tell how others find a broker on which a script has run."""
@@ -243,6 +260,24 @@ def probe(partitions: int, *, consumers: bool) -> Script:
             conversation.member("fay").enters(group_id=conversation.group("consumers"))
 
     return record(comes_back)
+
+
+async def end_offsets(session: BrokerSession, partitions: int) -> list[tuple[str | None, int]]:
+    """Return an error code and the end offset of each partition of the coordinator's log.
+
+    Raises:
+        NotYet: the broker does not answer.
+    """
+    connection = await session.connect()
+    dialogue = Dialogue(connection)
+    await dialogue.learn_versions()
+    wanted: list[Fields] = [{"partition_index": each, "timestamp": _LATEST} for each in range(partitions)]
+    topic: Fields = {"name": _LOG, "partitions": wanted}
+    version = dialogue.version_of("ListOffsets", (5, 4, 3, 2))
+    answer = await dialogue.ask("ListOffsets", version, {"replica_id": -1, "topics": [topic]})
+    await connection.close()
+    found = (each for row in answer.rows("topics") for each in row.rows("partitions"))
+    return [(each.text("error_code"), each.number("offset")) for each in found]
 
 
 class _Other:

@@ -43,6 +43,9 @@ class Runs(Protocol):
     async def minds_topics(self, script: Script, config: Mapping[str, str]) -> bool:
         """Tell whether topics that others make show."""
 
+    async def writes(self, script: Script, config: Mapping[str, str]) -> bool:
+        """Tell whether the coordinator's log grows."""
+
     async def left(self, script: Script, config: Mapping[str, str]) -> Left:
         """Tell how others find the broker afterwards."""
 
@@ -81,6 +84,10 @@ class RunCache:
     async def minds_topics(self, script: Script, config: Mapping[str, str]) -> bool:
         """Tell whether topics that others make show."""
         return await self._is("minds topics", script, config, self._runs.minds_topics)
+
+    async def writes(self, script: Script, config: Mapping[str, str]) -> bool:
+        """Tell whether the coordinator's log grows."""
+        return await self._is("writes", script, config, self._runs.writes)
 
     async def left(self, script: Script, config: Mapping[str, str]) -> Left:
         """Tell how others find the broker afterwards."""

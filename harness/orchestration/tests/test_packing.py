@@ -248,6 +248,16 @@ def test_who_minds_topics_of_others_is_alone_on_its_broker(tmp_path: Path) -> No
     assert sorted(names(each.scripts) for each in broker_group.cohorts) == [["one"], ["refreshed"]]
 
 
+def test_who_writes_nothing_minds_no_time_for_writes(tmp_path: Path) -> None:
+    impatient = {"offsets.commit.timeout.ms": "2000"}
+    heard = {"group.coordinator.rebalance.protocols": "classic"}
+    disabled = collect()["consumer_groups/unavailable/disabled"]
+    writes = script("writes", commits_much, impatient)
+    for other, broker_count in ((disabled, 1), (script("other", commits_much, heard), 2)):
+        packing = asyncio.run(pack((writes, other), CAN, runs_in(tmp_path, ReferenceRuns("4.4"))))
+        assert len(broker_groups((writes, other), CAN, packing)) == broker_count
+
+
 def test_what_a_script_leaves_behind_is_reported() -> None:
     runs = ReferenceRuns("4.4")
 
