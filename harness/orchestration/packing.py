@@ -167,7 +167,9 @@ async def _joins(one: _Bin, bins: Iterable[_Bin], runs: RunCache) -> bool:
         if _conflict(one, other):
             continue
         config = {**other.config, **one.config}
-        if await _all_alike((*one.scripts, *other.scripts), config, runs):
+        # Whoever is there already is known to be alike unless a property is added.
+        others = other.scripts if config != other.config else []
+        if await _all_alike((*one.scripts, *others), config, runs):
             other.scripts += one.scripts
             other.asked = {**other.asked, **one.asked}
             other.config = config
