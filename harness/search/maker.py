@@ -111,7 +111,10 @@ class Maker:
             favour: how much more often than usual something is asked in a state of the group.
         """
         self._rng = Random(seed)  # noqa: S311 - chance that can be repeated, and no secret
-        self._has_transactions = not tempo.shares_broker and self._rng.random() < _TRANSACTIONS_SHARE
+        is_begun = any(isinstance(each, Ask) and each.api in NEXT_IN_TRANSACTION for each in begins)
+        has_transactions = is_begun or self._rng.random() < _TRANSACTIONS_SHARE
+        is_served = "InitProducerId" in versions and not tempo.shares_broker
+        self._has_transactions = has_transactions and is_served
         self._versions = asked(versions, tempo, has_transactions=self._has_transactions)
         self._tempo = tempo
         self._begins = begins
@@ -171,18 +174,29 @@ class Maker:
         )
 
     async def _take_again(self, live: LiveRun, move: Move) -> None:
-        """Take a move of another conversation; one that is not possible any more is left out."""
+        """Take a move of another conversation; one that is not possible here is left out."""
+        if not self._is_possible(move):
+            return
+        if not isinstance(move, Ask):
+            await self._take(live, move)
+            return
+        await self._take(live, replace(move, is_answered=False))
+        if move.is_answered and (move.actor, move.is_aside) in self._open:
+            await self._take(live, Hear(actor=move.actor, is_aside=move.is_aside))
+
+    def _is_possible(self, move: Move) -> bool:
+        """Tell whether a move of another conversation, perhaps of other sides, can be taken here."""
         match move:
             case Hear(actor=name, is_aside=is_aside) | Stay(actor=name, is_aside=is_aside):
-                if (name, is_aside) in self._open:
-                    await self._take(live, move)
+                return (name, is_aside) in self._open
             case Ask(actor=name, is_aside=is_aside):
-                if (name, is_aside) not in self._open:
-                    await self._take(live, replace(move, is_answered=False))
-                    if move.is_answered and (name, is_aside) in self._open:
-                        await self._take(live, Hear(actor=name, is_aside=is_aside))
-            case Wait() | Act():
-                await self._take(live, move)
+                version = move.arguments.get("version", usual_version(move.api))
+                is_served = version in self._versions.get(move.api, ())
+                return is_served and (name, is_aside) not in self._open
+            case Act():
+                return not self._tempo.shares_broker
+            case Wait():
+                return True
 
     def _opening(self) -> Iterator[Ask]:
         """Return what is asked first, without which other requests could not be, or would be refused."""

@@ -7,7 +7,7 @@ import pytest
 
 from harness.scenario.script import DoToBroker, Send
 from harness.search.maker import Made, Maker
-from harness.search.moves import ACTIONS, Act
+from harness.search.moves import ACTIONS, Act, Ask
 from harness.search.request_table import REQUESTS
 from harness.search.sides import Side
 from harness.search.tempo import REAL, VIRTUAL, Tempo
@@ -64,3 +64,23 @@ def test_whoever_awaits_an_answer_stops_before_a_broker_restarts() -> None:
 
     assert restarted
     assert asyncio.run(is_alike())
+
+
+def test_what_another_conversation_asked_is_left_out_where_it_is_not_served() -> None:
+    begins = (
+        Ask(actor="mia", api="ConsumerGroupHeartbeat", arguments={"member_epoch": 0}),
+        Ask(actor="mia", api="ListGroups", arguments={"version": 5}),
+        Ask(actor="mia", api="ListGroups", arguments={"version": 4}),
+        Act(action="restarts_coordinator()"),
+    )
+
+    async def made() -> Made:
+        side = Side(VariantTarget(reference_profile("4.4")))
+        versions = {"ListGroups": [4], "JoinGroup": [5]}
+        maker = Maker("others", versions, REAL, begins=begins)
+        return await maker.make(side, script_id="search/x", steps_max=2)
+
+    moves = asyncio.run(made()).moves
+
+    assert [each.arguments for each in moves if isinstance(each, Ask)] == [{"version": 4}]
+    assert not any(isinstance(each, Act) for each in moves)
