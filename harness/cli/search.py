@@ -107,8 +107,7 @@ def search(
     order = replace(_order(one, against, mutant, steps=steps, seed=seed), corpus=kept_corpus(corpus))
     names = (target, against or f"{target} with {mutant}")
     console = wide_console()
-    display = Display(console, names)
-    hunt = Hunt(order, display.tell)
+    hunt = Hunt(order, Display(console, names).tell)
     harvest = asyncio.run(hunt.run())
     print_outcome(harvest, console)
     if write_to is not None:
