@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import typer
 from pyspark.sql import DataFrame, SparkSession
 
-from harness.spark import client_mart, conversation_mart, timing_mart, trend_mart
+from harness.spark import conversation_mart, timing_mart, trend_mart
 from harness.spark.archive import Archive, damaged_archive
 from harness.spark.archived import Archived
 from harness.spark.coverage_mart import clause_coverage
@@ -44,18 +44,11 @@ _BYTES_IN_PART: Final = PARTITION_BYTES // 4
 
 def results(of: Archived) -> DataFrame:
     """Return what became of scenarios, and of client scripts where runs have any. Grain: as `VerdictCell`."""
-    clients = of.client_verdicts
-    if clients is None:
-        return of.judgements
-    scenarios = of.judgements.select(*client_mart.RESULT_COLUMNS)
-    return scenarios.unionByName(client_mart.client_results(clients))
+    return trend_mart.results(of.judgements, of.client_verdicts)
 
 
 def _successions(of: Archived) -> DataFrame:
-    driven = trend_mart.driven_targets(of.headers, of.runs)
-    clients = of.client_verdicts
-    if clients is not None:
-        driven = driven.unionByName(client_mart.driven_clients(clients, of.runs))
+    driven = trend_mart.driven(of.runs, of.headers, of.client_verdicts)
     return trend_mart.successions(driven, results(of))
 
 
@@ -63,7 +56,7 @@ TREND_MARTS: Final[Mapping[str, Mart[Archived]]] = {
     "verdict_matrix": Mart(
         row=VerdictCell,
         order=(),
-        build=lambda of: trend_mart.verdict_cells(results(of)),
+        build=results,
     ),
     "run_totals": Mart(
         row=RunTotal,
