@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from harness.diff.answers import AnswerPosition, answers_by_position
+from harness.diff.alignment import AnswerPosition, answers_by_position
 from harness.diff.check import TargetTrace
 from harness.diff.model import Attribution, Judgement
 from harness.orchestration.workers import workers
@@ -199,7 +199,7 @@ def is_whole(events: Sequence[Event]) -> bool:
 
 
 def seen_in(events: Sequence[Event]) -> AnswerDigests:
-    """Return what was answered in a conversation, by step and place within the step."""
+    """Return what was answered in a conversation, by its position."""
     return {
         position: f"{event.kind} {event.digest}" for position, event in answers_by_position(events).items()
     }
