@@ -192,6 +192,7 @@ _TABLE: Final = (
         key=22,
         subject=Subject.TRANSACTIONS,
         transactions=("transactional_id",),
+        learns=("producer_id", "producer_epoch"),
         gives_producer_id=True,
         gives_epoch=True,
         access=Access.CHANGES,

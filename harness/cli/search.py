@@ -1,6 +1,7 @@
 """`search`: conversations that nobody wrote, on two references in virtual time."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from harness.cli.search_target import (
     Display,
     TargetPlan,
     dry_run_of_search,
+    kept_corpus,
     search_target,
 )
 from harness.cli.wide_console import wide_console
@@ -53,6 +55,11 @@ _WRITE = typer.Option(
     file_okay=False,
     help="Write the shortest conversation of each cluster as a scenario into this folder.",
 )
+_CORPUS = typer.Option(
+    file_okay=False,
+    help="Keep conversations that reached something new in this folder, and begin with those that it has. "
+    "Usually beside the run; of a search between references nothing is kept.",
+)
 _OUT = typer.Option(help="Where to make the folder of what was found on such a target.", file_okay=False)
 _NO_REPORT = typer.Option("--no-report", help="Confirm what was found, but make no report.")
 
@@ -67,6 +74,7 @@ def search(
     steps: Annotated[int, _STEPS] = 10_000,
     seed: Annotated[int, _SEED] = 0,
     write_to: Annotated[Path | None, _WRITE] = None,
+    corpus: Annotated[Path | None, _CORPUS] = None,
     batch: Annotated[int, _BATCH] = BATCH,
     jobs: Annotated[int, _JOBS] = JOBS,
     out: Annotated[Path, _OUT] = Path("reports"),
@@ -90,12 +98,13 @@ def search(
             out=out,
             run_id=run_id or new_run_id(),
             write_to=write_to,
+            corpus=corpus,
             wants_report=not only_drive,
         )
         return (dry_run_of_search if dry_run else search_target)(plan, wide_console())
     _refuse_unfit(profile, against, mutant)
     one = _reference(target)
-    order = _order(one, against, mutant, steps=steps, seed=seed)
+    order = replace(_order(one, against, mutant, steps=steps, seed=seed), corpus=kept_corpus(corpus))
     names = (target, against or f"{target} with {mutant}")
     console = wide_console()
     display = Display(console, names)

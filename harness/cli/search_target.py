@@ -16,8 +16,10 @@ from harness.orchestration.external import announcement, outline
 from harness.orchestration.plan import PlanError, RunPlan, parse_targets
 from harness.orchestration.progress import plainly
 from harness.results.exit_code import ExitCode
+from harness.scenario.errors import ScenarioError
 from harness.scenario.script import Script
 from harness.search.comparison import Heard
+from harness.search.corpus import Corpus
 from harness.search.driven import DrivenTarget
 from harness.search.hunt import Cluster, Harvest
 from harness.search.outcome import print_cluster, print_outcome
@@ -48,6 +50,7 @@ class TargetPlan:
     out: Path
     run_id: str
     write_to: Path | None
+    corpus: Path | None
     wants_report: bool
 
     def parsed(self) -> tuple[Target, ...]:
@@ -76,6 +79,23 @@ class TargetPlan:
     def found_folder(self) -> Path:
         """Where what is found is written as it comes."""
         return self.write_to or self.out / f"{self.run_id}-found"
+
+    @property
+    def corpus_folder(self) -> Path:
+        """Where conversations are kept that reached something new."""
+        return self.corpus or self.out / f"{self.run_id}-corpus"
+
+
+def kept_corpus(folder: Path | None) -> Corpus:
+    """Return the corpus of a folder.
+
+    Raises:
+        PlanError: something in it is none of a corpus.
+    """
+    try:
+        return Corpus(folder)
+    except ScenarioError as error:
+        raise PlanError(str(error)) from error
 
 
 def dry_run_of_search(plan: TargetPlan, console: Console) -> ExitCode:
@@ -107,6 +127,7 @@ def search_target(plan: TargetPlan, console: Console) -> ExitCode:
         steps=plan.steps,
         seed=plan.seed,
         batch=plan.batch,
+        corpus=kept_corpus(plan.corpus_folder),
     )
     display = Display(console, plan.names)
     found_folder = FoundFolder(plan, console)

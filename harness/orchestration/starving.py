@@ -6,7 +6,7 @@ Where in a stretch a broker waited, and for how much of it, the witness cannot t
 """
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -21,6 +21,7 @@ from harness.runner.recorder import recorder_of
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import Script
 from harness.targets.base.interface import Broker, TargetError
+from harness.targets.reference.draws import Draws
 from harness.targets.reference.starved import StarvedReference, StarvedSession, starved_session
 from harness.trace.events import Event, EventKind
 from harness.trace.files import RunFolder
@@ -29,6 +30,7 @@ from harness.trace.schema import json_object
 _RUN_ID: Final = "starved"
 _LATEST_ACTS: Final = 6
 _OFTEN_MS: Final = "10"
+DrawsOf = Callable[[Script, Sequence[Event]], Draws]
 _ACTS: Final = (EventKind.REQUEST, EventKind.DISCONNECTED)
 
 
@@ -85,20 +87,24 @@ def reteller(folder: RunFolder, oracle: str) -> Retell:
     return reteller_of(headers[0].profile, dict(shared))
 
 
-def reteller_of(profile: str, base_config: Mapping[str, str]) -> Retell:
+def reteller_of(
+    profile: str, base_config: Mapping[str, str], draws_of: DrawsOf = lambda _script, _events: Draws()
+) -> Retell:
     """Return what tells how a reference fares when it is starved.
 
     Args:
         profile: of the reference.
         base_config: properties that its brokers have, below those of a script.
+        draws_of: tells which ids the target drew that a script is on record with.
     """
     brokers = _Brokers(profile=profile, base_config=base_config)
 
     def retell(script: Script, events: Sequence[Event], until: int) -> Iterator[Sequence[Event]]:
         shortened = replace(script, steps=script.steps[: until + 1])
+        draws = draws_of(script, events)
         for since_ms in _beginnings(events, until):
             for way in _WAYS:
-                retold = _in_a_thread(brokers, shortened, events, replace(way, since_ms=since_ms))
+                retold = _in_a_thread(brokers, shortened, events, replace(way, since_ms=since_ms), draws)
                 if retold is not None:
                     yield retold
 
@@ -137,15 +143,15 @@ class _Brokers:
 
 
 def _in_a_thread(
-    brokers: _Brokers, script: Script, events: Sequence[Event], way: _Way
+    brokers: _Brokers, script: Script, events: Sequence[Event], way: _Way, draws: Draws
 ) -> Sequence[Event] | None:
     """Run a script again, whether or not an event loop runs in this thread."""
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, _retold(brokers, script, events, way)).result()
+        return pool.submit(asyncio.run, _retold(brokers, script, events, way, draws)).result()
 
 
 async def _retold(
-    brokers: _Brokers, script: Script, events: Sequence[Event], way: _Way
+    brokers: _Brokers, script: Script, events: Sequence[Event], way: _Way, draws: Draws
 ) -> Sequence[Event] | None:
     """Return what is on record of a script that was run again; None where the reference cannot serve."""
     try:
@@ -155,7 +161,7 @@ async def _retold(
     reported: list[Event] = []
     partitions = num_partitions(broker.description)
     groups = group_ids(script, prefix=f"{_RUN_ID}.", partitions=partitions)
-    session = starved_session(broker, script.id)
+    session = starved_session(broker, script.id, draws)
     session.requests_first = way.requests_first
     session.last_connection_first = way.last_connection_first
     recorder = recorder_of(script, run_id=_RUN_ID, target=_RUN_ID, groups=groups, write=reported.append)

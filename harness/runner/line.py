@@ -53,6 +53,8 @@ class Line:
     recorder: Recorder
     topics: TopicNames | None = None
     """What topics are called on a broker of others."""
+    is_written_again: bool = True
+    """Whether to find out of each answer if writing its fields gives the same bytes."""
     _open: "OrderedDict[int, OpenRequest]" = field(default_factory=OrderedDict)
     """By correlation id, oldest first."""
     _early: dict[int, Answered] = field(default_factory=dict)
@@ -104,7 +106,12 @@ class Line:
         del self._open[request.correlation_id]
         decoded, fault = None, None
         try:
-            decoded = decode_response(request.api, request.api_version, frame.payload)
+            decoded = decode_response(
+                request.api,
+                request.api_version,
+                frame.payload,
+                is_written_again=self.is_written_again,
+            )
             if self.topics is not None:
                 decoded = replace(decoded, fields=self.topics.incoming(decoded.fields))
         except MalformedResponse as error:

@@ -123,6 +123,16 @@ class Actor:
         return Ref(self.name, "protocol_name")
 
     @property
+    def producer_id(self) -> Ref:
+        """The producer id that it was last given."""
+        return Ref(self.name, "producer_id")
+
+    @property
+    def producer_epoch(self) -> Ref:
+        """The epoch of the producer that it last became."""
+        return Ref(self.name, "producer_epoch")
+
+    @property
     def group_instance_id(self) -> str | None:
         """A static member's instance id."""
         return self._sheet.group_instance_id

@@ -40,10 +40,11 @@ EVENT_BYTES: Final = 6
 
 def events(topic: Group, *batch_sizes: int, partition: int = 0) -> tuple[Request, ...]:
     """Write batches of so many records, each by a request of its own."""
-    return tuple(_produce(topic, partition, size) for size in batch_sizes)
+    return tuple(produce(topic=topic, partition=partition, size=size) for size in batch_sizes)
 
 
-def _produce(topic: Group, partition: int, size: int) -> Request:
+def produce(*, topic: Group, partition: int = 0, size: int = 1) -> Request:
+    """Write one batch of so many records."""
     records = encode_batch(
         [EncodedRecord(b"", f"{number:0{EVENT_BYTES}}".encode()) for number in range(size)]
     )

@@ -11,22 +11,23 @@ from harness.diff.raw_difference import RawDifference
 from harness.orchestration.starving import reteller_of
 from harness.scenario.script import Script
 from harness.search.differences import Cause, cause_of, first_difference, has_failed
+from harness.search.drawn import all_draws, draws_of
 from harness.search.driven import DrivenTarget
 from harness.search.explaining import Explainer, Explanation
 from harness.search.judging import Compare, answers, as_run_judges, between_targets
-from harness.search.requests import REQUESTS
+from harness.search.request_table import REQUESTS
 from harness.search.sides import Side
 from harness.search.tempo import REAL
 from harness.targets.base.ending import to_its_end
 from harness.targets.base.interface import BrokerDescription, Capability
 from harness.targets.reference.behaviours import behaviour_sheets
+from harness.targets.reference.draws import Draws
 from harness.targets.reference.oracle import oracle_for
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget, flipped, variant_of
 from harness.trace.events import Event
 from harness.wire.schema import API_NAMES, has_version
 
-Traces = Mapping[str, Sequence[Event]]
 Heard = tuple[Sequence[Event], Sequence[Event]]
 """How both sides answer a conversation."""
 
@@ -55,6 +56,8 @@ class Comparison:
         self._plain: VariantTarget
         self._other: VariantTarget | None = None
         self._base_config: Mapping[str, str] = {}
+        self._topic_ids: dict[tuple[object, ...], Mapping[str, str]] = {}
+        """By target and configuration, what its broker drew."""
         self._quick: Compare
         self._judged: Compare
 
@@ -86,7 +89,7 @@ class Comparison:
         self.versions = _common([await self.side.versions(), *map(_served, descriptions)])
         name = self._target.target.name
         if self._against is None:
-            retell = reteller_of(oracle.profile, oracle.base_config)
+            retell = reteller_of(oracle.profile, oracle.base_config, self._known_draws)
             self._quick = as_run_judges(name, oracle.profile, None)
             self._judged = as_run_judges(name, oracle.profile, retell)
         else:
@@ -101,24 +104,23 @@ class Comparison:
         for each in self._driven:
             await to_its_end(each.stop())
 
-    async def run(self, scripts: Sequence[Script], made: Traces | None = None) -> Mapping[str, Heard]:
-        """Have scripts on the target at once, and on what it is compared with.
-
-        Args:
-            scripts: what to have.
-            made: what the reference answers, where that is known.
-        """
+    async def run(self, scripts: Sequence[Script]) -> Mapping[str, Heard]:
+        """Have scripts on the target at once, and on what it is compared with."""
+        # A broker that had to be started again has drawn others.
+        self._topic_ids.clear()
         ours = await self._target.run(scripts)
         if self._against is not None:
             others = await self._against.run(scripts)
         else:
-            others = made if made is not None else {each.id: await self._asked(each) for each in scripts}
+            others = {each.id: await self._asked(each) for each in scripts}
         return {each.id: (ours[each.id], others[each.id]) for each in scripts}
 
-    async def _asked(self, script: Script, pace: Sequence[Event] = ()) -> Sequence[Event]:
+    async def _asked(
+        self, script: Script, pace: Sequence[Event] = (), draws: Draws | None = None
+    ) -> Sequence[Event]:
         # Virtual time never waits: without this, an interrupt would not come through.
         await asyncio.sleep(0)
-        return await self.side.run(script, pace=pace)
+        return await self.side.run(script, pace=pace, draws=draws)
 
     async def quick_difference(self, script: Script, heard: Heard) -> RawDifference | None:
         """Return the first difference that stays when the reference is asked as late as the target.
@@ -137,9 +139,35 @@ class Comparison:
         events, others = heard
         if answers(events) == answers(others):
             return None
-        if self._against is None:
-            others = await self._asked(script, pace=events)
-        return compare(script, events, others)
+        if self._against is not None:
+            found = compare(script, events, others)
+            return None if found is None or await self._is_draw(script, heard, found) else found
+        found = None
+        for draws in all_draws(events, await self._topic_ids_of(self._target, script)):
+            found = compare(script, events, await self._asked(script, pace=events, draws=draws))
+            if found is None:
+                return None
+        return found
+
+    async def _is_draw(self, script: Script, heard: Heard, found: RawDifference) -> bool:
+        """Tell whether one reference with the ids of either target differs from itself in the same."""
+        assert self._against is not None
+        ours = draws_of(heard[0], await self._topic_ids_of(self._target, script))
+        theirs = draws_of(heard[1], await self._topic_ids_of(self._against, script))
+        alike = first_difference(
+            await self._asked(script, draws=ours), await self._asked(script, draws=theirs)
+        )
+        return alike is not None and cause_of(alike) == cause_of(found)
+
+    async def _topic_ids_of(self, target: DrivenTarget, script: Script) -> Mapping[str, str]:
+        key = (id(target), *sorted(script.broker_config.items()))
+        if key not in self._topic_ids:
+            self._topic_ids[key] = await target.topic_ids(script.broker_config)
+        return self._topic_ids[key]
+
+    def _known_draws(self, script: Script, events: Sequence[Event]) -> Draws:
+        key = (id(self._target), *sorted(script.broker_config.items()))
+        return draws_of(events, self._topic_ids.get(key, {}))
 
     async def alone(self, script: Script) -> tuple[RawDifference | None, Heard]:
         """Have a script alone, and return in what both sides differ."""
@@ -179,12 +207,15 @@ class Comparison:
         # What comes later may differ for other reasons.
         until = replace(script, steps=script.steps[: found.step + 1])
         heard = [each for each in events if each.step <= found.step]
-        names = [each.name for each in behaviour_sheets() if await self._agrees(until, heard, each.name)]
+        draws = draws_of(events, await self._topic_ids_of(self._target, script))
+        names = [
+            each.name for each in behaviour_sheets() if await self._agrees(until, heard, each.name, draws)
+        ]
         return Explanation(behaviours=tuple(names[:1]), others=tuple(names[1:]))
 
-    async def _agrees(self, script: Script, events: Sequence[Event], name: str) -> bool:
+    async def _agrees(self, script: Script, events: Sequence[Event], name: str, draws: Draws) -> bool:
         await asyncio.sleep(0)
-        reported = await self._side_with((*self.switched, name)).run(script, pace=events)
+        reported = await self._side_with((*self.switched, name)).run(script, pace=events, draws=draws)
         return not has_failed(reported) and self._quick(script, events, reported) is None
 
     async def like_target(self, script: Script, explanation: Explanation, cause: Cause) -> Side | None:

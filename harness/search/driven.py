@@ -7,11 +7,15 @@ from pathlib import Path
 from harness.runner.drive import Drive, DriveSinks, Gate, Limits
 from harness.scenario.script import Script
 from harness.search.moves import ALL_SHEETS
+from harness.targets.base.conformance import CONFORMANCE_TOPICS
+from harness.targets.base.dialogue import NotYet
 from harness.targets.base.interface import BrokerDescription, Target, TargetError
 from harness.targets.base.kept import KeptTarget
+from harness.targets.base.prepare import ask_once, find_topic_ids
 from harness.trace.events import Event
 
 _SCENARIO_S = 30.0
+_ASKED_BETWEEN = "search/between"
 
 
 class DrivenTarget:
@@ -75,6 +79,26 @@ class DrivenTarget:
         except TargetError as error:
             self.lost = str(error).partition("\n")[0]
         return {each.id: recorded[f"{each.id}{suffix}"] for each in scripts}
+
+    async def topic_ids(self, broker_config: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the ids of the topics that the broker with a configuration drew; none if it tells none."""
+        try:
+            broker = await self._kept.start(
+                broker_config=broker_config, directory=self._logs.absolute(), progress=lambda _: None
+            )
+            run_namespace = broker.run_namespace
+            real = {
+                name: name if run_namespace is None else run_namespace.namespace.topic(name)
+                for name in CONFORMANCE_TOPICS
+            }
+            session = broker.open_session(_ASKED_BETWEEN)
+            try:
+                found = await ask_once(session, lambda dialogue: find_topic_ids(dialogue, [*real.values()]))
+            finally:
+                await session.close()
+        except (TargetError, NotYet):
+            return {}
+        return {name: found[each] for name, each in real.items() if each in found}
 
     async def stop(self) -> None:
         """Stop its brokers."""

@@ -12,22 +12,21 @@ from typing import Final
 from harness.diff.raw_difference import RawDifference
 from harness.scenario.errors import ScenarioError
 from harness.scenario.script import Script
+from harness.search.corpus import Corpus
 from harness.search.differences import Cause, cause_of, found_difference, has_failed, is_failure
 from harness.search.explaining import Explainer, Explanation
-from harness.search.maker import Made, Maker
+from harness.search.maker import Made
 from harness.search.moves import script_of
-from harness.search.requests import REQUESTS
+from harness.search.request_table import REQUESTS
 from harness.search.shrinking import Candidate, one_by_one, shrunk
 from harness.search.sides import Side
+from harness.search.steering import Steering
 from harness.targets.reference.variants import VariantTarget, variant_of
 from harness.trace.events import Event
 from harness.wire.schema import has_version
 
 SCRIPT_ID: Final = "search/made/conversation"
 """Of every made conversation: the reference draws by it, and a shrunk one is to draw alike."""
-STEPS_EACH: Final = 40
-"""About how many steps a conversation has."""
-
 _CONSUMER_GROUPS: Final = "consumer_groups"
 
 
@@ -44,6 +43,8 @@ class Order:
     steps: int
     seed: int
     stops_at_first: bool = False
+    corpus: Corpus | None = None
+    """What conversations go on with, so that they reach more; none of them does if there is none."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -82,6 +83,10 @@ class Harvest:
     steps: int = 0
     """How many were compared."""
     shrinking_runs: int = 0
+    reached: int = 0
+    """How many pairs of state and answered request were reached."""
+    branches: int = 0
+    """How many branches of the reference were taken, where Python tells of them."""
     comparing_s: float = 0.0
     """Of a processor's time, for making and comparing, without shrinking and explaining."""
 
@@ -109,6 +114,7 @@ class Hunt:
         self._switched: tuple[str, ...] = ()
         self._versions: Mapping[str, Sequence[int]] = {}
         self._by_cause: dict[Cause, list[Cluster]] = {}
+        self._steering = Steering(order.corpus)
         self._harvest = Harvest()
 
     async def run(self) -> Harvest:
@@ -118,12 +124,11 @@ class Hunt:
         while harvest.steps < order.steps:
             began_s = time.process_time()
             seed = f"{order.seed}/{harvest.conversations}"
-            made = await Maker(seed, self._versions).make(
-                self._walked, script_id=SCRIPT_ID, steps_max=STEPS_EACH
-            )
+            made = await self._steering.made(seed, self._walked, self._versions, script_id=SCRIPT_ID)
             difference = await self._compared(made)
             harvest.conversations += 1
             harvest.steps += len(made.script.steps)
+            harvest.reached, harvest.branches = self._steering.counts
             harvest.comparing_s += time.process_time() - began_s
             found = None if difference is None else await self._look_into(made, difference, seed)
             self._tell(harvest, found)
@@ -133,10 +138,14 @@ class Hunt:
 
     async def _compared(self, made: Made) -> RawDifference | None:
         """Return the first difference that is new; count the one that is known, if that comes first."""
+        if not made.has_failed and await self._other.answers_alike(made.script, made.tape):
+            if self._switched and not await self._plain.answers_alike(made.script, made.tape):
+                await self._count(made.script, await self._other.run(made.script))
+            return None
         events = await self._other.run(made.script)
         if self._switched:
             await self._count(made.script, events)
-        difference = found_difference(made.events, events)
+        difference = found_difference(await self._walked.run(made.script), events)
         if difference is None:
             return None
         avoided = [each for each in self._by_cause.get(cause_of(difference), ()) if not each.is_explained]

@@ -5,31 +5,72 @@ past generation, another member's id, a commit while a group completes its rebal
 millisecond before a deadline.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
 from typing import Final
 
+from harness.scenario import TRANSACTION
 from harness.scenario.errors import ScenarioError, UnboundReferenceError
 from harness.scenario.script import ASIDE, MAIN, Script
-from harness.search.moves import CAST, GROUPS, Ask, Draft, Hear, Move, Stay, Wait, draft_script, joined
-from harness.search.requests import REQUESTS, Membership, Situation, chosen_api
+from harness.search.coverage import NO_GROUP, Pair, outcome_of
+from harness.search.moves import (
+    ACTIONS,
+    CAST,
+    GROUPS,
+    Act,
+    Ask,
+    Draft,
+    GroupType,
+    Hear,
+    Move,
+    Stay,
+    Wait,
+    draft_script,
+    joined,
+)
+from harness.search.request_table import NEXT_IN_TRANSACTION, REQUESTS, asked, chosen_api
 from harness.search.sides import LiveRun, Side
+from harness.search.situation import Membership, Situation, usual_version
 from harness.search.tempo import VIRTUAL, Tempo
-from harness.trace.events import Event, EventKind
-from harness.trace.schema import json_object
+from harness.targets.reference.tape import Taped
 from harness.wire.errors import WireError
 
-_CASTS: Final = (
-    ("ana", "bob"),
-    ("ana", "bob", "cat"),
-    ("ana", "dan", "eve"),
-    ("dan", "eve", "fay"),
-    ("ana", "bob", "dan"),
-)
-_CONSUMER_CASTS: Final = (("mia", "noa"), ("mia", "oda", "pia"), ("oda", "pia"), ("ana", "mia", "noa"))
-_CONSUMERS_SHARE: Final = 0.5
+_CASTS: Final[Mapping[GroupType, Sequence[tuple[str, ...]]]] = {
+    GroupType.CLASSIC: (
+        ("ana", "bob"),
+        ("ana", "bob", "cat"),
+        ("ana", "dan", "eve"),
+        ("dan", "eve", "fay"),
+        ("ana", "bob", "dan"),
+    ),
+    GroupType.CONSUMER: (("mia", "noa"), ("mia", "oda", "pia"), ("oda", "pia"), ("ana", "mia", "noa")),
+    GroupType.SHARE: (("sam", "sue"), ("sam", "sue"), ("sam", "mia"), ("ana", "sam")),
+    GroupType.STREAMS: (("tia", "tom"), ("tia", "tom", "ulf"), ("mia", "tia"), ("ana", "tia")),
+}
+"""By the group type that most of them speak, who takes part."""
+_HEARTBEATS: Final[Mapping[GroupType, str]] = {
+    GroupType.CONSUMER: "ConsumerGroupHeartbeat",
+    GroupType.SHARE: "ShareGroupHeartbeat",
+    GroupType.STREAMS: "StreamsGroupHeartbeat",
+}
+"""What members of the newer group types ask."""
+_SHARES: Final[Mapping[GroupType, int]] = {
+    GroupType.CLASSIC: 4,
+    GroupType.CONSUMER: 4,
+    GroupType.SHARE: 2,
+    GroupType.STREAMS: 2,
+}
+"""How often a conversation is about a group type."""
+Favour = Callable[[str, str], float]
+_SUBSCRIBES: Final = "subscribed_topic_names"
 _TRIES: Final = 200
+_ACTS_SHARE: Final = 0.02
+_TRANSACTIONS_SHARE: Final = 0.3
+_IDS_SHARE: Final = 0.3
+_TRANSACTION: Final = 1
+"""Source: CoordinatorType.TRANSACTION."""
 _BROKEN: Final = ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "FENCED_MEMBER_EPOCH", "UNRELEASED_INSTANCE_ID")
 
 
@@ -39,7 +80,12 @@ class Made:
 
     moves: tuple[Move, ...]
     script: Script
-    events: tuple[Event, ...]
+    tape: tuple[Taped, ...]
+    """Byte by byte."""
+    has_failed: bool
+    """Whether the reference could not go on."""
+    reached: Mapping[Pair, int]
+    """Pairs of state and answered request, with how many moves there were by then."""
 
 
 class Maker:
@@ -51,6 +97,8 @@ class Maker:
         versions: Mapping[str, Sequence[int]],
         tempo: Tempo = VIRTUAL,
         config: Mapping[str, str] | None = None,
+        begins: Sequence[Move] = (),
+        favour: Favour = lambda _state, _api: 1.0,
     ) -> None:
         """Begin with a seed.
 
@@ -59,36 +107,109 @@ class Maker:
             versions: those that both sides serve, by API.
             tempo: how long things may take.
             config: of the broker; chosen by chance if there is none.
+            begins: moves of another conversation, which this one goes on with.
+            favour: how much more often than usual something is asked in a state of the group.
         """
         self._rng = Random(seed)  # noqa: S311 - chance that can be repeated, and no secret
-        self._versions = versions
+        is_begun = any(isinstance(each, Ask) and each.api in NEXT_IN_TRANSACTION for each in begins)
+        has_transactions = is_begun or self._rng.random() < _TRANSACTIONS_SHARE
+        is_served = "InitProducerId" in versions and not tempo.shares_broker
+        self._has_transactions = has_transactions and is_served
+        self._versions = asked(versions, tempo, has_transactions=self._has_transactions)
         self._tempo = tempo
-        has_consumers = "ConsumerGroupHeartbeat" in versions and self._rng.random() < _CONSUMERS_SHARE
-        names = self._rng.choice(_CONSUMER_CASTS if has_consumers else _CASTS)
+        self._begins = begins
+        self._favour = favour
+        names = self._names()
         self._cast = tuple(each for each in CAST if each.name in names)
+        self._reached: dict[Pair, int] = {}
+        self._asked_in: dict[tuple[str, bool], str] = {}
+        """By who awaits an answer, the state in which it asked."""
         self._config = self._rng.choice(tempo.configs) if config is None else config
         self._draft = Draft()
         self._memberships = dict.fromkeys(names, Membership.OUTSIDE)
         self._leaders: set[str] = set()
+        self._session_epochs = dict.fromkeys(names, 0)
+        self._producers: dict[str, str] = {}
+        """By actor, what it did last in its transaction."""
         self._moves: list[Move] = []
         self._open: list[tuple[str, bool]] = []
         """Who awaits an answer, and whether on the connection aside."""
         self._lag_ms = 0.0
         """By how much less time has passed in virtual time than will on a broker."""
 
+    def _names(self) -> Sequence[str]:
+        """Return who takes part: the cast of what this one goes on with, or one that fits."""
+        begun = {each.actor for each in self._begins if not isinstance(each, Wait | Act)}
+        casts = [each for some in _CASTS.values() for each in some if begun <= {*each}]
+        if begun:
+            return self._rng.choice(casts) if casts else tuple(begun)
+        return self._rng.choice(_CASTS[self._group_type()])
+
+    def _group_type(self) -> GroupType:
+        """Return which group type a conversation is about, of those that are served."""
+        served = [each for each in GroupType if _HEARTBEATS.get(each, "JoinGroup") in self._versions]
+        return self._rng.choices(served, [_SHARES[each] for each in served])[0]
+
     async def make(self, side: Side, *, script_id: str, steps_max: int) -> Made:
         """Make a conversation of about so many steps on a reference."""
         live = await side.begin(self._script(script_id))
+        has_failed = False
         try:
+            for move in self._begins or self._opening():
+                await self._take_again(live, move)
             for _ in range(_TRIES):
                 if len(self._draft.conversation.steps) >= steps_max or self._is_over(live):
                     break
                 await self._move(live)
             await self._hear_the_rest(live)
-        except Exception as error:  # noqa: BLE001 - that a reference fails is what is looked for
-            live.fails(error)
+        except Exception:  # noqa: BLE001 - that a reference fails is what is looked for
+            has_failed = True
         await live.session.close()
-        return Made(moves=tuple(self._moves), script=self._script(script_id), events=tuple(live.events))
+        return Made(
+            moves=tuple(self._moves),
+            script=self._script(script_id),
+            tape=tuple(live.tape),
+            has_failed=has_failed,
+            reached=self._reached,
+        )
+
+    async def _take_again(self, live: LiveRun, move: Move) -> None:
+        """Take a move of another conversation; one that is not possible here is left out."""
+        if not self._is_possible(move):
+            return
+        if not isinstance(move, Ask):
+            await self._take(live, move)
+            return
+        await self._take(live, replace(move, is_answered=False))
+        if move.is_answered and (move.actor, move.is_aside) in self._open:
+            await self._take(live, Hear(actor=move.actor, is_aside=move.is_aside))
+
+    def _is_possible(self, move: Move) -> bool:
+        """Tell whether a move of another conversation, perhaps of other sides, can be taken here."""
+        match move:
+            case Hear(actor=name, is_aside=is_aside) | Stay(actor=name, is_aside=is_aside):
+                return (name, is_aside) in self._open
+            case Ask(actor=name, is_aside=is_aside):
+                version = move.arguments.get("version", usual_version(move.api))
+                is_served = version in self._versions.get(move.api, ())
+                return is_served and (name, is_aside) not in self._open
+            case Act():
+                return not self._tempo.shares_broker
+            case Wait():
+                return True
+
+    def _opening(self) -> Iterator[Ask]:
+        """Return what is asked first, without which other requests could not be, or would be refused."""
+        if self._has_transactions:
+            version = self._versions["FindCoordinator"][-1]
+            arguments = {"key": TRANSACTION, "key_type": _TRANSACTION, "version": version}
+            yield Ask(actor=self._cast[0].name, api="FindCoordinator", arguments=arguments)
+            yield Ask(actor=self._cast[0].name, api="InitProducerId")
+        is_share = self._cast[-1].group_type is GroupType.SHARE
+        if "Metadata" in self._versions and (is_share or self._rng.random() < _IDS_SHARE):
+            version = min(self._versions["Metadata"][-1], usual_version("Metadata"))
+            arguments = {"topics": ("orders", "payments"), "version": version}
+            yield Ask(actor=self._cast[0].name, api="Metadata", arguments=arguments)
 
     def _script(self, script_id: str) -> Script:
         return draft_script(self._draft, script_id=script_id, broker_config=self._config)
@@ -124,6 +245,8 @@ class Maker:
             await self._take(
                 live, Stay(actor=name, is_aside=is_aside, for_ms=self._rng.choice(self._tempo.stays_ms))
             )
+        elif self._moves and not self._tempo.shares_broker and self._rng.random() < _ACTS_SHARE:
+            await self._take(live, Act(action=self._rng.choice(tuple(ACTIONS))))
         elif self._moves and self._rng.random() < 0.1:
             await self._take(live, Wait(duration_ms=self._wait_ms(live)))
         else:
@@ -144,6 +267,7 @@ class Maker:
         waiting = [is_aside for name, is_aside in self._open if name == speaker.name]
         if len(waiting) > 1 or True in waiting:
             return
+        group = _group_of_all(live)
         situation = Situation(
             rng=self._rng,
             speaker=speaker,
@@ -153,14 +277,18 @@ class Maker:
             named=[
                 each
                 for each in self._cast
-                if each.is_consumer or self._memberships[each.name] is not Membership.OUTSIDE
+                if each.group_type is not GroupType.CLASSIC
+                or self._memberships[each.name] is not Membership.OUTSIDE
             ],
             versions=self._versions,
             tempo=self._tempo,
-            state=live.session.group_states.get(live.interpreter.bindings.groups[GROUPS[0]]),
+            next_in_transaction=NEXT_IN_TRANSACTION.get(self._producers.get(speaker.name, "")),
+            session_epoch=self._session_epochs[speaker.name],
+            state=None if group is None else group[1],
+            favour=partial(self._favour, " ".join(group or (NO_GROUP,))),
         )
         api = chosen_api(situation)
-        REQUESTS[api](situation)
+        REQUESTS[api].choose(situation)
         await self._take(
             live,
             Ask(
@@ -171,15 +299,19 @@ class Maker:
                 is_answered=False,
             ),
         )
+        if self._tempo.settles_ms and api == "ShareGroupHeartbeat" and situation.arguments.get(_SUBSCRIBES):
+            await self._take(live, Wait(duration_ms=self._tempo.settles_ms))
 
     async def _take(self, live: LiveRun, move: Move) -> None:
         """Say a move and let it happen; one that cannot be said, or names what nobody knows, is left out."""
         steps = self._draft.conversation.steps
         before = len(steps)
+        state = " ".join(_group_of_all(live) or (NO_GROUP,)) if isinstance(move, Ask) else NO_GROUP
         self._moves.append(move)
         try:
             self._draft.take(move)
-            await live.take(steps[-1], tuple(self._draft.conversation.sheets.values()))
+            for step in steps[before:]:
+                await live.take(step, tuple(self._draft.conversation.sheets.values()))
         except (ScenarioError, UnboundReferenceError, WireError):
             del steps[before:]
             del self._moves[-1]
@@ -188,35 +320,46 @@ class Maker:
         match move:
             case Ask(actor=name, is_aside=is_aside):
                 self._open.append((name, is_aside))
+                self._asked_in[name, is_aside] = state
                 if live.has_answer(name, _connection(is_aside)):
                     await self._take(live, Hear(actor=name, is_aside=is_aside))
                 else:
                     self._lag_ms += self._tempo.parked_lag_ms
             case Hear(actor=name, is_aside=is_aside):
                 self._open.remove((name, is_aside))
-                self._learn(name, live.events[-1])
+                self._learn(name, live.heard)
                 self._join_up()
+                self._reach(live.heard, self._asked_in[name, is_aside])
+            case Act():
+                self._open.clear()
+                self._session_epochs = dict.fromkeys(self._session_epochs, 0)
             case _:
                 pass
+
+    def _reach(self, heard: tuple[str, Mapping[str, object]] | None, state: str) -> None:
+        """Take note of an answer that came to what was asked in a state."""
+        if heard is not None:
+            api, fields = heard
+            self._reached.setdefault(Pair(state, api, outcome_of(fields)), len(self._moves))
 
     def _join_up(self) -> None:
         """Make one move of a request and its answer that came at once."""
         self._moves[-2:] = joined(self._moves[-2:])
 
-    def _learn(self, name: str, event: Event) -> None:
+    def _learn(self, name: str, heard: tuple[str, Mapping[str, object]] | None) -> None:
         """See from an answer where its actor stands."""
-        if event.kind != EventKind.RESPONSE or event.fields is None:
+        if heard is None:
             return
-        fields = json_object(event.fields, where="`fields`")
+        api, fields = heard
         error = fields.get("error_code")
-        if (event.api == "JoinGroup" and error == "MEMBER_ID_REQUIRED") or error == "REBALANCE_IN_PROGRESS":
+        if (api == "JoinGroup" and error == "MEMBER_ID_REQUIRED") or error == "REBALANCE_IN_PROGRESS":
             self._memberships[name] = Membership.NAMED
         elif error in _BROKEN:
             self._memberships[name] = Membership.OUTSIDE
-        elif error == "NONE":
-            self._learn_success(name, event.api, fields)
+        elif outcome_of(fields) == "NONE":
+            self._learn_success(name, api, fields)
 
-    def _learn_success(self, name: str, api: str | None, fields: Mapping[str, object]) -> None:
+    def _learn_success(self, name: str, api: str, fields: Mapping[str, object]) -> None:
         match api:
             case "JoinGroup":
                 self._memberships[name] = Membership.JOINED
@@ -225,14 +368,22 @@ class Maker:
                     self._leaders.add(name)
             case "SyncGroup":
                 self._memberships[name] = Membership.SYNCED
-            case "ConsumerGroupHeartbeat":
+            case "ConsumerGroupHeartbeat" | "ShareGroupHeartbeat" | "StreamsGroupHeartbeat":
                 epoch = fields.get("member_epoch")
                 is_in = isinstance(epoch, int) and epoch > 0
                 self._memberships[name] = Membership.SYNCED if is_in else Membership.OUTSIDE
             case "LeaveGroup":
                 self._memberships[name] = Membership.OUTSIDE
+            case "InitProducerId" | "AddOffsetsToTxn" | "TxnOffsetCommit" | "EndTxn":
+                self._producers[name] = api
+            case "ShareFetch" | "ShareAcknowledge":
+                self._session_epochs[name] += 1
             case _:
                 pass
+
+
+def _group_of_all(live: LiveRun) -> tuple[str, str] | None:
+    return live.session.group_in(live.interpreter.bindings.groups[GROUPS[0]])
 
 
 def _connection(is_aside: bool) -> str:  # noqa: FBT001 - a move has it

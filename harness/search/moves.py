@@ -5,13 +5,26 @@ A script's steps refer to each other by their numbers. Moves do not, so that any
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Final, TypeAlias
 
-from harness.scenario import Conversation, ask, expect
+from harness.scenario import Capability, Conversation, ask, expect, streams
 from harness.scenario.actor import Actor
 from harness.scenario.errors import ScenarioError
+from harness.scenario.log_records import group_record, group_tombstone, offset_record, offset_tombstone
 from harness.scenario.messages import Request, pinned
-from harness.scenario.script import ASIDE, MAIN, ActorSheet, Receive, Script, Send
+from harness.scenario.script import (
+    ASIDE,
+    MAIN,
+    ActorSheet,
+    Append,
+    Disconnect,
+    DoToBroker,
+    Receive,
+    Script,
+    Send,
+    Step,
+)
 from harness.scenario.values import GroupRef
 
 BUILDERS: Final[Mapping[str, Callable[..., Request]]] = {
@@ -28,12 +41,45 @@ BUILDERS: Final[Mapping[str, Callable[..., Request]]] = {
     "FindCoordinator": ask.find_coordinator,
     "ConsumerGroupHeartbeat": ask.consumer_group_heartbeat,
     "ConsumerGroupDescribe": ask.consumer_group_describe,
+    "ShareGroupHeartbeat": ask.share_group_heartbeat,
+    "ShareGroupDescribe": ask.share_group_describe,
+    "DescribeShareGroupOffsets": ask.describe_share_group_offsets,
+    "AlterShareGroupOffsets": ask.alter_share_group_offsets,
+    "DeleteShareGroupOffsets": ask.delete_share_group_offsets,
+    "ShareFetch": ask.share_fetch,
+    "ShareAcknowledge": ask.share_acknowledge,
+    "Produce": ask.produce,
+    "Metadata": ask.metadata,
+    "StreamsGroupHeartbeat": streams.ask_heartbeat,
+    "StreamsGroupDescribe": streams.ask_describe,
+    "InitProducerId": ask.init_producer_id,
+    "AddOffsetsToTxn": ask.add_offsets_to_txn,
+    "TxnOffsetCommit": ask.txn_offset_commit,
+    "EndTxn": ask.end_txn,
 }
 """By API, how a scenario asks."""
-GROUPS: Final = ("main", "other")
-"""The groups of a made conversation."""
+GROUPS: Final = ("main", "other", ask.TRANSACTION.name)
+"""The groups of a made conversation, and its transactional id."""
 OTHER_GROUP: Final = GroupRef("other")
 _HEARD_WITHIN_MS: Final = 5_000
+
+
+class GroupType(StrEnum):
+    """The types of groups. Source: Group.GroupType (4.3.1)."""
+
+    CLASSIC = "classic"
+    CONSUMER = "consumer"
+    SHARE = "share"
+    STREAMS = "streams"
+
+
+BRINGS_IN: Final[Mapping[GroupType, tuple[str, str]]] = {
+    GroupType.CLASSIC: ("actor", "group_instance_id"),
+    GroupType.CONSUMER: ("member", "instance_id"),
+    GroupType.SHARE: ("share_member", ""),
+    GroupType.STREAMS: ("streams_member", "instance_id"),
+}
+"""By the group type that an actor speaks, how a conversation brings it in, and names its instance id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +88,8 @@ class Speaker:
 
     name: str
     instance_id: str | None = None
-    is_consumer: bool = False
-    """Whether it speaks the protocol of consumer groups."""
+    group_type: GroupType = GroupType.CLASSIC
+    """Whose protocol it speaks."""
 
 
 CAST: Final = (
@@ -53,12 +99,17 @@ CAST: Final = (
     Speaker(name="dan", instance_id="seat-1"),
     Speaker(name="eve", instance_id="seat-1"),
     Speaker(name="fay", instance_id="seat-2"),
-    Speaker(name="mia", is_consumer=True),
-    Speaker(name="noa", is_consumer=True),
-    Speaker(name="oda", is_consumer=True, instance_id="seat-1"),
-    Speaker(name="pia", is_consumer=True, instance_id="seat-1"),
+    Speaker(name="mia", group_type=GroupType.CONSUMER),
+    Speaker(name="noa", group_type=GroupType.CONSUMER),
+    Speaker(name="oda", group_type=GroupType.CONSUMER, instance_id="seat-1"),
+    Speaker(name="pia", group_type=GroupType.CONSUMER, instance_id="seat-1"),
+    Speaker(name="sam", group_type=GroupType.SHARE),
+    Speaker(name="sue", group_type=GroupType.SHARE),
+    Speaker(name="tia", group_type=GroupType.STREAMS),
+    Speaker(name="tom", group_type=GroupType.STREAMS, instance_id="seat-1"),
+    Speaker(name="ulf", group_type=GroupType.STREAMS, instance_id="seat-1"),
 )
-"""Who may take part: dynamic, static and fenced members of either protocol."""
+"""Who may take part: dynamic, static and fenced members of all protocols."""
 _CAST_BY_NAME: Final = {each.name: each for each in CAST}
 ALL_SHEETS: Final = tuple(
     ActorSheet(name=each.name, client_id=each.name, group_instance_id=each.instance_id) for each in CAST
@@ -101,7 +152,31 @@ class Wait:
     duration_ms: int
 
 
-Move: TypeAlias = Ask | Hear | Stay | Wait
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """Something is done to the broker or to its log; nobody awaits an answer any more."""
+
+    action: str
+    """A key of `ACTIONS`."""
+
+
+Move: TypeAlias = Ask | Hear | Stay | Wait | Act
+
+
+_OFFSET: Final = offset_record("orders", 0, 5)
+ACTIONS: Final[Mapping[str, Callable[[Conversation], None]]] = {
+    "restarts_coordinator()": Conversation.restarts_coordinator,
+    "kills_coordinator()": Conversation.kills_coordinator,
+    'appends(offset_record("orders", 0, 5))': lambda conversation: conversation.appends(_OFFSET),
+    'appends(offset_tombstone("orders", 0))': lambda conversation: conversation.appends(
+        offset_tombstone("orders", 0)
+    ),
+    "appends(group_record(generation=7))": lambda conversation: conversation.appends(
+        group_record(generation=7)
+    ),
+    "appends(group_tombstone())": lambda conversation: conversation.appends(group_tombstone()),
+}
+"""What is done to a broker, by how a scenario says it."""
 
 
 def speaker_of(name: str) -> Speaker:
@@ -120,12 +195,9 @@ class Draft:
         """Return an actor on one of its connections; it is brought in when it is first named."""
         if name not in self._actors:
             speaker = speaker_of(name)
-            conversation = self.conversation
-            self._actors[name] = (
-                conversation.member(name, instance_id=speaker.instance_id)
-                if speaker.is_consumer
-                else conversation.actor(name, group_instance_id=speaker.instance_id)
-            )
+            maker, keyword = BRINGS_IN[speaker.group_type]
+            seat = {keyword: speaker.instance_id} if keyword else {}
+            self._actors[name] = getattr(self.conversation, maker)(name, **seat)
         found = self._actors[name]
         return found.aside if is_aside else found
 
@@ -145,6 +217,14 @@ class Draft:
                 actor.receives(pinned(self._open(move)[0].api), within_ms=_HEARD_WITHIN_MS)
             case Ask():
                 self._ask(move)
+            case Act():
+                self._act(move)
+
+    def _act(self, move: Act) -> None:
+        """Do something to the broker; first, whoever awaits an answer stops."""
+        for name, connection in sorted({(step.actor, step.connection) for step in self._unheard()}):
+            self.actor(name, is_aside=connection == ASIDE).disconnects()
+        ACTIONS[move.action](self.conversation)
 
     def _ask(self, move: Ask) -> None:
         actor = self.actor(move.actor, is_aside=move.is_aside)
@@ -164,14 +244,23 @@ class Draft:
 
     def _open(self, move: Hear | Stay) -> list[Send]:
         connection = ASIDE if move.is_aside else MAIN
+        return [step for step in self._unheard() if (step.actor, step.connection) == (move.actor, connection)]
+
+    def _unheard(self) -> list[Send]:
+        """Return the requests whose answers are awaited."""
         steps = self.conversation.steps
         heard = {step.sent_at for step in steps if isinstance(step, Receive)}
+        ends = {
+            (step.actor, step.connection): index
+            for index, step in enumerate(steps)
+            if isinstance(step, Disconnect)
+        }
         return [
             step
             for index, step in enumerate(steps)
             if isinstance(step, Send)
-            and (step.actor, step.connection) == (move.actor, connection)
             and index not in heard
+            and index > ends.get((step.actor, step.connection), -1)
         ]
 
 
@@ -211,8 +300,18 @@ def draft_script(draft: Draft, *, script_id: str, broker_config: Mapping[str, st
         title="Made by search.",
         source="",
         clauses=(),
-        needs=(),
+        needs=needs_of(conversation.steps),
         broker_config=broker_config,
         actors=tuple(conversation.sheets.values()),
         steps=tuple(conversation.steps),
     )
+
+
+def needs_of(steps: Sequence[Step]) -> tuple[str, ...]:
+    """Return what a target must be able to do beyond answering."""
+    needs = {
+        step.lever if isinstance(step, DoToBroker) else Capability.WRITE_LOG.value
+        for step in steps
+        if isinstance(step, DoToBroker | Append)
+    }
+    return tuple(sorted(needs))

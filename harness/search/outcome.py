@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from harness.scenario.script import step_text
+from harness.search.coverage import HAS_BRANCHES
 from harness.search.hunt import Cluster, Harvest
 
 _SHOWN_CHARACTERS = 160
@@ -50,8 +51,14 @@ def _summary(harvest: Harvest, of_time: str) -> Sequence[str]:
         f"{harvest.steps_a_second:.0f} a second {of_time}; "
         f"{harvest.shrinking_runs} conversations tried to shrink others"
     )
+    branches = (
+        f"{harvest.branches} branches of the reference"
+        if HAS_BRANCHES
+        else "before Python 3.12 nobody tells of the reference's branches"
+    )
     lines = [
         compared,
+        f"{harvest.reached} pairs of a state and an answered request were reached; {branches}",
         f"{len(harvest.clusters)} clusters, {unexplained} without a named behaviour",
     ]
     if harvest.mixtures:

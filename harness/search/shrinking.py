@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, TypeVar
 
-from harness.search.moves import Ask, Hear, Move, Stay, Wait, joined
+from harness.search.moves import Act, Ask, Hear, Move, Stay, Wait, joined
 
 T = TypeVar("T")
 _SHORT_WAITS_MS: Final = (1, 10, 100, 1_000, 5_000, 10_000, 30_000, 60_000)
@@ -86,8 +86,8 @@ async def _improved(
 
 
 def _without_actor(kept: Candidate) -> Iterator[Candidate]:
-    for name in sorted({each.actor for each in kept.moves if not isinstance(each, Wait)}):
-        fewer = [each for each in kept.moves if isinstance(each, Wait) or each.actor != name]
+    for name in sorted({each.actor for each in kept.moves if not isinstance(each, Wait | Act)}):
+        fewer = [each for each in kept.moves if isinstance(each, Wait | Act) or each.actor != name]
         yield replace(kept, moves=tuple(fewer))
 
 
@@ -129,6 +129,8 @@ def _plainer(move: Move) -> Iterator[Move]:
         case Hear():
             if move.is_aside:
                 yield replace(move, is_aside=False)
+        case Act():
+            pass
 
 
 def _plainer_arguments(move: Ask) -> Iterator[Ask]:

@@ -14,13 +14,15 @@ from typing import Final
 
 from harness.scenario.script import Script
 from harness.search.comparison import Comparison, Heard
+from harness.search.corpus import Corpus
 from harness.search.differences import Cause, cause_of, first_difference
 from harness.search.driven import DrivenTarget
-from harness.search.hunt import STEPS_EACH, Cluster, Harvest, scripted
+from harness.search.hunt import Cluster, Harvest, scripted
 from harness.search.judging import broke_off
-from harness.search.maker import Made, Maker
+from harness.search.maker import Made
 from harness.search.shrinking import Candidate, FirstOf, one_by_one, shrunk
 from harness.search.sides import Side
+from harness.search.steering import STEPS_EACH, Steering
 from harness.search.tempo import REAL
 
 _CANDIDATES_AT_ONCE: Final = 48
@@ -46,6 +48,8 @@ class TargetOrder:
     seed: int
     batch: int
     """How many conversations a round has at most."""
+    corpus: Corpus | None = None
+    """What conversations go on with."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -83,6 +87,7 @@ class TargetHunt:
         self._tell = tell
         self._progress = progress
         self._comparison = Comparison(order.target, order.against)
+        self._steering = Steering(order.corpus)
         self._by_cause: dict[Cause, Cluster] = {}
         self._traces: dict[int, Heard] = {}
         """By the number of its cluster, how both sides answer the shortest conversation."""
@@ -107,7 +112,7 @@ class TargetHunt:
         began_s = time.monotonic()
         made = await self._make()
         scripts = [each.script for each in made.values()]
-        heard = await self._comparison.run(scripts, {each.script.id: each.events for each in made.values()})
+        heard = await self._comparison.run(scripts)
         self._count(heard)
         new = await self._new(made, heard)
         self.harvest.comparing_s += time.monotonic() - began_s
@@ -151,9 +156,15 @@ class TargetHunt:
             # Virtual time never waits: without this, an interrupt would not come through.
             await asyncio.sleep(0)
             seed = f"{order.seed}/{number}"
-            maker = Maker(seed, comparison.versions, REAL, config)
-            script_id = f"search/made/{number}"
-            made[seed] = await maker.make(comparison.side, script_id=script_id, steps_max=STEPS_EACH)
+            made[seed] = await self._steering.made(
+                seed,
+                comparison.side,
+                comparison.versions,
+                script_id=f"search/made/{number}",
+                tempo=REAL,
+                config=config,
+            )
+        self.harvest.reached, self.harvest.branches = self._steering.counts
         return made
 
     def _count(self, heard: Mapping[str, Heard]) -> None:

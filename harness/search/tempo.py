@@ -26,6 +26,8 @@ class Tempo:
     """How much longer a step takes than in virtual time."""
     parked_lag_ms: float = 0.0
     """How much longer it takes until a request without an answer has surely arrived."""
+    settles_ms: int = 0
+    """How long it takes until what a share group begins to read has its state, of which nobody is told."""
     longest_ms: int | None = None
     """After how much time a conversation ends; None if after any."""
     shares_broker: bool = False
@@ -55,6 +57,7 @@ REAL: Final = Tempo(
     margin_ms=400,
     step_lag_ms=10.0,
     parked_lag_ms=120.0,
+    settles_ms=400,
     longest_ms=3_000,
     shares_broker=True,
 )

@@ -6,11 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from harness.scenario import ask
+from harness.scenario import Capability, ask, streams
 from harness.scenario.script import Receive
 from harness.scenario.values import GroupRef, Plus, Ref
 from harness.search.hunt import Cluster
-from harness.search.moves import BUILDERS, Ask, Hear, Move, Speaker, Stay, Wait, speaker_of
+from harness.search.moves import (
+    BRINGS_IN,
+    BUILDERS,
+    Act,
+    Ask,
+    Hear,
+    Move,
+    Speaker,
+    Stay,
+    Wait,
+    speaker_of,
+)
 from harness.search.outcome import title
 from harness.targets.reference.variants import behaviour_source
 from harness.trace.events import Event, EventKind
@@ -25,6 +36,9 @@ _LEARNT: Final = {
     "generation_id": "generation_id",
     "member_epoch": "epoch",
     "topic_partitions": "assigned",
+    "active_tasks": "assigned",
+    "producer_id": "producer_id",
+    "producer_epoch": "producer_epoch",
 }
 """How a scenario names what an actor learnt."""
 _CONSTANTS: Final[Sequence[tuple[object, str]]] = (
@@ -33,6 +47,24 @@ _CONSTANTS: Final[Sequence[tuple[object, str]]] = (
     (ask.ORDERS, "ask.ORDERS"),
     (ask.subscription("payments"), 'ask.subscription("payments")'),
 )
+
+
+_NAMES: Final = (
+    "Capability",
+    "Conversation",
+    "TopicId",
+    "ask",
+    "ask_describe",
+    "ask_heartbeat",
+    "expect",
+    "group_record",
+    "group_tombstone",
+    "offset_record",
+    "offset_tombstone",
+    "one_of",
+    "scenario",
+)
+"""What a scenario may import."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,13 +100,14 @@ def scenario_of(
         (
             f'"""Found by search: {subject} answers that differ between {names[0]} and {names[1]}."""',
             "",
-            *_imports(body.text),
+            *_imports([*body.text, *_needs(cluster.script.needs)]),
             "",
             "",
             "@scenario(",
             f"    {_quoted(f'found/{subject}/{special}')},",
             f"    source={_quoted(_source(cluster))},",
             *_config(cluster.candidate.broker_config),
+            *_needs(cluster.script.needs),
             ")",
             f"def {function}(conversation: Conversation) -> None:",
             f'    """{_claim(cluster)}',
@@ -100,9 +133,10 @@ def write(folder: Path, written: Written) -> Path:
 
 
 def _imports(body: Sequence[str]) -> Iterator[str]:
-    names = ["Conversation", "ask", "expect", "one_of", "scenario"]
     text = "\n".join(body)
-    used = [name for name in names if name in ("Conversation", "scenario") or re.search(rf"\b{name}\b", text)]
+    used = [
+        name for name in _NAMES if name in ("Conversation", "scenario") or re.search(rf"\b{name}\b", text)
+    ]
     yield f"from harness.scenario import {', '.join(used)}"
 
 
@@ -110,6 +144,12 @@ def _config(broker_config: Mapping[str, str]) -> Iterator[str]:
     if broker_config:
         pairs = ", ".join(f"{_quoted(name)}: {_quoted(value)}" for name, value in broker_config.items())
         yield f"    broker_config={{{pairs}}},"
+
+
+def _needs(needs: Sequence[str]) -> Iterator[str]:
+    if needs:
+        names = [f"Capability.{Capability(each).name}" for each in needs]
+        yield f"    needs=({', '.join(names)},),"
 
 
 def _source(cluster: Cluster) -> str:
@@ -144,7 +184,9 @@ class _Body:
             index for index, step in enumerate(cluster.script.steps) if isinstance(step, Receive)
         ]
         self._asked: dict[tuple[str, bool], list[str]] = {}
-        names = dict.fromkeys(each.actor for each in cluster.candidate.moves if not isinstance(each, Wait))
+        names = dict.fromkeys(
+            each.actor for each in cluster.candidate.moves if not isinstance(each, Wait | Act)
+        )
         self.text = [_brought_in(speaker_of(name)) for name in names]
         self.text.append("")
         for move in cluster.candidate.moves:
@@ -152,6 +194,8 @@ class _Body:
 
     def _lines(self, move: Move) -> list[str]:
         match move:
+            case Act(action=action):
+                return [*self._stops_awaiting(), f"conversation.{action}"]
             case Wait(duration_ms=waited):
                 return [f"conversation.elapses({_number(waited)})"]
             case Stay(for_ms=waited):
@@ -164,6 +208,11 @@ class _Body:
             case Ask():
                 self._asked.setdefault((move.actor, move.is_aside), []).append(move.api)
                 return _called(f"{_actor(move)}.sends", [_request(move)])
+
+    def _stops_awaiting(self) -> Iterator[str]:
+        for name, is_aside in sorted(key for key, apis in self._asked.items() if apis):
+            yield f"{name}{'.aside' if is_aside else ''}.disconnects()"
+        self._asked.clear()
 
     def _expected(self, api: str) -> str:
         """Pin what both sides answer: an error, or one of two; no more than a throttle time otherwise."""
@@ -197,7 +246,7 @@ def _errors_by_step(traces: tuple[Sequence[Event], Sequence[Event]]) -> Mapping[
 
 
 def _brought_in(speaker: Speaker) -> str:
-    maker, keyword = ("member", "instance_id") if speaker.is_consumer else ("actor", "group_instance_id")
+    maker, keyword = BRINGS_IN[speaker.group_type]
     seat = "" if speaker.instance_id is None else f", {keyword}={_quoted(speaker.instance_id)}"
     return f"{speaker.name} = conversation.{maker}({_quoted(speaker.name)}{seat})"
 
@@ -208,7 +257,9 @@ def _actor(move: Ask | Hear | Stay) -> str:
 
 def _request(move: Ask) -> list[str]:
     arguments = [[f"{name}={_code(value)}"] for name, value in move.arguments.items()]
-    return _called(f"ask.{BUILDERS[move.api].__name__}", arguments)
+    builder = BUILDERS[move.api]
+    prefix = "" if builder.__module__ == streams.__name__ else "ask."
+    return _called(f"{prefix}{builder.__name__}", arguments)
 
 
 def _called(function: str, arguments: Sequence[Sequence[str]]) -> list[str]:

@@ -287,10 +287,16 @@ def member_prefixes(prefixes: Iterable[tuple[str, str | None]]) -> dict[str, str
     return {prefix: actors.pop() for prefix, actors in owners.items() if len(actors) == 1}
 
 
+def minted_prefix(member_id: str) -> str | None:
+    """Return what a coordinator made a member id of beside chance; None for one that it did not make."""
+    found = _MINTED.fullmatch(member_id)
+    return found["prefix"] if found else None
+
+
 def member_id_pattern(member_id: str) -> str:
     """Return how a member id is made: all of it but the random part, for which `*` stands."""
-    found = _MINTED.fullmatch(member_id)
-    return f"{found['prefix']}-*" if found else member_id
+    prefix = minted_prefix(member_id)
+    return member_id if prefix is None else f"{prefix}-*"
 
 
 def sort_key_fields(api: str, path: str) -> tuple[str, ...] | None:

@@ -41,6 +41,8 @@ class Topics:
         self._by_name: dict[str, Topic] = {}
         self.creations: Counter[str] = Counter()
         """How often a topic of each name was created, of which its id is made."""
+        self.drawn_ids: dict[str, TopicId] = {}
+        """Ids for topics that are not created yet, by name; another broker drew them."""
         self.changed: list[str] = []
         """The names of topics that were created, deleted or given partitions, oldest first."""
         self._first_version = 0
@@ -66,6 +68,7 @@ class Topics:
     def create(self, name: str, num_partitions: int, topic_id: TopicId | None = None) -> Topic:
         """Add a topic; its name is legal and not taken, and its id made of it unless somebody chose one."""
         assert name not in self._by_name, name
+        topic_id = topic_id or self.drawn_ids.pop(name, None)
         made_id = _topic_id(f"{name}#{self.creations[name]}" if self.creations[name] else name)
         self.creations[name] += 1
         topic = Topic(name=name, topic_id=topic_id or made_id, num_partitions=num_partitions)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import IntEnum, unique
+from functools import cache
 from types import MappingProxyType
 from typing import Final
 
@@ -189,6 +190,7 @@ _UNSTABLE: Final[Mapping[Api, _Advertised]] = MappingProxyType(
 """The ranges of a broker that was told to serve previews, as far as the reference knows any."""
 
 
+@cache
 def served_ranges(profile: Profile, *, previews: bool = False) -> ApiRanges:
     """Return what a broker of that release advertises, less what the reference cannot serve."""
     advertised = {**_ADVERTISED, **_UNSTABLE} if previews else _ADVERTISED

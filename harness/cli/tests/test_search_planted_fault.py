@@ -46,6 +46,7 @@ def test_a_fault_of_a_served_broker_is_found_shrunk_explained_and_written(
         out=tmp_path / "reports",
         run_id="planted",
         write_to=None,
+        corpus=None,
         wants_report=False,
     )
     printed = io.StringIO()

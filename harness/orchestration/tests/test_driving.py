@@ -11,7 +11,8 @@ from typing_extensions import override
 from harness.orchestration.driving import DriveReport, RunDrive
 from harness.runner.drive import Limits
 from harness.targets.base.interface import Broker, Connection, Role, Target, TargetError
-from harness.targets.reference.target import ReferenceSession, ReferenceTarget
+from harness.targets.reference.session import ReferenceSession
+from harness.targets.reference.target import ReferenceTarget
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.trace.events import Event, EventKind
 from harness.trace.files import RunFolder, read_events

@@ -16,6 +16,7 @@ from harness.runner.placing import group_ids, num_partitions
 from harness.runner.recorder import EventPosition, recorder_of
 from harness.runner.witness import WitnessedStretch
 from harness.scenario.bindings import Bindings
+from harness.targets.reference.draws import Draws
 from harness.targets.reference.starved import StarvedReference, StarvedSession, starved_session
 from harness.tests.completed_runs import catalogue, completed_run
 from harness.trace.events import Event
@@ -48,7 +49,7 @@ async def _reported(scenario: str, before: Before, *witnessed: WitnessedStretch)
     target = StarvedReference("3.9")
     broker = await target.start(broker_config=script.broker_config, directory=Path(), progress=lambda _: None)
     groups = group_ids(script, prefix="real.", partitions=num_partitions(broker.description))
-    session = starved_session(broker, scenario)
+    session = starved_session(broker, scenario, Draws())
     recorder = recorder_of(script, run_id="real", target="kafka", groups=groups, write=events.append)
     recorder.now_ms = session.now_ms
     interpreter = Interpreter(

@@ -29,6 +29,8 @@ _BROKER_RESOURCE: Final = 4
 _METADATA_VERSIONS: Final = (7, 6, 5, 4, 8, 9, 10, 11, 12)
 _DEFAULT_REPLICATION_SINCE: Final = 4
 """Of CreateTopics: the broker's own replication factor can be asked for. Source: KIP-464."""
+_METADATA_WITH_IDS: Final = (10, 11, 12)
+"""Source: KIP-516."""
 _CREATED: Final = frozenset({"NONE", "TOPIC_ALREADY_EXISTS"})
 _SEVERAL: Final = 2
 _CONSUMER_GROUPS: Final = api_key("ConsumerGroupHeartbeat")
@@ -340,6 +342,20 @@ async def _describe(
     fields: Fields = {"topics": [{"name": name} for name in topics], "allow_auto_topic_creation": False}
     answer = await dialogue.ask("Metadata", version, fields)
     return answer.text("cluster_id"), {row.text("name"): row for row in answer.rows("topics")}
+
+
+async def find_topic_ids(dialogue: Dialogue, topics: Iterable[str]) -> Mapping[str, str]:
+    """Ask for the ids of topics, by name.
+
+    Raises:
+        NotYet: the broker has no ids, or does not answer.
+    """
+    await dialogue.learn_versions()
+    version = dialogue.version_of("Metadata", _METADATA_WITH_IDS)
+    fields: Fields = {"topics": [{"name": name} for name in topics], "allow_auto_topic_creation": False}
+    answer = await dialogue.ask("Metadata", version, fields)
+    rows = {row.text("name"): row.text("topic_id") for row in answer.rows("topics")}
+    return {name: topic_id for name, topic_id in rows.items() if name and topic_id}
 
 
 async def described_config(session: BrokerSession, node_id: int) -> Mapping[str, str]:

@@ -12,7 +12,9 @@ from typing import Final
 from typing_extensions import override
 
 from harness.targets.base.interface import SETTLE_MS, Broker
-from harness.targets.reference.target import ReferenceSession, ReferenceTarget
+from harness.targets.reference.draws import Draws
+from harness.targets.reference.session import Preparation, ReferenceSession
+from harness.targets.reference.target import ReferenceBroker, ReferenceTarget
 from reference_coordinator.broker.cluster import Cluster
 from reference_coordinator.broker.listener import ConnectionId
 
@@ -37,8 +39,10 @@ class StarvedSession(ReferenceSession):
         requests_first: whether brokers that go on take in what came before what fell due.
     """
 
-    def __init__(self, cluster: Cluster, properties: Mapping[str, str]) -> None:
-        super().__init__(cluster, properties)
+    def __init__(
+        self, cluster: Cluster, properties: Mapping[str, str], preparation: Preparation | None = None
+    ) -> None:
+        super().__init__(cluster, properties, preparation)
         self.last_connection_first = False
         self.late_ms = 0.0
         self.requests_first = False
@@ -128,8 +132,9 @@ class StarvedSession(ReferenceSession):
         self._clock_ms = now_ms
 
 
-def starved_session(broker: Broker, scenario_id: str) -> StarvedSession:
-    """Open a broker session of a `StarvedReference`."""
-    session = broker.open_session(scenario_id)
+def starved_session(broker: Broker, scenario_id: str, draws: Draws) -> StarvedSession:
+    """Open a broker session of a `StarvedReference`, with ids that another broker drew."""
+    assert isinstance(broker, ReferenceBroker), "its target starts no others"
+    session = broker.open_session(scenario_id, draws)
     assert isinstance(session, StarvedSession), "its target opens no others"
     return session

@@ -1,0 +1,167 @@
+"""How the requests of share groups, of streams groups and of transactions are chosen."""
+
+from typing import Final
+
+from harness.scenario import streams
+from harness.scenario.values import Ref
+from harness.search.moves import OTHER_GROUP
+from harness.search.situation import Membership, Situation
+
+_TOPICS: Final = (("orders",), ("payments",), ("orders", "payments"), ("nowhere",), ())
+_TOPOLOGIES: Final = (
+    streams.topology(),
+    streams.topology(streams.subtopology("0"), streams.subtopology("1", sources=("payments",))),
+    streams.topology(streams.subtopology(sources=("orders", "payments"), copartitioned=(0, 1))),
+    streams.topology(streams.subtopology(sources=("nowhere",))),
+    streams.topology(epoch=1),
+)
+_WITH_STORE: Final = streams.topology(streams.subtopology(changelogs=(streams.topic_info("store"),)))
+"""The coordinator has the store's topic made, which all conversations on a broker would share."""
+_NO_TASKS: Final = {"active_tasks": (), "standby_tasks": (), "warmup_tasks": ()}
+_ACQUIRED: Final = ((0, 0, (1,)), (0, 1, (2,)), (0, 0, (3,)), (1, 1, (1,)), (0, 2, (1, 2, 3)), (5, 9, (1,)))
+"""First offset, last offset and types of acknowledgements."""
+
+
+def share_group_heartbeat(at: Situation) -> None:
+    """Join, stay in or leave a share group."""
+    at.puts_version("ShareGroupHeartbeat", 0.1)
+    if at.membership is Membership.OUTSIDE:
+        at.arguments.update(member_epoch=0, subscribed_topic_names=at.rng.choice(_TOPICS[:3]))
+    else:
+        at.puts(0.15, "member_epoch", -1, 0)
+        at.puts_wrong_generation(0.15, "member_epoch")
+        at.puts(0.15, "subscribed_topic_names", *_TOPICS)
+    at.puts(0.06, "member_id", "", "nobody", *(at.id_of(each) for each in at.named))
+    at.puts(0.05, "rack_id", "", "rack-1")
+    at.puts_other_group(0.03)
+
+
+def describe_share_group_offsets(at: Situation) -> None:
+    """Ask how far a share group is."""
+    at.puts_version("DescribeShareGroupOffsets")
+    at.puts(0.6, "topics", {"orders": (0,)}, {"orders": (0, 9), "payments": (1,)}, {"nowhere": (0,)}, {})
+    at.puts_other_group(0.15)
+
+
+def alter_share_group_offsets(at: Situation) -> None:
+    """Have a share group begin elsewhere."""
+    offsets = ({"orders": {0: 3}}, {"payments": {1: 0, 9: 1}}, {"nowhere": {0: 1}}, {"orders": {0: -1}})
+    at.arguments["topics"] = at.rng.choice(offsets)
+    at.puts_other_group(0.15)
+
+
+def delete_share_group_offsets(at: Situation) -> None:
+    """Have a share group forget how far it is."""
+    at.arguments["topics"] = at.rng.choice((("orders",), ("payments", "orders"), ("nowhere",), ()))
+    at.puts_other_group(0.15)
+
+
+def _share_session(at: Situation) -> None:
+    at.arguments["share_session_epoch"] = at.session_epoch
+    at.puts(0.12, "share_session_epoch", 0, -1, at.session_epoch + 1)
+    at.puts(0.06, "member_id", "nobody", *(at.id_of(each) for each in at.named))
+    at.puts_other_group(0.04)
+    topic, partition = at.rng.choice(("orders", "payments")), at.rng.choice((0, 0, 1, 9))
+    acknowledged = (at.rng.choice(_ACQUIRED),) if at.session_epoch and at.chance(0.5) else ()
+    at.puts(0.8, "topics", {topic: {partition: acknowledged}})
+
+
+def share_fetch(at: Situation) -> None:
+    """Ask for records, and acknowledge others."""
+    at.puts_version("ShareFetch")
+    _share_session(at)
+    at.arguments["max_wait_ms"] = at.rng.choice((0, 0, 500))
+    at.puts(0.2, "max_records", 1, 2)
+
+
+def share_acknowledge(at: Situation) -> None:
+    """Acknowledge records."""
+    at.puts_version("ShareAcknowledge")
+    _share_session(at)
+
+
+def produce(at: Situation) -> None:
+    """Write some records."""
+    at.arguments.update(topic=at.rng.choice(("orders", "payments")), partition=at.rng.choice((0, 1)))
+    at.arguments["size"] = at.rng.choice((1, 3))
+
+
+def metadata(at: Situation) -> None:
+    """Learn the ids of topics."""
+    at.puts_version("Metadata", 0.2)
+    at.arguments["topics"] = ("orders", "payments")
+
+
+def streams_group_heartbeat(at: Situation) -> None:
+    """Join, stay in or leave a streams group."""
+    at.puts_version("StreamsGroupHeartbeat", 0.1)
+    if at.membership is Membership.OUTSIDE:
+        at.arguments.update(
+            _NO_TASKS,
+            member_epoch=0,
+            rebalance_timeout_ms=at.rng.choice(at.tempo.consumer_rebalances_ms),
+            topology=at.rng.choices(_TOPOLOGIES, (14, 2, 2, 1, 1))[0],
+            process_id=at.rng.choice(("process-1", "process-1", "process-2")),
+        )
+        if not at.tempo.shares_broker:
+            at.puts(0.05, "topology", _WITH_STORE)
+    else:
+        if at.chance(0.6):
+            at.arguments.update(_NO_TASKS, active_tasks=Ref(at.speaker.name, "active_tasks"))
+        at.puts(0.05, "active_tasks", (), ({"subtopology_id": "0", "partitions": (0, 9)},))
+        at.puts(0.15, "member_epoch", -1, -2, 0)
+        at.puts_wrong_generation(0.15, "member_epoch")
+        at.puts(0.05, "topology", *_TOPOLOGIES)
+        at.puts(0.08, "shutdown_application", *(True,))
+    at.puts(0.05, "rebalance_timeout_ms", 1, 0)
+    at.puts(0.05, "process_id", None, "", "process-2")
+    at.puts(0.05, "rack_id", "", "rack-1")
+    at.puts(0.05, "endpoint_information_epoch", 1, -1)
+    at.puts(0.06, "member_id", "", "nobody", *(at.id_of(each) for each in at.named))
+    at.puts(0.05, "instance_id", None, "nowhere", *(each.instance_id for each in at.others))
+    at.puts_other_group(0.03)
+
+
+def init_producer_id(at: Situation) -> None:
+    """Become the producer of the transactional id, or another."""
+    at.puts_version("InitProducerId")
+    at.puts(0.15, "transactional_id", None, OTHER_GROUP)
+    at.puts(0.1, "transaction_timeout_ms", 0, 5_000, 900_001)
+
+
+def _of_producer(at: Situation) -> None:
+    own_id, own_epoch = Ref(at.speaker.name, "producer_id"), Ref(at.speaker.name, "producer_epoch")
+    at.arguments.update(producer_id=own_id, producer_epoch=own_epoch)
+    at.puts(0.1, "producer_epoch", own_epoch - 1, own_epoch + 1)
+    at.puts(0.06, "producer_id", 9_999, own_id + 1)
+    at.puts(0.05, "transactional_id", OTHER_GROUP)
+
+
+def add_offsets_to_txn(at: Situation) -> None:
+    """Announce offsets of a transaction."""
+    at.puts_version("AddOffsetsToTxn")
+    _of_producer(at)
+    at.puts_other_group(0.1)
+
+
+def txn_offset_commit(at: Situation) -> None:
+    """Commit offsets with a transaction, as a member or as nobody."""
+    at.puts_version("TxnOffsetCommit", 0.5)
+    _of_producer(at)
+    at.arguments["topics"] = at.rng.choice(
+        ({"orders": {0: 7}}, {"payments": {1: 5, 0: 1}}, {"nowhere": {0: 1}})
+    )
+    if at.chance(0.5):
+        at.arguments.update(member_id=at.id_of(at.speaker), generation_id=at.own_generation)
+        at.puts_wrong_id(0.1)
+        at.puts_wrong_generation(0.15)
+    at.puts_wrong_instance(0.06)
+    at.puts_other_group(0.1)
+    at.names_topics_by_id(api="TxnOffsetCommit", since=6)
+
+
+def end_txn(at: Situation) -> None:
+    """Commit or abort a transaction."""
+    at.puts_version("EndTxn")
+    _of_producer(at)
+    at.arguments["committed"] = at.chance(0.6)

@@ -1,0 +1,158 @@
+"""Which requests there are, who asks them how often, and which comes next."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from harness.apis.table import descriptor
+from harness.search import other_requests, requests
+from harness.search.moves import GroupType
+from harness.search.situation import Membership, Situation
+from harness.search.tempo import Tempo
+
+_CLASSIC, _CONSUMER, _SHARE, _STREAMS = GroupType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRow:
+    """A request that conversations have."""
+
+    choose: Callable[[Situation], None]
+    """Chooses its arguments."""
+    weights: Mapping[GroupType, int] = field(default_factory=dict)
+    """How often it is asked, by the group type that the actor speaks."""
+    is_alone: bool = False
+    """Whether it is asked only where no other conversation is on the same broker and nothing is late: it
+    touches what all share, or its effect shows after a while of which nobody is told."""
+    first_version: int = 0
+    """The first that is of use."""
+    is_of_producer: bool = False
+    """Whether only who became a producer asks it."""
+
+
+def _weights(
+    classic: int = 0, consumer: int = 0, share: int = 0, streams: int = 0
+) -> Mapping[GroupType, int]:
+    return {_CLASSIC: classic, _CONSUMER: consumer, _SHARE: share, _STREAMS: streams}
+
+
+REQUESTS: Final[Mapping[str, RequestRow]] = {
+    "JoinGroup": RequestRow(choose=requests.join_group, weights=_weights(10, 1, 1, 1)),
+    "SyncGroup": RequestRow(choose=requests.sync_group, weights=_weights(8)),
+    "Heartbeat": RequestRow(choose=requests.heartbeat, weights=_weights(8, 1, 1, 1)),
+    "LeaveGroup": RequestRow(choose=requests.leave_group, weights=_weights(5, 2, 1, 1)),
+    "OffsetCommit": RequestRow(choose=requests.offset_commit, weights=_weights(9, 9, 2, 6)),
+    "OffsetFetch": RequestRow(choose=requests.offset_fetch, weights=_weights(6, 6, 1, 4)),
+    "OffsetDelete": RequestRow(choose=requests.offset_delete, weights=_weights(3, 3, 1, 2)),
+    "DescribeGroups": RequestRow(
+        choose=requests.groups_named("DescribeGroups", "groups"), weights=_weights(6, 2, 1, 1)
+    ),
+    "ListGroups": RequestRow(choose=requests.list_groups, weights=_weights(4, 4, 3, 3)),
+    "DeleteGroups": RequestRow(choose=requests.delete_groups, weights=_weights(3, 3, 3, 3)),
+    "FindCoordinator": RequestRow(choose=requests.find_coordinator, weights=_weights(1)),
+    "ConsumerGroupHeartbeat": RequestRow(
+        choose=requests.consumer_group_heartbeat, weights=_weights(consumer=25, share=1, streams=1)
+    ),
+    "ConsumerGroupDescribe": RequestRow(
+        choose=requests.groups_named("ConsumerGroupDescribe", "group_ids"), weights=_weights(0, 6, 1, 1)
+    ),
+    "ShareGroupHeartbeat": RequestRow(
+        choose=other_requests.share_group_heartbeat, weights=_weights(consumer=1, share=20, streams=1)
+    ),
+    "ShareGroupDescribe": RequestRow(
+        choose=requests.groups_named("ShareGroupDescribe", "group_ids"), weights=_weights(share=5)
+    ),
+    "DescribeShareGroupOffsets": RequestRow(
+        choose=other_requests.describe_share_group_offsets, weights=_weights(share=4), is_alone=True
+    ),
+    "AlterShareGroupOffsets": RequestRow(
+        choose=other_requests.alter_share_group_offsets, weights=_weights(share=2), is_alone=True
+    ),
+    "DeleteShareGroupOffsets": RequestRow(
+        choose=other_requests.delete_share_group_offsets, weights=_weights(share=2), is_alone=True
+    ),
+    "ShareFetch": RequestRow(choose=other_requests.share_fetch, weights=_weights(share=12), is_alone=True),
+    "ShareAcknowledge": RequestRow(
+        choose=other_requests.share_acknowledge, weights=_weights(share=6), is_alone=True
+    ),
+    "Produce": RequestRow(choose=other_requests.produce, weights=_weights(share=4), is_alone=True),
+    "Metadata": RequestRow(choose=other_requests.metadata, weights=_weights(0, 1, 5, 0), first_version=10),
+    "StreamsGroupHeartbeat": RequestRow(
+        choose=other_requests.streams_group_heartbeat, weights=_weights(consumer=1, share=1, streams=25)
+    ),
+    "StreamsGroupDescribe": RequestRow(
+        choose=requests.groups_named("StreamsGroupDescribe", "group_ids"), weights=_weights(streams=6)
+    ),
+    "InitProducerId": RequestRow(
+        choose=other_requests.init_producer_id, weights=_weights(3, 3), is_alone=True
+    ),
+    "AddOffsetsToTxn": RequestRow(
+        choose=other_requests.add_offsets_to_txn, weights=_weights(9, 9), is_alone=True, is_of_producer=True
+    ),
+    "TxnOffsetCommit": RequestRow(
+        choose=other_requests.txn_offset_commit, weights=_weights(14, 14), is_alone=True, is_of_producer=True
+    ),
+    "EndTxn": RequestRow(
+        choose=other_requests.end_txn, weights=_weights(9, 9), is_alone=True, is_of_producer=True
+    ),
+}
+"""By API, what is asked."""
+NEXT_IN_TRANSACTION: Final[Mapping[str, str]] = {
+    "InitProducerId": "AddOffsetsToTxn",
+    "AddOffsetsToTxn": "TxnOffsetCommit",
+    "TxnOffsetCommit": "EndTxn",
+    "EndTxn": "AddOffsetsToTxn",
+}
+"""By what a producer has done, what comes next."""
+_TRANSACTION_SHARE: Final = 0.3
+_RIGHT: Final[Mapping[Membership, Sequence[str]]] = {
+    Membership.OUTSIDE: ("JoinGroup",),
+    Membership.NAMED: ("JoinGroup",),
+    Membership.JOINED: ("SyncGroup",),
+    Membership.SYNCED: ("Heartbeat", "OffsetCommit", "OffsetFetch", "JoinGroup", "LeaveGroup"),
+}
+_IN_STATE: Final[Mapping[str, Mapping[str, int]]] = {
+    "CompletingRebalance": {"OffsetCommit": 3, "SyncGroup": 2, "Heartbeat": 2},
+    "PreparingRebalance": {"JoinGroup": 2, "Heartbeat": 2, "SyncGroup": 2},
+    "Empty": {"DeleteGroups": 3, "OffsetDelete": 3, "OffsetCommit": 2},
+    "Stable": {"OffsetDelete": 2, "LeaveGroup": 2, "JoinGroup": 2},
+}
+"""By the group's state, how much more often something is asked that has rules of its own there."""
+
+
+def asked(
+    versions: Mapping[str, Sequence[int]], tempo: Tempo, *, has_transactions: bool
+) -> Mapping[str, Sequence[int]]:
+    """Return the versions of what is asked at all at such a tempo, by API."""
+    useful = {
+        api: [each for each in served if each >= REQUESTS[api].first_version]
+        for api, served in versions.items()
+        if api in REQUESTS
+    }
+    return {
+        api: served
+        for api, served in useful.items()
+        if served
+        and not (REQUESTS[api].is_alone and tempo.shares_broker)
+        and (has_transactions or descriptor(api).transactions == () or api == "Produce")
+    }
+
+
+def chosen_api(at: Situation) -> str:
+    """Return what an actor asks: mostly what it should, or what has rules of its own in the group's state."""
+    group_type = at.speaker.group_type
+    if at.next_in_transaction is not None and at.chance(_TRANSACTION_SHARE):
+        return at.next_in_transaction
+    if group_type is GroupType.CLASSIC:
+        right = [api for api in _RIGHT[at.membership] if api in at.versions]
+        if right and at.chance(0.5):
+            return at.rng.choice(right)
+    served = [
+        api
+        for api in at.versions
+        if REQUESTS[api].weights[group_type]
+        and (at.next_in_transaction is not None or not REQUESTS[api].is_of_producer)
+    ]
+    factors = _IN_STATE.get(at.state or "", {})
+    weights = [REQUESTS[api].weights[group_type] * factors.get(api, 1) * at.favour(api) for api in served]
+    return at.rng.choices(served, weights)[0]

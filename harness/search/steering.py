@@ -1,0 +1,70 @@
+"""Makes conversations by what others have reached."""
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Final
+
+from harness.search.corpus import Corpus
+from harness.search.coverage import Branches
+from harness.search.maker import Made, Maker
+from harness.search.sides import Side
+from harness.search.tempo import VIRTUAL, Tempo
+
+STEPS_EACH: Final = 40
+"""About how many steps a conversation has."""
+_STEPS_MORE: Final = 16
+"""How many it has at least beyond what it goes on with."""
+_STEPS_A_MOVE: Final = 2
+
+
+class Steering:
+    """Has each conversation begin anew, or go on with one that reached something."""
+
+    def __init__(self, corpus: Corpus | None) -> None:
+        """Begin.
+
+        Args:
+            corpus: what to go on with; without one each conversation begins anew.
+        """
+        self._corpus = corpus
+        self._noted = Corpus() if corpus is None else corpus
+        self._branches = Branches()
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many pairs of state and answered request were reached, and how many branches were taken."""
+        return len(self._noted.reached), self._branches.taken
+
+    async def made(
+        self,
+        seed: str,
+        side: Side,
+        versions: Mapping[str, Sequence[int]],
+        *,
+        script_id: str,
+        tempo: Tempo = VIRTUAL,
+        config: Mapping[str, str] | None = None,
+    ) -> Made:
+        """Make a conversation; of the same seeds the same are made, one after the other.
+
+        Args:
+            seed: of all that is left to chance.
+            side: the reference on which it is made.
+            versions: those that both sides serve, by API.
+            script_id: of its script.
+            tempo: how long things may take.
+            config: of the broker; chosen by chance if there is none.
+        """
+        chance = Random(f"{seed}/steering")  # noqa: S311 - chance that can be repeated, and no secret
+        kept = None if self._corpus is None else self._corpus.next(chance, config)
+        begins = () if kept is None else kept.moves
+        config = config if kept is None else kept.broker_config
+        favour = {} if self._corpus is None else {"favour": self._corpus.favour}
+        maker = Maker(seed, versions, tempo, config, begins, **favour)
+        before = self._branches.taken
+        with self._branches.watched():
+            steps_max = max(STEPS_EACH, len(begins) * _STEPS_A_MOVE + _STEPS_MORE)
+            made = await maker.make(side, script_id=script_id, steps_max=steps_max)
+        is_new = self._branches.taken > before
+        self._noted.add(made.reached, made.moves, made.script.broker_config, has_new_branch=is_new)
+        return made

@@ -1,0 +1,86 @@
+"""All families of requests are asked where they are served, and where that makes sense."""
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from harness.scenario.script import DoToBroker, Send
+from harness.search.maker import Made, Maker
+from harness.search.moves import ACTIONS, Act, Ask
+from harness.search.request_table import REQUESTS
+from harness.search.sides import Side
+from harness.search.tempo import REAL, VIRTUAL, Tempo
+from harness.targets.reference.target import reference_profile
+from harness.targets.reference.variants import VariantTarget
+
+
+async def _made(profile: str, tempo: Tempo, count: int) -> list[Made]:
+    side = Side(VariantTarget(reference_profile(profile)))
+    versions = {api: list(each) for api, each in (await side.versions()).items() if api in REQUESTS}
+    return [
+        await Maker(f"families/{number}", versions, tempo).make(side, script_id="search/x", steps_max=40)
+        for number in range(count)
+    ]
+
+
+def _asked(made: list[Made]) -> Counter[str]:
+    return Counter(step.api for each in made for step in each.script.steps if isinstance(step, Send))
+
+
+def test_everything_in_the_table_is_asked_and_done() -> None:
+    made = asyncio.run(_made("4.4", VIRTUAL, 120))
+
+    assert _asked(made).keys() == REQUESTS.keys()
+    done = {move.action for each in made for move in each.moves if isinstance(move, Act)}
+    assert done == ACTIONS.keys()
+    assert not any(each.has_failed for each in made)
+    succeeded = {pair.api for each in made for pair in each.reached if pair.outcome == "NONE"}
+    assert {"ShareFetch", "StreamsGroupHeartbeat", "InitProducerId", "TxnOffsetCommit"} <= succeeded
+
+
+@pytest.mark.parametrize(("profile", "absent"), [("3.9", "Share"), ("3.9", "Streams"), ("4.1", "Streams")])
+def test_what_a_release_does_not_serve_is_not_asked(profile: str, absent: str) -> None:
+    asked = _asked(asyncio.run(_made(profile, VIRTUAL, 25)))
+
+    assert asked
+    assert not [api for api in asked if api.startswith(absent)]
+
+
+def test_what_conversations_on_a_broker_would_share_is_not_touched() -> None:
+    made = asyncio.run(_made("4.4", REAL, 40))
+
+    assert not [api for api in _asked(made) if REQUESTS[api].is_alone]
+    assert not [step for each in made for step in each.script.steps if isinstance(step, DoToBroker)]
+
+
+def test_whoever_awaits_an_answer_stops_before_a_broker_restarts() -> None:
+    made = asyncio.run(_made("4.4", VIRTUAL, 30))
+    restarted = [each for each in made if any(isinstance(step, DoToBroker) for step in each.script.steps)]
+    side = Side(VariantTarget(reference_profile("4.4")))
+
+    async def is_alike() -> bool:
+        return all([await side.answers_alike(each.script, each.tape) for each in restarted])
+
+    assert restarted
+    assert asyncio.run(is_alike())
+
+
+def test_what_another_conversation_asked_is_left_out_where_it_is_not_served() -> None:
+    begins = (
+        Ask(actor="mia", api="ConsumerGroupHeartbeat", arguments={"member_epoch": 0}),
+        Ask(actor="mia", api="ListGroups", arguments={"version": 5}),
+        Ask(actor="mia", api="ListGroups", arguments={"version": 4}),
+        Act(action="restarts_coordinator()"),
+    )
+
+    async def made() -> Made:
+        side = Side(VariantTarget(reference_profile("4.4")))
+        versions = {"ListGroups": [4], "JoinGroup": [5]}
+        maker = Maker("others", versions, REAL, begins=begins)
+        return await maker.make(side, script_id="search/x", steps_max=2)
+
+    moves = asyncio.run(made()).moves
+
+    assert [each.arguments for each in moves if isinstance(each, Ask)] == [{"version": 4}]
+    assert not any(isinstance(each, Act) for each in moves)
