@@ -12,7 +12,7 @@ from harness.bench.machine import machine_facts
 from harness.bench.model import IN_PROCESS, BenchReport, Sample, SuiteTime, TrafficKind, Workload
 from harness.bench.rounds import Subject, Turns, client_pool, take_turns
 from harness.bench.suite_time import time_suite
-from harness.runner.drive import Watcher
+from harness.runner.watcher import Watcher
 from harness.scenario.script import Script
 from harness.targets.base.interface import Broker, BrokerDescription, Target, TargetError
 from harness.targets.reference.target import ReferenceTarget

@@ -21,7 +21,7 @@ from harness.orchestration.confirming import ATTEMPTS
 from harness.orchestration.plan import RunPlan, new_run_id, select_scripts
 from harness.orchestration.run import orchestrate
 from harness.results.status import ResultStatus, status_of
-from harness.runner.drive import Watcher
+from harness.runner.watcher import Watcher
 from harness.scenario.registry import collect
 from harness.scenario.script import Elapse, Receive, Script, StayParked
 from harness.targets.reference.tcp import REFERENCE_ROOT, ReferenceTcpTarget

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from harness.bench.model import SuiteTime
-from harness.runner.drive import Drive, DriveSinks, Limits, Watcher
+from harness.runner.drive import Drive, DriveSinks, Limits
+from harness.runner.watcher import Watcher
 from harness.scenario.script import Script
 from harness.targets.base.interface import Target, TargetError
 from harness.trace.events import Event

@@ -18,6 +18,8 @@ from harness.trace.events import ANSWER_KINDS, Event, EventKind
 _ANSWER: Final = "answer"
 _Key: TypeAlias = tuple[str, int, str | None, str | None]
 """With what an event is paired, its number among these, actor and connection; equal keys make a pair."""
+AnswerPosition: TypeAlias = tuple[int, int, str | None, str | None]
+"""Step, from 0 which of its answers, actor and connection; answers at equal positions make a pair."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +36,14 @@ class AlignedEvents:
     """Of the conversation that the first one is compared with."""
 
     @property
+    def position(self) -> AnswerPosition:
+        """Of an answer."""
+        found = self.event or self.other
+        assert found is not None, "one of them is there"
+        assert self.answer is not None, "it is an answer"
+        return self.step, self.answer, found.actor, found.connection
+
+    @property
     def is_equal(self) -> bool:
         """Whether both are there and say the same; a request is compared by its content alone."""
         if self.event is None or self.other is None or self.event.kind != self.other.kind:
@@ -48,6 +58,16 @@ def aligned(events: Sequence[Event], others: Sequence[Event]) -> Iterator[Aligne
     ours, theirs = _by_step(events), _by_step(others)
     for step in sorted(ours.keys() | theirs.keys()):
         yield from _step_aligned(step, _keyed(ours.get(step, ())), _keyed(theirs.get(step, ())))
+
+
+def answers_by_position(events: Sequence[Event]) -> dict[AnswerPosition, Event]:
+    """Return what was answered in a conversation, by where it is paired with another's."""
+    return {
+        (step, number, actor, connection): event
+        for step, members in _by_step(events).items()
+        for (kind, number, actor, connection), event in _keyed(members).items()
+        if kind == _ANSWER
+    }
 
 
 def alignment(

@@ -1,13 +1,11 @@
 """What a target answered, by the step of the script that awaited it."""
 
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 from harness.scenario.script import Receive, Repeat, SeeClosed, StayParked, Step
 from harness.trace.events import ANSWER_KINDS, Event, EventKind
 
-AnswerPosition: TypeAlias = tuple[int, int]
-"""Step, and from 0 which of its answers."""
 _WORDS: Final = {
     EventKind.RESPONSE: "an answer",
     EventKind.MALFORMED: "a frame that is no such response",
@@ -29,15 +27,6 @@ def answers_by_step(events: Sequence[Event]) -> dict[int, tuple[Event, ...]]:
         if event.kind in ANSWER_KINDS:
             answers[event.step] = (*answers.get(event.step, ()), event)
     return answers
-
-
-def answers_by_position(events: Sequence[Event]) -> dict[AnswerPosition, Event]:
-    """Return each answer by its step and its number among the answers of the step."""
-    return {
-        (step, number): event
-        for step, answers in answers_by_step(events).items()
-        for number, event in enumerate(answers)
-    }
 
 
 def kind_words(kind: str) -> str:

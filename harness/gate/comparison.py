@@ -9,8 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from harness.diff.alignment import aligned
-from harness.diff.answers import AnswerPosition, answers_by_position
+from harness.diff.alignment import AnswerPosition, aligned, answers_by_position
 from harness.diff.baseline import delta
 from harness.diff.model import Judgement
 from harness.diff.paths import is_within, unequal_leaves, unindexed
@@ -219,7 +218,7 @@ def _places(
         if pair.answer is None or pair.is_equal:
             continue
         one, other = pair.event, pair.other
-        fields = tuple(_fields(one, other, chance.get((pair.step, pair.answer), ())))
+        fields = tuple(_fields(one, other, chance.get(pair.position, ())))
         are_answers = one is not None and other is not None and one.kind == other.kind == EventKind.RESPONSE
         if fields or not are_answers:
             yield _ChangedAnswer(before=one, after=other, fields=fields)

@@ -119,7 +119,7 @@ class _Search:
         """Return the steps at which the two references answer a scenario otherwise."""
         sides = [_events(side.oracle, scenario_id) for side in (self.before, self.after)]
         if all(sides):
-            yield from (step for step, _ in unequal_places(*map(seen_in, sides)))
+            yield from (step for step, *_ in unequal_places(*map(seen_in, sides)))
 
 
 def explained(
@@ -188,7 +188,7 @@ def _next(changed: frozenset[int], since: int, differing: Iterable[int]) -> int 
 def _steps_that_changed(scenario_id: str, search: _Search) -> frozenset[int]:
     """Return the steps at which the targets answer otherwise, and their references too."""
     sides = [seen_in(_events(side.trace, scenario_id)) for side in (search.before, search.after)]
-    return frozenset(step for step, _ in unequal_places(*sides)) & frozenset(
+    return frozenset(step for step, *_ in unequal_places(*sides)) & frozenset(
         search.steps_that_differ(scenario_id)
     )
 

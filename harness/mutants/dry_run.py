@@ -11,6 +11,7 @@ from typing import Final
 from harness.diff.judge import TargetInfo
 from harness.mutants.patch import forget_answers
 from harness.runner.drive import Drive, DriveSinks, Limits
+from harness.runner.watcher import Unwatched
 from harness.scenario.script import Script
 from harness.targets.base.kept import KeptTarget
 from harness.targets.reference.target import ReferenceTarget
@@ -58,7 +59,7 @@ class DryRun:
             target_name="mutant",
             limits=Limits(),
             sinks=DriveSinks(write=events.append, broker_ready=lambda _, __: None, logs=self._directory),
-            watcher=_NobodyWatches(),
+            watcher=Unwatched(),
         )
         self._loop = self._loop or asyncio.new_event_loop()
         try:
@@ -107,14 +108,3 @@ class DryRun:
 def mutant_info(profile: str) -> TargetInfo:
     """Return what the checker is told of a mutant: it is compared with the reference as it should be."""
     return TargetInfo(run_id=RUN_ID, target="mutant", spec="reference", profile=profile, oracle=UNMUTATED)
-
-
-class _NobodyWatches:
-    def target_says(self, target: str, text: str) -> None:
-        """Listen to nothing."""
-
-    def drive_begins(self, target: str, scenario_count: int) -> None:
-        """Look away."""
-
-    def scenario_ended(self, target: str, scenario_id: str) -> None:
-        """Look away."""

@@ -13,11 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from harness.diff.answers import AnswerPosition, answers_by_position
+from harness.diff.alignment import AnswerPosition, answers_by_position
 from harness.diff.check import TargetTrace
 from harness.diff.model import Attribution, Judgement
 from harness.orchestration.workers import workers
-from harness.runner.drive import Drive, DriveSinks, Limits, Watcher
+from harness.runner.drive import Drive, DriveSinks, Limits
+from harness.runner.watcher import Unwatched
 from harness.scenario.script import Script
 from harness.targets.reference.variants import VariantTarget, behaviour_source, differing_behaviours, variant
 from harness.trace.events import Event, EventKind
@@ -51,19 +52,6 @@ class _Trial:
     behaviour: str
     known: frozenset[str]
     """Behaviours that it has of the other one already."""
-
-
-class _Unwatched(Watcher):
-    """Nobody looks on."""
-
-    def target_says(self, target: str, text: str) -> None:
-        """Hear nothing."""
-
-    def drive_begins(self, target: str, scenario_count: int) -> None:
-        """Hear nothing."""
-
-    def scenario_ended(self, target: str, scenario_id: str) -> None:
-        """Hear nothing."""
 
 
 async def attribute(
@@ -199,7 +187,7 @@ async def recorded(target: VariantTarget, scripts: Sequence[Script]) -> dict[str
                 broker_ready=lambda _description, _start_ms: None,
                 logs=Path(logs),
             ),
-            watcher=_Unwatched(),
+            watcher=Unwatched(),
         )
         await drive.run(scripts)
     return reported
@@ -211,7 +199,7 @@ def is_whole(events: Sequence[Event]) -> bool:
 
 
 def seen_in(events: Sequence[Event]) -> AnswerDigests:
-    """Return what was answered in a conversation, by step and place within the step."""
+    """Return what was answered in a conversation, by its position."""
     return {
         position: f"{event.kind} {event.digest}" for position, event in answers_by_position(events).items()
     }

@@ -24,9 +24,10 @@ from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.packings import packings
 from harness.orchestration.plan import RunPlan
 from harness.orchestration.starving import reteller
-from harness.runner.drive import Drive, DriveSinks, Gate, Watcher
+from harness.runner.drive import Drive, DriveSinks, Gate
 from harness.runner.recorder import EventPosition, Recorder
 from harness.runner.sharing import Packing
+from harness.runner.watcher import Watcher
 from harness.scenario.fitting import fitted
 from harness.scenario.script import Script
 from harness.targets.base.interface import Capability, Target, TargetError

@@ -17,11 +17,12 @@ from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.packings import packings
 from harness.orchestration.plan import RunPlan
 from harness.orchestration.shares import divided_group
-from harness.orchestration.target_record import TargetRecord, Trace, Unwatched, header_of
+from harness.orchestration.target_record import TargetRecord, Trace, header_of
 from harness.results.exit_code import ENDED_COMPLETE, ENDED_INTERRUPTED
-from harness.runner.drive import Drive, DriveSinks, Gate, Watcher
+from harness.runner.drive import Drive, DriveSinks, Gate
 from harness.runner.recorder import EventPosition, Recorder
 from harness.runner.sharing import Packing, brokers_json
+from harness.runner.watcher import Unwatched, Watcher
 from harness.scenario.fitting import fitted
 from harness.scenario.script import Script
 from harness.targets.base.interface import BrokerDescription, Capability, Target, TargetError

@@ -20,7 +20,7 @@ from harness.orchestration.judging import check_folder, ending, judge_run, read_
 from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.plan import PlanError, RunPlan
 from harness.results.exit_code import ENDED_INTERRUPTED, ExitCode
-from harness.runner.drive import Watcher
+from harness.runner.watcher import Watcher
 from harness.scenario.script import script_to_json
 from harness.trace.events import RunFooter, RunHeader
 from harness.trace.files import RunFolder, count_events, write_records

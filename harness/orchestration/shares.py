@@ -24,9 +24,10 @@ from typing import Final
 from pydantic import TypeAdapter, ValidationError
 
 from harness.capacity import share_start_slots
-from harness.orchestration.target_record import TargetRecord, Trace, Unwatched
+from harness.orchestration.target_record import TargetRecord, Trace
 from harness.runner.drive import Drive, DriveSinks, Gate, Limits
 from harness.runner.sharing import BrokerGroup, Cohort, Packing
+from harness.runner.watcher import Unwatched
 from harness.scenario.script import Script
 from harness.targets.base.interface import BrokerDescription, Target, TargetError
 from harness.targets.base.limits import ANSWER_BYTES, TRACE_BYTES

@@ -30,19 +30,6 @@ class TargetRecord:
     """Scenarios that it was not driven with."""
 
 
-class Unwatched:
-    """Watches a drive in another process, from which nothing is displayed."""
-
-    def target_says(self, target: str, text: str) -> None:
-        """Tell nobody."""
-
-    def drive_begins(self, target: str, scenario_count: int) -> None:
-        """Tell nobody."""
-
-    def scenario_ended(self, target: str, scenario_id: str) -> None:
-        """Tell nobody."""
-
-
 @dataclass(slots=True, kw_only=True)
 class Trace:
     """A trace that is being written, and which scenarios it tells of."""

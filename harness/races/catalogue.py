@@ -24,7 +24,7 @@ class Race:
     """Rivals of every round."""
     sometimes: tuple[Move, ...]
     """Of these some take part too, as the seed will have it."""
-    sometimes_max: int = 3
+    sometimes_max: int = 2
 
     @property
     def deletes(self) -> bool:
@@ -65,6 +65,7 @@ RACES: Final = (
         set_up=SetUp.OFFSETS,
         always=(Move.DELETE,),
         sometimes=(Move.HEARTBEAT, Move.JOIN_KNOWN, Move.SYNC, Move.LEAVE, Move.COMMIT, *_OF_ANYBODY),
+        sometimes_max=3,
     ),
     Race(
         name="delete-left",
@@ -72,6 +73,7 @@ RACES: Final = (
         set_up=SetUp.LEFT,
         always=(Move.DELETE,),
         sometimes=(*_OF_MEMBER, *_OF_ANYBODY),
+        sometimes_max=3,
     ),
     Race(
         name="delete-left-with-offsets",
@@ -79,6 +81,7 @@ RACES: Final = (
         set_up=SetUp.LEFT_WITH_OFFSETS,
         always=(Move.DELETE,),
         sometimes=(*_OF_MEMBER, *_OF_ANYBODY),
+        sometimes_max=3,
     ),
     Race(
         name="delete-pending",
@@ -86,7 +89,6 @@ RACES: Final = (
         set_up=SetUp.PENDING,
         always=(Move.DELETE, Move.JOIN_KNOWN),
         sometimes=(Move.HEARTBEAT, Move.LEAVE, Move.JOIN_NEW, Move.COMMIT_BY_NOBODY, Move.DESCRIBE),
-        sometimes_max=2,
     ),
     Race(
         name="delete-leave",
@@ -94,7 +96,6 @@ RACES: Final = (
         set_up=SetUp.STABLE,
         always=(Move.DELETE, Move.LEAVE),
         sometimes=(Move.HEARTBEAT, Move.COMMIT, Move.FETCH, Move.DESCRIBE, Move.BEAT_AND_DESCRIBE),
-        sometimes_max=2,
     ),
     Race(
         name="delete-twice",
@@ -102,7 +103,6 @@ RACES: Final = (
         set_up=SetUp.LEFT_WITH_OFFSETS,
         always=(Move.DELETE, Move.DELETE),
         sometimes=(Move.COMMIT_AND_FETCH, Move.DELETE_OFFSETS, Move.DESCRIBE, Move.JOIN_NEW),
-        sometimes_max=2,
     ),
     Race(
         name="commit-leave",
@@ -110,7 +110,6 @@ RACES: Final = (
         set_up=SetUp.STABLE,
         always=(Move.COMMIT, Move.LEAVE),
         sometimes=(Move.HEARTBEAT, Move.FETCH, Move.DESCRIBE, Move.COMMIT_BY_NOBODY, Move.DELETE_OFFSETS),
-        sometimes_max=2,
     ),
     Race(
         name="join-sync",
@@ -118,7 +117,6 @@ RACES: Final = (
         set_up=SetUp.COMPLETING,
         always=(Move.SYNC, Move.JOIN_NEW),
         sometimes=(Move.HEARTBEAT, Move.COMMIT, Move.DESCRIBE, Move.LEAVE, Move.JOIN_KNOWN),
-        sometimes_max=2,
     ),
     Race(
         name="join-leave",
@@ -126,7 +124,6 @@ RACES: Final = (
         set_up=SetUp.STABLE,
         always=(Move.JOIN_NEW, Move.LEAVE),
         sometimes=(Move.JOIN_KNOWN, Move.HEARTBEAT, Move.COMMIT, Move.DESCRIBE, Move.JOIN_IN_TWO_STEPS),
-        sometimes_max=2,
     ),
     Race(
         name="first-joins",
@@ -134,7 +131,6 @@ RACES: Final = (
         set_up=SetUp.NOTHING,
         always=(Move.JOIN_NEW, Move.JOIN_IN_TWO_STEPS),
         sometimes=(Move.JOIN_NEW, Move.COMMIT_BY_NOBODY, Move.DESCRIBE, Move.DELETE),
-        sometimes_max=2,
     ),
     Race(
         name="static-twins",
@@ -142,7 +138,6 @@ RACES: Final = (
         set_up=SetUp.STATIC,
         always=(Move.JOIN_STATIC, Move.JOIN_STATIC),
         sometimes=(Move.HEARTBEAT, Move.COMMIT, Move.SYNC, Move.LEAVE, Move.DESCRIBE),
-        sometimes_max=2,
     ),
     Race(
         name="offset-delete",
@@ -150,7 +145,6 @@ RACES: Final = (
         set_up=SetUp.LEFT_WITH_OFFSETS,
         always=(Move.DELETE_OFFSETS, Move.COMMIT_AND_FETCH),
         sometimes=(Move.DELETE_OFFSETS, Move.FETCH, Move.DESCRIBE, Move.JOIN_NEW, Move.DELETE),
-        sometimes_max=2,
     ),
     Race(
         name="consumer-first-joins",
@@ -158,7 +152,6 @@ RACES: Final = (
         set_up=SetUp.NO_CONSUMERS,
         always=(Move.CONSUMER_JOIN, Move.CONSUMER_JOIN),
         sometimes=(Move.CONSUMER_JOIN, Move.COMMIT_BY_NOBODY, Move.CONSUMER_DESCRIBE, Move.DELETE),
-        sometimes_max=2,
     ),
     Race(
         name="consumer-beats",
@@ -166,7 +159,6 @@ RACES: Final = (
         set_up=SetUp.CONSUMER,
         always=(Move.CONSUMER_BEAT, Move.CONSUMER_OWNS),
         sometimes=(*_OF_CONSUMERS, Move.CONSUMER_GIVES_UP),
-        sometimes_max=2,
     ),
     Race(
         name="consumer-handover",
@@ -174,7 +166,6 @@ RACES: Final = (
         set_up=SetUp.CONSUMER,
         always=(Move.CONSUMER_JOIN, Move.CONSUMER_GIVES_UP),
         sometimes=(*_OF_CONSUMERS, Move.CONSUMER_BEAT),
-        sometimes_max=2,
     ),
     Race(
         name="consumer-beat-leave",
@@ -182,7 +173,6 @@ RACES: Final = (
         set_up=SetUp.CONSUMER,
         always=(Move.CONSUMER_BEAT, Move.CONSUMER_LEAVE),
         sometimes=_OF_CONSUMERS,
-        sometimes_max=2,
     ),
     Race(
         name="consumer-delete-leave",
@@ -190,7 +180,6 @@ RACES: Final = (
         set_up=SetUp.CONSUMER,
         always=(Move.DELETE, Move.CONSUMER_LEAVE),
         sometimes=(Move.CONSUMER_BEAT, Move.CONSUMER_COMMIT, Move.CONSUMER_DESCRIBE, Move.FETCH),
-        sometimes_max=2,
     ),
     Race(
         name="consumer-downgrade",
@@ -198,7 +187,6 @@ RACES: Final = (
         set_up=SetUp.CONSUMER,
         always=(Move.JOIN_AS_CLASSIC_CONSUMER, Move.CONSUMER_BEAT),
         sometimes=(Move.CONSUMER_LEAVE, Move.CONSUMER_COMMIT, Move.CONSUMER_DESCRIBE, Move.DESCRIBE),
-        sometimes_max=2,
     ),
     Race(
         name="consumer-upgrade",
@@ -206,7 +194,6 @@ RACES: Final = (
         set_up=SetUp.CLASSIC_CONSUMER,
         always=(Move.CONSUMER_JOIN, Move.HEARTBEAT),
         sometimes=(Move.LEAVE, Move.COMMIT, Move.CONSUMER_DESCRIBE, Move.DESCRIBE),
-        sometimes_max=2,
     ),
 )
 

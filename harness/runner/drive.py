@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from harness.capacity import broker_slots, machine
 from harness.runner.applicable import why_not_applicable
@@ -16,6 +16,7 @@ from harness.runner.recorder import EventPosition, Recorder, recorder_of
 from harness.runner.rendezvous import Rendezvous
 from harness.runner.rounds import LongestFirst, Rounds, Turn
 from harness.runner.sharing import BrokerGroup, Packing, broker_groups
+from harness.runner.watcher import Watcher
 from harness.runner.witness import Witness, sampler
 from harness.scenario.bindings import Bindings
 from harness.scenario.fitting import fitted
@@ -48,19 +49,6 @@ class Limits:
     """For all scenarios that share a broker, from when it is there."""
     jobs: int = JOBS
     """Scenarios at once, on all brokers together."""
-
-
-class Watcher(Protocol):
-    """Told how a drive goes on, for a progress display."""
-
-    def target_says(self, target: str, text: str) -> None:
-        """Tell what a target's slow start is busy with."""
-
-    def drive_begins(self, target: str, scenario_count: int) -> None:
-        """Tell how many scenarios a target is about to be driven with."""
-
-    def scenario_ended(self, target: str, scenario_id: str) -> None:
-        """Tell that one of them has come to its end, however."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,23 +4,33 @@ A script nests, and its values have tags for what JSON has no word for (`{"$ref"
 the flat columns of `harness.trace.schema` cannot say it.
 """
 
-import inspect
-from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Final, Union, get_args, get_origin
 
-from harness.scenario.log_records import LogRecord
-from harness.scenario.script import STEP_TYPES, ActorSheet, Placement, Script
-from harness.scenario.values import TAGGED, GroupRef, Json, Pattern, Value
-from harness.trace.schema import DIALECT, field_descriptions
+from harness.scenario.script import STEP_TYPES, ActorSheet, Placement, Script, Step
+from harness.scenario.values import TAGGED, AnswerRef, GroupRef, Pattern, Ref, Value
+from harness.trace.schema import DIALECT, object_schema
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Schema = dict[str, Json]
+Schema = dict[str, Any]
 
 _ONLY_IF_GIVEN: Final = frozenset(("placements", "of", "principal"))
 """Keys that are left out where they would be empty."""
+_PLAIN: Final[Mapping[object, str]] = {str: "string", int: "integer", bool: "boolean", NoneType: "null"}
+_NAMES: Final[Mapping[object, str]] = {bytes: "Bytes", Value: "Value", Pattern: "Pattern"}
+"""Definitions that are not called as what they define."""
+_QUOTED: Final[Mapping[object, object]] = {
+    "Ref | AnswerRef": Ref | AnswerRef,
+    "str | GroupRef": str | GroupRef,
+    "tuple[Pattern, ...]": tuple[Pattern, ...],
+}
+"""Annotations that name what comes later in its module."""
+_IN_VALUES: Final = ("Ref", "AnswerRef", "Plus", "GroupRef", "TopicId")
+"""Tagged values that a request may have; the other tags stand in expectations alone."""
 
 
 def _named(name: str) -> Schema:
@@ -35,117 +45,73 @@ def _map_to(values: Schema) -> Schema:
     return {"type": "object", "additionalProperties": values}
 
 
-_TYPES: Final[Mapping[object, Schema]] = {
-    str: {"type": "string"},
-    int: {"type": "integer"},
-    bool: {"type": "boolean"},
-    bytes: _named("Bytes"),
-    str | None: {"type": ["string", "null"]},
-    int | None: {"type": ["integer", "null"]},
-    tuple[str, ...]: _list_of({"type": "string"}),
-    tuple[str | int, ...]: _list_of({"type": ["string", "integer"]}),
-    Mapping[str, str]: _map_to({"type": "string"}),
-    Mapping[str, Value]: _map_to(_named("Value")),
-    Mapping[str, Pattern]: _map_to(_named("Pattern")),
-    GroupRef: _named("GroupRef"),
-    tuple[GroupRef, ...]: _list_of(_named("GroupRef")),
-    tuple[LogRecord, ...]: _list_of(_map_to(_named("Value"))),
-    tuple[ActorSheet, ...]: _list_of(_named("ActorSheet")),
-    tuple[Placement, ...]: _list_of(_named("Placement")),
-    "str | GroupRef": {"anyOf": [{"type": "string"}, _named("GroupRef")]},
-    "Ref | AnswerRef": {"anyOf": [_named("Ref"), _named("AnswerRef")]},
-    "tuple[Pattern, ...]": _list_of(_named("Pattern")),
-}
-"""How JSON writes a field, by its annotation."""
-_STEPS: Final[Schema] = _list_of({"oneOf": [_named(name) for name in STEP_TYPES]})
-_IN_VALUES: Final = ("Ref", "AnswerRef", "Plus", "GroupRef", "TopicId")
-"""Tagged values that a request may have; the other tags stand in expectations alone."""
+def _type_schema(hint: Any) -> Schema:  # noqa: ANN401 - an annotation
+    """Say how JSON writes a field, by its annotation."""
+    hint = _QUOTED.get(hint, hint)
+    origin, parts = get_origin(hint), get_args(hint)
+    if hint in _PLAIN:
+        return {"type": _PLAIN[hint]}
+    if hint == Step:
+        return {"oneOf": [_named(name) for name in STEP_TYPES]}
+    if origin is tuple:
+        return _list_of(_type_schema(parts[0]))
+    if origin is Mapping:
+        return _map_to(_type_schema(parts[1]))
+    if origin in (Union, UnionType):
+        if all(part in _PLAIN for part in parts):
+            return {"type": [_PLAIN[part] for part in parts]}
+        return {"anyOf": [_type_schema(part) for part in parts]}
+    return _named(_NAMES.get(hint) or hint.__name__)
 
 
 def script_schema() -> Schema:
-    """Return the JSON Schema (2020-12) of what `script_to_json` writes.
-
-    Raises:
-        TypeError: a field's type is none that it can express.
-    """
+    """Return the JSON Schema (2020-12) of what `script_to_json` writes."""
     return {
         "$schema": DIALECT,
-        **_record(Script, further={}),
+        **_record(Script),
         "$defs": {
-            **{name: _record(cls, further=_step_name(name)) for name, cls in STEP_TYPES.items()},
-            **{cls.__name__: _record(cls, further={}) for cls in (ActorSheet, Placement)},
+            **{name: _step(name, cls) for name, cls in STEP_TYPES.items()},
+            **{cls.__name__: _record(cls) for cls in (ActorSheet, Placement)},
             **{cls.__name__: _tagged(tag, cls) for tag, cls in TAGGED.items()},
-            "Bytes": _bytes(),
-            "Value": _any_of("Value", _IN_VALUES, "A value in a request."),
-            "Pattern": _any_of(
+            "Bytes": {
+                "title": "Bytes",
+                "description": "Bytes, in hexadecimal digits.",
+                "type": "object",
+                "properties": {"$bytes": {"type": "string", "pattern": "^([0-9a-f]{2})*$"}},
+                "required": ["$bytes"],
+                "additionalProperties": False,
+            },
+            "Value": _value("Value", "A value in a request.", _IN_VALUES),
+            "Pattern": _value(
                 "Pattern",
-                [cls.__name__ for cls in TAGGED.values()],
                 "A value in an expected response. An object pins only the fields that it names.",
+                [cls.__name__ for cls in TAGGED.values()],
             ),
         },
     }
 
 
-def _record(cls: "type[DataclassInstance]", *, further: Mapping[str, Json]) -> Schema:
+def _record(cls: "type[DataclassInstance]", *, first: Schema | None = None) -> Schema:
     """Say how a class is written as an object with a key for each field."""
-    reported = field_descriptions(cls)
-    properties = {each.name: _property(each, reported.get(each.name, "")) for each in fields(cls)}
-    required = [name for name in properties if name not in _ONLY_IF_GIVEN]
-    return {
-        "title": cls.__name__,
-        "description": inspect.cleandoc(cls.__doc__ or ""),
-        "type": "object",
-        "properties": {**further, **properties},
-        "required": [*further, *required],
-        "additionalProperties": False,
-    }
+    types = {each.name: _type_schema(each.type) for each in fields(cls)}
+    return object_schema(cls, {**(first or {}), **types}, optional=_ONLY_IF_GIVEN)
 
 
-def _step_name(name: str) -> Schema:
-    reported = "The step as text; readers of a script ignore it."
-    return {"step": {"const": name}, "text": {"type": "string", "description": reported}}
-
-
-def _property(field: "Field[object]", description: str) -> Schema:
-    schema = _STEPS if field.name == "steps" else _of_type(field)
-    return {**schema, "description": description} if description else dict(schema)
-
-
-def _of_type(field: "Field[object]") -> Schema:
-    schema = _TYPES.get(field.type)
-    if schema is None:
-        raise TypeError(f"no schema can express the type of `{field.name}`: {field.type}")
-    return schema
+def _step(name: str, cls: "type[DataclassInstance]") -> Schema:
+    text = {"type": "string", "description": "The step as text; readers of a script ignore it."}
+    return _record(cls, first={"step": {"const": name}, "text": text})
 
 
 def _tagged(tag: str, cls: "type[DataclassInstance]") -> Schema:
     """Say how a tagged value is written: its fields in their order, under its tag."""
-    items = [_of_type(field) for field in fields(cls)]
     assert all(field.default is MISSING for field in fields(cls)), f"all fields of {cls} are written"
+    items = [_type_schema(each.type) for each in fields(cls)]
     content: Schema = {"type": "array", "minItems": len(items), "maxItems": len(items)}
-    return {
-        "title": cls.__name__,
-        "description": inspect.cleandoc(cls.__doc__ or ""),
-        "type": "object",
-        "properties": {tag: {**content, "prefixItems": items} if items else content},
-        "required": [tag],
-        "additionalProperties": False,
-    }
+    return object_schema(cls, {tag: {**content, "prefixItems": items} if items else content})
 
 
-def _bytes() -> Schema:
-    digits: Schema = {"type": "string", "pattern": "^([0-9a-f]{2})*$"}
-    return {
-        "title": "Bytes",
-        "description": "Bytes, in hexadecimal digits.",
-        "type": "object",
-        "properties": {"$bytes": digits},
-        "required": ["$bytes"],
-        "additionalProperties": False,
-    }
-
-
-def _any_of(name: str, tagged: "tuple[str, ...] | list[str]", description: str) -> Schema:
+def _value(name: str, description: str, tagged: Iterable[str]) -> Schema:
+    """Say what stands in a field: something plain, of several values, or tagged."""
     return {
         "title": name,
         "description": description,

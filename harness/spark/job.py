@@ -4,7 +4,6 @@ python -m harness.spark.job RUN… [--out FOLDER] [--master URL]
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -14,7 +13,7 @@ from harness.diff.model import Attempt, Judgement
 from harness.spark import mart
 from harness.spark.change_mart import behaviour_changes
 from harness.spark.coverage_mart import clause_coverage
-from harness.spark.master import LOCAL_MASTER, SparkError
+from harness.spark.master import LOCAL_MASTER
 from harness.spark.rows import (
     AlignedStep,
     BehaviourChange,
@@ -26,11 +25,10 @@ from harness.spark.rows import (
     SignatureCluster,
     TargetSummary,
 )
-from harness.spark.session import ENDINGS, spark_session
+from harness.spark.session import spark_session
 from harness.spark.stage import Sources, run_headers, stage
-from harness.spark.tables import PARTITION_BYTES, Mart, write_tables
+from harness.spark.tables import PARTITION_BYTES, Mart, print_tables, write_tables
 from harness.trace.files import RunFolder
-from harness.trace.schema import TraceError
 
 MARTS: Final[Mapping[str, Mart[Sources]]] = {
     "verdict_matrix": Mart(
@@ -134,18 +132,8 @@ def main(
     master: Annotated[str, typer.Option(help="A Spark master URL.")] = LOCAL_MASTER,
 ) -> None:
     """Make a report's tables of runs; exits with 65 (bad input), 69 (no Spark) or 75 (a full disk)."""
-    try:
-        counts = build_tables(
-            runs,
-            out or RunFolder(runs[-1].resolve()).tables,
-            master=master,
-            progress=partial(typer.echo, err=True),
-        )
-    except (TraceError, SparkError, OSError) as error:
-        typer.echo(error, err=True)
-        raise typer.Exit(next(code for kind, code in ENDINGS.items() if isinstance(error, kind))) from error
-    for name, count in counts.items():
-        typer.echo(f"{count:>10}  {name}")
+    tables = out or RunFolder(runs[-1].resolve()).tables
+    print_tables(lambda progress: build_tables(runs, tables, master=master, progress=progress))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ A mart's last `select` is its contract: the columns of its row class, in their o
 what the checker has said is counted and laid side by side.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -40,6 +40,7 @@ _REPORTED_TWICE: Final = [
     "note",
 ]
 _CLUSTER_DIGITS: Final = 16
+QUANTILES: Final = [0.5, 0.95, 0.99]
 
 
 def verdict_matrix(judgements: DataFrame) -> DataFrame:
@@ -178,14 +179,19 @@ def signature_clusters(clustered: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def latency_quantiles(events: DataFrame) -> DataFrame:
-    """Tell how long answers took. Grain: run, target, API, version. Columns: `LatencyQuantile`.
+    """Tell how long answers took. Grain: run, target, API, version. Columns: `LatencyQuantile`."""
+    found = quantiles_of(events, _TARGET, sf.percentile("elapsed_ms", QUANTILES))
+    return found.select(*column_names(LatencyQuantile))
+
+
+def quantiles_of(events: DataFrame, of: Sequence[str], quantiles: Column) -> DataFrame:
+    """Tell how long answers took. Grain: what `of` names, API, version.
 
     A poll's answers are events of another kind and do not count; nor does an answer whose time is unknown.
     """
-    quantiles = sf.percentile("elapsed_ms", [0.5, 0.95, 0.99])
     return (
         events.where((sf.col("kind") == EventKind.RESPONSE.value) & sf.col("elapsed_ms").isNotNull())
-        .groupBy(*_TARGET, "api", "api_version")
+        .groupBy(*of, "api", "api_version")
         .agg(
             sf.count("*").alias("response_count"),
             quantiles.alias("quantiles"),
@@ -194,7 +200,6 @@ def latency_quantiles(events: DataFrame) -> DataFrame:
         .withColumns(
             {name: sf.col("quantiles")[at] for at, name in enumerate(("p50_ms", "p95_ms", "p99_ms"))}
         )
-        .select(*column_names(LatencyQuantile))
     )
 
 

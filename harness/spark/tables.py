@@ -4,12 +4,15 @@ import shutil
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 import pyarrow.parquet as pq  # type: ignore[import-untyped]  # Arrow has no annotations
+import typer
 from pyspark.sql import DataFrame
 
+from harness.spark.session import ENDINGS
 from harness.spark.stage import hadoop_path
 
 if TYPE_CHECKING:
@@ -74,3 +77,21 @@ def write_table(table: Mart[SourcesT], sources: SourcesT, folder: Path, partitio
         frame = frame.sortWithinPartitions(*table.order)
     frame.write.parquet(hadoop_path(folder))
     return sum(pq.read_metadata(file).num_rows for file in folder.glob("*.parquet"))
+
+
+def print_tables(build: Callable[[Callable[[str], None]], Mapping[str, int]]) -> None:
+    """Make tables for the command line, and print how many rows each has.
+
+    Args:
+        build: makes them; gets what is told what is being worked on.
+
+    Raises:
+        Exit: with 65 (bad input), 69 (no Spark) or 75 (a full disk).
+    """
+    try:
+        counts = build(partial(typer.echo, err=True))
+    except tuple(ENDINGS) as error:
+        typer.echo(error, err=True)
+        raise typer.Exit(next(code for kind, code in ENDINGS.items() if isinstance(error, kind))) from error
+    for name, count in counts.items():
+        typer.echo(f"{count:>10}  {name}")

@@ -6,8 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from harness.spark.arrow_schemas import column_names
+from harness.spark.mart import QUANTILES, quantiles_of
 from harness.spark.trend_rows import LatencyTrend, TimingMargin
-from harness.trace.events import EventKind
 
 _ACCURACY: Final = 1000
 """Of approximate quantiles: the error in rank is one by this."""
@@ -15,20 +15,8 @@ _ACCURACY: Final = 1000
 
 def latency_trend(events: DataFrame) -> DataFrame:
     """Tell how long answers took. Grain and columns: `LatencyTrend`."""
-    quantiles = sf.percentile_approx("elapsed_ms", [0.5, 0.95, 0.99], _ACCURACY)
-    return (
-        events.where((sf.col("kind") == EventKind.RESPONSE.value) & sf.col("elapsed_ms").isNotNull())
-        .groupBy("target", "api", "api_version")
-        .agg(
-            sf.count("*").alias("response_count"),
-            quantiles.alias("quantiles"),
-            sf.max("elapsed_ms").alias("max_ms"),
-        )
-        .withColumns(
-            {name: sf.col("quantiles")[at] for at, name in enumerate(("p50_ms", "p95_ms", "p99_ms"))}
-        )
-        .select(*column_names(LatencyTrend))
-    )
+    found = quantiles_of(events, ["target"], sf.percentile_approx("elapsed_ms", QUANTILES, _ACCURACY))
+    return found.select(*column_names(LatencyTrend))
 
 
 def timing_margins(timed_steps: DataFrame) -> DataFrame:

@@ -11,15 +11,15 @@ from typing import Annotated, Final
 import typer
 from pyspark.sql import DataFrame, SparkSession
 
-from harness.spark import client_mart, conversation_mart, timing_mart, trend_mart
+from harness.spark import conversation_mart, timing_mart, trend_mart
 from harness.spark.archive import Archive, damaged_archive
 from harness.spark.archived import Archived
 from harness.spark.coverage_mart import clause_coverage
-from harness.spark.master import LOCAL_MASTER, SparkError
+from harness.spark.master import LOCAL_MASTER
 from harness.spark.refusals import unreadable_files
 from harness.spark.rows import ClauseCoverage
-from harness.spark.session import ENDINGS, spark_session
-from harness.spark.tables import PARTITION_BYTES, Mart, write_tables
+from harness.spark.session import spark_session
+from harness.spark.tables import PARTITION_BYTES, Mart, print_tables, write_tables
 from harness.spark.trend_rows import (
     AnswerCoverage,
     ErrorConfusion,
@@ -44,18 +44,11 @@ _BYTES_IN_PART: Final = PARTITION_BYTES // 4
 
 def results(of: Archived) -> DataFrame:
     """Return what became of scenarios, and of client scripts where runs have any. Grain: as `VerdictCell`."""
-    clients = of.client_verdicts
-    if clients is None:
-        return of.judgements
-    scenarios = of.judgements.select(*client_mart.RESULT_COLUMNS)
-    return scenarios.unionByName(client_mart.client_results(clients))
+    return trend_mart.results(of.judgements, of.client_verdicts)
 
 
 def _successions(of: Archived) -> DataFrame:
-    driven = trend_mart.driven_targets(of.headers, of.runs)
-    clients = of.client_verdicts
-    if clients is not None:
-        driven = driven.unionByName(client_mart.driven_clients(clients, of.runs))
+    driven = trend_mart.driven(of.runs, of.headers, of.client_verdicts)
     return trend_mart.successions(driven, results(of))
 
 
@@ -63,7 +56,7 @@ TREND_MARTS: Final[Mapping[str, Mart[Archived]]] = {
     "verdict_matrix": Mart(
         row=VerdictCell,
         order=(),
-        build=lambda of: trend_mart.verdict_cells(results(of)),
+        build=results,
     ),
     "run_totals": Mart(
         row=RunTotal,
@@ -198,19 +191,8 @@ def main(
     master: Annotated[str, typer.Option(help="A Spark master URL.")] = LOCAL_MASTER,
 ) -> None:
     """Make the tables of many runs' trend; exits with 65 (bad input), 69 (no Spark) or 75 (a full disk)."""
-    try:
-        counts = build_trend(
-            Archive(root=archive.resolve()),
-            out,
-            run_ids=run,
-            master=master,
-            progress=partial(typer.echo, err=True),
-        )
-    except (TraceError, SparkError, OSError) as error:
-        typer.echo(error, err=True)
-        raise typer.Exit(next(code for kind, code in ENDINGS.items() if isinstance(error, kind))) from error
-    for name, count in counts.items():
-        typer.echo(f"{count:>10}  {name}")
+    archived = Archive(root=archive.resolve())
+    print_tables(lambda progress: build_trend(archived, out, run_ids=run, master=master, progress=progress))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,11 @@
 
 Runs are in the order of their starting. A target's runs are those in which it was driven: the run before is
 the one before *of that target*. No verdict is computed here; those that the checker gave are laid in a row.
+Scenarios and client scripts are one kind of result (`results`), by the names that gate, JUnit and Allure use:
+a target with a library stands where a target does (`kafka-3.9.2, kafka-python`).
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
@@ -26,23 +29,33 @@ from harness.verdict import COMPARABLE, RIGHT, Delta, Expectation, Outcome
 _ALIKE: Final = ["api", "api_version", "difference_class", "field", "expected", "actual"]
 _RESULT: Final = ["target", "scenario_id"]
 _REPEATED: Final = ["expectation", "confirmation", "shown_count", "attempt_count"]
-_CIRCUMSTANCES: Final = [
-    "scenario_digest",
-    "harness_version",
-    "harness_commit",
-    "spec",
-    "profile",
-    "implementation",
-    "broker_config",
-]
-DRIVEN_COLUMNS: Final = ("run_id", "target", "measure", "started_at", "circumstances")
+_OF_TARGET: Final = ["spec", "profile", "implementation", "broker_config"]
+_OF_RUN: Final = ["harness_version", "harness_commit"]
+_OF_CLIENTS: Final = ["scripts_digest", "library_version"]
+_FOUND: Final = ["mismatch_count", "difference_count", "violation_count", "replay_count"]
 _SLOWEST: Final = 50
 _VERSION: Final = r"\d+(?:\.\d+)+"
 
 
-def verdict_cells(results: DataFrame) -> DataFrame:
-    """Lay out the results of all runs. Grain and columns: `VerdictCell`."""
-    return results.select(*column_names(VerdictCell))
+def results(judgements: DataFrame, clients: DataFrame | None) -> DataFrame:
+    """Lay out the results of all runs, of scenarios and of client scripts. Grain and columns: `VerdictCell`.
+
+    Args:
+        judgements: of scenarios.
+        clients: what became of client scripts, if there are any.
+    """
+    cells = judgements.select(*column_names(VerdictCell))
+    if clients is None:
+        return cells
+    found = sum((sf.col(name) for name in _FOUND[1:]), start=sf.col(_FOUND[0]))
+    of_clients = clients.withColumns(
+        {"target": _with_library(), "scenario_id": sf.col("script_id"), "difference_count": found}
+    )
+    return cells.unionByName(of_clients.select(*column_names(VerdictCell)))
+
+
+def _with_library() -> Column:
+    return sf.concat_ws(", ", "target", "library")
 
 
 def run_totals(runs: DataFrame, footers: DataFrame, results: DataFrame) -> DataFrame:
@@ -66,23 +79,34 @@ def _count_of(column: str, value: Outcome | Expectation) -> Column:
     return sf.count_if(sf.col(column) == value.value).alias(value.name.lower())
 
 
-def driven_targets(headers: DataFrame, runs: DataFrame) -> DataFrame:
-    """Tell in which circumstances targets were driven. Grain: run, target. Columns: `DRIVEN_COLUMNS`.
+def driven(runs: DataFrame, headers: DataFrame, clients: DataFrame | None) -> DataFrame:
+    """Tell in which circumstances targets were driven, and libraries on them. Grain: run, target, measure.
 
     Runs that compare a target with another make a row of their own, by `measure`: they say nothing of
     how it stands to the reference.
     """
-    return (
-        headers.where(sf.col("broker_ordinal") == 0)
-        .withColumn("measure", sf.when(~is_reference("oracle"), sf.col("oracle")))
-        .select("run_id", "target", "measure", "spec", "profile", "implementation", "broker_config")
-        .join(
-            runs.select("run_id", "started_at", "scenario_digest", "harness_version", "harness_commit"),
-            on="run_id",
-            how="inner",
-        )
-        .withColumn("circumstances", sf.to_json(sf.struct(*_CIRCUMSTANCES)))
-        .select(*DRIVEN_COLUMNS)
+    measure = sf.when(~is_reference("oracle"), sf.col("oracle")).alias("measure")
+    targets = headers.where(sf.col("broker_ordinal") == 0).select("run_id", "target", measure, *_OF_TARGET)
+    found = _in_runs(targets, runs, ["scenario_digest", *_OF_RUN, *_OF_TARGET])
+    if clients is None:
+        return found
+    libraries = (
+        clients.withColumn("target", _with_library())
+        .groupBy("run_id", "target")
+        .agg(*[sf.any_value(name).alias(name) for name in (*_OF_CLIENTS, *_OF_TARGET)])
+        .withColumn("measure", sf.lit(None).cast("string"))
+    )
+    return found.unionByName(_in_runs(libraries, runs, [*_OF_CLIENTS, *_OF_RUN, *_OF_TARGET]))
+
+
+def _in_runs(targets: DataFrame, runs: DataFrame, circumstances: Sequence[str]) -> DataFrame:
+    """Put what was driven beside its run. Columns: run, target, measure, when it began, circumstances."""
+    return targets.join(runs, on="run_id", how="inner").select(
+        "run_id",
+        "target",
+        "measure",
+        "started_at",
+        sf.to_json(sf.struct(*circumstances)).alias("circumstances"),
     )
 
 
@@ -92,7 +116,7 @@ def target_runs(driven: DataFrame) -> DataFrame:
     `is_like_prior` and `is_like_next` tell whether scripts, harness and target are the same there.
 
     Args:
-        driven: what `driven_targets` gives, of clients too.
+        driven: what the function of this name gives.
     """
     in_time = Window.partitionBy("target", "measure").orderBy("started_at", "run_id")
     return driven.select(

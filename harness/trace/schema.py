@@ -11,6 +11,7 @@ import json
 import math
 import re
 import textwrap
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
@@ -128,26 +129,38 @@ def field_descriptions(cls: type) -> dict[str, str]:
 
 def json_schema(cls: "type[DataclassInstance]") -> dict[str, object]:
     """Return the JSON Schema (2020-12) that every line of this record class obeys."""
-    properties = {column.name: _json_property(column) for column in columns(cls)}
+    types = {column.name: _json_type(column) for column in columns(cls)}
+    return {"$schema": DIALECT, **object_schema(cls, types)}
+
+
+def object_schema(
+    cls: type, types: Mapping[str, Mapping[str, Any]], *, optional: AbstractSet[str] = frozenset()
+) -> dict[str, Any]:
+    """Return the JSON Schema of a class that is written as an object.
+
+    Args:
+        cls: the class, a dataclass.
+        types: by the names of all keys that there may be.
+        optional: keys that need not be there.
+    """
+    descriptions = field_descriptions(cls)
     return {
-        "$schema": DIALECT,
         "title": cls.__name__,
         "description": inspect.cleandoc(cls.__doc__ or ""),
         "type": "object",
-        "properties": properties,
-        "required": list(properties),
+        "properties": {
+            name: {**schema, **({"description": descriptions[name]} if name in descriptions else {})}
+            for name, schema in types.items()
+        },
+        "required": [name for name in types if name not in optional],
         "additionalProperties": False,
     }
 
 
-def _json_property(column: Column) -> dict[str, object]:
+def _json_type(column: Column) -> dict[str, object]:
     name = "array" if column.type is ColumnType.STRINGS else column.type.value
     schema: dict[str, object] = {"type": [name, "null"] if column.nullable else name}
-    if column.type is ColumnType.STRINGS:
-        schema["items"] = {"type": "string"}
-    if column.description:
-        schema["description"] = column.description
-    return schema
+    return {**schema, "items": {"type": "string"}} if column.type is ColumnType.STRINGS else schema
 
 
 def to_json(record: "DataclassInstance") -> str:

@@ -6,6 +6,7 @@ from typing import Any, Final, get_args
 
 from typing_extensions import override
 
+from reference_coordinator import messages
 from reference_coordinator.broker.authorized_parts import NARROWING
 from reference_coordinator.broker.consumer_group_apis import is_consumer_group_protocol_enabled
 from reference_coordinator.broker.error_responses import error_response
@@ -26,21 +27,6 @@ from reference_coordinator.broker_messages.tools import StreamsGroupTopologyDesc
 from reference_coordinator.core.effects import Permitted, Respond
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis, ResponseToken
-from reference_coordinator.messages import (
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupHeartbeatRequest,
-    GroupResponse,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    OffsetCommitRequest,
-    OffsetDeleteRequest,
-    RequestContext,
-    StreamsGroupDescribeRequest,
-    StreamsGroupHeartbeatRequest,
-    SyncGroupRequest,
-    TxnOffsetCommitRequest,
-)
 from reference_coordinator.shares.messages import ShareAcknowledgeRequest, ShareFetchRequest, StateRequest
 from reference_coordinator.transactions.messages import (
     AddOffsetsToTxnRequest,
@@ -55,18 +41,18 @@ _WRITES_TRANSACTION: Final[_Check] = (AclOperation.WRITE, ResourceType.TRANSACTI
 _ACTS_AS_BROKER: Final[_Check] = (AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, None)
 _CHECKS: Final = MappingProxyType[type, tuple[_Check, ...]](
     {
-        JoinGroupRequest: (_READS_GROUP,),
-        SyncGroupRequest: (_READS_GROUP,),
-        HeartbeatRequest: (_READS_GROUP,),
-        LeaveGroupRequest: (_READS_GROUP,),
-        OffsetCommitRequest: (_READS_GROUP,),
-        OffsetDeleteRequest: ((AclOperation.DELETE, ResourceType.GROUP, "group_id"),),
-        TxnOffsetCommitRequest: (_WRITES_TRANSACTION, _READS_GROUP),
-        ConsumerGroupHeartbeatRequest: (_READS_GROUP,),
+        messages.JoinGroupRequest: (_READS_GROUP,),
+        messages.SyncGroupRequest: (_READS_GROUP,),
+        messages.HeartbeatRequest: (_READS_GROUP,),
+        messages.LeaveGroupRequest: (_READS_GROUP,),
+        messages.OffsetCommitRequest: (_READS_GROUP,),
+        messages.OffsetDeleteRequest: ((AclOperation.DELETE, ResourceType.GROUP, "group_id"),),
+        messages.TxnOffsetCommitRequest: (_WRITES_TRANSACTION, _READS_GROUP),
+        messages.ConsumerGroupHeartbeatRequest: (_READS_GROUP,),
         ShareFetchRequest: (_READS_GROUP,),
         ShareAcknowledgeRequest: (_READS_GROUP,),
         **dict.fromkeys(get_args(StateRequest), (_ACTS_AS_BROKER,)),
-        StreamsGroupHeartbeatRequest: (_READS_GROUP,),
+        messages.StreamsGroupHeartbeatRequest: (_READS_GROUP,),
         StreamsGroupTopologyDescriptionUpdateRequest: (_READS_GROUP,),
         AddOffsetsToTxnRequest: (_WRITES_TRANSACTION, _READS_GROUP),
         EndTxnRequest: (_WRITES_TRANSACTION,),
@@ -89,7 +75,12 @@ class AuthorizedApis(KafkaApis):
 
     @override
     def handle(
-        self, request: BrokerRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
+        self,
+        request: BrokerRequest,
+        context: messages.RequestContext,
+        token: ResponseToken,
+        *,
+        now_ms: Millis,
     ) -> Answers:
         authorizer = StandardAuthorizer(self.broker.config, self.cluster.acls)
         if self._is_refused_anyhow(request, context):
@@ -105,16 +96,16 @@ class AuthorizedApis(KafkaApis):
             return answer_with(token, narrowed)
         return self._handle_narrowed(narrowed, context, token, now_ms=now_ms)
 
-    def _is_refused_anyhow(self, request: BrokerRequest, context: RequestContext) -> bool:
+    def _is_refused_anyhow(self, request: BrokerRequest, context: messages.RequestContext) -> bool:
         """Whether Kafka refuses a request before it looks at who asks."""
         match request:
-            case SyncGroupRequest():
+            case messages.SyncGroupRequest():
                 return lacks_mandatory_protocol(request, context)
-            case ConsumerGroupHeartbeatRequest() | ConsumerGroupDescribeRequest():
+            case messages.ConsumerGroupHeartbeatRequest() | messages.ConsumerGroupDescribeRequest():
                 return not is_consumer_group_protocol_enabled(self.broker)
             case (
-                StreamsGroupHeartbeatRequest()
-                | StreamsGroupDescribeRequest()
+                messages.StreamsGroupHeartbeatRequest()
+                | messages.StreamsGroupDescribeRequest()
                 | StreamsGroupTopologyDescriptionUpdateRequest()
             ):
                 return not is_streams_group_protocol_enabled(self.broker)
@@ -122,22 +113,24 @@ class AuthorizedApis(KafkaApis):
                 return False
 
     def _handle_narrowed(
-        self, narrowed: Narrowed, context: RequestContext, token: ResponseToken, *, now_ms: Millis
+        self, narrowed: Narrowed, context: messages.RequestContext, token: ResponseToken, *, now_ms: Millis
     ) -> Answers:
         answers = super().handle(narrowed.request, context, token, now_ms=now_ms)
         finish = self._finishes.get(token)
         if finish is not None:
             # The coordinator answers later.
-            def finish_all(response: GroupResponse) -> GroupResponse:
+            def finish_all(response: messages.GroupResponse) -> messages.GroupResponse:
                 assert finish is not None
-                finished: GroupResponse = narrowed.finish(finish(response))
+                finished: messages.GroupResponse = narrowed.finish(finish(response))
                 return finished
 
             self._finishes[token] = finish_all
         return tuple(_widened(each, narrowed) if each.token == token else each for each in answers)
 
 
-def _whole_error(authorizer: StandardAuthorizer, request: BrokerRequest, context: RequestContext) -> Errors:
+def _whole_error(
+    authorizer: StandardAuthorizer, request: BrokerRequest, context: messages.RequestContext
+) -> Errors:
     if isinstance(request, InitProducerIdRequest):
         return _init_producer_id_error(authorizer, request, context)
     for operation, resource_type, field in _CHECKS.get(type(request), ()):
@@ -148,7 +141,7 @@ def _whole_error(authorizer: StandardAuthorizer, request: BrokerRequest, context
 
 
 def _init_producer_id_error(
-    authorizer: StandardAuthorizer, request: InitProducerIdRequest, context: RequestContext
+    authorizer: StandardAuthorizer, request: InitProducerIdRequest, context: messages.RequestContext
 ) -> Errors:
     """Source: KafkaApis#handleInitProducerIdRequest (3.9.2)."""
     write = AclOperation.WRITE

@@ -4,44 +4,28 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from reference_coordinator import messages
 from reference_coordinator.broker.broker_apis import Broker
 from reference_coordinator.broker.error_responses import error_response
 from reference_coordinator.broker.narrowing import REFUSED, Narrowed, sees
+from reference_coordinator.broker.offset_apis import failed_fetch
 from reference_coordinator.broker.standard_authorizer import StandardAuthorizer
 from reference_coordinator.broker_messages.acls import AclOperation, ResourceType
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import TopicId
-from reference_coordinator.messages import (
-    OffsetCommitRequest,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-    OffsetDeleteRequest,
-    OffsetDeleteResponse,
-    OffsetDeleteResponsePartition,
-    OffsetDeleteResponseTopic,
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopic,
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetFetchResponsePartition,
-    OffsetFetchResponseTopic,
-    RequestContext,
-    TxnOffsetCommitRequest,
-)
 
-_FetchTopic = OffsetFetchRequestTopic | OffsetFetchResponseTopic
+_FetchTopic = messages.OffsetFetchRequestTopic | messages.OffsetFetchResponseTopic
 
 
-def _reads(authorizer: StandardAuthorizer, context: RequestContext, topic: str) -> bool:
+def _reads(authorizer: StandardAuthorizer, context: messages.RequestContext, topic: str) -> bool:
     return authorizer.authorize(context, AclOperation.READ, ResourceType.TOPIC, topic)
 
 
 def narrow_offset_commit(
     broker: Broker,
     authorizer: StandardAuthorizer,
-    request: OffsetCommitRequest | TxnOffsetCommitRequest,
-    context: RequestContext,
+    request: messages.OffsetCommitRequest | messages.TxnOffsetCommitRequest,
+    context: messages.RequestContext,
 ) -> Narrowed:
     """Refuse topics that may not be read; those that come by an id that nobody knows are refused later.
 
@@ -56,11 +40,13 @@ def narrow_offset_commit(
 
     left = tuple(each for each in request.topics if may_commit(each.name, each.topic_id))
     refused = tuple(
-        OffsetCommitResponseTopic(
+        messages.OffsetCommitResponseTopic(
             name=topic.name,
             topic_id=topic.topic_id,
             partitions=tuple(
-                OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=REFUSED)
+                messages.OffsetCommitResponsePartition(
+                    partition_index=each.partition_index, error_code=REFUSED
+                )
                 for each in topic.partitions
             ),
         )
@@ -74,15 +60,18 @@ def narrow_offset_commit(
 
 
 def narrow_offset_delete(
-    _: Broker, authorizer: StandardAuthorizer, request: OffsetDeleteRequest, context: RequestContext
+    _: Broker,
+    authorizer: StandardAuthorizer,
+    request: messages.OffsetDeleteRequest,
+    context: messages.RequestContext,
 ) -> Narrowed:
     """Source: KafkaApis#handleOffsetDeleteRequest (3.9.2)."""
     left = tuple(each for each in request.topics if _reads(authorizer, context, each.name))
     refused = tuple(
-        OffsetDeleteResponseTopic(
+        messages.OffsetDeleteResponseTopic(
             name=topic.name,
             partitions=tuple(
-                OffsetDeleteResponsePartition(partition_index=each, error_code=REFUSED)
+                messages.OffsetDeleteResponsePartition(partition_index=each, error_code=REFUSED)
                 for each in topic.partition_indexes
             ),
         )
@@ -90,7 +79,7 @@ def narrow_offset_delete(
         if topic not in left
     )
 
-    def finish(response: OffsetDeleteResponse) -> OffsetDeleteResponse:
+    def finish(response: messages.OffsetDeleteResponse) -> messages.OffsetDeleteResponse:
         if response.error_code is not Errors.NONE:
             return response
         return replace(response, topics=(*refused, *response.topics))
@@ -99,7 +88,10 @@ def narrow_offset_delete(
 
 
 def narrow_offset_fetch(
-    broker: Broker, authorizer: StandardAuthorizer, request: OffsetFetchRequest, context: RequestContext
+    broker: Broker,
+    authorizer: StandardAuthorizer,
+    request: messages.OffsetFetchRequest,
+    context: messages.RequestContext,
 ) -> Narrowed:
     """Refuse groups that may not be described, and of the others the topics.
 
@@ -107,22 +99,22 @@ def narrow_offset_fetch(
     """
     is_visible = partial(_is_visible, broker, authorizer, context)
 
-    def may_describe(group: OffsetFetchRequestGroup) -> bool:
+    def may_describe(group: messages.OffsetFetchRequestGroup) -> bool:
         return authorizer.authorize(context, AclOperation.DESCRIBE, ResourceType.GROUP, group.group_id)
 
-    def visible(group: OffsetFetchRequestGroup) -> OffsetFetchRequestGroup:
+    def visible(group: messages.OffsetFetchRequestGroup) -> messages.OffsetFetchRequestGroup:
         topics = None if group.topics is None else tuple(filter(is_visible, group.topics))
         return replace(group, topics=topics)
 
-    def refused(group: OffsetFetchRequestGroup) -> OffsetFetchResponseGroup:
+    def refused(group: messages.OffsetFetchRequestGroup) -> messages.OffsetFetchResponseGroup:
         one = replace(request, groups=(group,))
         response = error_response(one, Errors.GROUP_AUTHORIZATION_FAILED, api_version=context.api_version)
-        assert isinstance(response, OffsetFetchResponse)
+        assert isinstance(response, messages.OffsetFetchResponse)
         return response.groups[0]
 
-    def finish(response: OffsetFetchResponse) -> OffsetFetchResponse:
+    def finish(response: messages.OffsetFetchResponse) -> messages.OffsetFetchResponse:
         answers = iter(response.groups)
-        return OffsetFetchResponse(
+        return messages.OffsetFetchResponse(
             groups=tuple(
                 _widened(group, next(answers), is_visible) if may_describe(group) else refused(group)
                 for group in request.groups
@@ -134,7 +126,7 @@ def narrow_offset_fetch(
 
 
 def _is_visible(
-    broker: Broker, authorizer: StandardAuthorizer, context: RequestContext, topic: _FetchTopic
+    broker: Broker, authorizer: StandardAuthorizer, context: messages.RequestContext, topic: _FetchTopic
 ) -> bool:
     name: str | None = topic.name
     if topic.topic_id is not None:
@@ -144,30 +136,13 @@ def _is_visible(
 
 
 def _widened(
-    group: OffsetFetchRequestGroup,
-    answer: OffsetFetchResponseGroup,
+    group: messages.OffsetFetchRequestGroup,
+    answer: messages.OffsetFetchResponseGroup,
     is_visible: Callable[[_FetchTopic], bool],
-) -> OffsetFetchResponseGroup:
+) -> messages.OffsetFetchResponseGroup:
     if answer.error_code is not Errors.NONE:
         return answer
     if group.topics is None:
         return replace(answer, topics=tuple(filter(is_visible, answer.topics)))
     hidden = (each for each in group.topics if not is_visible(each))
-    return replace(answer, topics=(*answer.topics, *map(_refused_fetch, hidden)))
-
-
-def _refused_fetch(topic: OffsetFetchRequestTopic) -> OffsetFetchResponseTopic:
-    return OffsetFetchResponseTopic(
-        name=topic.name,
-        topic_id=topic.topic_id,
-        partitions=tuple(
-            OffsetFetchResponsePartition(
-                partition_index=each,
-                committed_offset=-1,
-                committed_leader_epoch=-1,
-                metadata="",
-                error_code=REFUSED,
-            )
-            for each in topic.partition_indexes
-        ),
-    )
+    return replace(answer, topics=(*answer.topics, *(failed_fetch(each, REFUSED) for each in hidden)))

@@ -9,6 +9,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
+from reference_coordinator import broker_messages as brokers
 from reference_coordinator.broker.authorized_offsets import (
     narrow_offset_commit,
     narrow_offset_delete,
@@ -20,16 +21,6 @@ from reference_coordinator.broker.narrowing import REFUSED, Narrow, Narrowed, se
 from reference_coordinator.broker.standard_authorizer import StandardAuthorizer
 from reference_coordinator.broker.streams_group_apis import named_topics, refused_names
 from reference_coordinator.broker.transaction_partitions import result_of
-from reference_coordinator.broker_messages import (
-    BrokerResponse,
-    Coordinator,
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-    MetadataRequest,
-    MetadataRequestTopic,
-    MetadataResponse,
-    MetadataResponseTopic,
-)
 from reference_coordinator.broker_messages.acls import AclOperation, ResourceType
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.messages import (
@@ -193,7 +184,10 @@ def _list_groups(
 
 
 def _find_coordinator(
-    _: Broker, authorizer: StandardAuthorizer, request: FindCoordinatorRequest, context: RequestContext
+    _: Broker,
+    authorizer: StandardAuthorizer,
+    request: brokers.FindCoordinatorRequest,
+    context: RequestContext,
 ) -> Narrowed:
     """Source: KafkaApis#getCoordinator (3.9.2)."""
     if request.key_type not in _KEYS:
@@ -208,7 +202,7 @@ def _find_coordinator(
 
     allowed = tuple(filter(is_allowed, request.coordinator_keys))
 
-    def finish(response: FindCoordinatorResponse) -> FindCoordinatorResponse:
+    def finish(response: brokers.FindCoordinatorResponse) -> brokers.FindCoordinatorResponse:
         answered = iter(response.coordinators)
         has_message = context.api_version < _FIRST_BATCHED_FIND_COORDINATOR
         return replace(
@@ -216,7 +210,7 @@ def _find_coordinator(
             coordinators=tuple(
                 next(answered)
                 if key in allowed
-                else Coordinator(
+                else brokers.Coordinator(
                     key=key,
                     node_id=-1,
                     host="",
@@ -271,19 +265,19 @@ def _with_visible_topology(
 
 
 def _metadata(
-    broker: Broker, authorizer: StandardAuthorizer, request: MetadataRequest, context: RequestContext
+    broker: Broker, authorizer: StandardAuthorizer, request: brokers.MetadataRequest, context: RequestContext
 ) -> Narrowed:
     """Hide topics that may not be seen; who asks for one of them is refused.
 
     Source: KafkaApis#handleTopicMetadataRequest (3.9.2).
     """
 
-    def shown(topic: MetadataResponseTopic) -> MetadataResponseTopic:
+    def shown(topic: brokers.MetadataResponseTopic) -> brokers.MetadataResponseTopic:
         operations = topic.topic_authorized_operations
         left = _allowed_operations(operations, authorizer, context, ResourceType.TOPIC, topic.name or "")
         return replace(topic, topic_authorized_operations=left)
 
-    def name_of(topic: MetadataRequestTopic) -> str | None:
+    def name_of(topic: brokers.MetadataRequestTopic) -> str | None:
         if topic.topic_id is None:
             return topic.name
         found = broker.topics.get_by_id(topic.topic_id)
@@ -294,7 +288,7 @@ def _metadata(
 
     asked = None if request.topics is None else tuple(dict.fromkeys(request.topics))
     hidden = tuple(
-        MetadataResponseTopic(
+        brokers.MetadataResponseTopic(
             error_code=REFUSED,
             name=each.name if each.topic_id is None or context.api_version < _FIRST_METADATA_BY_ID else None,
             topic_id=each.topic_id,
@@ -306,7 +300,7 @@ def _metadata(
         if not is_visible(name_of(each))
     )
 
-    def finish(response: MetadataResponse) -> MetadataResponse:
+    def finish(response: brokers.MetadataResponse) -> brokers.MetadataResponse:
         topics = (shown(each) for each in response.topics if asked is not None or is_visible(each.name))
         return replace(response, topics=(*topics, *hidden))
 
@@ -319,7 +313,7 @@ def _add_partitions_to_txn(
     authorizer: StandardAuthorizer,
     request: AddPartitionsToTxnRequest,
     context: RequestContext,
-) -> Narrowed | BrokerResponse:
+) -> Narrowed | brokers.BrokerResponse:
     """Refuse a producer its transaction, or all partitions because of one topic; brokers may do it for any.
 
     Source: KafkaApis#handleAddPartitionsToTxnRequest (3.9.2).
@@ -363,7 +357,7 @@ NARROWING: Final[Mapping[type, Narrow]] = MappingProxyType(
         ConsumerGroupDescribeRequest: partial(_describe_groups, "group_ids", AclOperation.DESCRIBE, "groups"),
         DeleteGroupsRequest: partial(_describe_groups, "groups_names", AclOperation.DELETE, "results"),
         ListGroupsRequest: _list_groups,
-        FindCoordinatorRequest: _find_coordinator,
+        brokers.FindCoordinatorRequest: _find_coordinator,
         OffsetCommitRequest: narrow_offset_commit,
         TxnOffsetCommitRequest: narrow_offset_commit,
         OffsetDeleteRequest: narrow_offset_delete,
@@ -371,7 +365,7 @@ NARROWING: Final[Mapping[type, Narrow]] = MappingProxyType(
         ConsumerGroupHeartbeatRequest: _consumer_group_heartbeat,
         StreamsGroupHeartbeatRequest: _streams_group_heartbeat,
         StreamsGroupDescribeRequest: partial(_describe_groups, "group_ids", AclOperation.DESCRIBE, "groups"),
-        MetadataRequest: _metadata,
+        brokers.MetadataRequest: _metadata,
         AddPartitionsToTxnRequest: _add_partitions_to_txn,
     }
 )

@@ -4,6 +4,7 @@ import re
 from dataclasses import field, replace
 from typing import Final
 
+from reference_coordinator import broker_messages as brokers
 from reference_coordinator.broker.cluster_state import ClusterState, Node
 from reference_coordinator.broker.topic_creation_errors import TopicCreationError
 from reference_coordinator.broker.topics import (
@@ -12,22 +13,6 @@ from reference_coordinator.broker.topics import (
     Topic,
     Topics,
     is_legal_topic_name,
-)
-from reference_coordinator.broker_messages import (
-    ApiVersion,
-    ApiVersionsRequest,
-    ApiVersionsResponse,
-    Coordinator,
-    FinalizedFeatureKey,
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-    MetadataRequest,
-    MetadataRequestTopic,
-    MetadataResponse,
-    MetadataResponseBroker,
-    MetadataResponsePartition,
-    MetadataResponseTopic,
-    SupportedFeatureKey,
 )
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import OFFSETS_TOPIC
@@ -102,26 +87,26 @@ class Broker:
 
 
 def handle_api_versions(
-    broker: Broker, request: ApiVersionsRequest, context: RequestContext
-) -> ApiVersionsResponse:
+    broker: Broker, request: brokers.ApiVersionsRequest, context: RequestContext
+) -> brokers.ApiVersionsResponse:
     """Tell which versions are served.
 
     Source: KafkaApis#handleApiVersionsRequest, ApiVersionsRequest#getErrorResponse (4.3.1).
     """
     if request.unsupported:
-        return ApiVersionsResponse(
+        return brokers.ApiVersionsResponse(
             error_code=Errors.UNSUPPORTED_VERSION, api_keys=(_api_version(broker, Api.API_VERSIONS),)
         )
     if context.api_version >= _FIRST_SOFTWARE_NAME and not (
         _SOFTWARE.fullmatch(request.client_software_name)
         and _SOFTWARE.fullmatch(request.client_software_version)
     ):
-        return ApiVersionsResponse(error_code=Errors.INVALID_REQUEST, api_keys=())
+        return brokers.ApiVersionsResponse(error_code=Errors.INVALID_REQUEST, api_keys=())
     error = _error_of_meant_broker(broker, request)
     if error is not Errors.NONE:
-        return ApiVersionsResponse(error_code=error, api_keys=())
+        return brokers.ApiVersionsResponse(error_code=error, api_keys=())
     return _with_features(
-        ApiVersionsResponse(
+        brokers.ApiVersionsResponse(
             error_code=Errors.NONE,
             api_keys=tuple(_api_version(broker, api) for api in sorted(broker.ranges)),
         ),
@@ -130,7 +115,7 @@ def handle_api_versions(
     )
 
 
-def _error_of_meant_broker(broker: Broker, request: ApiVersionsRequest) -> Errors:
+def _error_of_meant_broker(broker: Broker, request: brokers.ApiVersionsRequest) -> Errors:
     """Send away a client that means another broker. Source: KIP-1242, and answers of 4.4.0."""
     if request.cluster_id is None and request.node_id == -1:
         return Errors.NONE
@@ -146,8 +131,8 @@ def topic_operations() -> int:
 
 
 def _with_features(
-    response: ApiVersionsResponse, broker: Broker, context: RequestContext
-) -> ApiVersionsResponse:
+    response: brokers.ApiVersionsResponse, broker: Broker, context: RequestContext
+) -> brokers.ApiVersionsResponse:
     """Tell that there are consumer groups (KIP-848), and transactions of version 2 (KIP-890).
 
     Both began with 4.0, and a new cluster of that release has them. Kafka has more features, of which clients
@@ -165,7 +150,8 @@ def _with_features(
     if not latest:
         return response
     supported = (
-        SupportedFeatureKey(name=name, min_version=0, max_version=level) for name, level in latest.items()
+        brokers.SupportedFeatureKey(name=name, min_version=0, max_version=level)
+        for name, level in latest.items()
     )
     # Older clients cannot read that a level may be 0 (KAFKA-17492).
     may_be_0 = context.api_version >= _FIRST_FEATURE_LEVEL_0
@@ -173,7 +159,7 @@ def _with_features(
         response,
         supported_features=tuple(supported) if may_be_0 else (),
         finalized_features=tuple(
-            FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+            brokers.FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
             for name, level in latest.items()
             if name != _GROUP_VERSION or broker.config.group_version > 0
         ),
@@ -181,17 +167,17 @@ def _with_features(
     )
 
 
-def _api_version(broker: Broker, api: Api) -> ApiVersion:
+def _api_version(broker: Broker, api: Api) -> brokers.ApiVersion:
     served = broker.ranges[api]
     # librdkafka compresses nothing unless it sees the oldest versions, which nobody may use:
     # ApiKeys.PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION (4.0.0), KAFKA-18659.
     min_version = 0 if api is Api.PRODUCE else served.min_version
-    return ApiVersion(api_key=api, min_version=min_version, max_version=served.max_version)
+    return brokers.ApiVersion(api_key=api, min_version=min_version, max_version=served.max_version)
 
 
 def handle_topic_metadata(
-    broker: Broker, request: MetadataRequest, context: RequestContext
-) -> MetadataResponse:
+    broker: Broker, request: brokers.MetadataRequest, context: RequestContext
+) -> brokers.MetadataResponse:
     """Tell of the brokers and of topics; a missing topic may be created by asking for it.
 
     Source: KafkaApis#handleTopicMetadataRequest (3.9.2).
@@ -211,9 +197,9 @@ def handle_topic_metadata(
     wants_cluster = (
         request.include_cluster_authorized_operations and context.api_version in _CLUSTER_OPERATIONS_VERSIONS
     )
-    return MetadataResponse(
+    return brokers.MetadataResponse(
         brokers=tuple(
-            MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port)
+            brokers.MetadataResponseBroker(node_id=node.node_id, host=node.host, port=node.port)
             for node in broker.cluster.nodes
         ),
         cluster_id=_CLUSTER_ID,
@@ -254,8 +240,8 @@ def handle_describe_cluster(
 
 
 def _asked(
-    broker: Broker, request: MetadataRequest, asked: MetadataRequestTopic, operations: int
-) -> MetadataResponseTopic:
+    broker: Broker, request: brokers.MetadataRequest, asked: brokers.MetadataRequestTopic, operations: int
+) -> brokers.MetadataResponseTopic:
     if asked.topic_id is not None:
         topic = broker.topics.get_by_id(asked.topic_id)
         return _hidden(asked, Errors.UNKNOWN_TOPIC_ID) if topic is None else _shown(broker, topic, operations)
@@ -283,8 +269,8 @@ def create_internal_or_plain_topic(broker: Broker, name: str) -> None:
     broker.topics.create(name, internal.get(name, broker.config.num_partitions))
 
 
-def _shown(broker: Broker, topic: Topic, operations: int) -> MetadataResponseTopic:
-    return MetadataResponseTopic(
+def _shown(broker: Broker, topic: Topic, operations: int) -> brokers.MetadataResponseTopic:
+    return brokers.MetadataResponseTopic(
         error_code=Errors.NONE,
         name=topic.name,
         topic_id=topic.topic_id,
@@ -294,10 +280,10 @@ def _shown(broker: Broker, topic: Topic, operations: int) -> MetadataResponseTop
     )
 
 
-def _partition(broker: Broker, topic: Topic, partition_index: int) -> MetadataResponsePartition:
+def _partition(broker: Broker, topic: Topic, partition_index: int) -> brokers.MetadataResponsePartition:
     leader = broker.cluster.leader(topic.name, partition_index)
     replicas = tuple(each.node_id for each in broker.cluster.nodes)
-    return MetadataResponsePartition(
+    return brokers.MetadataResponsePartition(
         error_code=Errors.LEADER_NOT_AVAILABLE if leader is None else Errors.NONE,
         partition_index=partition_index,
         leader_id=-1 if leader is None else leader.node_id,
@@ -307,8 +293,8 @@ def _partition(broker: Broker, topic: Topic, partition_index: int) -> MetadataRe
     )
 
 
-def _hidden(asked: MetadataRequestTopic, error: Errors) -> MetadataResponseTopic:
-    return MetadataResponseTopic(
+def _hidden(asked: brokers.MetadataRequestTopic, error: Errors) -> brokers.MetadataResponseTopic:
+    return brokers.MetadataResponseTopic(
         error_code=error,
         name=None if error is Errors.UNKNOWN_TOPIC_ID else asked.name or "",
         topic_id=asked.topic_id,
@@ -319,8 +305,8 @@ def _hidden(asked: MetadataRequestTopic, error: Errors) -> MetadataResponseTopic
 
 
 def handle_find_coordinator(
-    broker: Broker, request: FindCoordinatorRequest, context: RequestContext
-) -> FindCoordinatorResponse:
+    broker: Broker, request: brokers.FindCoordinatorRequest, context: RequestContext
+) -> brokers.FindCoordinatorResponse:
     """Tell who coordinates each key. The first question about a type creates its log and gets no answer.
 
     Source: KafkaApis#handleFindCoordinatorRequest (4.3.1).
@@ -331,7 +317,7 @@ def handle_find_coordinator(
         is_validated = broker.profile.has(Behaviour.COORDINATOR_TYPE_VALIDATED)
         found: Found = Errors.INVALID_REQUEST if is_validated else Errors.UNKNOWN_SERVER_ERROR
         answers = tuple(_coordinator(key, found, has_message=True) for key in request.coordinator_keys)
-        return FindCoordinatorResponse(coordinators=answers)
+        return brokers.FindCoordinatorResponse(coordinators=answers)
     has_message = context.api_version < _FIRST_BATCHED_FIND_COORDINATOR
     answers = tuple(
         _coordinator(key, _get_coordinator(broker, log, key, context), has_message=has_message)
@@ -343,7 +329,7 @@ def handle_find_coordinator(
     )
     if not is_refused and broker.topics.get(log) is None:
         create_internal_or_plain_topic(broker, log)
-    return FindCoordinatorResponse(coordinators=answers)
+    return brokers.FindCoordinatorResponse(coordinators=answers)
 
 
 def _log_of_type(broker: Broker, key_type: int) -> str | None:
@@ -388,9 +374,9 @@ def is_share_partition_key(key: str, profile: Profile) -> bool:
     )
 
 
-def _coordinator(key: str, found: Found, *, has_message: bool) -> Coordinator:
+def _coordinator(key: str, found: Found, *, has_message: bool) -> brokers.Coordinator:
     error = Errors.NONE if isinstance(found, Node) else found
-    return Coordinator(
+    return brokers.Coordinator(
         key=key,
         node_id=found.node_id if isinstance(found, Node) else -1,
         host=found.host if isinstance(found, Node) else "",

@@ -26,19 +26,9 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis, ResponseToken
 from reference_coordinator.messages import RequestContext
 from reference_coordinator.shares.messages import OfShares, ShareRequest, ShareResponse
-from reference_coordinator.topic_logs.messages import (
-    ClientRequest,
-    ClientResponse,
-    CreatePartitionsRequest,
-    DeleteRecordsRequest,
-    DescribeClusterRequest,
-    FetchRequest,
-    ListOffsetsRequest,
-    OffsetForLeaderEpochRequest,
-    ProduceRequest,
-)
+from reference_coordinator.topic_logs import messages as logs
 
-ClientAnswers = tuple[Respond[ClientResponse | ToolResponse | ShareResponse], ...]
+ClientAnswers = tuple[Respond[logs.ClientResponse | ToolResponse | ShareResponse], ...]
 _NONE: Final[ClientAnswers] = ()
 
 
@@ -57,7 +47,7 @@ class ClientApis:
 
     def handle(  # noqa: C901 - one flat case a request
         self,
-        request: ClientRequest | ToolRequest | ShareRequest,
+        request: logs.ClientRequest | ToolRequest | ShareRequest,
         context: RequestContext,
         token: ResponseToken,
         *,
@@ -65,23 +55,23 @@ class ClientApis:
     ) -> ClientAnswers:
         """Take a request; a Fetch may be answered later. Source: KafkaApis#handle (4.3.1)."""
         broker = self._broker
-        response: ClientResponse | ToolResponse
+        response: logs.ClientResponse | ToolResponse
         match request:
             case OfShares():
                 return self.shares.handle(request, context, token, now_ms=now_ms)
-            case FetchRequest():
+            case logs.FetchRequest():
                 return self._fetch(request, token, now_ms=now_ms)
-            case ProduceRequest():
+            case logs.ProduceRequest():
                 response = handle_produce(broker, self._transactions, request, context)
-            case ListOffsetsRequest():
+            case logs.ListOffsetsRequest():
                 response = handle_list_offsets(broker, request, context)
-            case OffsetForLeaderEpochRequest():
+            case logs.OffsetForLeaderEpochRequest():
                 response = handle_offset_for_leader_epoch(broker, request)
-            case DeleteRecordsRequest():
+            case logs.DeleteRecordsRequest():
                 response = handle_delete_records(broker, request)
-            case CreatePartitionsRequest():
+            case logs.CreatePartitionsRequest():
                 response = handle_create_partitions(broker, request)
-            case DescribeClusterRequest():
+            case logs.DescribeClusterRequest():
                 response = handle_describe_cluster(broker, request, context)
             case OfTools():
                 response = handle_tool_request(broker, request, context)
@@ -99,7 +89,7 @@ class ClientApis:
         to_check = self._purgatory.take_to_check()
         if not to_check:
             return shared
-        answers: list[Respond[ClientResponse | ToolResponse | ShareResponse]] = list(shared)
+        answers: list[Respond[logs.ClientResponse | ToolResponse | ShareResponse]] = list(shared)
         for delayed in to_check:
             fetched = read_from_log(self._broker, delayed.request)
             if fetched.is_satisfied:
@@ -123,7 +113,7 @@ class ClientApis:
         Source: DelayedFetch#onComplete (4.3.1).
         """
         self._log_manager.advance(self._broker.config, now_ms=now_ms)
-        answers: list[Respond[ClientResponse | ToolResponse | ShareResponse]] = []
+        answers: list[Respond[logs.ClientResponse | ToolResponse | ShareResponse]] = []
         answers.extend(self.shares.advance(now_ms=now_ms))
         while (delayed := self._purgatory.pop_due(now_ms)) is not None:
             answers.append(self._completed(delayed))
@@ -144,10 +134,10 @@ class ClientApis:
         )
         return min((each for each in deadlines if each is not None), default=None)
 
-    def _completed(self, delayed: DelayedFetch) -> Respond[ClientResponse]:
+    def _completed(self, delayed: DelayedFetch) -> Respond[logs.ClientResponse]:
         return Respond(token=delayed.token, response=read_from_log(self._broker, delayed.request).response)
 
-    def _fetch(self, request: FetchRequest, token: ResponseToken, *, now_ms: Millis) -> ClientAnswers:
+    def _fetch(self, request: logs.FetchRequest, token: ResponseToken, *, now_ms: Millis) -> ClientAnswers:
         fetched = read_from_log(self._broker, request)
         if fetched.is_satisfied:
             return (Respond(token=token, response=fetched.response),)

@@ -25,22 +25,7 @@ from reference_coordinator.broker.group_config_apis import (
     has_group_configs,
 )
 from reference_coordinator.broker.topics import Topic, is_legal_topic_name
-from reference_coordinator.broker_messages.tools import (
-    AlterableConfig,
-    AlterConfigsResource,
-    AlterConfigsResourceResponse,
-    ConfigResource,
-    DescribeConfigsRequest,
-    DescribeConfigsResource,
-    DescribeConfigsResourceResult,
-    DescribeConfigsResponse,
-    DescribeConfigsResult,
-    DescribeConfigsSynonym,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-    ListConfigResourcesRequest,
-    ListConfigResourcesResponse,
-)
+from reference_coordinator.broker_messages import tools
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.messages import RequestContext
 from reference_coordinator.profile.behaviours import OLDEST, Version
@@ -117,7 +102,9 @@ class _Kind(IntEnum):
 _DESCRIBED: Final = frozenset({_Kind.TOPIC, _Kind.BROKER})
 
 
-def handle_describe_configs(broker: Broker, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+def handle_describe_configs(
+    broker: Broker, request: tools.DescribeConfigsRequest
+) -> tools.DescribeConfigsResponse:
     """Tell how topics and the broker are configured.
 
     Source: ConfigHelper#describeConfigs (3.9.2).
@@ -126,14 +113,16 @@ def handle_describe_configs(broker: Broker, request: DescribeConfigsRequest) -> 
     described = _DESCRIBED | {_Kind.GROUP} if has_group_configs(broker) else _DESCRIBED
     if not all(each.resource_type in described for each in request.resources):
         # Kafka throws, and refuses what it knows together with what it does not.
-        return DescribeConfigsResponse(results=tuple(_not_described(each) for each in request.resources))
-    return DescribeConfigsResponse(
+        return tools.DescribeConfigsResponse(
+            results=tuple(_not_described(each) for each in request.resources)
+        )
+    return tools.DescribeConfigsResponse(
         results=tuple(_described(broker, each, with_synonyms=with_synonyms) for each in request.resources)
     )
 
 
-def _not_described(resource: DescribeConfigsResource) -> DescribeConfigsResult:
-    return DescribeConfigsResult(
+def _not_described(resource: tools.DescribeConfigsResource) -> tools.DescribeConfigsResult:
+    return tools.DescribeConfigsResult(
         error_code=Errors.INVALID_REQUEST,
         error_message=_INVALID_REQUEST,
         resource_type=resource.resource_type,
@@ -142,10 +131,10 @@ def _not_described(resource: DescribeConfigsResource) -> DescribeConfigsResult:
 
 
 def _described(
-    broker: Broker, resource: DescribeConfigsResource, *, with_synonyms: bool
-) -> DescribeConfigsResult:
+    broker: Broker, resource: tools.DescribeConfigsResource, *, with_synonyms: bool
+) -> tools.DescribeConfigsResult:
     error, message = Errors.NONE, ""
-    configs: tuple[DescribeConfigsResourceResult, ...] = ()
+    configs: tuple[tools.DescribeConfigsResourceResult, ...] = ()
     try:
         if resource.resource_type == _Kind.TOPIC:
             found = topic_results(broker, dict(_topic_to_describe(broker, resource.resource_name).configs))
@@ -160,7 +149,7 @@ def _described(
         configs = tuple(each for each in found if not wanted or each.name in wanted)
         if not with_synonyms:
             configs = tuple(replace(each, synonyms=()) for each in configs)
-    return DescribeConfigsResult(
+    return tools.DescribeConfigsResult(
         error_code=error,
         error_message=message,
         resource_type=resource.resource_type,
@@ -180,7 +169,7 @@ def _topic_to_describe(broker: Broker, name: str) -> Topic:
 
 def topic_results(
     broker: Broker, overrides: Mapping[str, str | None]
-) -> tuple[DescribeConfigsResourceResult, ...]:
+) -> tuple[tools.DescribeConfigsResourceResult, ...]:
     """Tell everything that a topic with these overrides is configured with, in alphabetical order.
 
     Source: ConfigHelper#createTopicConfigEntry (3.9.2).
@@ -191,17 +180,19 @@ def topic_results(
     )
 
 
-def _topic_result(broker: Broker, config: TopicConfig, override: str | None) -> DescribeConfigsResourceResult:
-    synonyms: list[DescribeConfigsSynonym] = []
+def _topic_result(
+    broker: Broker, config: TopicConfig, override: str | None
+) -> tools.DescribeConfigsResourceResult:
+    synonyms: list[tools.DescribeConfigsSynonym] = []
     if override is not None:
         source = ConfigSource.TOPIC_CONFIG
-        synonyms.append(DescribeConfigsSynonym(name=config.name, value=override, source=source))
+        synonyms.append(tools.DescribeConfigsSynonym(name=config.name, value=override, source=source))
     if config.synonym is not None:
         synonyms += broker_synonyms(broker, config.synonym, config.default)
     return config_result(config.name, config.type, synonyms, default=config.default)
 
 
-def _broker_results(broker: Broker, name: str) -> tuple[DescribeConfigsResourceResult, ...]:
+def _broker_results(broker: Broker, name: str) -> tuple[tools.DescribeConfigsResourceResult, ...]:
     """What the broker was started with, as far as the reference reads it; nothing was changed since."""
     if not name:
         return ()
@@ -230,14 +221,14 @@ def _first_release_with(name: str) -> Version:
 
 
 def handle_incremental_alter_configs(
-    broker: Broker, request: IncrementalAlterConfigsRequest
-) -> IncrementalAlterConfigsResponse:
+    broker: Broker, request: tools.IncrementalAlterConfigsRequest
+) -> tools.IncrementalAlterConfigsResponse:
     """Change how topics are configured; a resource is changed as a whole or not at all.
 
     Source: ConfigurationControlManager#incrementalAlterConfigs, ConfigAdminManager#preprocess (4.3.1).
     """
     named = Counter((each.resource_type, each.resource_name) for each in request.resources)
-    return IncrementalAlterConfigsResponse(
+    return tools.IncrementalAlterConfigsResponse(
         responses=tuple(
             _altered(
                 broker,
@@ -251,8 +242,8 @@ def handle_incremental_alter_configs(
 
 
 def _altered(
-    broker: Broker, resource: AlterConfigsResource, *, is_twice: bool, validate_only: bool
-) -> AlterConfigsResourceResponse:
+    broker: Broker, resource: tools.AlterConfigsResource, *, is_twice: bool, validate_only: bool
+) -> tools.AlterConfigsResourceResponse:
     error, message = Errors.NONE, None
     try:
         _throw_if_malformed(resource, is_twice=is_twice)
@@ -262,7 +253,7 @@ def _altered(
     else:
         if not validate_only:
             configure()
-    return AlterConfigsResourceResponse(
+    return tools.AlterConfigsResourceResponse(
         error_code=error,
         error_message=message,
         resource_type=resource.resource_type,
@@ -270,7 +261,7 @@ def _altered(
     )
 
 
-def _throw_if_malformed(resource: AlterConfigsResource, *, is_twice: bool) -> None:
+def _throw_if_malformed(resource: tools.AlterConfigsResource, *, is_twice: bool) -> None:
     if is_twice:
         raise RefusedError(Errors.INVALID_REQUEST, "Each resource must appear at most once.")
     names = [each.name for each in resource.configs]
@@ -283,7 +274,7 @@ def _throw_if_malformed(resource: AlterConfigsResource, *, is_twice: bool) -> No
         raise RefusedError(Errors.INVALID_REQUEST, f"Null value not supported for : {','.join(nulls)}")
 
 
-def _configure(broker: Broker, resource: AlterConfigsResource) -> Callable[[], object]:
+def _configure(broker: Broker, resource: tools.AlterConfigsResource) -> Callable[[], object]:
     """Return what changes a resource, once it is known that it may be changed so."""
     name, profile = resource.resource_name, broker.profile
     if resource.resource_type == _Kind.BROKER:
@@ -306,7 +297,7 @@ def _configure(broker: Broker, resource: AlterConfigsResource) -> Callable[[], o
     return lambda: broker.topics.configure(name, configs)
 
 
-def _topic_to_alter(broker: Broker, resource: AlterConfigsResource) -> Topic:
+def _topic_to_alter(broker: Broker, resource: tools.AlterConfigsResource) -> Topic:
     topic = broker.topics.get(resource.resource_name)
     if topic is None:
         missing = f"The topic '{resource.resource_name}' does not exist."
@@ -317,7 +308,7 @@ def _topic_to_alter(broker: Broker, resource: AlterConfigsResource) -> Topic:
 def _changed(
     known: Mapping[str, TopicConfig],
     former: Mapping[str, str],
-    resource: AlterConfigsResource,
+    resource: tools.AlterConfigsResource,
     throw_if_refused: Callable[[Mapping[str, str]], None],
 ) -> Mapping[str, str]:
     configs = dict(former)
@@ -333,7 +324,7 @@ def _changed(
     return configs
 
 
-def _new_value(config: TopicConfig | None, former: str | None, change: AlterableConfig) -> str:
+def _new_value(config: TopicConfig | None, former: str | None, change: tools.AlterableConfig) -> str:
     assert change.value is not None, "refused before"
     if change.config_operation == _SET or config is None:
         return change.value
@@ -351,17 +342,17 @@ def _new_value(config: TopicConfig | None, former: str | None, change: Alterable
 
 
 def handle_list_config_resources(
-    broker: Broker, request: ListConfigResourcesRequest, context: RequestContext
-) -> ListConfigResourcesResponse:
+    broker: Broker, request: tools.ListConfigResourcesRequest, context: RequestContext
+) -> tools.ListConfigResourcesResponse:
     """Name what may be configured. v0 asks for subscriptions to metrics, of which there are none.
 
     Source: KafkaApis#handleListConfigResources (4.3.1).
     """
     if context.api_version < _FIRST_OF_ALL_KINDS:
-        return ListConfigResourcesResponse(error_code=Errors.NONE)
+        return tools.ListConfigResourcesResponse(error_code=Errors.NONE)
     kinds = set(request.resource_types or tuple(_Kind))
     if not kinds <= set(_Kind):
-        return ListConfigResourcesResponse(error_code=Errors.UNSUPPORTED_VERSION)
+        return tools.ListConfigResourcesResponse(error_code=Errors.UNSUPPORTED_VERSION)
     brokers = [str(node.node_id) for node in broker.cluster.nodes]
     named: dict[_Kind, list[str]] = {
         _Kind.GROUP: list(broker.cluster.group_configs),
@@ -369,10 +360,10 @@ def handle_list_config_resources(
         _Kind.BROKER: brokers,
         _Kind.TOPIC: [topic.name for topic in broker.topics],
     }
-    return ListConfigResourcesResponse(
+    return tools.ListConfigResourcesResponse(
         error_code=Errors.NONE,
         config_resources=tuple(
-            ConfigResource(resource_name=name, resource_type=kind)
+            tools.ConfigResource(resource_name=name, resource_type=kind)
             for kind, names in named.items()
             if kind in kinds
             for name in names

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias, TypeVar, get_args, get_type_hints
 
 from reference_coordinator import broker_messages as brokers
 from reference_coordinator import messages as groups
+from reference_coordinator.broker.offset_apis import failed_fetch
 from reference_coordinator.broker.transaction_partitions import marker_result, result_of
 from reference_coordinator.broker_messages import BrokerRequest, BrokerResponse, acls, inspection, tools
 from reference_coordinator.core.errors import Errors
@@ -33,7 +34,6 @@ from reference_coordinator.shares import messages as shares
 from reference_coordinator.topic_logs import messages as logs
 from reference_coordinator.transactions import messages as txn
 
-_NO_OFFSET: Final = -1
 _NO_NODE: Final = -1
 _NO_ACKS: Final = 0
 _FIRST_OFFSET_FETCH_ERROR: Final = 2
@@ -161,23 +161,7 @@ def _fetched(group: groups.OffsetFetchRequestGroup, error: Errors) -> groups.Off
     return groups.OffsetFetchResponseGroup(
         group_id=group.group_id,
         error_code=error,
-        topics=tuple(
-            groups.OffsetFetchResponseTopic(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partitions=tuple(
-                    groups.OffsetFetchResponsePartition(
-                        partition_index=index,
-                        committed_offset=_NO_OFFSET,
-                        committed_leader_epoch=-1,
-                        metadata="",
-                        error_code=error,
-                    )
-                    for index in topic.partition_indexes
-                ),
-            )
-            for topic in group.topics or ()
-        ),
+        topics=tuple(failed_fetch(topic, error) for topic in group.topics or ()),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import assert_never, cast
 
+from reference_coordinator import broker_messages as brokers
 from reference_coordinator.broker.broker_apis import (
     Broker,
     handle_api_versions,
@@ -22,15 +23,6 @@ from reference_coordinator.broker.response_fallbacks import as_far_as_sayable
 from reference_coordinator.broker.routing import route
 from reference_coordinator.broker.topic_apis import handle_create_topics, handle_delete_topics
 from reference_coordinator.broker.transaction_apis import TransactionApis
-from reference_coordinator.broker_messages import (
-    ApiVersionsRequest,
-    BrokerRequest,
-    BrokerResponse,
-    CreateTopicsRequest,
-    DeleteTopicsRequest,
-    FindCoordinatorRequest,
-    MetadataRequest,
-)
 from reference_coordinator.coordinator.coordinator import GroupCoordinator
 from reference_coordinator.core.choices import Choices
 from reference_coordinator.core.effects import AppendRecords, Effect, Permitted, Respond
@@ -64,7 +56,7 @@ from reference_coordinator.transactions.messages import (
 AppendOutcome = Callable[[AppendRecords], Errors | None]
 """Decides how a write ends; None leaves it open until `append_completed` is called."""
 
-Answers = tuple[Respond[BrokerResponse], ...]
+Answers = tuple[Respond[brokers.BrokerResponse], ...]
 
 
 class KafkaApis:
@@ -142,19 +134,19 @@ class KafkaApis:
         self._unsettled += self._coordinator.transaction_ended(marker, now_ms=self.cluster.now_ms)
 
     def handle(
-        self, request: BrokerRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
+        self, request: brokers.BrokerRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
     ) -> Answers:
         """Take a request; its answer comes now or from a later call. Source: KafkaApis#handle (4.3.1)."""
         match request:
-            case ApiVersionsRequest():
+            case brokers.ApiVersionsRequest():
                 return answer_with(token, handle_api_versions(self.broker, request, context))
-            case MetadataRequest():
+            case brokers.MetadataRequest():
                 metadata = answer_with(token, handle_topic_metadata(self.broker, request, context))
                 return metadata + self._published_anew(now_ms=now_ms)
-            case CreateTopicsRequest():
+            case brokers.CreateTopicsRequest():
                 created = answer_with(token, handle_create_topics(self.broker, request))
                 return created + self._published_anew(now_ms=now_ms)
-            case DeleteTopicsRequest():
+            case brokers.DeleteTopicsRequest():
                 return self._delete_topics(request, token, now_ms=now_ms)
             case (
                 InitProducerIdRequest()
@@ -164,7 +156,7 @@ class KafkaApis:
                 | WriteTxnMarkersRequest()
             ):
                 return self._handle_transaction(request, context, token, now_ms=now_ms)
-            case FindCoordinatorRequest():
+            case brokers.FindCoordinatorRequest():
                 found = answer_with(token, handle_find_coordinator(self.broker, request, context))
                 return found + self._published_anew(now_ms=now_ms)
             case OfClients():
@@ -264,7 +256,7 @@ class KafkaApis:
         return unsettled
 
     def _delete_topics(
-        self, request: DeleteTopicsRequest, token: ResponseToken, *, now_ms: Millis
+        self, request: brokers.DeleteTopicsRequest, token: ResponseToken, *, now_ms: Millis
     ) -> Answers:
         response = handle_delete_topics(self.broker, request)
         deleted = (each.name for each in response.responses if each.error_code is Errors.NONE)
@@ -346,7 +338,7 @@ class KafkaApis:
 
     def _settle(self, effects: Iterable[Effect], *, now_ms: Millis) -> Answers:
         """Carry out writes until nothing but answers is left."""
-        answers: list[Respond[BrokerResponse]] = []
+        answers: list[Respond[brokers.BrokerResponse]] = []
         pending = deque(effects)
         while pending:
             effect = pending.popleft()
@@ -381,7 +373,7 @@ class KafkaApis:
         known = self._external_counts.get(partition, 0)
         return external_count != known and self.broker.profile.has(Behaviour.OUT_OF_SYNC_LOG_RELOADED)
 
-    def _finish(self, effect: Respond[object]) -> Respond[BrokerResponse]:
+    def _finish(self, effect: Respond[object]) -> Respond[brokers.BrokerResponse]:
         # Effect says object because effects know no messages; the coordinator answers with its own.
         response = cast("GroupResponse", effect.response)
         finish = self._finishes.pop(effect.token)
@@ -389,7 +381,7 @@ class KafkaApis:
         return Respond(token=effect.token, response=finish(response), permitted=permitted)
 
 
-def answer_with(token: ResponseToken, response: BrokerResponse) -> Answers:
+def answer_with(token: ResponseToken, response: brokers.BrokerResponse) -> Answers:
     """Answer one request at once. Decided in: RequestChannel#sendResponse (4.3.1)."""
     return (Respond(token=token, response=response),)
 

@@ -10,23 +10,7 @@ from reference_coordinator.broker.partition_leadership import log_of_leader
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import TopicPartition
 from reference_coordinator.messages import RequestContext
-from reference_coordinator.topic_logs.messages import (
-    DeleteRecordsPartition,
-    DeleteRecordsPartitionResult,
-    DeleteRecordsRequest,
-    DeleteRecordsResponse,
-    DeleteRecordsTopicResult,
-    EpochEndOffset,
-    ListOffsetsPartition,
-    ListOffsetsPartitionResponse,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsTopicResponse,
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderEpochResponse,
-    OffsetForLeaderPartition,
-    OffsetForLeaderTopicResult,
-)
+from reference_coordinator.topic_logs import messages as logs
 from reference_coordinator.topic_logs.partition_log import OffsetOfTimestamp, PartitionLog
 
 _LATEST: Final = -1
@@ -53,18 +37,18 @@ _HIGH_WATERMARK: Final = -1
 
 
 def handle_list_offsets(
-    broker: Broker, request: ListOffsetsRequest, context: RequestContext
-) -> ListOffsetsResponse:
+    broker: Broker, request: logs.ListOffsetsRequest, context: RequestContext
+) -> logs.ListOffsetsResponse:
     """Tell the offsets of times. Source: ReplicaManager#fetchOffset (4.3.1)."""
     named = Counter(
         (topic.name, each.partition_index) for topic in request.topics for each in topic.partitions
     )
-    return ListOffsetsResponse(
+    return logs.ListOffsetsResponse(
         topics=tuple(
-            ListOffsetsTopicResponse(
+            logs.ListOffsetsTopicResponse(
                 name=topic.name,
                 partitions=tuple(
-                    ListOffsetsPartitionResponse(
+                    logs.ListOffsetsPartitionResponse(
                         partition_index=each.partition_index, error_code=Errors.INVALID_REQUEST
                     )
                     if named[topic.name, each.partition_index] > 1
@@ -79,21 +63,21 @@ def handle_list_offsets(
 
 def _list_offset(
     broker: Broker,
-    request: ListOffsetsRequest,
+    request: logs.ListOffsetsRequest,
     topic: str,
-    asked: ListOffsetsPartition,
+    asked: logs.ListOffsetsPartition,
     context: RequestContext,
-) -> ListOffsetsPartitionResponse:
+) -> logs.ListOffsetsPartitionResponse:
     index = asked.partition_index
     if asked.timestamp < 0 and context.api_version < _SINCE.get(asked.timestamp, context.api_version + 1):
-        return ListOffsetsPartitionResponse(partition_index=index, error_code=Errors.UNSUPPORTED_VERSION)
+        return logs.ListOffsetsPartitionResponse(partition_index=index, error_code=Errors.UNSUPPORTED_VERSION)
     partition = TopicPartition(topic, index)
     log = log_of_leader(broker, partition, current_leader_epoch=asked.current_leader_epoch)
     if isinstance(log, Errors):
-        return ListOffsetsPartitionResponse(partition_index=index, error_code=log)
+        return logs.ListOffsetsPartitionResponse(partition_index=index, error_code=log)
     epoch = broker.cluster.leader_epoch(*partition)
     found = _offset_of_timestamp(log, asked, epoch, is_committed=request.is_committed)
-    return ListOffsetsPartitionResponse(
+    return logs.ListOffsetsPartitionResponse(
         partition_index=index,
         error_code=Errors.NONE,
         timestamp=found.timestamp_ms,
@@ -103,7 +87,7 @@ def _list_offset(
 
 
 def _offset_of_timestamp(
-    log: PartitionLog, asked: ListOffsetsPartition, leader_epoch: int, *, is_committed: bool
+    log: PartitionLog, asked: logs.ListOffsetsPartition, leader_epoch: int, *, is_committed: bool
 ) -> OffsetOfTimestamp:
     """Source: Partition#fetchOffsetForTimestamp, UnifiedLog#fetchOffsetByTimestamp (4.3.1)."""
     match asked.timestamp:
@@ -123,12 +107,12 @@ def _offset_of_timestamp(
 
 
 def handle_offset_for_leader_epoch(
-    broker: Broker, request: OffsetForLeaderEpochRequest
-) -> OffsetForLeaderEpochResponse:
+    broker: Broker, request: logs.OffsetForLeaderEpochRequest
+) -> logs.OffsetForLeaderEpochResponse:
     """Tell where epochs end. Source: ReplicaManager#lastOffsetForLeaderEpoch (4.3.1)."""
-    return OffsetForLeaderEpochResponse(
+    return logs.OffsetForLeaderEpochResponse(
         topics=tuple(
-            OffsetForLeaderTopicResult(
+            logs.OffsetForLeaderTopicResult(
                 topic=topic.topic,
                 partitions=tuple(_epoch_end(broker, topic.topic, each) for each in topic.partitions),
             )
@@ -137,23 +121,23 @@ def handle_offset_for_leader_epoch(
     )
 
 
-def _epoch_end(broker: Broker, topic: str, asked: OffsetForLeaderPartition) -> EpochEndOffset:
+def _epoch_end(broker: Broker, topic: str, asked: logs.OffsetForLeaderPartition) -> logs.EpochEndOffset:
     partition = TopicPartition(topic, asked.partition)
     log = log_of_leader(broker, partition, current_leader_epoch=asked.current_leader_epoch)
     if isinstance(log, Errors):
-        return EpochEndOffset(partition=asked.partition, error_code=log)
+        return logs.EpochEndOffset(partition=asked.partition, error_code=log)
     current = broker.cluster.leader_epoch(*partition)
     epoch, end_offset = log.end_offset_for_epoch(asked.leader_epoch, current_epoch=current)
-    return EpochEndOffset(
+    return logs.EpochEndOffset(
         partition=asked.partition, error_code=Errors.NONE, leader_epoch=epoch, end_offset=end_offset
     )
 
 
-def handle_delete_records(broker: Broker, request: DeleteRecordsRequest) -> DeleteRecordsResponse:
+def handle_delete_records(broker: Broker, request: logs.DeleteRecordsRequest) -> logs.DeleteRecordsResponse:
     """Forget records. Source: ReplicaManager#deleteRecordsOnLocalLog (4.3.1)."""
-    return DeleteRecordsResponse(
+    return logs.DeleteRecordsResponse(
         topics=tuple(
-            DeleteRecordsTopicResult(
+            logs.DeleteRecordsTopicResult(
                 name=topic.name,
                 partitions=tuple(_delete_records(broker, topic.name, each) for each in topic.partitions),
             )
@@ -163,22 +147,22 @@ def handle_delete_records(broker: Broker, request: DeleteRecordsRequest) -> Dele
 
 
 def _delete_records(
-    broker: Broker, topic: str, asked: DeleteRecordsPartition
-) -> DeleteRecordsPartitionResult:
+    broker: Broker, topic: str, asked: logs.DeleteRecordsPartition
+) -> logs.DeleteRecordsPartitionResult:
     partition = TopicPartition(topic, asked.partition_index)
     log = log_of_leader(broker, partition)
     known = broker.topics.get(topic)
     if known is not None and known.is_internal:
         log = Errors.INVALID_TOPIC_EXCEPTION
     if isinstance(log, Errors):
-        return DeleteRecordsPartitionResult(partition_index=asked.partition_index, error_code=log)
+        return logs.DeleteRecordsPartitionResult(partition_index=asked.partition_index, error_code=log)
     offset = log.log_end_offset if asked.offset == _HIGH_WATERMARK else asked.offset
     if not 0 <= offset <= log.log_end_offset:
-        return DeleteRecordsPartitionResult(
+        return logs.DeleteRecordsPartitionResult(
             partition_index=asked.partition_index, error_code=Errors.OFFSET_OUT_OF_RANGE
         )
     log.delete_records(offset)
     broker.topics.logs.changed(partition)
-    return DeleteRecordsPartitionResult(
+    return logs.DeleteRecordsPartitionResult(
         partition_index=asked.partition_index, error_code=Errors.NONE, low_watermark=log.log_start_offset
     )

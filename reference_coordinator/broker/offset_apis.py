@@ -8,35 +8,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final, Generic, TypeVar
 
+from reference_coordinator import messages
 from reference_coordinator.broker.topics import Topics
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import TopicId
 from reference_coordinator.core.values import value
-from reference_coordinator.messages import (
-    GroupRequest,
-    GroupResponse,
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-    OffsetDeleteRequest,
-    OffsetDeleteRequestTopic,
-    OffsetDeleteResponse,
-    OffsetDeleteResponsePartition,
-    OffsetDeleteResponseTopic,
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchRequestTopic,
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetFetchResponsePartition,
-    OffsetFetchResponseTopic,
-    RequestContext,
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitResponse,
-)
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.profiles import Profile
 
@@ -45,7 +21,7 @@ _FIRST_TOPIC_IDS_IN_TRANSACTIONS: Final = 6
 _FIRST_TOP_LEVEL_FETCH_ERROR: Final = 2
 _FIRST_LOADING_TXN_COMMIT: Final = 2
 
-Finish = Callable[[GroupResponse], GroupResponse]
+Finish = Callable[[messages.GroupResponse], messages.GroupResponse]
 """Makes the client's answer of the coordinator's."""
 
 
@@ -53,7 +29,7 @@ Finish = Callable[[GroupResponse], GroupResponse]
 class Forward:
     """What the coordinator is asked, and what becomes of its answer."""
 
-    request: GroupRequest
+    request: messages.GroupRequest
     finish: Finish = lambda response: response
 
 
@@ -92,8 +68,8 @@ class _CommitKey:
 
 
 def handle_offset_commit(
-    request: OffsetCommitRequest, context: RequestContext, topics: Topics, profile: Profile
-) -> OffsetCommitResponse | Forward:
+    request: messages.OffsetCommitRequest, context: messages.RequestContext, topics: Topics, profile: Profile
+) -> messages.OffsetCommitResponse | Forward:
     """Refuse partitions that do not exist; the coordinator is not asked if nothing is left.
 
     Source: KafkaApis#handleOffsetCommitRequest (4.3.1).
@@ -101,25 +77,28 @@ def handle_offset_commit(
     uses_ids = context.api_version >= _FIRST_TOPIC_IDS
     left, builder = _known_and_refused(request.topics, topics, profile, uses_ids=uses_ids)
     if not left:
-        return OffsetCommitResponse(topics=_commit_topics(builder.merge(())))
+        return messages.OffsetCommitResponse(topics=_commit_topics(builder.merge(())))
 
-    def finish(response: GroupResponse) -> GroupResponse:
-        assert isinstance(response, OffsetCommitResponse)
+    def finish(response: messages.GroupResponse) -> messages.GroupResponse:
+        assert isinstance(response, messages.OffsetCommitResponse)
         answered = (
             (_commit_key(topic, topics, uses_ids=uses_ids), topic.partitions) for topic in response.topics
         )
-        return OffsetCommitResponse(topics=_commit_topics(builder.merge(answered)))
+        return messages.OffsetCommitResponse(topics=_commit_topics(builder.merge(answered)))
 
     return Forward(request=replace(request, topics=left), finish=finish)
 
 
 def _known_and_refused(
-    asked: Iterable[OffsetCommitRequestTopic], topics: Topics, profile: Profile, *, uses_ids: bool
-) -> tuple[tuple[OffsetCommitRequestTopic, ...], _Builder[_CommitKey, OffsetCommitResponsePartition]]:
+    asked: Iterable[messages.OffsetCommitRequestTopic], topics: Topics, profile: Profile, *, uses_ids: bool
+) -> tuple[
+    tuple[messages.OffsetCommitRequestTopic, ...],
+    _Builder[_CommitKey, messages.OffsetCommitResponsePartition],
+]:
     """Return what is left of a commit for the coordinator, and what is refused before it is asked."""
     answers_all = profile.has(Behaviour.EMPTY_UNKNOWN_TOPIC_ANSWERED)
-    builder = _Builder[_CommitKey, OffsetCommitResponsePartition](profile)
-    left: list[OffsetCommitRequestTopic] = []
+    builder = _Builder[_CommitKey, messages.OffsetCommitResponsePartition](profile)
+    left: list[messages.OffsetCommitRequestTopic] = []
     for each in asked:
         topic = _with_name(each, topics) if uses_ids else each
         key = _CommitKey(name=topic.name, topic_id=topic.topic_id if uses_ids else None)
@@ -133,33 +112,40 @@ def _known_and_refused(
 
 
 def _split(
-    partitions: tuple[OffsetCommitRequestPartition, ...], name: str, topics: Topics
-) -> tuple[tuple[OffsetCommitRequestPartition, ...], tuple[OffsetCommitRequestPartition, ...]]:
+    partitions: tuple[messages.OffsetCommitRequestPartition, ...], name: str, topics: Topics
+) -> tuple[
+    tuple[messages.OffsetCommitRequestPartition, ...], tuple[messages.OffsetCommitRequestPartition, ...]
+]:
     known = tuple(each for each in partitions if topics.has_partition(name, each.partition_index))
     unknown = tuple(each for each in partitions if not topics.has_partition(name, each.partition_index))
     return known, unknown
 
 
-def _commit_key(topic: OffsetCommitResponseTopic, topics: Topics, *, uses_ids: bool) -> _CommitKey:
+def _commit_key(topic: messages.OffsetCommitResponseTopic, topics: Topics, *, uses_ids: bool) -> _CommitKey:
     return _CommitKey(name=topic.name, topic_id=_id_of(topic.name, topics) if uses_ids else None)
 
 
 def _commit_topics(
-    merged: tuple[tuple[_CommitKey, tuple[OffsetCommitResponsePartition, ...]], ...],
-) -> tuple[OffsetCommitResponseTopic, ...]:
+    merged: tuple[tuple[_CommitKey, tuple[messages.OffsetCommitResponsePartition, ...]], ...],
+) -> tuple[messages.OffsetCommitResponseTopic, ...]:
     return tuple(
-        OffsetCommitResponseTopic(name=key.name, topic_id=key.topic_id, partitions=partitions)
+        messages.OffsetCommitResponseTopic(name=key.name, topic_id=key.topic_id, partitions=partitions)
         for key, partitions in merged
     )
 
 
-def _refused_commit(partition: OffsetCommitRequestPartition, error: Errors) -> OffsetCommitResponsePartition:
-    return OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=error)
+def _refused_commit(
+    partition: messages.OffsetCommitRequestPartition, error: Errors
+) -> messages.OffsetCommitResponsePartition:
+    return messages.OffsetCommitResponsePartition(partition_index=partition.partition_index, error_code=error)
 
 
 def handle_txn_offset_commit(
-    request: TxnOffsetCommitRequest, context: RequestContext, topics: Topics, profile: Profile
-) -> TxnOffsetCommitResponse | Forward:
+    request: messages.TxnOffsetCommitRequest,
+    context: messages.RequestContext,
+    topics: Topics,
+    profile: Profile,
+) -> messages.TxnOffsetCommitResponse | Forward:
     """Refuse partitions that do not exist; the coordinator is not asked if nothing is left.
 
     Source: KafkaApis#handleTxnOffsetCommitRequest (4.4.0).
@@ -167,25 +153,27 @@ def handle_txn_offset_commit(
     uses_ids = context.api_version >= _FIRST_TOPIC_IDS_IN_TRANSACTIONS
     left, builder = _known_and_refused(request.topics, topics, profile, uses_ids=uses_ids)
     if not left:
-        return TxnOffsetCommitResponse(topics=_commit_topics(builder.merge(())))
+        return messages.TxnOffsetCommitResponse(topics=_commit_topics(builder.merge(())))
     hides_loading = context.api_version < _FIRST_LOADING_TXN_COMMIT and profile.has(
         Behaviour.TXN_COMMIT_HIDES_LOADING
     )
 
-    def finish(response: GroupResponse) -> GroupResponse:
-        assert isinstance(response, TxnOffsetCommitResponse)
+    def finish(response: messages.GroupResponse) -> messages.GroupResponse:
+        assert isinstance(response, messages.TxnOffsetCommitResponse)
         answered = (
             (_commit_key(topic, topics, uses_ids=uses_ids), topic.partitions) for topic in response.topics
         )
         reported = _commit_topics(builder.merge(answered))
-        return TxnOffsetCommitResponse(topics=_without_loading(reported) if hides_loading else reported)
+        return messages.TxnOffsetCommitResponse(
+            topics=_without_loading(reported) if hides_loading else reported
+        )
 
     return Forward(request=replace(request, topics=left), finish=finish)
 
 
 def _without_loading(
-    topics: tuple[OffsetCommitResponseTopic, ...],
-) -> tuple[OffsetCommitResponseTopic, ...]:
+    topics: tuple[messages.OffsetCommitResponseTopic, ...],
+) -> tuple[messages.OffsetCommitResponseTopic, ...]:
     """Hide from old producers what they cannot bear to hear (KAFKA-7296)."""
     return tuple(
         replace(
@@ -202,7 +190,7 @@ def _without_loading(
 
 
 def handle_offset_fetch(
-    request: OffsetFetchRequest, context: RequestContext, topics: Topics, profile: Profile
+    request: messages.OffsetFetchRequest, context: messages.RequestContext, topics: Topics, profile: Profile
 ) -> Forward:
     """Resolve topic ids, and shape a group's error as the version does.
 
@@ -214,9 +202,9 @@ def handle_offset_fetch(
     uses_ids = context.api_version >= _FIRST_TOPIC_IDS
     asked = tuple(_with_names(group, topics) for group in groups) if uses_ids else groups
 
-    def finish(response: GroupResponse) -> GroupResponse:
-        assert isinstance(response, OffsetFetchResponse)
-        return OffsetFetchResponse(
+    def finish(response: messages.GroupResponse) -> messages.GroupResponse:
+        assert isinstance(response, messages.OffsetFetchResponse)
+        return messages.OffsetFetchResponse(
             groups=tuple(
                 _fetched(group, answered, context, topics, profile)
                 for group, answered in zip(asked, response.groups, strict=True)
@@ -227,48 +215,52 @@ def handle_offset_fetch(
     return Forward(request=replace(request, groups=forwarded), finish=finish)
 
 
-def _with_names(group: OffsetFetchRequestGroup, topics: Topics) -> OffsetFetchRequestGroup:
+def _with_names(group: messages.OffsetFetchRequestGroup, topics: Topics) -> messages.OffsetFetchRequestGroup:
     if group.topics is None:
         return group
     return replace(group, topics=tuple(_with_name(topic, topics) for topic in group.topics))
 
 
-def _without_unknown_ids(group: OffsetFetchRequestGroup) -> OffsetFetchRequestGroup:
+def _without_unknown_ids(group: messages.OffsetFetchRequestGroup) -> messages.OffsetFetchRequestGroup:
     if group.topics is None:
         return group
     return replace(group, topics=tuple(topic for topic in group.topics if topic.name))
 
 
 def _fetched(
-    asked: OffsetFetchRequestGroup,
-    answered: OffsetFetchResponseGroup,
-    context: RequestContext,
+    asked: messages.OffsetFetchRequestGroup,
+    answered: messages.OffsetFetchResponseGroup,
+    context: messages.RequestContext,
     topics: Topics,
     profile: Profile,
-) -> OffsetFetchResponseGroup:
+) -> messages.OffsetFetchResponseGroup:
     if answered.error_code is not Errors.NONE:
         if context.api_version >= _FIRST_TOP_LEVEL_FETCH_ERROR or profile.has(
             Behaviour.FETCH_V1_DROPS_GROUP_ERROR
         ):
             return answered
         return replace(
-            answered, topics=tuple(_failed_fetch(topic, answered.error_code) for topic in asked.topics or ())
+            answered, topics=tuple(failed_fetch(topic, answered.error_code) for topic in asked.topics or ())
         )
     if context.api_version < _FIRST_TOPIC_IDS:
         return answered
     with_ids = tuple(replace(topic, topic_id=_id_of(topic.name, topics)) for topic in answered.topics)
     unknown = tuple(
-        _failed_fetch(topic, Errors.UNKNOWN_TOPIC_ID) for topic in asked.topics or () if not topic.name
+        failed_fetch(topic, Errors.UNKNOWN_TOPIC_ID) for topic in asked.topics or () if not topic.name
     )
     return replace(answered, topics=tuple(topic for topic in with_ids if topic.topic_id) + unknown)
 
 
-def _failed_fetch(topic: OffsetFetchRequestTopic, error: Errors) -> OffsetFetchResponseTopic:
-    return OffsetFetchResponseTopic(
+def failed_fetch(topic: messages.OffsetFetchRequestTopic, error: Errors) -> messages.OffsetFetchResponseTopic:
+    """The result about a topic of which nothing is fetched: the error on each of its partitions.
+
+    Decided in: OffsetFetchRequest#getErrorResponse (4.3.1).
+    """
+    return messages.OffsetFetchResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         partitions=tuple(
-            OffsetFetchResponsePartition(
+            messages.OffsetFetchResponsePartition(
                 partition_index=partition_index,
                 committed_offset=-1,
                 committed_leader_epoch=-1,
@@ -280,14 +272,14 @@ def _failed_fetch(topic: OffsetFetchRequestTopic, error: Errors) -> OffsetFetchR
     )
 
 
-def handle_offset_delete(request: OffsetDeleteRequest, topics: Topics, profile: Profile) -> Forward:
+def handle_offset_delete(request: messages.OffsetDeleteRequest, topics: Topics, profile: Profile) -> Forward:
     """Refuse partitions that do not exist; the coordinator is asked in any case, and its error wins.
 
     Source: KafkaApis#handleOffsetDeleteRequest, OffsetDeleteResponse.Builder#merge (4.3.1).
     """
     answers_all = profile.has(Behaviour.EMPTY_UNKNOWN_TOPIC_ANSWERED)
-    builder = _Builder[str, OffsetDeleteResponsePartition](profile)
-    left: list[OffsetDeleteRequestTopic] = []
+    builder = _Builder[str, messages.OffsetDeleteResponsePartition](profile)
+    left: list[messages.OffsetDeleteRequestTopic] = []
     for topic in request.topics:
         known = tuple(each for each in topic.partition_indexes if topics.has_partition(topic.name, each))
         unknown = tuple(each for each in topic.partition_indexes if each not in known)
@@ -296,8 +288,8 @@ def handle_offset_delete(request: OffsetDeleteRequest, topics: Topics, profile: 
         if known:
             left.append(replace(topic, partition_indexes=known))
 
-    def finish(response: GroupResponse) -> GroupResponse:
-        assert isinstance(response, OffsetDeleteResponse)
+    def finish(response: messages.GroupResponse) -> messages.GroupResponse:
+        assert isinstance(response, messages.OffsetDeleteResponse)
         if response.error_code is not Errors.NONE:
             return replace(response, topics=())
         merged = builder.merge((topic.name, topic.partitions) for topic in response.topics)
@@ -305,7 +297,7 @@ def handle_offset_delete(request: OffsetDeleteRequest, topics: Topics, profile: 
         return replace(
             response,
             topics=tuple(
-                OffsetDeleteResponseTopic(name=name, partitions=partitions)
+                messages.OffsetDeleteResponseTopic(name=name, partitions=partitions)
                 for name, partitions in merged
                 for _ in (partitions if repeats else (None,))
             ),
@@ -314,13 +306,13 @@ def handle_offset_delete(request: OffsetDeleteRequest, topics: Topics, profile: 
     return Forward(request=replace(request, topics=tuple(left)), finish=finish)
 
 
-def _refused_delete(partition_index: int) -> OffsetDeleteResponsePartition:
-    return OffsetDeleteResponsePartition(
+def _refused_delete(partition_index: int) -> messages.OffsetDeleteResponsePartition:
+    return messages.OffsetDeleteResponsePartition(
         partition_index=partition_index, error_code=Errors.UNKNOWN_TOPIC_OR_PARTITION
     )
 
 
-_TopicT = TypeVar("_TopicT", OffsetCommitRequestTopic, OffsetFetchRequestTopic)
+_TopicT = TypeVar("_TopicT", messages.OffsetCommitRequestTopic, messages.OffsetFetchRequestTopic)
 
 
 def _with_name(topic: _TopicT, topics: Topics) -> _TopicT:

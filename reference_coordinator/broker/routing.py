@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
+from reference_coordinator import messages
 from reference_coordinator.broker.broker_apis import Broker
 from reference_coordinator.broker.consumer_group_apis import (
     handle_consumer_group_describe,
@@ -23,21 +24,6 @@ from reference_coordinator.broker.streams_group_apis import (
 from reference_coordinator.broker.transaction_apis import TransactionApis
 from reference_coordinator.broker.zookeeper_offsets import handle_offsets_of_version_0
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.messages import (
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupHeartbeatRequest,
-    DeleteGroupsRequest,
-    GroupRequest,
-    GroupResponse,
-    OffsetCommitRequest,
-    OffsetDeleteRequest,
-    OffsetFetchRequest,
-    RequestContext,
-    StreamsGroupDescribeRequest,
-    StreamsGroupHeartbeatRequest,
-    SyncGroupRequest,
-    TxnOffsetCommitRequest,
-)
 from reference_coordinator.messages.share_groups import ShareGroupRequest
 from reference_coordinator.runtime.error_responses import sync_error
 
@@ -45,51 +31,59 @@ _FIRST_MANDATORY_SYNC_PROTOCOL: Final = 5
 
 
 def route(  # noqa: C901, PLR0911, PLR0912 - one flat case a request
-    broker: Broker, transactions: TransactionApis, request: GroupRequest, context: RequestContext
-) -> GroupResponse | Forward:
+    broker: Broker,
+    transactions: TransactionApis,
+    request: messages.GroupRequest,
+    context: messages.RequestContext,
+) -> messages.GroupResponse | Forward:
     """Answer what the broker can answer by itself, and hand on the rest. Source: KafkaApis#handle (4.3.1)."""
     topics, profile = broker.topics, broker.profile
-    if context.api_version == 0 and isinstance(request, OffsetCommitRequest | OffsetFetchRequest):
+    if context.api_version == 0 and isinstance(
+        request, messages.OffsetCommitRequest | messages.OffsetFetchRequest
+    ):
         return handle_offsets_of_version_0(broker, request, context)
     match request:
-        case SyncGroupRequest() if lacks_mandatory_protocol(request, context):
+        case messages.SyncGroupRequest() if lacks_mandatory_protocol(request, context):
             return sync_error(Errors.INCONSISTENT_GROUP_PROTOCOL)
-        case OffsetCommitRequest():
+        case messages.OffsetCommitRequest():
             return handle_offset_commit(request, context, topics, profile)
-        case TxnOffsetCommitRequest():
+        case messages.TxnOffsetCommitRequest():
             return _route_txn_offset_commit(broker, transactions, request, context)
-        case OffsetFetchRequest():
+        case messages.OffsetFetchRequest():
             return handle_offset_fetch(request, context, topics, profile)
-        case OffsetDeleteRequest():
+        case messages.OffsetDeleteRequest():
             return handle_offset_delete(request, topics, profile)
-        case ConsumerGroupHeartbeatRequest():
+        case messages.ConsumerGroupHeartbeatRequest():
             return handle_consumer_group_heartbeat(broker, request)
-        case ConsumerGroupDescribeRequest():
+        case messages.ConsumerGroupDescribeRequest():
             return handle_consumer_group_describe(broker, request)
         case _ if isinstance(request, ShareGroupRequest):
             return handle_share_group_request(broker, request)
-        case StreamsGroupHeartbeatRequest():
+        case messages.StreamsGroupHeartbeatRequest():
             return handle_streams_group_heartbeat(broker, request, context)
-        case StreamsGroupDescribeRequest():
+        case messages.StreamsGroupDescribeRequest():
             return handle_streams_group_describe(broker, request)
-        case DeleteGroupsRequest():
+        case messages.DeleteGroupsRequest():
             return Forward(request=_with_distinct_groups(request))
         case _:
             return Forward(request=request)
 
 
 def _route_txn_offset_commit(
-    broker: Broker, transactions: TransactionApis, request: TxnOffsetCommitRequest, context: RequestContext
-) -> GroupResponse | Forward:
+    broker: Broker,
+    transactions: TransactionApis,
+    request: messages.TxnOffsetCommitRequest,
+    context: messages.RequestContext,
+) -> messages.GroupResponse | Forward:
     routed = handle_txn_offset_commit(request, context, broker.topics, broker.profile)
     if not isinstance(routed, Forward):
         return routed
-    assert isinstance(routed.request, TxnOffsetCommitRequest)
+    assert isinstance(routed.request, messages.TxnOffsetCommitRequest)
     verification = transactions.verify(request, context)
     return replace(routed, request=replace(routed.request, verification=verification))
 
 
-def lacks_mandatory_protocol(request: SyncGroupRequest, context: RequestContext) -> bool:
+def lacks_mandatory_protocol(request: messages.SyncGroupRequest, context: messages.RequestContext) -> bool:
     """Whether type or name is missing though mandatory.
 
     Source: SyncGroupRequest#areMandatoryProtocolTypeAndNamePresent (4.3.1).
@@ -99,6 +93,6 @@ def lacks_mandatory_protocol(request: SyncGroupRequest, context: RequestContext)
     )
 
 
-def _with_distinct_groups(request: DeleteGroupsRequest) -> DeleteGroupsRequest:
+def _with_distinct_groups(request: messages.DeleteGroupsRequest) -> messages.DeleteGroupsRequest:
     """Name each group once. Source: KafkaApis#handleDeleteGroupsRequest (4.3.1)."""
-    return DeleteGroupsRequest(groups_names=tuple(dict.fromkeys(request.groups_names)))
+    return messages.DeleteGroupsRequest(groups_names=tuple(dict.fromkeys(request.groups_names)))

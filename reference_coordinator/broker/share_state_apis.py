@@ -6,24 +6,13 @@ from reference_coordinator.broker.broker_apis import Broker
 from reference_coordinator.broker.topics import SHARE_STATE_TOPIC
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, TopicId
-from reference_coordinator.shares.messages import (
-    DeleteShareGroupStateRequest,
-    InitializeShareGroupStateRequest,
-    ReadShareGroupStateRequest,
-    ReadShareGroupStateSummaryRequest,
-    ShareGroupStateResponse,
-    StatePartition,
-    StatePartitionResult,
-    StateRequest,
-    StateTopicResult,
-    WriteShareGroupStateRequest,
-)
+from reference_coordinator.shares import messages as shares
 from reference_coordinator.shares.state import ShareGroupOffset
 
 _Result = ShareGroupOffset | Errors
 
 
-def handle_share_state(broker: Broker, request: StateRequest) -> ShareGroupStateResponse:
+def handle_share_state(broker: Broker, request: shares.StateRequest) -> shares.ShareGroupStateResponse:
     """Answer each partition by itself; a request that lacks something gets an empty answer.
 
     Source: ShareCoordinatorService#initializeState, #readState, #writeState, #deleteState,
@@ -31,12 +20,12 @@ def handle_share_state(broker: Broker, request: StateRequest) -> ShareGroupState
     """
     is_whole = request.group_id and request.topics and all(topic.partitions for topic in request.topics)
     if not is_whole:
-        return ShareGroupStateResponse()
+        return shares.ShareGroupStateResponse()
     ask = _asking(broker, request)
     is_coordinator = broker.topics.get(SHARE_STATE_TOPIC) is not None
-    return ShareGroupStateResponse(
+    return shares.ShareGroupStateResponse(
         results=tuple(
-            StateTopicResult(
+            shares.StateTopicResult(
                 topic_id=topic.topic_id,
                 partitions=tuple(
                     _result(each, ask(topic.topic_id, each) if is_coordinator else Errors.NOT_COORDINATOR)
@@ -48,25 +37,27 @@ def handle_share_state(broker: Broker, request: StateRequest) -> ShareGroupState
     )
 
 
-def _asking(broker: Broker, request: StateRequest) -> Callable[[TopicId | None, StatePartition], _Result]:
+def _asking(
+    broker: Broker, request: shares.StateRequest
+) -> Callable[[TopicId | None, shares.StatePartition], _Result]:
     """Return what asks the share coordinator about one partition."""
     states, group = broker.cluster.share_states, GroupId(request.group_id)
     match request:
-        case InitializeShareGroupStateRequest():
+        case shares.InitializeShareGroupStateRequest():
             return lambda topic, each: states.initialize(
                 group, topic, each.partition, each.state_epoch, each.start_offset
             )
-        case ReadShareGroupStateRequest():
+        case shares.ReadShareGroupStateRequest():
             return lambda topic, each: states.read(group, topic, each.partition, each.leader_epoch)
-        case WriteShareGroupStateRequest():
+        case shares.WriteShareGroupStateRequest():
             return lambda topic, each: states.write(group, topic, each.partition, _written(each))
-        case DeleteShareGroupStateRequest():
+        case shares.DeleteShareGroupStateRequest():
             return lambda topic, each: states.delete(group, topic, each.partition)
-        case ReadShareGroupStateSummaryRequest():
+        case shares.ReadShareGroupStateSummaryRequest():
             return lambda topic, each: states.summary(group, topic, each.partition)
 
 
-def _written(each: StatePartition) -> ShareGroupOffset:
+def _written(each: shares.StatePartition) -> ShareGroupOffset:
     return ShareGroupOffset(
         state_epoch=each.state_epoch,
         leader_epoch=each.leader_epoch,
@@ -76,10 +67,10 @@ def _written(each: StatePartition) -> ShareGroupOffset:
     )
 
 
-def _result(asked: StatePartition, result: _Result) -> StatePartitionResult:
+def _result(asked: shares.StatePartition, result: _Result) -> shares.StatePartitionResult:
     if isinstance(result, Errors):
-        return StatePartitionResult(partition=asked.partition, error_code=result)
-    return StatePartitionResult(
+        return shares.StatePartitionResult(partition=asked.partition, error_code=result)
+    return shares.StatePartitionResult(
         partition=asked.partition,
         state_epoch=result.state_epoch,
         leader_epoch=result.leader_epoch,

@@ -19,28 +19,9 @@ from reference_coordinator.broker.topics import (
     Topic,
     is_legal_topic_name,
 )
+from reference_coordinator.broker_messages import tools
 from reference_coordinator.broker_messages.acls import CreateAclsRequest, DescribeAclsRequest
 from reference_coordinator.broker_messages.inspection import DescribeLogDirsRequest, DescribeQuorumRequest
-from reference_coordinator.broker_messages.tools import (
-    Cursor,
-    DescribeConfigsRequest,
-    DescribedTopic,
-    DescribedTopicPartition,
-    DescribedTransaction,
-    DescribeTopicPartitionsRequest,
-    DescribeTopicPartitionsResponse,
-    DescribeTransactionsRequest,
-    DescribeTransactionsResponse,
-    IncrementalAlterConfigsRequest,
-    ListConfigResourcesRequest,
-    ListedTransaction,
-    ListTransactionsRequest,
-    ListTransactionsResponse,
-    StreamsGroupTopologyDescriptionUpdateRequest,
-    ToolRequest,
-    ToolResponse,
-    TransactionTopicData,
-)
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import TransactionalId
 from reference_coordinator.core.map_order import partition_for
@@ -54,27 +35,27 @@ _STATES = {each.value for each in TransactionState} | {"Dead", "PrepareEpochFenc
 
 
 def handle_tool_request(  # noqa: C901, PLR0911, PLR0912 - one flat case a request
-    broker: Broker, request: ToolRequest, context: RequestContext
-) -> ToolResponse:
+    broker: Broker, request: tools.ToolRequest, context: RequestContext
+) -> tools.ToolResponse:
     """Answer a tool. Source: KafkaApis#handle (4.3.1)."""
     match request:
-        case DescribeConfigsRequest():
+        case tools.DescribeConfigsRequest():
             return handle_describe_configs(broker, request)
-        case IncrementalAlterConfigsRequest():
+        case tools.IncrementalAlterConfigsRequest():
             return handle_incremental_alter_configs(broker, request)
-        case ListConfigResourcesRequest():
+        case tools.ListConfigResourcesRequest():
             return handle_list_config_resources(broker, request, context)
-        case DescribeTopicPartitionsRequest():
+        case tools.DescribeTopicPartitionsRequest():
             return handle_describe_topic_partitions(broker, request)
-        case ListTransactionsRequest():
+        case tools.ListTransactionsRequest():
             return handle_list_transactions(broker, request)
-        case DescribeTransactionsRequest():
+        case tools.DescribeTransactionsRequest():
             return handle_describe_transactions(broker, request)
         case DescribeLogDirsRequest():
             return handle_describe_log_dirs(broker, request)
         case DescribeQuorumRequest():
             return handle_describe_quorum(broker, request)
-        case StreamsGroupTopologyDescriptionUpdateRequest():
+        case tools.StreamsGroupTopologyDescriptionUpdateRequest():
             return handle_streams_group_topology_description_update(broker)
         case CreateAclsRequest():
             return handle_create_acls(broker, request)
@@ -85,8 +66,8 @@ def handle_tool_request(  # noqa: C901, PLR0911, PLR0912 - one flat case a reque
 
 
 def handle_describe_topic_partitions(
-    broker: Broker, request: DescribeTopicPartitionsRequest
-) -> DescribeTopicPartitionsResponse:
+    broker: Broker, request: tools.DescribeTopicPartitionsRequest
+) -> tools.DescribeTopicPartitionsResponse:
     """Describe topics in alphabetical order, as many partitions as fit.
 
     Source: DescribeTopicPartitionsRequestHandler#handleDescribeTopicPartitionsRequest (3.9.2),
@@ -95,12 +76,12 @@ def handle_describe_topic_partitions(
     cursor = request.cursor
     if cursor is not None and cursor.partition_index < 0:
         invalid = tuple(_not_shown(each, Errors.INVALID_REQUEST) for each in request.topics)
-        return DescribeTopicPartitionsResponse(topics=invalid, next_cursor=None)
+        return tools.DescribeTopicPartitionsResponse(topics=invalid, next_cursor=None)
     names = sorted(set(request.topics or (topic.name for topic in broker.topics)))
     if cursor is not None:
         names = [each for each in names if each >= cursor.topic_name]
     left = max(min(request.response_partition_limit, _PARTITIONS_MAX), 1)
-    topics: list[DescribedTopic] = []
+    topics: list[tools.DescribedTopic] = []
     for name in names:
         topic = broker.topics.get(name)
         if topic is None:
@@ -110,21 +91,21 @@ def handle_describe_topic_partitions(
             continue
         first = cursor.partition_index if cursor is not None and cursor.topic_name == name else 0
         if left == 0:
-            return DescribeTopicPartitionsResponse(
-                topics=tuple(topics), next_cursor=Cursor(topic_name=name, partition_index=first)
+            return tools.DescribeTopicPartitionsResponse(
+                topics=tuple(topics), next_cursor=tools.Cursor(topic_name=name, partition_index=first)
             )
         end = min(topic.num_partitions, first + left)
         topics.append(_described(broker, topic, first, end))
         left -= max(end - first, 0)
         if end < topic.num_partitions:
-            at = Cursor(topic_name=name, partition_index=end)
-            return DescribeTopicPartitionsResponse(topics=tuple(topics), next_cursor=at)
-    return DescribeTopicPartitionsResponse(topics=tuple(topics), next_cursor=None)
+            at = tools.Cursor(topic_name=name, partition_index=end)
+            return tools.DescribeTopicPartitionsResponse(topics=tuple(topics), next_cursor=at)
+    return tools.DescribeTopicPartitionsResponse(topics=tuple(topics), next_cursor=None)
 
 
-def _described(broker: Broker, topic: Topic, first: int, end: int) -> DescribedTopic:
+def _described(broker: Broker, topic: Topic, first: int, end: int) -> tools.DescribedTopic:
     replicas = tuple(each.node_id for each in broker.cluster.nodes)
-    return DescribedTopic(
+    return tools.DescribedTopic(
         error_code=Errors.NONE,
         name=topic.name,
         topic_id=topic.topic_id,
@@ -136,9 +117,9 @@ def _described(broker: Broker, topic: Topic, first: int, end: int) -> DescribedT
 
 def _partition(
     broker: Broker, topic: Topic, index: int, replicas: tuple[int, ...]
-) -> DescribedTopicPartition:
+) -> tools.DescribedTopicPartition:
     leader = broker.cluster.leader(topic.name, index)
-    return DescribedTopicPartition(
+    return tools.DescribedTopicPartition(
         error_code=Errors.LEADER_NOT_AVAILABLE if leader is None else Errors.NONE,
         partition_index=index,
         leader_id=-1 if leader is None else leader.node_id,
@@ -149,8 +130,8 @@ def _partition(
     )
 
 
-def _not_shown(name: str, error: Errors, *, operations: int = -(2**31)) -> DescribedTopic:
-    return DescribedTopic(
+def _not_shown(name: str, error: Errors, *, operations: int = -(2**31)) -> tools.DescribedTopic:
+    return tools.DescribedTopic(
         error_code=error,
         name=name,
         topic_id=None,
@@ -160,7 +141,9 @@ def _not_shown(name: str, error: Errors, *, operations: int = -(2**31)) -> Descr
     )
 
 
-def handle_list_transactions(broker: Broker, request: ListTransactionsRequest) -> ListTransactionsResponse:
+def handle_list_transactions(
+    broker: Broker, request: tools.ListTransactionsRequest
+) -> tools.ListTransactionsResponse:
     """Name the transactional ids that this broker coordinates and that all filters let through.
 
     Source: TransactionStateManager#listTransactionStates (3.9.2).
@@ -168,12 +151,12 @@ def handle_list_transactions(broker: Broker, request: ListTransactionsRequest) -
     try:
         pattern = re.compile(request.transactional_id_pattern or ".*", re.DOTALL)
     except re.error:
-        return ListTransactionsResponse(error_code=Errors.INVALID_REGULAR_EXPRESSION)
-    return ListTransactionsResponse(
+        return tools.ListTransactionsResponse(error_code=Errors.INVALID_REGULAR_EXPRESSION)
+    return tools.ListTransactionsResponse(
         error_code=Errors.NONE,
         unknown_state_filters=tuple(each for each in request.state_filters if each not in _STATES),
         transaction_states=tuple(
-            ListedTransaction(
+            tools.ListedTransaction(
                 transactional_id=each.transactional_id,
                 producer_id=each.producer_id,
                 transaction_state=each.state.value,
@@ -186,7 +169,9 @@ def handle_list_transactions(broker: Broker, request: ListTransactionsRequest) -
     )
 
 
-def _is_listed(broker: Broker, request: ListTransactionsRequest, transaction: TransactionMetadata) -> bool:
+def _is_listed(
+    broker: Broker, request: tools.ListTransactionsRequest, transaction: TransactionMetadata
+) -> bool:
     if request.producer_id_filters and transaction.producer_id not in request.producer_id_filters:
         return False
     if request.state_filters and transaction.state.value not in request.state_filters:
@@ -202,18 +187,18 @@ def _began_ms(broker: Broker, transaction: TransactionMetadata) -> int:
 
 
 def handle_describe_transactions(
-    broker: Broker, request: DescribeTransactionsRequest
-) -> DescribeTransactionsResponse:
+    broker: Broker, request: tools.DescribeTransactionsRequest
+) -> tools.DescribeTransactionsResponse:
     """Tell what the coordinator knows of transactional ids.
 
     Source: TransactionCoordinator#handleDescribeTransactions (4.3.1).
     """
-    return DescribeTransactionsResponse(
+    return tools.DescribeTransactionsResponse(
         transaction_states=tuple(_transaction(broker, each) for each in request.transactional_ids)
     )
 
 
-def _transaction(broker: Broker, transactional_id: TransactionalId) -> DescribedTransaction:
+def _transaction(broker: Broker, transactional_id: TransactionalId) -> tools.DescribedTransaction:
     found = broker.cluster.transactions.transactions.get(transactional_id)
     if not transactional_id:
         error = Errors.INVALID_REQUEST
@@ -222,7 +207,7 @@ def _transaction(broker: Broker, transactional_id: TransactionalId) -> Described
     elif found is None:
         error = Errors.TRANSACTIONAL_ID_NOT_FOUND
     else:
-        return DescribedTransaction(
+        return tools.DescribedTransaction(
             error_code=Errors.NONE,
             transactional_id=transactional_id,
             transaction_state=found.state.value,
@@ -232,12 +217,12 @@ def _transaction(broker: Broker, transactional_id: TransactionalId) -> Described
             producer_epoch=found.producer_epoch,
             topics=tuple(_topics(found)),
         )
-    return DescribedTransaction(error_code=error, transactional_id=transactional_id)
+    return tools.DescribedTransaction(error_code=error, transactional_id=transactional_id)
 
 
-def _topics(transaction: TransactionMetadata) -> Iterator[TransactionTopicData]:
+def _topics(transaction: TransactionMetadata) -> Iterator[tools.TransactionTopicData]:
     for topic, partitions in groupby(sorted(transaction.partitions), key=lambda each: each.topic):
-        yield TransactionTopicData(topic=topic, partitions=tuple(each.partition for each in partitions))
+        yield tools.TransactionTopicData(topic=topic, partitions=tuple(each.partition for each in partitions))
 
 
 def _owns(broker: Broker, transactional_id: TransactionalId) -> bool:

@@ -29,24 +29,8 @@ from reference_coordinator.log.offsets_log import MarkerHeader
 from reference_coordinator.messages import RequestContext, TxnOffsetCommitRequest
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.profile.profiles import Profile
+from reference_coordinator.transactions import messages as txn
 from reference_coordinator.transactions.coordinator import Markers, TransactionCoordinator
-from reference_coordinator.transactions.messages import (
-    AddOffsetsToTxnRequest,
-    AddOffsetsToTxnResponse,
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnResponse,
-    AddPartitionsToTxnResult,
-    EndTxnRequest,
-    EndTxnResponse,
-    InitProducerIdRequest,
-    InitProducerIdResponse,
-    TransactionRequest,
-    TransactionResponse,
-    WritableTxnMarker,
-    WritableTxnMarkerTopic,
-    WriteTxnMarkersRequest,
-    WriteTxnMarkersResponse,
-)
 from reference_coordinator.transactions.state import TransactionState
 
 _FIRST_FENCED_ADD_PARTITIONS: Final = 2
@@ -80,18 +64,18 @@ class TransactionApis:
             profile=self.profile, owns_log=lambda: self._leader_id() is not None, store=store
         )
 
-    def handle(self, request: TransactionRequest, context: RequestContext) -> TransactionResponse:
+    def handle(self, request: txn.TransactionRequest, context: RequestContext) -> txn.TransactionResponse:
         """Answer a request, and write what markers come of it. Source: KafkaApis#handle (4.3.1)."""
         match request:
-            case InitProducerIdRequest():
+            case txn.InitProducerIdRequest():
                 return self._handle_init_producer_id(request, context)
-            case AddPartitionsToTxnRequest():
+            case txn.AddPartitionsToTxnRequest():
                 return self._handle_add_partitions_to_txn(request, context)
-            case AddOffsetsToTxnRequest():
+            case txn.AddOffsetsToTxnRequest():
                 return self._handle_add_offsets_to_txn(request, context)
-            case EndTxnRequest():
+            case txn.EndTxnRequest():
                 return self._handle_end_txn(request, context)
-            case WriteTxnMarkersRequest():
+            case txn.WriteTxnMarkersRequest():
                 return self._handle_write_txn_markers(request)
             case _:
                 assert_never(request)
@@ -215,11 +199,11 @@ class TransactionApis:
         return None if leader is None else leader.node_id
 
     def _handle_init_producer_id(
-        self, request: InitProducerIdRequest, context: RequestContext
-    ) -> InitProducerIdResponse:
+        self, request: txn.InitProducerIdRequest, context: RequestContext
+    ) -> txn.InitProducerIdResponse:
         """Source: KafkaApis#handleInitProducerIdRequest (4.3.1)."""
         if (request.producer_id == NO_PRODUCER_ID) != (request.producer_epoch == NO_PRODUCER_EPOCH):
-            return InitProducerIdResponse(
+            return txn.InitProducerIdResponse(
                 error_code=Errors.INVALID_REQUEST,
                 producer_id=NO_PRODUCER_ID,
                 producer_epoch=NO_PRODUCER_EPOCH,
@@ -233,21 +217,21 @@ class TransactionApis:
         return replace(response, error_code=reported)
 
     def _handle_add_partitions_to_txn(
-        self, request: AddPartitionsToTxnRequest, context: RequestContext
-    ) -> AddPartitionsToTxnResponse:
+        self, request: txn.AddPartitionsToTxnRequest, context: RequestContext
+    ) -> txn.AddPartitionsToTxnResponse:
         """Source: KafkaApis#handleAddPartitionsToTxnRequest (4.3.1)."""
-        results: list[AddPartitionsToTxnResult] = []
+        results: list[txn.AddPartitionsToTxnResult] = []
         for asked in request.transactions:
             errors = take_part(self._coordinator, self.cluster.topics, asked)
             self._schedule_timeout(asked.transactional_id)
             since = _FIRST_FENCED_ADD_PARTITIONS
             reported = {each: _fenced(error, context, since) for each, error in errors.items()}
             results.append(result_of(asked.transactional_id, reported))
-        return AddPartitionsToTxnResponse(results_by_transaction=tuple(results))
+        return txn.AddPartitionsToTxnResponse(results_by_transaction=tuple(results))
 
     def _handle_add_offsets_to_txn(
-        self, request: AddOffsetsToTxnRequest, context: RequestContext
-    ) -> AddOffsetsToTxnResponse:
+        self, request: txn.AddOffsetsToTxnRequest, context: RequestContext
+    ) -> txn.AddOffsetsToTxnResponse:
         """Source: KafkaApis#handleAddOffsetsToTxnRequest (4.3.1)."""
         error = self._coordinator.handle_add_partitions_to_transaction(
             request.transactional_id,
@@ -256,9 +240,9 @@ class TransactionApis:
             (TopicPartition(OFFSETS_TOPIC, partition_for(request.group_id, self.num_partitions)),),
         )
         self._schedule_timeout(request.transactional_id)
-        return AddOffsetsToTxnResponse(error_code=_fenced(error, context, _FIRST_FENCED_ADD_OFFSETS))
+        return txn.AddOffsetsToTxnResponse(error_code=_fenced(error, context, _FIRST_FENCED_ADD_OFFSETS))
 
-    def _handle_end_txn(self, request: EndTxnRequest, context: RequestContext) -> EndTxnResponse:
+    def _handle_end_txn(self, request: txn.EndTxnRequest, context: RequestContext) -> txn.EndTxnResponse:
         """Source: KafkaApis#handleEndTxnRequest (4.3.1)."""
         response, markers = self._coordinator.handle_end_transaction(
             request, bumps_epoch=context.api_version >= _FIRST_EPOCH_BUMP_END_TXN
@@ -298,7 +282,7 @@ class TransactionApis:
             else:
                 self.cluster.transactions.parked.append(replace(markers, partitions=(partition,)))
 
-    def _handle_write_txn_markers(self, request: WriteTxnMarkersRequest) -> WriteTxnMarkersResponse:
+    def _handle_write_txn_markers(self, request: txn.WriteTxnMarkersRequest) -> txn.WriteTxnMarkersResponse:
         """Write markers; each producer is answered once, and nobody of whom nothing is to be written.
 
         Source: KafkaApis#handleWriteTxnMarkersRequest (4.3.1).
@@ -308,7 +292,7 @@ class TransactionApis:
             for topic in marker.topics:
                 of_producer = errors.setdefault(marker.producer_id, {})
                 of_producer.update(self._write_to(topic, marker))
-        return WriteTxnMarkersResponse(
+        return txn.WriteTxnMarkersResponse(
             markers=tuple(
                 marker_result(producer_id, of_producer)
                 for producer_id, of_producer in errors.items()
@@ -317,7 +301,7 @@ class TransactionApis:
         )
 
     def _write_to(
-        self, topic: WritableTxnMarkerTopic, asked: WritableTxnMarker
+        self, topic: txn.WritableTxnMarkerTopic, asked: txn.WritableTxnMarker
     ) -> Iterable[tuple[TopicPartition, Errors]]:
         header = MarkerHeader(
             coordinator_epoch=asked.coordinator_epoch, transaction_version=asked.transaction_version

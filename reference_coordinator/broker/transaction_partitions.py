@@ -8,20 +8,12 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import ProducerId, TopicPartition, TransactionalId
 from reference_coordinator.core.records import EndTransactionMarker
 from reference_coordinator.log.offsets_log import MarkerHeader
+from reference_coordinator.transactions import messages as txn
 from reference_coordinator.transactions.coordinator import TransactionCoordinator
-from reference_coordinator.transactions.messages import (
-    AddPartitionsToTxnPartitionResult,
-    AddPartitionsToTxnResult,
-    AddPartitionsToTxnTopicResult,
-    AddPartitionsToTxnTransaction,
-    WritableTxnMarkerPartitionResult,
-    WritableTxnMarkerResult,
-    WritableTxnMarkerTopicResult,
-)
 
 
 def take_part(
-    coordinator: TransactionCoordinator, topics: Topics, asked: AddPartitionsToTxnTransaction
+    coordinator: TransactionCoordinator, topics: Topics, asked: txn.AddPartitionsToTxnTransaction
 ) -> Mapping[TopicPartition, Errors]:
     """Let partitions take part in a transaction, or only ask; one that is missing keeps all of them out.
 
@@ -43,18 +35,18 @@ def take_part(
 
 def result_of(
     transactional_id: TransactionalId, errors: Mapping[TopicPartition, Errors]
-) -> AddPartitionsToTxnResult:
+) -> txn.AddPartitionsToTxnResult:
     """Return the errors of a transaction's partitions by topic.
 
     Source: AddPartitionsToTxnResponse#resultForTransaction (4.3.1).
     """
-    return AddPartitionsToTxnResult(
+    return txn.AddPartitionsToTxnResult(
         transactional_id=transactional_id,
         topic_results=tuple(
-            AddPartitionsToTxnTopicResult(
+            txn.AddPartitionsToTxnTopicResult(
                 name=topic,
                 results_by_partition=tuple(
-                    AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=error)
+                    txn.AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=error)
                     for index, error in of_topic
                 ),
             )
@@ -65,18 +57,18 @@ def result_of(
 
 def marker_result(
     producer_id: ProducerId, errors: Mapping[TopicPartition, Errors]
-) -> WritableTxnMarkerResult:
+) -> txn.WritableTxnMarkerResult:
     """Return the errors of a producer's markers by topic.
 
     Source: WriteTxnMarkersResponse#errorsByProducerId (4.3.1).
     """
-    return WritableTxnMarkerResult(
+    return txn.WritableTxnMarkerResult(
         producer_id=producer_id,
         topics=tuple(
-            WritableTxnMarkerTopicResult(
+            txn.WritableTxnMarkerTopicResult(
                 name=topic,
                 partitions=tuple(
-                    WritableTxnMarkerPartitionResult(partition_index=index, error_code=error)
+                    txn.WritableTxnMarkerPartitionResult(partition_index=index, error_code=error)
                     for index, error in of_topic
                 ),
             )

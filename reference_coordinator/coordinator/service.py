@@ -6,6 +6,7 @@ with, and what the checks here refuse with, becomes the answer of the API at han
 
 from typing import Final
 
+from reference_coordinator import messages
 from reference_coordinator.coordinator.admin import consumer_group_describe, describe_groups, list_groups
 from reference_coordinator.coordinator.deletion import delete_groups
 from reference_coordinator.coordinator.share_groups import administer_share_groups, hear_share_member
@@ -21,34 +22,6 @@ from reference_coordinator.groups.dispatch import (
     classic_group_join,
     classic_group_leave,
     classic_group_sync,
-)
-from reference_coordinator.messages import (
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-    DeleteGroupsRequest,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-    GroupRequest,
-    GroupResponse,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    ListGroupsRequest,
-    ManyGroupsRequest,
-    OffsetCommitRequest,
-    OffsetDeleteRequest,
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetsRequest,
-    RequestContext,
-    ShareGroupHeartbeatRequest,
-    StreamsGroupDescribeRequest,
-    StreamsGroupHeartbeatRequest,
-    SyncGroupRequest,
-    TxnOffsetCommitRequest,
 )
 from reference_coordinator.offsets.commit import commit_offset
 from reference_coordinator.offsets.delete import delete_offsets
@@ -78,12 +51,17 @@ _LATE_SYNC_VERSION: Final = 4
 
 
 def handle(
-    shard: CoordinatorShard, request: GroupRequest, context: RequestContext, token: ResponseToken
+    shard: CoordinatorShard,
+    request: messages.GroupRequest,
+    context: messages.RequestContext,
+    token: ResponseToken,
 ) -> None:
     """Answer or park a request; whatever Kafka throws meanwhile is answered too."""
     try:
         result = _dispatch(shard, request, context, token)
-        producer = producer_of(shard, request) if isinstance(request, TxnOffsetCommitRequest) else None
+        producer = (
+            producer_of(shard, request) if isinstance(request, messages.TxnOffsetCommitRequest) else None
+        )
         complete_operation(shard, request, token, result, producer=producer)
     except CoordinatorError as refusal:
         shard.respond(token, refusal_response(shard, request, refusal))
@@ -92,25 +70,28 @@ def handle(
 
 
 def _dispatch(
-    shard: CoordinatorShard, request: GroupRequest, context: RequestContext, token: ResponseToken
-) -> CoordinatorResult[GroupResponse]:
+    shard: CoordinatorShard,
+    request: messages.GroupRequest,
+    context: messages.RequestContext,
+    token: ResponseToken,
+) -> CoordinatorResult[messages.GroupResponse]:
     match request:
-        case JoinGroupRequest():
+        case messages.JoinGroupRequest():
             return join_group(shard, Join(request=request, context=context, token=token))
-        case SyncGroupRequest():
+        case messages.SyncGroupRequest():
             validate_group_status(shard, request.group_id, allows_empty=False)
             return classic_group_sync(shard, Sync(request=request, token=token))
-        case HeartbeatRequest():
+        case messages.HeartbeatRequest():
             validate_group_status(shard, request.group_id, allows_empty=False)
             return classic_group_heartbeat(shard, request)
-        case LeaveGroupRequest():
+        case messages.LeaveGroupRequest():
             validate_group_status(shard, request.group_id, allows_empty=False)
             return classic_group_leave(shard, request)
-        case ConsumerGroupHeartbeatRequest():
+        case messages.ConsumerGroupHeartbeatRequest():
             return hear_consumer(shard, request, context)
-        case ShareGroupHeartbeatRequest():
+        case messages.ShareGroupHeartbeatRequest():
             return hear_share_member(shard, request, context)
-        case StreamsGroupHeartbeatRequest():
+        case messages.StreamsGroupHeartbeatRequest():
             return hear_streams_member(shard, request, context)
         case _:
             return _dispatch_offsets(shard, request, context, token)
@@ -118,17 +99,17 @@ def _dispatch(
 
 def _dispatch_offsets(
     shard: CoordinatorShard,
-    request: OffsetsRequest | ManyGroupsRequest,
-    context: RequestContext,
+    request: messages.OffsetsRequest | messages.ManyGroupsRequest,
+    context: messages.RequestContext,
     token: ResponseToken,
-) -> CoordinatorResult[GroupResponse]:
+) -> CoordinatorResult[messages.GroupResponse]:
     match request:
-        case OffsetCommitRequest():
+        case messages.OffsetCommitRequest():
             validate_group_status(shard, request.group_id, allows_empty=True)
             return commit_offset(shard, request, api_version=context.api_version, token=token)
-        case TxnOffsetCommitRequest():
+        case messages.TxnOffsetCommitRequest():
             return commit_transactional_offsets(shard, request, token, api_version=context.api_version)
-        case OffsetDeleteRequest():
+        case messages.OffsetDeleteRequest():
             validate_group_status(shard, request.group_id, allows_empty=False)
             return delete_offsets(shard, request)
         case _:
@@ -137,36 +118,36 @@ def _dispatch_offsets(
 
 def _dispatch_to_many_groups(
     shard: CoordinatorShard,
-    request: ManyGroupsRequest,
-    context: RequestContext,
+    request: messages.ManyGroupsRequest,
+    context: messages.RequestContext,
     token: ResponseToken,
-) -> CoordinatorResult[GroupResponse]:
+) -> CoordinatorResult[messages.GroupResponse]:
     """What only reads is answered at once, whatever is under way.
 
     Decided in: CoordinatorRuntime#scheduleReadOperation (4.3.1).
     """
     match request:
-        case DeleteGroupsRequest():
+        case messages.DeleteGroupsRequest():
             return delete_groups(shard, request, token)
-        case OffsetFetchRequest() if awaits_writes(shard, request):
+        case messages.OffsetFetchRequest() if awaits_writes(shard, request):
             return _fetch_when_written(shard, request, token)
-        case OffsetFetchRequest():
+        case messages.OffsetFetchRequest():
             shard.respond(token, offset_fetch(shard, request))
-        case DescribeGroupsRequest():
+        case messages.DescribeGroupsRequest():
             described = describe_groups(shard, request, api_version=context.api_version)
-            shard.respond(token, DescribeGroupsResponse(groups=described))
-        case ListGroupsRequest():
+            shard.respond(token, messages.DescribeGroupsResponse(groups=described))
+        case messages.ListGroupsRequest():
             shard.respond(token, list_groups(shard, request))
-        case ConsumerGroupDescribeRequest():
+        case messages.ConsumerGroupDescribeRequest():
             shard.respond(token, consumer_group_describe(shard, request))
-        case StreamsGroupDescribeRequest():
+        case messages.StreamsGroupDescribeRequest():
             shard.respond(token, streams_group_describe(shard, request))
         case _:
             return administer_share_groups(shard, request, token)
     return EMPTY_RESULT
 
 
-def awaits_writes(shard: CoordinatorShard, request: OffsetFetchRequest) -> bool:
+def awaits_writes(shard: CoordinatorShard, request: messages.OffsetFetchRequest) -> bool:
     """Whether a fetch is to see what is under way.
 
     Decided in: GroupCoordinatorService#fetchOffsets (4.3.1).
@@ -175,16 +156,18 @@ def awaits_writes(shard: CoordinatorShard, request: OffsetFetchRequest) -> bool:
 
 
 def _fetch_when_written(
-    shard: CoordinatorShard, request: OffsetFetchRequest, token: ResponseToken
-) -> CoordinatorResult[OffsetFetchResponse]:
+    shard: CoordinatorShard, request: messages.OffsetFetchRequest, token: ResponseToken
+) -> CoordinatorResult[messages.OffsetFetchResponse]:
     if shard.park_fetch(request, token):
         return EMPTY_RESULT
     return CoordinatorResult(response=offset_fetch(shard, request))
 
 
-def offset_fetch(shard: CoordinatorShard, request: OffsetFetchRequest) -> OffsetFetchResponse:
+def offset_fetch(
+    shard: CoordinatorShard, request: messages.OffsetFetchRequest
+) -> messages.OffsetFetchResponse:
     """Answer an OffsetFetch group by group. Decided in: KafkaApis#handleOffsetFetchRequest (4.3.1)."""
-    return OffsetFetchResponse(
+    return messages.OffsetFetchResponse(
         groups=tuple(
             _offset_fetch_of_group(shard, each, require_stable=request.require_stable)
             for each in request.groups
@@ -193,8 +176,8 @@ def offset_fetch(shard: CoordinatorShard, request: OffsetFetchRequest) -> Offset
 
 
 def _offset_fetch_of_group(
-    shard: CoordinatorShard, request: OffsetFetchRequestGroup, *, require_stable: bool
-) -> OffsetFetchResponseGroup:
+    shard: CoordinatorShard, request: messages.OffsetFetchRequestGroup, *, require_stable: bool
+) -> messages.OffsetFetchResponseGroup:
     try:
         shard.throw_if_not_active(request.group_id)
     except CoordinatorError as refusal:
@@ -234,8 +217,8 @@ def join_group(shard: CoordinatorShard, join: Join) -> VoidResult:
 
 
 def hear_consumer(
-    shard: CoordinatorShard, request: ConsumerGroupHeartbeatRequest, context: RequestContext
-) -> CoordinatorResult[ConsumerGroupHeartbeatResponse]:
+    shard: CoordinatorShard, request: messages.ConsumerGroupHeartbeatRequest, context: messages.RequestContext
+) -> CoordinatorResult[messages.ConsumerGroupHeartbeatResponse]:
     """Check a ConsumerGroupHeartbeat and hand it on.
 
     Raises:
@@ -256,7 +239,11 @@ def hear_consumer(
 
 
 def commit_transactional_offsets(
-    shard: CoordinatorShard, request: TxnOffsetCommitRequest, token: ResponseToken, *, api_version: int
+    shard: CoordinatorShard,
+    request: messages.TxnOffsetCommitRequest,
+    token: ResponseToken,
+    *,
+    api_version: int,
 ) -> CoordinatorResult[CommitResponse]:
     """Check a TxnOffsetCommit, hand it on, and say what else may be told of its transaction.
 
@@ -272,7 +259,7 @@ def commit_transactional_offsets(
         return EMPTY_RESULT
 
 
-def validate_transaction(shard: CoordinatorShard, request: TxnOffsetCommitRequest) -> None:
+def validate_transaction(shard: CoordinatorShard, request: messages.TxnOffsetCommitRequest) -> None:
     """Refuse a TxnOffsetCommit for its group's id, its transaction or its coordinator.
 
     The Java coordinator asks for the transaction before it looks whose group it is; the Scala one asks
@@ -319,20 +306,23 @@ def validate_group_status(shard: CoordinatorShard, group_id: GroupId, *, allows_
 
 
 def _handle_error(
-    shard: CoordinatorShard, request: GroupRequest, context: RequestContext, token: ResponseToken
+    shard: CoordinatorShard,
+    request: messages.GroupRequest,
+    context: messages.RequestContext,
+    token: ResponseToken,
 ) -> None:
     """Source: KafkaApis#handleError (3.9.2), CoordinatorOperationExceptionHelper (4.3.1)."""
     version, has = context.api_version, shard.profile.has
     match request:
-        case JoinGroupRequest():
+        case messages.JoinGroupRequest():
             is_unanswered = version >= _LATE_JOIN_VERSION and has(Behaviour.JOIN_V6_INTERNAL_ERROR_UNANSWERED)
-        case SyncGroupRequest():
+        case messages.SyncGroupRequest():
             is_unanswered = version >= _LATE_SYNC_VERSION and has(Behaviour.SYNC_V4_INTERNAL_ERROR_UNANSWERED)
         case _:
             is_unanswered = False
     if is_unanswered:
         shard.fail(token, None)
-    elif isinstance(request, JoinGroupRequest):
+    elif isinstance(request, messages.JoinGroupRequest):
         shard.fail(token, join_error(UNKNOWN_MEMBER_ID, Errors.UNKNOWN_SERVER_ERROR))
     else:
         shard.fail(token, error_response(shard, request, Errors.UNKNOWN_SERVER_ERROR))

@@ -5,6 +5,7 @@ from typing import Final
 
 from kio.serial.errors import SerialError
 
+from reference_coordinator.core import records
 from reference_coordinator.core.ids import (
     GenerationId,
     GroupId,
@@ -12,15 +13,6 @@ from reference_coordinator.core.ids import (
     MemberId,
     Millis,
     ProducerId,
-)
-from reference_coordinator.core.records import (
-    CoordinatorRecord,
-    EndTransactionMarker,
-    GroupMetadataRecord,
-    GroupMetadataRecordMember,
-    GroupMetadataTombstone,
-    OffsetCommitRecord,
-    OffsetCommitTombstone,
 )
 from reference_coordinator.log.group_record_serde import (
     group_type_of,
@@ -53,7 +45,7 @@ class UnwritableRecordError(Exception):
     """A record does not fit its format, e.g. a text beyond 32767 bytes."""
 
 
-def write_record(record: CoordinatorRecord, profile: Profile) -> tuple[bytes, bytes | None]:
+def write_record(record: records.CoordinatorRecord, profile: Profile) -> tuple[bytes, bytes | None]:
     """Return the key and the value that a release writes; a tombstone has no value.
 
     Source: GroupCoordinatorRecordHelpers (4.3.1), GroupMetadataManager#offsetCommitValue (3.9.2).
@@ -67,17 +59,17 @@ def write_record(record: CoordinatorRecord, profile: Profile) -> tuple[bytes, by
         raise UnwritableRecordError(f"{type(record).__name__} cannot be written: {error!r}") from error
 
 
-def _write_record(record: CoordinatorRecord, profile: Profile) -> tuple[bytes, bytes | None]:
+def _write_record(record: records.CoordinatorRecord, profile: Profile) -> tuple[bytes, bytes | None]:
     match record:
-        case OffsetCommitRecord():
+        case records.OffsetCommitRecord():
             return _offset_key(record), _offset_value(record, profile)
-        case OffsetCommitTombstone():
+        case records.OffsetCommitTombstone():
             return _offset_key(record), None
-        case GroupMetadataRecord():
+        case records.GroupMetadataRecord():
             return _group_key(record), _group_value(record)
-        case GroupMetadataTombstone():
+        case records.GroupMetadataTombstone():
             return _group_key(record), None
-        case EndTransactionMarker():
+        case records.EndTransactionMarker():
             raise AssertionError("a marker is a control record")
         case _:
             return write_group_record(record, profile)
@@ -85,7 +77,7 @@ def _write_record(record: CoordinatorRecord, profile: Profile) -> tuple[bytes, b
 
 def read_record(
     key: bytes | None, value: bytes | None, *, producer_id: ProducerId, profile: Profile
-) -> CoordinatorRecord | None:
+) -> records.CoordinatorRecord | None:
     """Return what a release's loader makes of a record; None for a type that it skips.
 
     Source: GroupMetadataManager#readMessageKey (3.9.2), CoordinatorRecordSerde#deserialize (4.3.1).
@@ -113,7 +105,9 @@ def read_record(
             raise UnreadableRecordError(f"it is of type {key_type}, which this release does not know")
 
 
-def _read_of_group(key: bytes, value: bytes | None, profile: Profile, group_type: str) -> CoordinatorRecord:
+def _read_of_group(
+    key: bytes, value: bytes | None, profile: Profile, group_type: str
+) -> records.CoordinatorRecord:
     try:
         return read_group_record(key, value, profile)
     except _DAMAGE as error:
@@ -159,16 +153,16 @@ def _prefix(number: int) -> bytes:
     return number.to_bytes(_VERSION_BYTES, "big")
 
 
-def _offset_key(record: OffsetCommitRecord | OffsetCommitTombstone) -> bytes:
+def _offset_key(record: records.OffsetCommitRecord | records.OffsetCommitTombstone) -> bytes:
     fields = {"group": record.group_id, "topic": record.topic, "partition": record.partition}
     return _write_key(_OFFSET_COMMIT, fields)
 
 
-def _group_key(record: GroupMetadataRecord | GroupMetadataTombstone) -> bytes:
+def _group_key(record: records.GroupMetadataRecord | records.GroupMetadataTombstone) -> bytes:
     return _write_key(_GROUP_METADATA, {"group": record.group_id})
 
 
-def _offset_value(record: OffsetCommitRecord, profile: Profile) -> bytes:
+def _offset_value(record: records.OffsetCommitRecord, profile: Profile) -> bytes:
     version = 4 if profile.has(Behaviour.OFFSETS_WRITTEN_FLEXIBLE) else 3
     fields = {
         "offset": record.offset,
@@ -183,7 +177,7 @@ def _offset_value(record: OffsetCommitRecord, profile: Profile) -> bytes:
     )
 
 
-def _group_value(record: GroupMetadataRecord) -> bytes:
+def _group_value(record: records.GroupMetadataRecord) -> bytes:
     fields = {
         "protocol_type": record.protocol_type,
         "generation": record.generation_id,
@@ -195,7 +189,7 @@ def _group_value(record: GroupMetadataRecord) -> bytes:
     return _write_value(_GROUP_METADATA, 3, fields)
 
 
-def _member_value(member: GroupMetadataRecordMember) -> Fields:
+def _member_value(member: records.GroupMetadataRecordMember) -> Fields:
     return {
         "member_id": member.member_id,
         "group_instance_id": member.group_instance_id,
@@ -210,13 +204,13 @@ def _member_value(member: GroupMetadataRecordMember) -> Fields:
 
 def _offset(
     key: Fields, value: bytes | None, last_version: int, *, producer_id: ProducerId, profile: Profile
-) -> OffsetCommitRecord | OffsetCommitTombstone:
+) -> records.OffsetCommitRecord | records.OffsetCommitTombstone:
     group_id, topic, partition = GroupId(key["group"]), key["topic"], key["partition"]
     if value is None:
-        return OffsetCommitTombstone(group_id=group_id, topic=topic, partition=partition)
+        return records.OffsetCommitTombstone(group_id=group_id, topic=topic, partition=partition)
     found = _read_value(_OFFSET_COMMIT, value, last_version, "an offset", profile)
     expires_ms = found.get("expire_timestamp", -1)
-    return OffsetCommitRecord(
+    return records.OffsetCommitRecord(
         group_id=group_id,
         topic=topic,
         partition=partition,
@@ -231,11 +225,11 @@ def _offset(
 
 def _group(
     group_id: GroupId, value: bytes | None, profile: Profile
-) -> GroupMetadataRecord | GroupMetadataTombstone:
+) -> records.GroupMetadataRecord | records.GroupMetadataTombstone:
     if value is None:
-        return GroupMetadataTombstone(group_id=group_id)
+        return records.GroupMetadataTombstone(group_id=group_id)
     found = _read_value(_GROUP_METADATA, value, _LAST_VERSION, "a group", profile)
-    return GroupMetadataRecord(
+    return records.GroupMetadataRecord(
         group_id=group_id,
         protocol_type=found["protocol_type"],
         generation_id=GenerationId(found["generation"]),
@@ -246,14 +240,14 @@ def _group(
     )
 
 
-def _member(member: Fields) -> GroupMetadataRecordMember:
+def _member(member: Fields) -> records.GroupMetadataRecordMember:
     """Return a member; one without a rebalance timeout has its session timeout for it.
 
     Source: GroupMetadataManager#replay (4.3.1).
     """
     rebalance_timeout = member.get("rebalance_timeout", -1)
     instance = member.get("group_instance_id")
-    return GroupMetadataRecordMember(
+    return records.GroupMetadataRecordMember(
         member_id=MemberId(member["member_id"]),
         group_instance_id=None if instance is None else GroupInstanceId(instance),
         client_id=member["client_id"],

@@ -27,6 +27,9 @@ _RACK_TAGS: Final = "streams.rack.aware.assignment.tags"
 _ASSIGNOR: Final = "streams.assignor.name"
 _STICKY: Final = "sticky"
 _DEAD_LETTER_TOPIC: Final = "errors.deadletterqueue.topic.name"
+_STANDBY: Final = "streams.num.standby.replicas"
+_TASK_OFFSET_INTERVAL: Final = "streams.task.offset.interval.ms"
+_WARMUP: Final = "streams.num.warmup.replicas"
 _KINDS: Final = ("consumer", "share", "streams")
 
 
@@ -60,18 +63,36 @@ class GroupConfigEntry:
         return self.config.name
 
 
-def _time(
-    name: str, default: int, least: int, most: int, *, at_least: int = 1, since: Version = _FIRST
+def _number(
+    name: str,
+    default: int,
+    least: int | None = None,
+    most: int | None = None,
+    *,
+    at_least: int = 1,
+    since: Version = _FIRST,
+    is_internal: bool = False,
 ) -> GroupConfigEntry:
-    """Return a number with bounds, by default `group.KIND.min.REST` and `group.KIND.max.REST`."""
+    """Return a number that the properties `group.KIND.min.REST` and `group.KIND.max.REST` bound.
+
+    Args:
+        name: `KIND.REST`.
+        default: its value.
+        least: the lower bound's value; None where there is no such property.
+        most: the upper bound's, likewise.
+        at_least: what no property allows it to go below.
+        since: which release.
+        is_internal: whether it is described only where somebody has set it.
+    """
     kind, rest = name.split(".", 1)
-    return GroupConfigEntry(
-        config=TopicConfig(
-            name, ConfigType.INT, str(default), f"group.{name}", at_least=at_least, since=since
-        ),
-        lowest=Bound(name=f"group.{kind}.min.{rest}", default=least),
-        highest=Bound(name=f"group.{kind}.max.{rest}", default=most),
+    lowest, highest = (
+        None
+        if bound is None
+        else Bound(name=f"group.{kind}.{end}.{rest.removeprefix('num.')}", default=bound)
+        for end, bound in (("min", least), ("max", most))
     )
+    config = TopicConfig(name, ConfigType.INT, str(default), f"group.{name}", at_least=at_least, since=since)
+    return GroupConfigEntry(config=config, lowest=lowest, highest=highest, is_internal=is_internal)
 
 
 def _plain(
@@ -97,51 +118,16 @@ def _offload(kind: str) -> GroupConfigEntry:
     return _plain(name, ConfigType.BOOLEAN, "true", f"group.{name}", since=(4, 4, 0), is_internal=True)
 
 
-_STANDBY: Final = GroupConfigEntry(
-    config=TopicConfig(
-        "streams.num.standby.replicas",
-        ConfigType.INT,
-        "0",
-        "group.streams.num.standby.replicas",
-        at_least=0,
-        since=(4, 1, 0),
-    ),
-    highest=Bound(name="group.streams.max.standby.replicas", default=2),
-)
-_TASK_OFFSET_INTERVAL: Final = GroupConfigEntry(
-    config=TopicConfig(
-        "streams.task.offset.interval.ms",
-        ConfigType.INT,
-        "60000",
-        "group.streams.task.offset.interval.ms",
-        at_least=1,
-        since=(4, 4, 0),
-    ),
-    lowest=Bound(name="group.streams.min.task.offset.interval.ms", default=15_000),
-    is_internal=True,
-)
-_WARMUP: Final = GroupConfigEntry(
-    config=TopicConfig(
-        "streams.num.warmup.replicas",
-        ConfigType.INT,
-        "2",
-        "group.streams.num.warmup.replicas",
-        at_least=0,
-        since=(4, 4, 0),
-    ),
-    highest=Bound(name="group.streams.max.warmup.replicas", default=20),
-    is_internal=True,
-)
 _TABLE: Final = (
-    _time(CONSUMER_SESSION_TIMEOUT, 45_000, 45_000, 60_000),
-    _time(CONSUMER_HEARTBEAT_INTERVAL, 5_000, 5_000, 15_000),
-    _time(CONSUMER_ASSIGNMENT_INTERVAL, 1_000, 0, 15_000, at_least=0, since=(4, 3, 0)),
+    _number(CONSUMER_SESSION_TIMEOUT, 45_000, 45_000, 60_000),
+    _number(CONSUMER_HEARTBEAT_INTERVAL, 5_000, 5_000, 15_000),
+    _number(CONSUMER_ASSIGNMENT_INTERVAL, 1_000, 0, 15_000, at_least=0, since=(4, 3, 0)),
     _offload("consumer"),
-    _time("share.session.timeout.ms", 45_000, 45_000, 60_000),
-    _time("share.heartbeat.interval.ms", 5_000, 5_000, 15_000),
-    _time("share.record.lock.duration.ms", 30_000, 15_000, 60_000, at_least=1_000),
-    _time("share.delivery.count.limit", 5, 2, 10, at_least=2, since=(4, 3, 0)),
-    _time("share.partition.max.record.locks", 2_000, 100, 4_000, at_least=100, since=(4, 3, 0)),
+    _number("share.session.timeout.ms", 45_000, 45_000, 60_000),
+    _number("share.heartbeat.interval.ms", 5_000, 5_000, 15_000),
+    _number("share.record.lock.duration.ms", 30_000, 15_000, 60_000, at_least=1_000),
+    _number("share.delivery.count.limit", 5, 2, 10, at_least=2, since=(4, 3, 0)),
+    _number("share.partition.max.record.locks", 2_000, 100, 4_000, at_least=100, since=(4, 3, 0)),
     _plain(
         _OFFSET_RESET,
         ConfigType.STRING,
@@ -158,23 +144,16 @@ _TABLE: Final = (
         since=(4, 1, 0),
     ),
     _plain("share.renew.acknowledge.enable", ConfigType.BOOLEAN, "true", since=(4, 3, 0)),
-    _time("share.assignment.interval.ms", 1_000, 0, 15_000, at_least=0, since=(4, 3, 0)),
+    _number("share.assignment.interval.ms", 1_000, 0, 15_000, at_least=0, since=(4, 3, 0)),
     _offload("share"),
-    _time("streams.session.timeout.ms", 45_000, 45_000, 60_000, since=(4, 1, 0)),
-    _time("streams.heartbeat.interval.ms", 5_000, 5_000, 15_000, since=(4, 1, 0)),
-    _STANDBY,
-    _plain(
-        "streams.initial.rebalance.delay.ms",
-        ConfigType.INT,
-        "3000",
-        "group.streams.initial.rebalance.delay.ms",
-        at_least=0,
-        since=(4, 2, 0),
-    ),
-    _time("streams.assignment.interval.ms", 1_000, 0, 15_000, at_least=0, since=(4, 3, 0)),
+    _number("streams.session.timeout.ms", 45_000, 45_000, 60_000, since=(4, 1, 0)),
+    _number("streams.heartbeat.interval.ms", 5_000, 5_000, 15_000, since=(4, 1, 0)),
+    _number(_STANDBY, 0, most=2, at_least=0, since=(4, 1, 0)),
+    _number("streams.initial.rebalance.delay.ms", 3_000, at_least=0, since=(4, 2, 0)),
+    _number("streams.assignment.interval.ms", 1_000, 0, 15_000, at_least=0, since=(4, 3, 0)),
     _offload("streams"),
-    _TASK_OFFSET_INTERVAL,
-    _WARMUP,
+    _number(_TASK_OFFSET_INTERVAL, 60_000, least=15_000, since=(4, 4, 0), is_internal=True),
+    _number(_WARMUP, 2, most=20, at_least=0, since=(4, 4, 0), is_internal=True),
     _plain(_RACK_TAGS, ConfigType.LIST, "", f"group.{_RACK_TAGS}", since=(4, 4, 0)),
     _plain(
         "streams.acceptable.recovery.lag",
@@ -202,10 +181,10 @@ _IN_ORDER_OF_CHECKS: Final = (
     "share.assignment.interval.ms",
     "streams.heartbeat.interval.ms",
     "streams.session.timeout.ms",
-    "streams.num.standby.replicas",
+    _STANDBY,
     "streams.assignment.interval.ms",
-    "streams.task.offset.interval.ms",
-    "streams.num.warmup.replicas",
+    _TASK_OFFSET_INTERVAL,
+    _WARMUP,
 )
 _CHECKED_IF_SET: Final = frozenset(f"{kind}.assignment.interval.ms" for kind in _KINDS)
 
@@ -346,11 +325,11 @@ def evaluate(configs: Mapping[str, str], config: GroupCoordinatorConfig, profile
         share_assignment_interval_ms=number("share.assignment.interval.ms"),
         streams_session_timeout_ms=number("streams.session.timeout.ms"),
         streams_heartbeat_interval_ms=number("streams.heartbeat.interval.ms"),
-        streams_num_standby_replicas=number(_STANDBY.name),
+        streams_num_standby_replicas=number(_STANDBY),
         streams_initial_rebalance_delay_ms=number("streams.initial.rebalance.delay.ms"),
         streams_assignment_interval_ms=number("streams.assignment.interval.ms"),
-        streams_task_offset_interval_ms=number(_TASK_OFFSET_INTERVAL.name),
-        streams_num_warmup_replicas=number(_WARMUP.name),
+        streams_task_offset_interval_ms=number(_TASK_OFFSET_INTERVAL),
+        streams_num_warmup_replicas=number(_WARMUP),
         streams_rack_aware_assignment_tags=parse_list(configs[_RACK_TAGS]) if _RACK_TAGS in configs else None,
         streams_acceptable_recovery_lag=number("streams.acceptable.recovery.lag"),
     )

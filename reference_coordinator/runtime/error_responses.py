@@ -1,51 +1,9 @@
 """How each API says that a request was refused as a whole."""
 
+from reference_coordinator import messages
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import UNKNOWN_GENERATION_ID, UNKNOWN_MEMBER_ID, GroupId, MemberId
 from reference_coordinator.core.map_order import partitions_in_java_hash_map_order
-from reference_coordinator.messages import (
-    AUTHORIZED_OPERATIONS_OMITTED,
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupDescribeResponse,
-    ConsumerGroupHeartbeatRequest,
-    ConsumerGroupHeartbeatResponse,
-    DeletableGroupResult,
-    DeleteGroupsRequest,
-    DeleteGroupsResponse,
-    DescribedGroup,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-    GroupRequest,
-    GroupResponse,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    ListGroupsRequest,
-    ListGroupsResponse,
-    ManyGroupsRequest,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetDeleteRequest,
-    OffsetDeleteResponse,
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-    OffsetFetchResponse,
-    OffsetFetchResponseGroup,
-    OffsetsRequest,
-    ShareGroupAdminRequest,
-    ShareGroupHeartbeatRequest,
-    StreamsGroupDescribeRequest,
-    StreamsGroupDescribeResponse,
-    StreamsGroupHeartbeatRequest,
-    StreamsGroupHeartbeatResponse,
-    SyncGroupRequest,
-    SyncGroupResponse,
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitResponse,
-)
 from reference_coordinator.messages.consumer_groups import ConsumerGroupDescribeResponseGroup
 from reference_coordinator.messages.streams_groups import StreamsGroupDescribeResponseGroup
 from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
@@ -55,8 +13,8 @@ from reference_coordinator.runtime.share_error_responses import share_error_resp
 
 
 def refusal_response(
-    shard: CoordinatorRuntime, request: GroupRequest, refusal: CoordinatorError
-) -> GroupResponse:
+    shard: CoordinatorRuntime, request: messages.GroupRequest, refusal: CoordinatorError
+) -> messages.GroupResponse:
     """How an API says what the coordinator refused a request for, with the reason where it gives one.
 
     A client does not get to know why the coordinator itself failed.
@@ -64,77 +22,83 @@ def refusal_response(
     Decided in: ApiError#fromThrowable, CoordinatorOperationExceptionHelper#handleOperationException (4.3.1).
     """
     message = None if refusal.error is Errors.UNKNOWN_SERVER_ERROR else refusal.message
-    if isinstance(request, ConsumerGroupHeartbeatRequest):
-        return ConsumerGroupHeartbeatResponse(error_code=refusal.error, error_message=message)
-    if isinstance(request, ShareGroupHeartbeatRequest | ShareGroupAdminRequest):
+    if isinstance(request, messages.ConsumerGroupHeartbeatRequest):
+        return messages.ConsumerGroupHeartbeatResponse(error_code=refusal.error, error_message=message)
+    if isinstance(request, messages.ShareGroupHeartbeatRequest | messages.ShareGroupAdminRequest):
         return share_error_response(request, refusal.error, message)
-    if isinstance(request, StreamsGroupHeartbeatRequest):
-        return StreamsGroupHeartbeatResponse(error_code=refusal.error, error_message=message)
+    if isinstance(request, messages.StreamsGroupHeartbeatRequest):
+        return messages.StreamsGroupHeartbeatResponse(error_code=refusal.error, error_message=message)
     return error_response(shard, request, refusal.error)
 
 
-def error_response(shard: CoordinatorRuntime, request: GroupRequest, error: Errors) -> GroupResponse:
+def error_response(
+    shard: CoordinatorRuntime, request: messages.GroupRequest, error: Errors
+) -> messages.GroupResponse:
     """How an API says that a request was refused as a whole."""
     match request:
-        case ConsumerGroupHeartbeatRequest():
-            return ConsumerGroupHeartbeatResponse(error_code=error)
-        case ShareGroupHeartbeatRequest():
+        case messages.ConsumerGroupHeartbeatRequest():
+            return messages.ConsumerGroupHeartbeatResponse(error_code=error)
+        case messages.ShareGroupHeartbeatRequest():
             return share_error_response(request, error)
-        case StreamsGroupHeartbeatRequest():
-            return StreamsGroupHeartbeatResponse(error_code=error)
-        case JoinGroupRequest():
+        case messages.StreamsGroupHeartbeatRequest():
+            return messages.StreamsGroupHeartbeatResponse(error_code=error)
+        case messages.JoinGroupRequest():
             return join_error(_member_id_in_error(shard, request), error)
-        case SyncGroupRequest():
+        case messages.SyncGroupRequest():
             return sync_error(_sync_error_code(shard, error))
-        case HeartbeatRequest():
+        case messages.HeartbeatRequest():
             # While its group is loading, a member is told nothing that could alarm it.
             is_loading = error is Errors.COORDINATOR_LOAD_IN_PROGRESS
-            return HeartbeatResponse(error_code=Errors.NONE if is_loading else error)
-        case LeaveGroupRequest():
+            return messages.HeartbeatResponse(error_code=Errors.NONE if is_loading else error)
+        case messages.LeaveGroupRequest():
             return leave_error(error)
         case _:
             return _error_response_of_offsets(shard, request, error)
 
 
 def _error_response_of_offsets(
-    shard: CoordinatorRuntime, request: OffsetsRequest | ManyGroupsRequest, error: Errors
-) -> GroupResponse:
+    shard: CoordinatorRuntime, request: messages.OffsetsRequest | messages.ManyGroupsRequest, error: Errors
+) -> messages.GroupResponse:
     match request:
-        case OffsetCommitRequest():
+        case messages.OffsetCommitRequest():
             return commit_error(shard, request, error)
-        case TxnOffsetCommitRequest():
+        case messages.TxnOffsetCommitRequest():
             return txn_commit_error(shard, request, error)
-        case OffsetDeleteRequest():
-            return OffsetDeleteResponse(error_code=error, topics=())
+        case messages.OffsetDeleteRequest():
+            return messages.OffsetDeleteResponse(error_code=error, topics=())
         case _:
             return _error_response_of_many_groups(shard, request, error)
 
 
 def _error_response_of_many_groups(
-    shard: CoordinatorRuntime, request: ManyGroupsRequest, error: Errors
-) -> GroupResponse:
+    shard: CoordinatorRuntime, request: messages.ManyGroupsRequest, error: Errors
+) -> messages.GroupResponse:
     match request:
-        case OffsetFetchRequest():
-            return OffsetFetchResponse(groups=tuple(fetch_error(each, error) for each in request.groups))
-        case DescribeGroupsRequest():
-            return DescribeGroupsResponse(groups=get_error_described_group_list(shard, request, error))
-        case ListGroupsRequest():
+        case messages.OffsetFetchRequest():
+            return messages.OffsetFetchResponse(
+                groups=tuple(fetch_error(each, error) for each in request.groups)
+            )
+        case messages.DescribeGroupsRequest():
+            return messages.DescribeGroupsResponse(
+                groups=get_error_described_group_list(shard, request, error)
+            )
+        case messages.ListGroupsRequest():
             # Groups of somebody else are none to list.
             reported = Errors.NONE if error is Errors.NOT_COORDINATOR else error
-            return ListGroupsResponse(error_code=reported, groups=())
-        case DeleteGroupsRequest():
+            return messages.ListGroupsResponse(error_code=reported, groups=())
+        case messages.DeleteGroupsRequest():
             group_ids = dict.fromkeys(request.groups_names)
-            results = (DeletableGroupResult(group_id=each, error_code=error) for each in group_ids)
-            return DeleteGroupsResponse(results=tuple(results))
-        case ConsumerGroupDescribeRequest():
+            results = (messages.DeletableGroupResult(group_id=each, error_code=error) for each in group_ids)
+            return messages.DeleteGroupsResponse(results=tuple(results))
+        case messages.ConsumerGroupDescribeRequest():
             return consumer_describe_error(request, error)
-        case StreamsGroupDescribeRequest():
+        case messages.StreamsGroupDescribeRequest():
             return streams_describe_error(request, error)
         case _:
             return share_error_response(request, error)
 
 
-def _member_id_in_error(shard: CoordinatorRuntime, request: JoinGroupRequest) -> MemberId:
+def _member_id_in_error(shard: CoordinatorRuntime, request: messages.JoinGroupRequest) -> MemberId:
     echoes = shard.profile.has(Behaviour.COORDINATOR_ERRORS_ECHO_MEMBER_ID)
     return request.member_id if echoes else UNKNOWN_MEMBER_ID
 
@@ -146,9 +110,9 @@ def _sync_error_code(shard: CoordinatorRuntime, error: Errors) -> Errors:
     return error
 
 
-def join_error(member_id: MemberId, error: Errors) -> JoinGroupResponse:
+def join_error(member_id: MemberId, error: Errors) -> messages.JoinGroupResponse:
     """A JoinGroup refused. Decided in: JoinGroupResult#apply (3.9.2)."""
-    return JoinGroupResponse(
+    return messages.JoinGroupResponse(
         error_code=error,
         generation_id=UNKNOWN_GENERATION_ID,
         protocol_type=None,
@@ -160,44 +124,48 @@ def join_error(member_id: MemberId, error: Errors) -> JoinGroupResponse:
     )
 
 
-def sync_error(error: Errors) -> SyncGroupResponse:
+def sync_error(error: Errors) -> messages.SyncGroupResponse:
     """A SyncGroup refused. Decided in: SyncGroupResult#apply (3.9.2)."""
-    return SyncGroupResponse(error_code=error, protocol_type=None, protocol_name=None, assignment=b"")
+    return messages.SyncGroupResponse(
+        error_code=error, protocol_type=None, protocol_name=None, assignment=b""
+    )
 
 
-def leave_error(error: Errors) -> LeaveGroupResponse:
+def leave_error(error: Errors) -> messages.LeaveGroupResponse:
     """A LeaveGroup refused as a whole. Source: GroupCoordinator#leaveError (3.9.2)."""
-    return LeaveGroupResponse(error_code=error, members=())
+    return messages.LeaveGroupResponse(error_code=error, members=())
 
 
 def commit_error(
-    shard: CoordinatorRuntime, request: OffsetCommitRequest, error: Errors
-) -> OffsetCommitResponse:
+    shard: CoordinatorRuntime, request: messages.OffsetCommitRequest, error: Errors
+) -> messages.OffsetCommitResponse:
     """A commit refused as a whole: the error on every partition.
 
     Decided in: OffsetCommitRequest#getErrorResponse (4.3.1).
     """
-    return OffsetCommitResponse(topics=refused_topics(shard.profile, request.topics, error))
+    return messages.OffsetCommitResponse(topics=refused_topics(shard.profile, request.topics, error))
 
 
 def txn_commit_error(
-    shard: CoordinatorRuntime, request: TxnOffsetCommitRequest, error: Errors
-) -> TxnOffsetCommitResponse:
+    shard: CoordinatorRuntime, request: messages.TxnOffsetCommitRequest, error: Errors
+) -> messages.TxnOffsetCommitResponse:
     """A commit refused as a whole: the error on every partition.
 
     Decided in: TxnOffsetCommitRequest#getErrorResponse (4.3.1).
     """
-    return TxnOffsetCommitResponse(topics=refused_topics(shard.profile, request.topics, error))
+    return messages.TxnOffsetCommitResponse(topics=refused_topics(shard.profile, request.topics, error))
 
 
-def fetch_error(request: OffsetFetchRequestGroup, error: Errors) -> OffsetFetchResponseGroup:
+def fetch_error(
+    request: messages.OffsetFetchRequestGroup, error: Errors
+) -> messages.OffsetFetchResponseGroup:
     """A fetch refused as a whole. Decided in: OffsetFetchResponse#groupError (4.3.1)."""
-    return OffsetFetchResponseGroup(group_id=request.group_id, topics=(), error_code=error)
+    return messages.OffsetFetchResponseGroup(group_id=request.group_id, topics=(), error_code=error)
 
 
 def get_error_described_group_list(
-    shard: CoordinatorRuntime, request: DescribeGroupsRequest, error: Errors
-) -> tuple[DescribedGroup, ...]:
+    shard: CoordinatorRuntime, request: messages.DescribeGroupsRequest, error: Errors
+) -> tuple[messages.DescribedGroup, ...]:
     """A description refused, with no state at all.
 
     Source: DescribeGroupsRequest#getErrorDescribedGroupList (4.3.1).
@@ -207,8 +175,8 @@ def get_error_described_group_list(
 
 
 def consumer_describe_error(
-    request: ConsumerGroupDescribeRequest, error: Errors
-) -> ConsumerGroupDescribeResponse:
+    request: messages.ConsumerGroupDescribeRequest, error: Errors
+) -> messages.ConsumerGroupDescribeResponse:
     """Every group of a description refused.
 
     Decided in: ConsumerGroupDescribeRequest#getErrorDescribedGroupList (4.3.1).
@@ -216,12 +184,12 @@ def consumer_describe_error(
     described = (
         ConsumerGroupDescribeResponseGroup(error_code=error, group_id=each) for each in request.group_ids
     )
-    return ConsumerGroupDescribeResponse(groups=tuple(described))
+    return messages.ConsumerGroupDescribeResponse(groups=tuple(described))
 
 
 def streams_describe_error(
-    request: StreamsGroupDescribeRequest, error: Errors
-) -> StreamsGroupDescribeResponse:
+    request: messages.StreamsGroupDescribeRequest, error: Errors
+) -> messages.StreamsGroupDescribeResponse:
     """Every group of a description refused.
 
     Decided in: StreamsGroupDescribeRequest#getErrorDescribedGroupList (4.3.1).
@@ -229,7 +197,7 @@ def streams_describe_error(
     described = (
         StreamsGroupDescribeResponseGroup(error_code=error, group_id=each) for each in request.group_ids
     )
-    return StreamsGroupDescribeResponse(groups=tuple(described))
+    return messages.StreamsGroupDescribeResponse(groups=tuple(described))
 
 
 def described_error(
@@ -240,14 +208,14 @@ def described_error(
     state: str = "",
     message: str | None = None,
     authorized_operations: int | None = None,
-) -> DescribedGroup:
+) -> messages.DescribedGroup:
     """The description of a group that cannot be described.
 
     Decided in: DescribeGroupsResponse#groupError (4.3.1).
     """
     if authorized_operations is None:
         authorized_operations = operations_not_asked_for(shard)
-    return DescribedGroup(
+    return messages.DescribedGroup(
         error_code=error,
         error_message=message,
         group_id=group_id,
@@ -264,7 +232,11 @@ def operations_not_asked_for(shard: CoordinatorRuntime) -> int:
 
     Decided in: DescribeGroupsResponse#AUTHORIZED_OPERATIONS_OMITTED (4.3.1).
     """
-    return AUTHORIZED_OPERATIONS_OMITTED if shard.profile.has(Behaviour.AUTHORIZED_OPERATIONS_OMITTED) else 0
+    return (
+        messages.AUTHORIZED_OPERATIONS_OMITTED
+        if shard.profile.has(Behaviour.AUTHORIZED_OPERATIONS_OMITTED)
+        else 0
+    )
 
 
 def in_answer_order(shard: CoordinatorRuntime, group_ids: tuple[GroupId, ...]) -> tuple[GroupId, ...]:

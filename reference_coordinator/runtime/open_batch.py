@@ -10,19 +10,10 @@ Source: CoordinatorRuntime#append and #maybeFlushCurrentBatch (3.9.2, 4.3.1).
 
 from collections.abc import Iterable
 
+from reference_coordinator import messages
 from reference_coordinator.core.effects import Permitted, Respond
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, ResponseToken
-from reference_coordinator.messages import (
-    ConsumerGroupDescribeRequest,
-    DeleteGroupsRequest,
-    DescribeGroupsRequest,
-    GroupRequest,
-    GroupResponse,
-    ListGroupsRequest,
-    OffsetFetchRequest,
-    StreamsGroupDescribeRequest,
-)
 from reference_coordinator.messages.share_groups import (
     DescribeShareGroupOffsetsRequest,
     ShareGroupDescribeRequest,
@@ -37,9 +28,9 @@ from reference_coordinator.runtime.error_responses import error_response
 
 def respond_when_written(
     shard: CoordinatorRuntime,
-    request: GroupRequest,
+    request: messages.GroupRequest,
     token: ResponseToken,
-    response: GroupResponse | None,
+    response: messages.GroupResponse | None,
     permitted: tuple[Permitted, ...] = (),
 ) -> None:
     """Answer a request when the batch that is open before it is written, or at once if there is none.
@@ -106,26 +97,26 @@ def fail_current_batch(shard: CoordinatorRuntime, partition: int, error: Errors)
             end(token, error_response(shard, waits.request, reported))
 
 
-def group_ids_of(request: GroupRequest) -> Iterable[GroupId]:
+def group_ids_of(request: messages.GroupRequest) -> Iterable[GroupId]:
     """The groups whose partitions a request writes to, or waits for."""
     match request:
-        case OffsetFetchRequest():
+        case messages.OffsetFetchRequest():
             return (each.group_id for each in request.groups)
-        case DeleteGroupsRequest():
+        case messages.DeleteGroupsRequest():
             return request.groups_names
         case (
-            DescribeGroupsRequest()
-            | ListGroupsRequest()
-            | ConsumerGroupDescribeRequest()
+            messages.DescribeGroupsRequest()
+            | messages.ListGroupsRequest()
+            | messages.ConsumerGroupDescribeRequest()
             | ShareGroupDescribeRequest()
             | DescribeShareGroupOffsetsRequest()
-            | StreamsGroupDescribeRequest()
+            | messages.StreamsGroupDescribeRequest()
         ):
             raise AssertionError("these read what is committed, and are answered at once")
         case _:
             return (request.group_id,)
 
 
-def _batch_before(shard: CoordinatorRuntime, request: GroupRequest) -> OpenBatch | None:
+def _batch_before(shard: CoordinatorRuntime, request: messages.GroupRequest) -> OpenBatch | None:
     batches = (shard.open_batches.get(shard.partition_for(each)) for each in group_ids_of(request))
     return next((batch for batch in batches if batch is not None), None)

@@ -9,30 +9,13 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from reference_coordinator.broker_messages import (
-    ApiVersionsRequest,
-    BrokerRequest,
-    CreatableTopic,
-    CreateTopicsRequest,
-    DeleteTopicsRequest,
-    DeleteTopicState,
-    FindCoordinatorRequest,
-    MetadataRequest,
-)
+from reference_coordinator import broker_messages as brokers
+from reference_coordinator.broker_messages import tools
 from reference_coordinator.broker_messages.acls import CreateAclsRequest, DescribeAclsRequest
 from reference_coordinator.broker_messages.inspection import (
     DescribeLogDirsRequest,
     DescribeQuorumRequest,
     QuorumTopic,
-)
-from reference_coordinator.broker_messages.tools import (
-    DescribeConfigsRequest,
-    DescribeTopicPartitionsRequest,
-    DescribeTransactionsRequest,
-    IncrementalAlterConfigsRequest,
-    ListConfigResourcesRequest,
-    ListTransactionsRequest,
-    StreamsGroupTopologyDescriptionUpdateRequest,
 )
 from reference_coordinator.core.ids import TopicPartition
 from reference_coordinator.messages import (
@@ -104,31 +87,33 @@ _READ_COMMITTED: Final = 1
 _ID_OF_ZEROS: Final = UUID(int=0)
 
 
-def request_message(api: Api, version: int, body: ReadEntity) -> BrokerRequest:
+def request_message(api: Api, version: int, body: ReadEntity) -> brokers.BrokerRequest:
     """Return the message that a request's body stands for."""
     return _MESSAGES[api](body, version)
 
 
-def _metadata(body: ReadEntity, version: int) -> MetadataRequest:
+def _metadata(body: ReadEntity, version: int) -> brokers.MetadataRequest:
     # v0 has no null array: MetadataRequest#isAllTopics (4.3.1).
     is_all = version == 0 and not body["topics"]
-    return message_of(MetadataRequest, body, **({"topics": None} if is_all else {}))
+    return message_of(brokers.MetadataRequest, body, **({"topics": None} if is_all else {}))
 
 
-def _create_topics(body: ReadEntity, _: int) -> CreateTopicsRequest:
+def _create_topics(body: ReadEntity, _: int) -> brokers.CreateTopicsRequest:
     topics = (
         message_of(
-            CreatableTopic, topic, configs=tuple((each["name"], each["value"]) for each in topic["configs"])
+            brokers.CreatableTopic,
+            topic,
+            configs=tuple((each["name"], each["value"]) for each in topic["configs"]),
         )
         for topic in body["topics"]
     )
-    return message_of(CreateTopicsRequest, body, topics=tuple(topics))
+    return message_of(brokers.CreateTopicsRequest, body, topics=tuple(topics))
 
 
-def _find_coordinator(body: ReadEntity, version: int) -> FindCoordinatorRequest:
+def _find_coordinator(body: ReadEntity, version: int) -> brokers.FindCoordinatorRequest:
     is_batched = version >= _FIRST_BATCHED_FIND_COORDINATOR
     keys = body["coordinator_keys"] if is_batched else (body["key"],)
-    return message_of(FindCoordinatorRequest, body, coordinator_keys=keys)
+    return message_of(brokers.FindCoordinatorRequest, body, coordinator_keys=keys)
 
 
 def _join_group(body: ReadEntity, _: int) -> JoinGroupRequest:
@@ -171,12 +156,12 @@ def _indexes(topic: ReadEntity) -> tuple[int, ...]:
     return tuple(each["partition_index"] for each in topic["partitions"])
 
 
-def _delete_topics(body: ReadEntity, version: int) -> DeleteTopicsRequest:
+def _delete_topics(body: ReadEntity, version: int) -> brokers.DeleteTopicsRequest:
     # Up to v5 topics are named: DeleteTopicsRequest#topics (4.3.1).
     if version < _FIRST_DELETE_TOPICS_BY_ID:
-        named = tuple(DeleteTopicState(name=name) for name in body["topic_names"])
-        return message_of(DeleteTopicsRequest, body, topics=named)
-    return message_of(DeleteTopicsRequest, body)
+        named = tuple(brokers.DeleteTopicState(name=name) for name in body["topic_names"])
+        return message_of(brokers.DeleteTopicsRequest, body, topics=named)
+    return message_of(brokers.DeleteTopicsRequest, body)
 
 
 def _produce(body: ReadEntity, _: int) -> ProduceRequest:
@@ -232,9 +217,9 @@ def _partitions(topics: Iterable[ReadEntity]) -> tuple[TopicPartition, ...]:
     return tuple(TopicPartition(topic["name"], index) for topic in topics for index in topic["partitions"])
 
 
-def _describe_topic_partitions(body: ReadEntity, _: int) -> DescribeTopicPartitionsRequest:
+def _describe_topic_partitions(body: ReadEntity, _: int) -> tools.DescribeTopicPartitionsRequest:
     names = tuple(each["name"] for each in body["topics"])
-    return message_of(DescribeTopicPartitionsRequest, body, topics=names)
+    return message_of(tools.DescribeTopicPartitionsRequest, body, topics=names)
 
 
 def _describe_quorum(body: ReadEntity, _: int) -> DescribeQuorumRequest:
@@ -251,12 +236,12 @@ def _consumer_group_heartbeat(body: ReadEntity, _: int) -> ConsumerGroupHeartbea
     return message_of(ConsumerGroupHeartbeatRequest, body)
 
 
-def _as_read(cls: "type[BrokerRequest]") -> "_Mapping":
+def _as_read(cls: "type[brokers.BrokerRequest]") -> "_Mapping":
     """Return what makes a message that is as it was read, whatever the version."""
     return lambda body, _: message_of(cls, body)
 
 
-_Mapping: TypeAlias = Callable[[ReadEntity, int], BrokerRequest]
+_Mapping: TypeAlias = Callable[[ReadEntity, int], brokers.BrokerRequest]
 
 _MESSAGES: Final[Mapping[Api, _Mapping]] = MappingProxyType(
     {
@@ -273,7 +258,7 @@ _MESSAGES: Final[Mapping[Api, _Mapping]] = MappingProxyType(
         Api.SYNC_GROUP: _as_read(SyncGroupRequest),
         Api.DESCRIBE_GROUPS: _as_read(DescribeGroupsRequest),
         Api.LIST_GROUPS: _as_read(ListGroupsRequest),
-        Api.API_VERSIONS: _as_read(ApiVersionsRequest),
+        Api.API_VERSIONS: _as_read(brokers.ApiVersionsRequest),
         Api.CREATE_TOPICS: _create_topics,
         Api.DELETE_TOPICS: _delete_topics,
         Api.DELETE_RECORDS: _as_read(DeleteRecordsRequest),
@@ -290,10 +275,10 @@ _MESSAGES: Final[Mapping[Api, _Mapping]] = MappingProxyType(
         Api.DELETE_GROUPS: _as_read(DeleteGroupsRequest),
         Api.OFFSET_DELETE: _offset_delete,
         Api.DESCRIBE_CLUSTER: _as_read(DescribeClusterRequest),
-        Api.DESCRIBE_CONFIGS: _as_read(DescribeConfigsRequest),
-        Api.INCREMENTAL_ALTER_CONFIGS: _as_read(IncrementalAlterConfigsRequest),
-        Api.DESCRIBE_TRANSACTIONS: _as_read(DescribeTransactionsRequest),
-        Api.LIST_TRANSACTIONS: _as_read(ListTransactionsRequest),
+        Api.DESCRIBE_CONFIGS: _as_read(tools.DescribeConfigsRequest),
+        Api.INCREMENTAL_ALTER_CONFIGS: _as_read(tools.IncrementalAlterConfigsRequest),
+        Api.DESCRIBE_TRANSACTIONS: _as_read(tools.DescribeTransactionsRequest),
+        Api.LIST_TRANSACTIONS: _as_read(tools.ListTransactionsRequest),
         Api.CONSUMER_GROUP_HEARTBEAT: _consumer_group_heartbeat,
         Api.SHARE_GROUP_HEARTBEAT: _as_read(ShareGroupHeartbeatRequest),
         Api.SHARE_GROUP_DESCRIBE: _as_read(ShareGroupDescribeRequest),
@@ -303,8 +288,10 @@ _MESSAGES: Final[Mapping[Api, _Mapping]] = MappingProxyType(
         Api.CONSUMER_GROUP_DESCRIBE: _as_read(ConsumerGroupDescribeRequest),
         Api.STREAMS_GROUP_HEARTBEAT: _as_read(StreamsGroupHeartbeatRequest),
         Api.STREAMS_GROUP_DESCRIBE: _as_read(StreamsGroupDescribeRequest),
-        Api.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE: _as_read(StreamsGroupTopologyDescriptionUpdateRequest),
-        Api.LIST_CONFIG_RESOURCES: _as_read(ListConfigResourcesRequest),
+        Api.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE: _as_read(
+            tools.StreamsGroupTopologyDescriptionUpdateRequest
+        ),
+        Api.LIST_CONFIG_RESOURCES: _as_read(tools.ListConfigResourcesRequest),
         Api.DESCRIBE_TOPIC_PARTITIONS: _describe_topic_partitions,
         Api.DESCRIBE_LOG_DIRS: _as_read(DescribeLogDirsRequest),
         Api.DESCRIBE_QUORUM: _describe_quorum,

@@ -1,5 +1,7 @@
 """Share groups (KIP-932): several members have one partition, and each record is acknowledged."""
 
+from collections.abc import Callable
+
 from harness.clients.language import Play, TestClient, Topic, again, client_script
 
 _LOCK_MS = 6000
@@ -118,19 +120,7 @@ def polls_must_be_acknowledged(play: Play) -> None:
 def closes_with_records(play: Play) -> None:
     """What a member has not acknowledged when it closes comes to another at once, before locks end."""
     _from_the_start(play)
-    orders = _written(play, 4)
-    ana, bob = _explicit(play, "ana"), _explicit(play, "bob")
-
-    ana.subscribes(orders, polls=False)
-    ana.takes(4)
-    play.delivers([ana], orders.values())
-    ana.acknowledges("accept", "orders-0#0")
-    ana.commits()
-    ana.closes()
-    bob.subscribes(orders, polls=False)
-    bob.takes(3)
-
-    play.delivers([bob], again(orders.values(since=1)))
+    _leaves_with_records(play, TestClient.closes)
 
 
 @client_script(
@@ -141,6 +131,11 @@ def closes_with_records(play: Play) -> None:
 def crashes_with_records(play: Play) -> None:
     """What a member has not acknowledged when it is killed comes again, each with its count one higher."""
     _from_the_start(play, share_record_lock_duration_ms=_LOCK_MS)
+    _leaves_with_records(play, TestClient.crashes)
+
+
+def _leaves_with_records(play: Play, leaves: Callable[[TestClient], None]) -> None:
+    """Have bob get what ana took and did not acknowledge before it went."""
     orders = _written(play, 4)
     ana, bob = _explicit(play, "ana"), _explicit(play, "bob")
 
@@ -149,7 +144,7 @@ def crashes_with_records(play: Play) -> None:
     play.delivers([ana], orders.values())
     ana.acknowledges("accept", "orders-0#0")
     ana.commits()
-    ana.crashes()
+    leaves(ana)
     bob.subscribes(orders, polls=False)
     bob.takes(3)
 

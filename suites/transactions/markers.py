@@ -22,30 +22,22 @@ OFFSETS = "__consumer_offsets"
 @scenario("transactions/markers/commit", source=WRITES, clauses=("TC-30",))
 def a_client_may_write_the_end_itself(conversation: Conversation) -> None:
     """A marker that a client writes to the log commits what is pending there."""
-    producer = pending(conversation)
-    ana = producer.actor
-
-    ana.sends(
-        ask.write_txn_markers(
-            producer_id=producer.producer_id,
-            producer_epoch=producer.producer_epoch,
-            committed=True,
-            topics={OFFSETS: (0,)},
-        )
-    )
-    ana.receives(expect.write_txn_markers({OFFSETS: {0: "NONE"}}))
-    sees(ana, {"orders": {0: 42}})
+    _commits_itself(conversation, version=1)
 
 
 @scenario("transactions/markers/first-version", source=WRITES, clauses=("TC-30",))
 def a_client_may_write_the_end_in_the_first_version(conversation: Conversation) -> None:
     """WriteTxnMarkers v0, which 4.0 dropped, ends a transaction as v1 does."""
+    _commits_itself(conversation, version=0)
+
+
+def _commits_itself(conversation: Conversation, *, version: int) -> None:
     producer = pending(conversation)
     ana = producer.actor
 
     ana.sends(
         ask.write_txn_markers(
-            version=0,
+            version=version,
             producer_id=producer.producer_id,
             producer_epoch=producer.producer_epoch,
             committed=True,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.diff.alignment import aligned
 from harness.diff.model import Judgement
 from harness.orchestration.attributing import attribute, seen_in, unequal_places
 from harness.orchestration.driving import RunDrive
@@ -217,5 +218,16 @@ def test_events_that_are_no_answers_tell_no_versions_apart() -> None:
 def test_a_place_is_a_step_and_which_of_its_answers() -> None:
     other = replace(EVENT, digest="other")
 
-    assert unequal_places(seen_in([EVENT, EVENT]), seen_in([EVENT, other])) == {(0, 1)}
-    assert unequal_places(seen_in([EVENT]), seen_in([])) == {(0, 0)}
+    whose = EVENT.actor, EVENT.connection
+    assert unequal_places(seen_in([EVENT, EVENT]), seen_in([EVENT, other])) == {(0, 1, *whose)}
+    assert unequal_places(seen_in([EVENT]), seen_in([])) == {(0, 0, *whose)}
+
+
+def test_an_answer_to_somebody_else_is_at_another_place() -> None:
+    """As in the alignment that a judgement rests on, equal contents for two actors make no pair."""
+    bobs = replace(EVENT, actor="bob")
+
+    assert unequal_places(seen_in([EVENT]), seen_in([bobs])) == {
+        (0, 0, each.actor, each.connection) for each in (EVENT, bobs)
+    }
+    assert [pair.event is None for pair in aligned([EVENT], [bobs])] == [False, True]

@@ -1,6 +1,6 @@
 """Where a site tells of a result that a trend's tables have: of a scenario, or of a client script.
 
-In these tables a target with a library stands in a target's place (`harness.spark.client_mart`).
+In these tables a target with a library stands in a target's place (`harness.spark.trend_mart`).
 """
 
 from collections.abc import Mapping

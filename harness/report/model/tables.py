@@ -7,7 +7,7 @@ here asks for are left alone.
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -38,32 +38,17 @@ class AlignedAnswer:
 
 def oracle_side(row: AlignedStep) -> AlignedAnswer | None:
     """Return what the oracle did, None where it did nothing on this side."""
-    if row.oracle_kind is None:
-        return None
-    return AlignedAnswer(
-        kind=row.oracle_kind,
-        at_ms=row.oracle_at_ms,
-        elapsed_ms=row.oracle_elapsed_ms,
-        raw=row.oracle_raw,
-        fields=row.oracle_fields,
-        canonical=row.oracle_canonical,
-        note=row.oracle_note,
-    )
+    return _side(row, "oracle")
 
 
 def target_side(row: AlignedStep) -> AlignedAnswer | None:
     """Return what the target did, None where it did nothing on this side."""
-    if row.target_kind is None:
-        return None
-    return AlignedAnswer(
-        kind=row.target_kind,
-        at_ms=row.target_at_ms,
-        elapsed_ms=row.target_elapsed_ms,
-        raw=row.target_raw,
-        fields=row.target_fields,
-        canonical=row.target_canonical,
-        note=row.target_note,
-    )
+    return _side(row, "target")
+
+
+def _side(row: AlignedStep, side: str) -> AlignedAnswer | None:
+    found = {each.name: getattr(row, f"{side}_{each.name}") for each in fields(AlignedAnswer)}
+    return None if found["kind"] is None else AlignedAnswer(**found)
 
 
 def applicable_count(summary: TargetSummary) -> int:

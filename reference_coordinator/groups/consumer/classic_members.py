@@ -1,5 +1,6 @@
 """Classic members of a consumer group: their SyncGroup, Heartbeat and LeaveGroup."""
 
+from reference_coordinator import messages
 from reference_coordinator.core.consumer_records import MemberState
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
 from reference_coordinator.core.ids import UNKNOWN_MEMBER_ID, GenerationId, GroupInstanceId, MemberId
@@ -20,15 +21,6 @@ from reference_coordinator.groups.consumer.timers import (
     schedule_consumer_group_session_timeout,
 )
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
-from reference_coordinator.messages import (
-    HeartbeatRequest,
-    HeartbeatResponse,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    MemberIdentity,
-    SyncGroupRequest,
-    SyncGroupResponse,
-)
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.runtime.coordinator_result import CoordinatorResult, VoidResult
 from reference_coordinator.runtime.parked import Sync
@@ -36,7 +28,7 @@ from reference_coordinator.runtime.parked import Sync
 
 def classic_group_sync_to_consumer_group(
     shard: GroupMetadataManager, group: ConsumerGroup, sync: Sync
-) -> CoordinatorResult[SyncGroupResponse]:
+) -> CoordinatorResult[messages.SyncGroupResponse]:
     """Tell a classic member what it has, in its own protocol.
 
     Raises:
@@ -55,7 +47,7 @@ def classic_group_sync_to_consumer_group(
     cancel_consumer_group_sync_timeout(shard, group.group_id, member.member_id)
     _keep_session(shard, group, member)
     return CoordinatorResult(
-        response=SyncGroupResponse(
+        response=messages.SyncGroupResponse(
             error_code=Errors.NONE,
             protocol_type=request.protocol_type,
             protocol_name=request.protocol_name,
@@ -66,8 +58,8 @@ def classic_group_sync_to_consumer_group(
 
 
 def classic_group_heartbeat_to_consumer_group(
-    shard: GroupMetadataManager, group: ConsumerGroup, request: HeartbeatRequest
-) -> CoordinatorResult[HeartbeatResponse]:
+    shard: GroupMetadataManager, group: ConsumerGroup, request: messages.HeartbeatRequest
+) -> CoordinatorResult[messages.HeartbeatResponse]:
     """Tell a classic member whether it has to rejoin.
 
     Raises:
@@ -80,14 +72,14 @@ def classic_group_heartbeat_to_consumer_group(
     )
     _keep_session(shard, group, member)
     if not _has_to_rejoin(group, member):
-        return CoordinatorResult(response=HeartbeatResponse(error_code=Errors.NONE))
+        return CoordinatorResult(response=messages.HeartbeatResponse(error_code=Errors.NONE))
     schedule_consumer_group_join_timeout_if_absent(shard, group.group_id, member)
-    return CoordinatorResult(response=HeartbeatResponse(error_code=Errors.REBALANCE_IN_PROGRESS))
+    return CoordinatorResult(response=messages.HeartbeatResponse(error_code=Errors.REBALANCE_IN_PROGRESS))
 
 
 def classic_group_leave_to_consumer_group(
-    shard: GroupMetadataManager, group: ConsumerGroup, request: LeaveGroupRequest
-) -> CoordinatorResult[LeaveGroupResponse]:
+    shard: GroupMetadataManager, group: ConsumerGroup, request: messages.LeaveGroupRequest
+) -> CoordinatorResult[messages.LeaveGroupResponse]:
     """Let members leave, of either protocol, and raise the group's epoch once.
 
     Source: GroupMetadataManager#classicGroupLeaveToConsumerGroup (4.3.1).
@@ -111,7 +103,7 @@ def classic_group_leave_to_consumer_group(
     )
 
 
-def _leaving_member(group: ConsumerGroup, leaver: MemberIdentity) -> ConsumerGroupMember:
+def _leaving_member(group: ConsumerGroup, leaver: messages.MemberIdentity) -> ConsumerGroupMember:
     if leaver.group_instance_id is None:
         return group.get_or_maybe_create_member(leaver.member_id, create_if_not_exists=False)
     if leaver.member_id != UNKNOWN_MEMBER_ID:
@@ -149,7 +141,9 @@ def validate_classic_member(
     return member
 
 
-def throw_if_classic_protocol_unmatched(member: ConsumerGroupMember, request: SyncGroupRequest) -> None:
+def throw_if_classic_protocol_unmatched(
+    member: ConsumerGroupMember, request: messages.SyncGroupRequest
+) -> None:
     """Refuse a SyncGroup that names another protocol than the JoinGroup was answered with.
 
     Raises:
