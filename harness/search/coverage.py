@@ -4,10 +4,11 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import CodeType
 from typing import Any, Final
 
-import reference_coordinator
+from harness.mutants.source import PACKAGE
 
 NO_GROUP: Final = "no group"
 _NO_ERROR: Final = "NONE"
@@ -60,7 +61,6 @@ class Branches:
     def __init__(self) -> None:
         self.taken = 0
         self._ends: dict[tuple[CodeType, int], set[int]] = {}
-        self._folder = reference_coordinator.__path__[0]
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -84,7 +84,7 @@ class Branches:
         """Note where a branch went; one that has gone both ways tells nothing any more."""
         monitoring: Any = sys.__dict__["monitoring"]
         disable: object = monitoring.DISABLE
-        if not code.co_filename.startswith(self._folder):
+        if PACKAGE not in Path(code.co_filename).parts:
             return disable
         ends = self._ends.setdefault((code, offset), set())
         if destination not in ends:
