@@ -1,5 +1,6 @@
 """Captures and taps compared with the reference, group by group."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
@@ -7,19 +8,22 @@ from math import inf
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from harness.captures.excerpts import Excerpts
 from harness.captures.exchanges import Row, RowKind, exchange_of
 from harness.captures.facts import Facts, facts_of
 from harness.captures.hashing import Hashing
-from harness.captures.judged import JudgedCaptures, JudgedGroup
+from harness.captures.judged import Answered, JudgedCaptures, JudgedGroup
 from harness.captures.notes import Notes
 from harness.captures.parts import PART, parts_of
 from harness.captures.sorting import in_order
 from harness.captures.sources import CONVERSATION, Sources, rows_of_captures, rows_of_journal, sources_of
 from harness.replay import ReferenceProfile
 from harness.replay.carried import Account
+from harness.replay.exchange import Exchange
 from harness.replay.gaps import Gap
 from harness.replay.group import GroupReplay
 from harness.replay.history import conversation_of
+from harness.report.model.tapped_conversation_data import codes_in
 
 DEFAULT_PORT: Final = 9092
 
@@ -38,6 +42,8 @@ class Terms:
     """The key of the hashes of ids and names in what is returned; None where they are to be readable."""
     part: int = PART
     """Exchanges after which a group's conversation may be cut."""
+    has_excerpts: bool = False
+    """Whether the conversations around findings are to be returned too."""
 
 
 Judge: TypeAlias = Callable[[Sources, Terms], JudgedCaptures]
@@ -50,6 +56,7 @@ def judge_captures(
     ports: Collection[int],
     is_whole: bool,
     hashes_ids: bool,
+    has_excerpts: bool = False,
     judge: Judge | None = None,
 ) -> JudgedCaptures:
     """Compare what brokers answered in captures with what the reference answers.
@@ -61,6 +68,7 @@ def judge_captures(
         ports: of the brokers.
         is_whole: whether the captures have all that was ever said about their groups.
         hashes_ids: whether ids and names are to be hashed in what is returned.
+        has_excerpts: whether the conversations around findings are to be returned too.
         judge: who does it; `judge_here` where nothing is said.
 
     Raises:
@@ -68,7 +76,9 @@ def judge_captures(
         TraceError: no file can be judged.
     """
     key = Hashing.new_key() if hashes_ids else None
-    terms = Terms(spec=spec, ports=frozenset(ports), is_whole=is_whole, hash_key=key)
+    terms = Terms(
+        spec=spec, ports=frozenset(ports), is_whole=is_whole, hash_key=key, has_excerpts=has_excerpts
+    )
     return (judge or judge_here)(sources_of(paths), terms)
 
 
@@ -98,42 +108,84 @@ def judge_group(group: str, rows: Iterable[Row], facts: Facts, terms: Terms) -> 
         terms: how it is judged.
     """
     connections, exchanges = _split(rows)
-    libraries = {row.connection: row.content[0] for row in connections}
-    gaps = [
-        Gap(connection=row.connection, since_ms=since_ms, until_ms=until_ms, is_before=is_before)
-        for row in connections
-        for since_ms, until_ms, is_before in row.content[3]
-    ]
-    breaks = [(at_ms, row.connection) for row in connections for at_ms in row.content[2]]
-    account = Account(conversation_id=CONVERSATION)
-    hashing = None if terms.hash_key is None else Hashing(terms.hash_key)
-    replay = GroupReplay(group, terms.spec, account, is_whole=terms.is_whole)
-    place, first_index, begin_ms = 0, 0, -inf
+    judgement = _GroupJudgement(group, connections, facts, terms)
     for part, end_ms in parts_of(facts.beside(group, exchanges), part=terms.part):
-        of_part = [exchange_of(row, number) for number, row in enumerate(part, place)]
+        judgement.take(part, end_ms)
+    return judgement.finish()
+
+
+class _GroupJudgement:
+    """What is known of a group after each part of its conversation."""
+
+    def __init__(self, group: str, connections: Sequence[Row], facts: Facts, terms: Terms) -> None:
+        self._group, self._facts, self._terms = group, facts, terms
+        self._libraries = {row.connection: row.content[0] for row in connections}
+        self._gaps = [
+            Gap(connection=row.connection, since_ms=since_ms, until_ms=until_ms, is_before=is_before)
+            for row in connections
+            for since_ms, until_ms, is_before in row.content[3]
+        ]
+        self._breaks = [(at_ms, row.connection) for row in connections for at_ms in row.content[2]]
+        self._slowest_ms = max((row.content[1] for row in connections), default=0.0)
+        self._account = Account(conversation_id=CONVERSATION)
+        self._hashing = None if terms.hash_key is None else Hashing(terms.hash_key)
+        self._replay = GroupReplay(group, terms.spec, self._account, is_whole=terms.is_whole)
+        self._excerpts = Excerpts(group=group, libraries=self._libraries, hashing=self._hashing)
+        self._answered: Counter[Answered] = Counter()
+        self._place, self._first_index, self._begin_ms = 0, 0, -inf
+
+    def take(self, part: Sequence[Row], end_ms: float) -> None:
+        """Replay the next part.
+
+        Args:
+            part: its exchanges.
+            end_ms: when the part after it begins.
+        """
+        account = self._account
+        exchanges = [exchange_of(row, number) for number, row in enumerate(part, self._place)]
         conversation = conversation_of(
-            of_part,
-            breaks=breaks,
-            first_index=first_index,
-            topics=facts.topics,
-            within_ms=(begin_ms, end_ms),
+            exchanges,
+            breaks=self._breaks,
+            first_index=self._first_index,
+            topics=self._facts.topics,
+            within_ms=(self._begin_ms, end_ms),
         )
-        slowest = max((row.content[1] for row in connections), default=0.0)
-        conversation.slowest_ms = max(conversation.slowest_ms, slowest)
+        conversation.slowest_ms = max(conversation.slowest_ms, self._slowest_ms)
         account.not_compared.update(conversation.unread)
         known = len(account.findings)
-        replay.take(conversation, gaps, end_ms=end_ms)
-        if hashing is not None:
-            hashing.hide(account, known, of_part, replay.member_ids, facts.topics)
-        place, begin_ms = place + len(part), end_ms
-        first_index += len(conversation.operations)
-    replayed = account.replayed()
-    findings = tuple(replace(each, client=libraries.get(each.connection, "")) for each in replayed.findings)
-    return JudgedGroup(
-        group=group if hashing is None else hashing.hashed(group),
-        clients=tuple(sorted({each for each in libraries.values() if each})),
-        replayed=replace(replayed, findings=findings),
-    )
+        self._replay.take(conversation, self._gaps, end_ms=end_ms)
+        if self._hashing is not None:
+            self._hashing.hide(account, known, exchanges, self._replay.member_ids, self._facts.topics)
+        if self._terms.has_excerpts:
+            self._excerpts.take(exchanges, self._place, account, known)
+        account.agreed.clear()
+        account.otherwise.clear()
+        self._answered.update(chain.from_iterable(map(_answered, exchanges)))
+        self._place, self._begin_ms = self._place + len(part), end_ms
+        self._first_index += len(conversation.operations)
+
+    def finish(self) -> JudgedGroup:
+        """Return what came of all parts."""
+        replayed = self._account.replayed()
+        libraries = self._libraries
+        findings = (replace(each, client=libraries.get(each.connection, "")) for each in replayed.findings)
+        return JudgedGroup(
+            group=self._group if self._hashing is None else self._hashing.hashed(self._group),
+            clients=tuple(sorted({each for each in libraries.values() if each})),
+            replayed=replace(replayed, findings=tuple(findings)),
+            exchanges=self._place,
+            answered=self._answered,
+            excerpts=tuple(self._excerpts.kept),
+        )
+
+
+def _answered(exchange: Exchange) -> Iterator[Answered]:
+    """Yield what an answer counts as: its error code, or each of those within it."""
+    if exchange.answer is not None:
+        own = exchange.answer.get("error_code")
+        codes = (own,) if isinstance(own, str) else dict.fromkeys(codes_in(exchange.answer))
+        for code in codes:
+            yield exchange.api, exchange.api_version, code
 
 
 def _split(rows: Iterable[Row]) -> tuple[list[Row], Iterator[Row]]:

@@ -332,6 +332,7 @@ class _Part:
         found = [each for each in every if each.place not in maybe_unseen]
         self._leave_out([fed[each.place] for each in every if each.place in maybe_unseen], LOADING)
         self._account.compared += sum(each.is_compared for each in fed) - len(every) + len(found)
+        self._note_answers(fed, every, found)
         room = min(_FINDINGS_MAX, _FINDINGS_OF_GROUP_MAX - len(self._account.findings))
         self._account.findings += [self._finding(fed[each.place], each) for each in found[: max(room, 0)]]
         assert isinstance(course.machine, ReplayMachine), "the course began with one"
@@ -342,6 +343,14 @@ class _Part:
             named=before.named | named_partitions(fed, self._group_id, self._conversation.topic_names),
             since_ms=before.since_ms if may_be_loading(fed, self._group_id, before.since_ms) else None,
         )
+
+    def _note_answers(
+        self, fed: Sequence[RecordedOperation], every: Sequence[Unexplained], found: Sequence[Unexplained]
+    ) -> None:
+        misfits = {each.place for each in every}
+        agreed = (each for place, each in enumerate(fed) if each.is_compared and place not in misfits)
+        self._account.agreed.update(_position(each) for each in agreed)
+        self._account.otherwise |= {_position(fed[each.place]): each.reported for each in found}
 
     def _machine(self, seed: Seed) -> ReplayMachine:
         is_timed = self._is_of_consumers
@@ -367,7 +376,7 @@ class _Part:
         given_up = " (not all orders were tried)" if found.is_undecided else ""
         return ReplayFinding(
             conversation=self._account.conversation_id,
-            position=operation.asked_at if operation.answered_at is None else operation.answered_at,
+            position=_position(operation),
             at_ms=operation.answered_ms,
             api=operation.api,
             api_version=operation.api_version,
@@ -382,3 +391,8 @@ class _Part:
             f"{found.unlike.actual}, where the reference says {found.unlike.expected}; "
             f"before it, {found.state}{given_up}",
         )
+
+
+def _position(operation: RecordedOperation) -> int:
+    """Return where in its conversation it was answered; where it was asked if it was not."""
+    return operation.asked_at if operation.answered_at is None else operation.answered_at

@@ -5,6 +5,7 @@ from typing import Final
 
 from harness.orders.compare import Unlike
 from harness.orders.course import Course
+from harness.orders.interface import ReferenceAnswer
 from harness.orders.search import Search
 
 _MOVES_MAX: Final = 4_000
@@ -20,6 +21,8 @@ class Unexplained:
     place: int
     """Of the operation in the course."""
     unlike: Unlike
+    reported: ReferenceAnswer | None
+    """What the reference answers; None where it answers nothing."""
     state: str
     """The groups before it."""
     is_undecided: bool
@@ -40,6 +43,7 @@ def unexplained(course: Course) -> list[Unexplained]:
             Unexplained(
                 place=stuck.misfit.place,
                 unlike=stuck.misfit.unlike,
+                reported=stuck.misfit.reported,
                 state=course.machine.state(),
                 is_undecided=search.is_given_up,
             )

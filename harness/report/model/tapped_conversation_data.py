@@ -48,19 +48,20 @@ def error_codes(event: Event) -> tuple[str, ...]:
         fields = parsed_json(event.fields or "null", where="fields")
     except TraceError:
         return (_UNREADABLE,)
-    return tuple(dict.fromkeys(_codes(fields)))
+    return tuple(dict.fromkeys(codes_in(fields)))
 
 
-def _codes(value: object) -> Iterator[str]:
+def codes_in(value: object) -> Iterator[str]:
+    """Yield the error codes that stand anywhere in decoded fields."""
     match value:
         case dict():
             if "error_code" in value:
                 yield str(value["error_code"])
             for each in value.values():
-                yield from _codes(each)
+                yield from codes_in(each)
         case list():
             for each in value:
-                yield from _codes(each)
+                yield from codes_in(each)
         case _:
             return
 
