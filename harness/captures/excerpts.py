@@ -1,15 +1,15 @@
-"""The conversation around a finding: what was said just before and after it, and what the reference answers."""
+"""The conversation around a finding: what was said before and after it, and what the reference answers."""
 
 import json
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Final
 
 from harness.captures.hashing import Hashing
 from harness.captures.likeness import Likeness, likeness
-from harness.invariants.exchange import NO_ERROR, Fields, text
+from harness.invariants.exchange import NO_ERROR, text
 from harness.orders.compare import Unlike, all_unlike, comparable
 from harness.orders.interface import ReferenceAnswer
 from harness.replay.carried import Account
@@ -18,6 +18,8 @@ from harness.results.replay_results import ReplayFinding
 
 OF_GROUP_MAX: Final = 3
 """Findings of one pattern that have an excerpt, in a group."""
+OF_PATTERN_MAX: Final = 50
+"""The same, in all groups."""
 _BEFORE: Final = 12
 _AFTER: Final = 4
 _LOOKED_AT: Final = 400
@@ -70,6 +72,23 @@ class Excerpt:
     """Exchanges among these that tell little, by API."""
 
 
+class PageRoom:
+    """Leaves the excerpts of so many findings of each pattern as a site has room for."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[Likeness] = Counter()
+
+    def within(self, excerpts: Iterable[Excerpt]) -> tuple[Excerpt, ...]:
+        """Return those that have a page."""
+        kept = []
+        for each in excerpts:
+            key = likeness(each.finding)
+            self._counts[key] += 1
+            if self._counts[key] <= OF_PATTERN_MAX:
+                kept.append(each)
+        return tuple(kept)
+
+
 @dataclass(slots=True, kw_only=True)
 class Excerpts:
     """Cuts excerpts of one group's conversation, part by part."""
@@ -113,7 +132,7 @@ class Excerpts:
         passed_over = set(range(chosen[0], place)) - set(chosen)
         said = tuple(self._said(conversation[each], first + each, account) for each in chosen)
         return Excerpt(
-            finding=finding,
+            finding=replace(finding, client=self.libraries.get(finding.connection, "")),
             said=said,
             unlike=tuple(self._unlike(about, account.otherwise.get(finding.position), finding)),
             left_out=Counter(conversation[each].api for each in passed_over),
@@ -156,7 +175,7 @@ class Excerpts:
     def _name(self, name: str | None) -> str | None:
         return name if name is None or self.hashing is None else self.hashing.hashed(name)
 
-    def _json(self, fields: Fields | None) -> str | None:
+    def _json(self, fields: Mapping[str, object] | None) -> str | None:
         if fields is None:
             return None
         return json.dumps(fields if self.hashing is None else self.hashing.fields(fields), ensure_ascii=False)

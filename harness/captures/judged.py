@@ -1,15 +1,13 @@
 """What comes of judging captures."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 from harness.captures.excerpts import Excerpt
 from harness.captures.notes import Notes
 from harness.replay.finding import Replayed
-
-Answered: TypeAlias = tuple[str, int, str]
-"""An API, its version, and an error code of its answer: its own, or one within it."""
+from harness.report.model.answer_coverage import Answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,3 +32,11 @@ class JudgedCaptures:
 
     groups: tuple[JudgedGroup, ...]
     notes: Notes
+
+    @property
+    def answered(self) -> Mapping[Answered, int]:
+        """How often each API, in each version, was answered each error code."""
+        counts: Counter[Answered] = Counter()
+        for each in self.groups:
+            counts.update(each.answered)
+        return dict(sorted(counts.items()))

@@ -8,11 +8,11 @@ from math import inf
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from harness.captures.excerpts import Excerpts
+from harness.captures.excerpts import Excerpts, PageRoom
 from harness.captures.exchanges import Row, RowKind, exchange_of
 from harness.captures.facts import Facts, facts_of
 from harness.captures.hashing import Hashing
-from harness.captures.judged import Answered, JudgedCaptures, JudgedGroup
+from harness.captures.judged import JudgedCaptures, JudgedGroup
 from harness.captures.notes import Notes
 from harness.captures.parts import PART, parts_of
 from harness.captures.sorting import in_order
@@ -23,6 +23,7 @@ from harness.replay.exchange import Exchange
 from harness.replay.gaps import Gap
 from harness.replay.group import GroupReplay
 from harness.replay.history import conversation_of
+from harness.report.model.answer_coverage import Answered
 from harness.report.model.tapped_conversation_data import codes_in
 
 DEFAULT_PORT: Final = 9092
@@ -89,10 +90,11 @@ def judge_here(sources: Sources, terms: Terms) -> JudgedCaptures:
     rows = in_order(chain(rows_of_captures(sources, terms.ports, notes), *journals))
     by_group = groupby(rows, key=lambda row: row.group)
     # Rows of no group have no name to sort by: they come first, before any group is judged.
-    facts, groups = Facts(), list[JudgedGroup]()
+    facts, groups, room = Facts(), list[JudgedGroup](), PageRoom()
     for group, of_group in by_group:
         if group:
-            groups.append(judge_group(group, of_group, facts, terms))
+            judged = judge_group(group, of_group, facts, terms)
+            groups.append(replace(judged, excerpts=room.within(judged.excerpts)))
         else:
             facts = facts_of(of_group)
     return JudgedCaptures(groups=tuple(sorted(groups, key=lambda each: each.group)), notes=notes)

@@ -7,10 +7,13 @@ journals ───────────────────────�
 import marshal
 import pickle
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
+from operator import itemgetter
 from typing import Final
 
+from harness.captures.excerpts import PageRoom
 from harness.captures.exchanges import Row
 from harness.captures.facts import Facts, facts_of
 from harness.captures.files import packets_of_file
@@ -58,7 +61,10 @@ def judge_on_spark(sources: Sources, terms: Terms, *, master: str) -> JudgedCapt
                 common.append(_unpacked(each))
         judge = partial(_judged, facts_of(common), terms)
         found = job.collected(job.by_group(job.with_group(rows), judge))
-    groups: list[JudgedGroup] = [pickle.loads(each[5]) for each in found]  # noqa: S301 - likewise
+    room, groups = PageRoom(), list[JudgedGroup]()
+    for each in sorted(found, key=itemgetter(0)):
+        judged: JudgedGroup = pickle.loads(each[5])  # noqa: S301 - likewise
+        groups.append(replace(judged, excerpts=room.within(judged.excerpts)))
     return JudgedCaptures(groups=tuple(sorted(groups, key=lambda each: each.group)), notes=notes)
 
 

@@ -40,7 +40,7 @@ from harness.replay.selecting import (
     transactional_ids,
     until_of,
 )
-from harness.replay.unexplained import Unexplained, unexplained
+from harness.replay.unexplained import GIVEN_UP, Unexplained, unexplained
 from harness.replay.windows import Windows
 from harness.results.replay_results import ReplayFinding
 from harness.targets.reference.profile import ReferenceProfile
@@ -373,7 +373,7 @@ class _Part:
 
     def _finding(self, operation: RecordedOperation, found: Unexplained) -> ReplayFinding:
         where = f"{found.unlike.field}: " if found.unlike.field else ""
-        given_up = " (not all orders were tried)" if found.is_undecided else ""
+        given_up = f" ({GIVEN_UP})" if found.is_undecided else ""
         return ReplayFinding(
             conversation=self._account.conversation_id,
             position=_position(operation),

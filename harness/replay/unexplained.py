@@ -8,6 +8,8 @@ from harness.orders.course import Course
 from harness.orders.interface import ReferenceAnswer
 from harness.orders.search import Search
 
+GIVEN_UP: Final = "not all orders were tried"
+"""What a finding says where the search was given up."""
 _MOVES_MAX: Final = 4_000
 """Moves that lead no further after which an order is looked for no longer."""
 _LOOK_BACK_MS: Final = 4_000.0

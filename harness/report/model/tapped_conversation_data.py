@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from harness.apis.table import descriptor
-from harness.report.model.conversation import StepRows, lone_steps
+from harness.report.model.conversation import StepRows, steps_without_script
 from harness.report.model.page_limit import PageLimit
 from harness.spark.rows import AlignedStep
 from harness.trace.events import Event, EventKind
@@ -74,7 +74,7 @@ def steps_of(events: Sequence[Event], step_at: Callable[[float], int]) -> tuple[
         step_at: says which step a time of the trace belongs to; -1 for none.
     """
     rows = (_row(event, step_at(event.at_ms), place) for place, event in enumerate(events))
-    return lone_steps(list(PageLimit().within(rows)))
+    return steps_without_script(list(PageLimit().within(rows)))
 
 
 def _row(event: Event, step: int, occurrence: int) -> AlignedStep:
