@@ -150,8 +150,8 @@ def _write_findings(
     for folder in (_FINDINGS, _CONVERSATIONS):
         pages.fresh_folder(folder)
     in_order = [addresses[_key(each.finding)] for each in excerpts]
-    around = zip(("", *in_order), (*in_order[1:], ""), strict=False)
-    for place, (excerpt, (previous, following)) in enumerate(zip(excerpts, around, strict=True), 1):
+    around = ["", *in_order, ""]
+    for place, excerpt in enumerate(excerpts, 1):
         conversation = f"{_CONVERSATIONS}/{place}.js"
         data = conversation_of_finding(excerpt, oracle=f"reference {profile}")
         pages.write_text(conversation, as_script(conversation, data))
@@ -164,7 +164,7 @@ def _write_findings(
             conversation=conversation,
             profile=profile,
             has_bytes=any(each.answer_raw for each in excerpt.said),
-            beside=Beside(previous=previous, next=following),
+            beside=Beside(previous=around[place - 1], next=around[place + 1]),
         )
 
 

@@ -78,6 +78,18 @@ def test_each_finding_has_a_page_with_both_answers_and_what_was_said_around_it(
     assert [each[0].rpartition(", ")[2] for each in told] == ["protocol_name", "leader"]
 
 
+def test_a_capture_in_which_nothing_differs_has_pages_too(
+    tmp_path: Path, kafka_conformance: CommandLine
+) -> None:
+    path = write_pcap(tmp_path / "right.pcap", wire_of(two_members().events).sent)
+
+    code = kafka_conformance("judge", path, *OPTIONS, "--out", tmp_path / "site")
+
+    assert code == ExitCode.EXPECTED
+    assert "Every answer that was compared is what Kafka 3.9" in (tmp_path / "site/index.html").read_text()
+    assert not list((tmp_path / "site" / "findings").iterdir())
+
+
 def test_whatever_a_capture_says_is_text_on_its_pages(
     capture: Path, tmp_path: Path, kafka_conformance: CommandLine
 ) -> None:
