@@ -234,8 +234,9 @@ class _Part:
     def _tellable(self) -> list[RecordedOperation]:
         end_ms = self._conversation.topics_deleted_ms if self._is_of_consumers else inf
         reported: list[RecordedOperation] = []
+        why_refused = refusal(self._spec)
         for operation in self._operations:
-            why = None if isinstance(operation, TopicChange) else refusal(self._spec, operation)
+            why = None if isinstance(operation, TopicChange) else why_refused(operation)
             if why is None and operation.asked_ms >= end_ms:
                 why = "of a consumer group, after somebody deleted topics"
             if why is None:
