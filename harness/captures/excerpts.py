@@ -75,7 +75,8 @@ class Excerpt:
 class PageRoom:
     """Leaves the excerpts of so many findings of each pattern as a site has room for."""
 
-    def __init__(self) -> None:
+    def __init__(self, of_pattern_max: int = OF_PATTERN_MAX) -> None:
+        self._of_pattern_max = of_pattern_max
         self._counts: Counter[Likeness] = Counter()
 
     def within(self, excerpts: Iterable[Excerpt]) -> tuple[Excerpt, ...]:
@@ -84,7 +85,7 @@ class PageRoom:
         for each in excerpts:
             key = likeness(each.finding)
             self._counts[key] += 1
-            if self._counts[key] <= OF_PATTERN_MAX:
+            if self._counts[key] <= self._of_pattern_max:
                 kept.append(each)
         return tuple(kept)
 

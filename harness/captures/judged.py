@@ -1,12 +1,13 @@
 """What comes of judging captures."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from harness.captures.excerpts import Excerpt
+from harness.captures.excerpts import OF_GROUP_MAX, Excerpt, PageRoom
 from harness.captures.notes import Notes
-from harness.replay.finding import Replayed
+from harness.replay.finding import Replayed, total
+from harness.replay.group import FINDINGS_OF_GROUP_MAX
 from harness.report.model.answer_coverage import Answered
 
 
@@ -24,6 +25,28 @@ class JudgedGroup:
     """How often."""
     excerpts: tuple[Excerpt, ...] = ()
     """Of some of the findings, if they are wanted."""
+
+
+def joined(stretches: Sequence[JudgedGroup]) -> JudgedGroup:
+    """Return what came of a group whose stretches were judged apart, in their order."""
+    if len(stretches) == 1:
+        return stretches[0]
+    replayed = total(tuple(each.replayed for each in stretches))
+    answered: Counter[Answered] = Counter()
+    for each in stretches:
+        answered.update(each.answered)
+    return JudgedGroup(
+        group=stretches[0].group,
+        clients=stretches[0].clients,
+        replayed=replace(
+            replayed,
+            conversation=stretches[0].replayed.conversation,
+            findings=replayed.findings[:FINDINGS_OF_GROUP_MAX],
+        ),
+        exchanges=sum(each.exchanges for each in stretches),
+        answered=answered,
+        excerpts=PageRoom(OF_GROUP_MAX).within(one for each in stretches for one in each.excerpts),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

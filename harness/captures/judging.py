@@ -12,11 +12,12 @@ from harness.captures.excerpts import Excerpts, PageRoom
 from harness.captures.exchanges import Row, RowKind, exchange_of
 from harness.captures.facts import Facts, facts_of
 from harness.captures.hashing import Hashing
-from harness.captures.judged import JudgedCaptures, JudgedGroup
+from harness.captures.judged import JudgedCaptures, JudgedGroup, joined
 from harness.captures.notes import Notes
 from harness.captures.parts import PART, parts_of
 from harness.captures.sorting import in_order
 from harness.captures.sources import CONVERSATION, Sources, rows_of_captures, rows_of_journal, sources_of
+from harness.captures.stretches import STRETCH, Start, stretches_of
 from harness.replay import ReferenceProfile
 from harness.replay.carried import Account
 from harness.replay.exchange import Exchange
@@ -43,6 +44,8 @@ class Terms:
     """The key of the hashes of ids and names in what is returned; None where they are to be readable."""
     part: int = PART
     """Exchanges after which a group's conversation may be cut."""
+    stretch: int = STRETCH
+    """Exchanges after which a group's conversation may go on elsewhere."""
     has_excerpts: bool = False
     """Whether the conversations around findings are to be returned too."""
 
@@ -109,11 +112,50 @@ def judge_group(group: str, rows: Iterable[Row], facts: Facts, terms: Terms) -> 
         facts: what concerns all groups.
         terms: how it is judged.
     """
-    connections, exchanges = _split(rows)
+    connections, exchanges = split(rows)
+    stretches = stretches_of(connections, exchanges, facts, is_whole=terms.is_whole, stretch=terms.stretch)
+    judged = (
+        judge_stretch(group, connections, start, of_stretch, facts, terms) for start, of_stretch in stretches
+    )
+    return joined(list(judged))
+
+
+def judge_stretch(
+    group: str,
+    connections: Sequence[Row],
+    start: Start | None,
+    rows: Iterable[Row],
+    facts: Facts,
+    terms: Terms,
+) -> JudgedGroup:
+    """Replay a stretch of a group's conversation, part by part.
+
+    Args:
+        group: its name.
+        connections: on which somebody spoke of it.
+        start: how the stretch begins; None for the first one.
+        rows: of the stretch, in order.
+        facts: what concerns all groups.
+        terms: how it is judged.
+    """
     judgement = _GroupJudgement(group, connections, facts, terms)
-    for part, end_ms in parts_of(facts.beside(group, exchanges), part=terms.part):
+    exchanges = facts.beside(group, rows)
+    if start is not None:
+        warm_up, exchanges = _parted(exchanges, start.counts_after_ms)
+        judgement.warm_up(start, warm_up)
+    for part, end_ms in parts_of(exchanges, part=terms.part):
         judgement.take(part, end_ms)
     return judgement.finish()
+
+
+def _parted(rows: Iterator[Row], until_ms: float) -> tuple[list[Row], Iterator[Row]]:
+    """Return what was asked until a time, and what comes after it."""
+    before = list[Row]()
+    for row in rows:
+        if row.asked_ms > until_ms:
+            return before, chain((row,), rows)
+        before.append(row)
+    return before, iter(())
 
 
 class _GroupJudgement:
@@ -135,6 +177,25 @@ class _GroupJudgement:
         self._excerpts = Excerpts(group=group, libraries=self._libraries, hashing=self._hashing)
         self._answered: Counter[Answered] = Counter()
         self._place, self._first_index, self._begin_ms = 0, 0, -inf
+        self._counted_from = 0
+
+    def warm_up(self, start: Start, rows: Sequence[Row]) -> None:
+        """Begin with a group that is known, and replay what only makes it better known."""
+        self._replay.begin_with(start.seed)
+        self._begin_ms = start.seed.at_ms
+        first = rows[0]
+        since = (first.asked_ms, first.connection, first.number)
+        self._place = start.number + self._facts.listed_between(start.first, since)
+        self.take(rows, start.counts_after_ms)
+        self._count_anew()
+
+    def _count_anew(self) -> None:
+        self._account.compared = 0
+        self._account.not_compared.clear()
+        self._account.findings.clear()
+        self._answered.clear()
+        self._excerpts.kept.clear()
+        self._counted_from = self._place
 
     def take(self, part: Sequence[Row], end_ms: float) -> None:
         """Replay the next part.
@@ -175,7 +236,7 @@ class _GroupJudgement:
             group=self._group if self._hashing is None else self._hashing.hashed(self._group),
             clients=tuple(sorted({each for each in libraries.values() if each})),
             replayed=replace(replayed, findings=tuple(findings)),
-            exchanges=self._place,
+            exchanges=self._place - self._counted_from,
             answered=self._answered,
             excerpts=tuple(self._excerpts.kept),
         )
@@ -190,7 +251,7 @@ def _answered(exchange: Exchange) -> Iterator[Answered]:
             yield exchange.api, exchange.api_version, code
 
 
-def _split(rows: Iterable[Row]) -> tuple[list[Row], Iterator[Row]]:
+def split(rows: Iterable[Row]) -> tuple[list[Row], Iterator[Row]]:
     """Return a group's connections, which come first, and what comes after them."""
     connections = list[Row]()
     rows = iter(rows)
