@@ -28,7 +28,8 @@ from harness.targets.base.interface import (
 )
 
 _COMMIT_TIMEOUT: Final[Mapping[str, str]] = {"offsets.commit.timeout.ms": "5000"}
-"""What every script is taken to ask for: on a busy machine a write takes long, and virtual time has none."""
+"""What every script that writes is taken to ask for: on a busy machine, writes take long."""
+_ABOUT_WRITES: Final = frozenset({"message.max.bytes", "min.insync.replicas", *_COMMIT_TIMEOUT})
 _ONE_PARTITION: Final[Mapping[str, str]] = {
     "offsets.topic.num.partitions": CONFORMANCE_CONFIG["offsets.topic.num.partitions"]
 }
@@ -65,18 +66,25 @@ async def pack(
     unusual = [script for script in scripts if applies(script, capabilities) and may_not_be_usual(script)]
     not_served = frozenset([script.id for script in unusual if not await runs.is_served(script)])
     packed = [script for script in unusual if script.id not in not_served]
-    bins = await _bins(packed, runs, merges=merges)
+    writing = frozenset([script.id for script in packed if await _writes(script, runs)])
+    bins = await _bins(packed, writing, runs, merges=merges)
     lefts = {script.id: await _left(script, each.config, runs) for each in bins for script in each.scripts}
     if merges:
-        await _spread_spoilers(bins, lefts, runs)
+        await _spread_spoilers(bins, lefts, writing, runs)
     configs = {script.id: each.config for each in bins for script in each.scripts}
     return Packing(
         configs=configs,
-        disturbing=frozenset([each.id for each in packed if await _disturbs(each, configs[each.id], runs)]),
+        alone=frozenset([each.id for each in packed if await _is_alone(each, configs[each.id], runs)]),
         to_clear=frozenset(name for name, left in lefts.items() if left is Left.TO_CLEAR),
         final=frozenset(name for name, left in lefts.items() if left is Left.SPOILT),
         not_served=not_served,
     )
+
+
+async def _writes(script: Script, runs: RunCache) -> bool:
+    """Tell whether a script has anything written, or asks for what keeps a write from being done."""
+    asked = asked_config(script)
+    return bool(asked.keys() & _ABOUT_WRITES) or await runs.writes(script, asked)
 
 
 def may_not_be_usual(script: Script) -> bool:
@@ -84,9 +92,11 @@ def may_not_be_usual(script: Script) -> bool:
     return bool(asked_config(script)) or acts_on_broker(script) or takes_log_away(script)
 
 
-async def _disturbs(script: Script, config: Mapping[str, str], runs: RunCache) -> bool:
+async def _is_alone(script: Script, config: Mapping[str, str], runs: RunCache) -> bool:
     """Tell whether a script needs a broker alone; who acts on it does so with those who act alike."""
-    return not acts_on_broker(script) and await runs.disturbs(script, config)
+    if acts_on_broker(script):
+        return False
+    return await runs.disturbs(script, config) or await runs.minds_topics(script, config)
 
 
 async def _left(script: Script, config: Mapping[str, str], runs: RunCache) -> Left:
@@ -95,12 +105,15 @@ async def _left(script: Script, config: Mapping[str, str], runs: RunCache) -> Le
     return Left.CLEAN
 
 
-async def _spread_spoilers(bins: Sequence[_Bin], lefts: dict[str, Left], runs: RunCache) -> None:
+async def _spread_spoilers(
+    bins: Sequence[_Bin], lefts: dict[str, Left], writing: frozenset[str], runs: RunCache
+) -> None:
     """Let who spoils a broker be the last on another configuration's, where its own has others that do.
 
     Args:
         bins: changed in place.
         lefts: by scenario id, likewise.
+        writing: who has anything written.
         runs: on the reference.
     """
     spoilt = {id(each): sum(lefts[one.id] is Left.SPOILT for one in each.scripts) for each in bins}
@@ -108,7 +121,7 @@ async def _spread_spoilers(bins: Sequence[_Bin], lefts: dict[str, Left], runs: R
         for script in [one for one in crowded.scripts if lefts[one.id] is Left.SPOILT]:
             if spoilt[id(crowded)] <= BROKERS_A_CONFIG:
                 break
-            alone = _Bin(scripts=[script], asked=_asked([script]), config=asked_config(script))
+            alone = _Bin(scripts=[script], asked=_asked([script], writing), config=asked_config(script))
             acting_first = sorted(bins, key=lambda each: not any(map(acts_on_broker, each.scripts)))
             for other in (each for each in acting_first if not spoilt[id(each)]):
                 gives = alone.config.items() <= other.config.items() and not _conflict(alone, other)
@@ -121,21 +134,26 @@ async def _spread_spoilers(bins: Sequence[_Bin], lefts: dict[str, Left], runs: R
                     break
 
 
-async def _bins(scripts: Iterable[Script], runs: RunCache, *, merges: bool) -> list[_Bin]:
+async def _bins(
+    scripts: Iterable[Script], writing: frozenset[str], runs: RunCache, *, merges: bool
+) -> list[_Bin]:
     """Put scripts that ask for the same into one bin, and bins together, the largest first."""
     alike: dict[tuple[tuple[str, str], ...], list[Script]] = {}
     for script in scripts:
         alike.setdefault(tuple(sorted(asked_config(script).items())), []).append(script)
     bins: list[_Bin] = []
     for config, some in sorted(alike.items(), key=lambda item: (-len(item[1]), item[0])):
-        one = _Bin(scripts=some, asked=_asked(some), config=dict(config))
+        one = _Bin(scripts=some, asked=_asked(some, writing), config=dict(config))
         if not merges or not await _joins(one, bins, runs):
             bins.append(one)
     return bins
 
 
-def _asked(scripts: Iterable[Script]) -> Mapping[str, str]:
-    asked = dict(_COMMIT_TIMEOUT)
+def _asked(scripts: Sequence[Script], writing: frozenset[str]) -> Mapping[str, str]:
+    asked: dict[str, str] = {}
+    for script in scripts:
+        if script.id in writing:
+            asked |= _COMMIT_TIMEOUT
     for script in scripts:
         if minds_its_partition(script):
             asked |= _ONE_PARTITION
@@ -149,7 +167,9 @@ async def _joins(one: _Bin, bins: Iterable[_Bin], runs: RunCache) -> bool:
         if _conflict(one, other):
             continue
         config = {**other.config, **one.config}
-        if await _all_alike((*one.scripts, *other.scripts), config, runs):
+        # Whoever is there already is known to be alike unless a property is added.
+        others = other.scripts if config != other.config else []
+        if await _all_alike((*one.scripts, *others), config, runs):
             other.scripts += one.scripts
             other.asked = {**other.asked, **one.asked}
             other.config = config

@@ -67,6 +67,6 @@ def _packing(scripts: Sequence[Script], wanted: _Wanted) -> Packing:
 def _nobody_shares(scripts: Sequence[Script]) -> Packing:
     """Return what is safe where the reference has no such profile: nothing is known of anybody."""
     return Packing(
-        disturbing=frozenset(each.id for each in scripts if asked_config(each) and not acts_on_broker(each)),
+        alone=frozenset(each.id for each in scripts if asked_config(each) and not acts_on_broker(each)),
         final=frozenset(each.id for each in scripts if may_not_be_usual(each)),
     )

@@ -20,7 +20,7 @@ from harness.runner.recorder import EventPosition, Recorder
 from harness.runner.sharing import asked_config, takes_log_away
 from harness.scenario import Capability, Conversation, ask, expect, record, scenario
 from harness.scenario.bindings import Bindings
-from harness.scenario.script import Script
+from harness.scenario.script import Elapse, Script
 from harness.targets.base.clearing import clear_log
 from harness.targets.base.delegated import DelegatedConnection, DelegatedSession
 from harness.targets.base.dialogue import Dialogue, NotYet
@@ -41,6 +41,9 @@ _REPORTED: Final = (
 """What of an event is neither chance nor the time when the conversation began."""
 _CLEAR_MS: Final = 200.0
 _RUN_ID: Final = "on-the-reference"
+_LOG: Final = "__consumer_offsets"
+_LATEST: Final = -1
+"""The timestamp by which ListOffsets asks for the end of a log."""
 _OTHER: Final = "kafka-conformance-other"
 _SESSION_MS: Final = 1_800_000
 """The longest that Kafka grants by default: no script lasts as long."""
@@ -95,6 +98,26 @@ class ReferenceRuns:
             await other.join()
             await self._run(script, config, _Watched(session, other))
             return await other.is_disturbed()
+        except (NotYet, TargetError):
+            return True
+        finally:
+            await session.close()
+
+    async def minds_topics(self, script: Script, config: Mapping[str, str]) -> bool:
+        """Tell whether a script's conversation is another one if others make topics whenever it waits."""
+        if not any(isinstance(step, Elapse) for step in script.steps):
+            return False
+        return await self._digest(script, config, _AmongTopics) != await self.trace(script, config)
+
+    async def writes(self, script: Script, config: Mapping[str, str]) -> bool:
+        """Tell whether a script has anything written to the coordinator's log, or makes or deletes that."""
+        broker = await self._broker(config)
+        session = broker.open_session(script.id)
+        partitions = num_partitions(broker.description) or 1
+        try:
+            before = await end_offsets(session, partitions)
+            await self._run(script, config, session)
+            return await end_offsets(session, partitions) != before
         except (NotYet, TargetError):
             return True
         finally:
@@ -239,6 +262,24 @@ def probe(partitions: int, *, consumers: bool) -> Script:
     return record(comes_back)
 
 
+async def end_offsets(session: BrokerSession, partitions: int) -> list[tuple[str | None, int]]:
+    """Return an error code and the end offset of each partition of the coordinator's log.
+
+    Raises:
+        NotYet: the broker does not answer.
+    """
+    connection = await session.connect()
+    dialogue = Dialogue(connection)
+    await dialogue.learn_versions()
+    wanted: list[Fields] = [{"partition_index": each, "timestamp": _LATEST} for each in range(partitions)]
+    topic: Fields = {"name": _LOG, "partitions": wanted}
+    version = dialogue.version_of("ListOffsets", (5, 4, 3, 2))
+    answer = await dialogue.ask("ListOffsets", version, {"replica_id": -1, "topics": [topic]})
+    await connection.close()
+    found = (each for row in answer.rows("topics") for each in row.rows("partitions"))
+    return [(each.text("error_code"), each.number("offset")) for each in found]
+
+
 class _Other:
     """A group of one member that has nothing to do with a script, and asks the same again and again."""
 
@@ -332,6 +373,30 @@ class _LookingConnection(DelegatedConnection):
             return await super().receive(timeout_ms=timeout_ms)
         finally:
             await self._look()
+
+
+class _AmongTopics(DelegatedSession):
+    """A broker session on which somebody else makes a topic whenever time passes."""
+
+    def __init__(self, session: BrokerSession) -> None:
+        super().__init__(session)
+        self._made = 0
+
+    async def elapse(self, duration_ms: float) -> None:
+        connection = await self._inner.connect()
+        dialogue = Dialogue(connection)
+        await dialogue.learn_versions()
+        self._made += 1
+        topic: Fields = {
+            "name": f"{_OTHER}-{self._made}",
+            "num_partitions": 1,
+            "replication_factor": 1,
+            "assignments": [],
+            "configs": [],
+        }
+        await dialogue.ask("CreateTopics", 2, {"topics": [topic], "timeout_ms": _PACE_MS})
+        await connection.close()
+        await super().elapse(duration_ms)
 
 
 class _Paced(DelegatedSession):

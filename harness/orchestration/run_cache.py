@@ -40,6 +40,12 @@ class Runs(Protocol):
     async def disturbs(self, script: Script, config: Mapping[str, str]) -> bool:
         """Tell whether others notice."""
 
+    async def minds_topics(self, script: Script, config: Mapping[str, str]) -> bool:
+        """Tell whether topics that others make show."""
+
+    async def writes(self, script: Script, config: Mapping[str, str]) -> bool:
+        """Tell whether the coordinator's log grows."""
+
     async def left(self, script: Script, config: Mapping[str, str]) -> Left:
         """Tell how others find the broker afterwards."""
 
@@ -73,15 +79,31 @@ class RunCache:
 
     async def disturbs(self, script: Script, config: Mapping[str, str]) -> bool:
         """Tell whether others notice."""
+        return await self._is("disturbs", script, config, self._runs.disturbs)
 
-        async def reported(script: Script, config: Mapping[str, str]) -> str:
-            return str(await self._runs.disturbs(script, config))
+    async def minds_topics(self, script: Script, config: Mapping[str, str]) -> bool:
+        """Tell whether topics that others make show."""
+        return await self._is("minds topics", script, config, self._runs.minds_topics)
 
-        return await self._once("disturbs", script, config, reported) == str(True)
+    async def writes(self, script: Script, config: Mapping[str, str]) -> bool:
+        """Tell whether the coordinator's log grows."""
+        return await self._is("writes", script, config, self._runs.writes)
 
     async def left(self, script: Script, config: Mapping[str, str]) -> Left:
         """Tell how others find the broker afterwards."""
         return Left(await self._once("left", script, config, self._runs.left))
+
+    async def _is(
+        self,
+        what: str,
+        script: Script,
+        config: Mapping[str, str],
+        run: Callable[[Script, Mapping[str, str]], Awaitable[bool]],
+    ) -> bool:
+        async def reported(script: Script, config: Mapping[str, str]) -> str:
+            return str(await run(script, config))
+
+        return await self._once(what, script, config, reported) == str(True)
 
     async def _once(
         self,

@@ -97,8 +97,8 @@ class Packing:
 
     configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """By scenario id, the configuration that it may be run with: what it asked for, and what others did."""
-    disturbing: frozenset[str] = frozenset()
-    """Who changes what other groups on the same broker are answered meanwhile."""
+    alone: frozenset[str] = frozenset()
+    """Who changes what others on the same broker are answered meanwhile, or whom they change."""
     to_clear: frozenset[str] = frozenset()
     """Behind whom the broker's log is cleared before others come."""
     final: frozenset[str] = frozenset()
@@ -230,11 +230,11 @@ def _cohorts(group: Sequence[Script], packing: Packing, *, acts: bool) -> Iterat
                 Cohort(scripts=each, acts=True, clears=_clears(each, packing)) for each in _split(some, size)
             )
         return
-    disturbing = {each.id: each for each in group if each.id in packing.disturbing or takes_log_away(each)}
-    together = [script for script in group if script.id not in disturbing]
+    alone = {each.id: each for each in group if each.id in packing.alone or takes_log_away(each)}
+    together = [script for script in group if script.id not in alone]
     if together:
         yield Cohort(scripts=together)
-    for script in disturbing.values():
+    for script in alone.values():
         yield Cohort(scripts=[script], clears=_clears([script], packing))
 
 

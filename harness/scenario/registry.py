@@ -4,12 +4,13 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from traceback import extract_tb
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Final, TypeVar, cast
 
 from harness.scenario.clauses import CLAUSE_ID, lint_clauses, load_clauses
@@ -156,15 +157,24 @@ def _place(error: Exception) -> str:
 
 
 def scenario_functions(module: ModuleType) -> tuple[ScenarioFunction | SweptFunction, ...]:
-    """Return a module's own scenarios in the order of their writing."""
+    """Return a module's own scenarios in the order of their writing.
+
+    A scenario that a function of another module made for this one is its own; one that it imports is not.
+    """
     functions = [
         function
         for function in vars(module).values()
         if inspect.isfunction(function)
         and isinstance(getattr(function, _ATTRIBUTE, None), ScenarioSheet)
-        and function.__module__ == module.__name__
+        and _home(function, module) is module
     ]
     return tuple(sorted(functions, key=lambda function: function.__code__.co_firstlineno))
+
+
+def _home(function: FunctionType, user: ModuleType) -> ModuleType:
+    """Return the module that a function belongs to: where its code is, unless that did not keep it."""
+    written_in = sys.modules.get(function.__module__, user)
+    return written_in if any(each is function for each in vars(written_in).values()) else user
 
 
 def collect(package: str = "suites") -> Mapping[str, Script]:

@@ -17,11 +17,20 @@ from harness.orchestration.run import CompletedRun, orchestrate, report
 from harness.report.model.names import conversation_file, first_difference_anchor, scenario_page
 from harness.results.exit_code import ExitCode
 from harness.runner.drive import Limits
+from harness.runner.sharing import asked_config
 from harness.spark.master import LOCAL_MASTER
 from harness.targets.base.interface import Breakpoint, Broker, BrokerAction, Progress, Target
 from harness.targets.kafka.local import LocalBroker
 from harness.targets.kafka.released import KafkaTarget
-from harness.tests.completed_runs import Quiet, completed_run, outcomes, plan_of, processes_of, unexpected
+from harness.tests.completed_runs import (
+    Quiet,
+    catalogue,
+    completed_run,
+    outcomes,
+    plan_of,
+    processes_of,
+    unexpected,
+)
 from harness.trace.files import read_events
 from harness.verdict import STARVED, Outcome
 from reference_coordinator.core.errors import Errors
@@ -62,8 +71,10 @@ def unexpected_twice(run: CompletedRun, targets: Sequence[str | Target], directo
     ]
 
 
-@pytest.mark.parametrize("version", [SCALA, JAVA])
-def test_the_whole_suite_with_a_real_broker_is_as_expected(tmp_path: Path, version: str) -> None:
+@pytest.mark.parametrize(("version", "broker_count"), [(SCALA, 10), (JAVA, 11)])
+def test_the_whole_suite_with_a_real_broker_is_as_expected(
+    tmp_path: Path, version: str, broker_count: int
+) -> None:
     target = f"kafka:{version}"
     run = completed_run(tmp_path / "first", ["reference", target])
     assert unexpected_twice(run, [target], tmp_path / "second") == []
@@ -74,6 +85,20 @@ def test_the_whole_suite_with_a_real_broker_is_as_expected(tmp_path: Path, versi
     served = [each for each in outcomes(run, f"reference-{version}").values() if each == Outcome.CONFORMS]
     assert sum(outcome == Outcome.CONFORMS for outcome in found.values()) > len(served) * 0.9
     assert processes_of(tmp_path) == []
+    require_each_on_one_broker_as_asked(run, f"kafka-{version}", broker_count)
+
+
+def require_each_on_one_broker_as_asked(run: CompletedRun, target: str, broker_count: int) -> None:
+    """Require that few brokers ran every scenario once, each with the configuration that it asks for."""
+    brokers = run.folder.read_brokers()[target].brokers
+    assert len(brokers) <= broker_count
+    placed = [(name, each) for each in brokers for cohort in each.cohorts for name in cohort]
+    configs = {name: each.broker_config for name, each in placed}
+    found = outcomes(run, target)
+    assert sorted(name for name, _ in placed) == sorted(found)
+    for script in catalogue().values():
+        if found[script.id] != Outcome.NOT_APPLICABLE:
+            assert asked_config(script).items() <= configs[script.id].items(), script.id
 
 
 @pytest.fixture(name="broken_reference")

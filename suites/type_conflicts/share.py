@@ -64,7 +64,8 @@ CELLS = MappingProxyType(
 
 
 def _heartbeat(epoch: int) -> Request:
-    names = ("orders",) if epoch == 0 else None
+    # Which partitions of `orders` a second member gets hangs on the topic's id, which brokers draw by lot.
+    names = ("unheard-of",) if epoch == 0 else None
     return ask.share_group_heartbeat(member_id="member-zoe", member_epoch=epoch, subscribed_topic_names=names)
 
 
@@ -75,6 +76,10 @@ def _heard(error: str) -> Response:
 def _described(cell: str) -> Response:
     error, _, state = cell.partition(":")
     return expect.share_group_describe(error_code=error, group_state=state)
+
+
+def _offset(cell: str) -> Response:
+    return expect.share_offsets({"orders": {0: int(cell)}})
 
 
 def _altered(cell: str) -> Response:
@@ -122,6 +127,15 @@ SHARE_CALLS = (
         asks=ask.share_group_describe(),
         answers=_described,
         cells=(*(f"{NOT_FOUND}:",) * 7, "NONE:Stable", "NONE:Empty"),
+    ),
+    Call(
+        id="share-describe-offsets",
+        says="DescribeShareGroupOffsets",
+        source="GroupCoordinatorService#describeShareGroupOffsets",
+        clause="TY-32",
+        asks=ask.describe_share_group_offsets(topics={"orders": (0,)}),
+        answers=_offset,
+        cells=("-1",) * 9,
     ),
     Call(
         id="share-alter-offsets",

@@ -15,11 +15,7 @@ from harness.verdict import Confirmation, Outcome
 pytestmark = [pytest.mark.docker, pytest.mark.usefixtures("needs_docker")]
 pytest_plugins = ["harness.tests.docker_fixture"]
 
-SCRIPTS = (
-    "clients/coordinator/restarts",
-    "clients/rebalance/cooperative",
-    "clients/static/closes-and-returns",
-)
+SCRIPTS = ("clients/coordinator/restarts", "clients/static/closes-and-returns")
 ON_A_REAL_BROKER_ALONE = {"clients/coordinator/restarts"}
 
 

@@ -1,7 +1,6 @@
 """Who may share a broker: shown on the reference, kept on disk, and turned into brokers."""
 
 import asyncio
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from harness.orchestration.packing import is_alike, pack
 from harness.orchestration.packings import packings
 from harness.orchestration.reference_runs import CHECK_INTERVAL, Left, ReferenceRuns
 from harness.orchestration.run_cache import RunCache
-from harness.runner.sharing import Packing, applies, asked_config, broker_groups
+from harness.runner.sharing import Packing, asked_config, broker_groups
 from harness.scenario import Capability, Conversation, Script, ask, expect, record, scenario
 from harness.scenario.registry import collect
 from harness.targets.kafka.released import KafkaTarget
@@ -233,6 +232,32 @@ def test_a_write_that_delays_others_disturbs_them_where_the_release_has_that_fau
     assert asyncio.run(runs.disturbs(too_large, too_large.broker_config)) is disturbs
 
 
+@pytest.mark.parametrize(("name", "is_minded"), [("refreshed", True), ("topic-deleted", False)])
+def test_who_resolves_a_regular_expression_again_minds_topics_of_others(
+    name: str, *, is_minded: bool
+) -> None:
+    waits = collect()[f"consumer_groups/regex/{name}"]
+    assert asyncio.run(ReferenceRuns("4.4").minds_topics(waits, asked_config(waits))) is is_minded
+
+
+def test_who_minds_topics_of_others_is_alone_on_its_broker(tmp_path: Path) -> None:
+    waits = collect()["consumer_groups/regex/refreshed"]
+    beside = script("one", is_nobody, waits.broker_config)
+    packing = asyncio.run(pack((waits, beside), CAN, runs_in(tmp_path, ReferenceRuns("4.4"))))
+    (broker_group,) = broker_groups((waits, beside), CAN, packing)
+    assert sorted(names(each.scripts) for each in broker_group.cohorts) == [["one"], ["refreshed"]]
+
+
+def test_who_writes_nothing_minds_no_time_for_writes(tmp_path: Path) -> None:
+    impatient = {"offsets.commit.timeout.ms": "2000"}
+    heard = {"group.coordinator.rebalance.protocols": "classic"}
+    disabled = collect()["consumer_groups/unavailable/disabled"]
+    writes = script("writes", commits_much, impatient)
+    for other, broker_count in ((disabled, 1), (script("other", commits_much, heard), 2)):
+        packing = asyncio.run(pack((writes, other), CAN, runs_in(tmp_path, ReferenceRuns("4.4"))))
+        assert len(broker_groups((writes, other), CAN, packing)) == broker_count
+
+
 def test_what_a_script_leaves_behind_is_reported() -> None:
     runs = ReferenceRuns("4.4")
 
@@ -283,35 +308,6 @@ def test_a_target_of_a_profile_that_nobody_knows_shares_no_configured_broker() -
     (packing,) = packings(scripts, [target]).values()
     found = broker_groups(scripts, target.capabilities, packing)
     assert [names(each.scripts) for each in found] == [["s0"], ["s1"]]
-
-
-@pytest.mark.parametrize(("version", "brokers"), [("3.9.2", 10), ("4.4.0", 12)])
-def test_the_suites_need_a_dozen_brokers_of_a_release(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, brokers: int
-) -> None:
-    monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path / "kafka"))
-    scripts = tuple(collect().values())
-    target = KafkaTarget(version)
-
-    (packing,) = packings(scripts, [target]).values()
-
-    def lacks(each: Script) -> bool:
-        return not applies(each, target.capabilities) or each.id in packing.not_served
-
-    found = broker_groups(scripts, target.capabilities, packing)
-
-    assert len(found) <= brokers
-    assert sorted(each.id for broker_group in found for each in broker_group.scripts) == sorted(
-        each.id for each in scripts
-    )
-    configs = {
-        each.id: broker_group.broker_config
-        for broker_group in found
-        for each in broker_group.scripts
-        if not lacks(each)
-    }
-    assert all(asked_config(each).items() <= configs[each.id].items() for each in scripts if not lacks(each))
-    assert json.loads((tmp_path / "packing" / f"{version}.json").read_text())["known"]
 
 
 @pytest.mark.parametrize(

@@ -331,7 +331,7 @@ def test_rounds_of_one_configuration_share_brokers_and_who_spoils_one_is_its_las
         script("spoils", restarts_otherwise, broker_config={"group.max.size": "2"}),
     ]
     packing = Packing(
-        disturbing=frozenset({"a/b/alone"}), to_clear=frozenset({"a/b/k"}), final=frozenset({"a/b/spoils"})
+        alone=frozenset({"a/b/alone"}), to_clear=frozenset({"a/b/k"}), final=frozenset({"a/b/spoils"})
     )
 
     (broker_group,) = broker_groups(scripts, CAN, packing)

@@ -252,6 +252,22 @@ def test_two_scenarios_cannot_share_an_id(monkeypatch: pytest.MonkeyPatch) -> No
         collect("twins")
 
 
+def test_a_scenario_that_another_module_made_is_collected_and_one_that_is_imported_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    makes, uses = ModuleType("makes"), ModuleType("uses")
+    for name in ("own", "for_another"):
+        scenario_made = FunctionType(beat.__code__, globals(), name)
+        scenario_made.__doc__, scenario_made.__module__ = beat.__doc__, "makes"
+        setattr(uses, name, made(scenario_made))
+    makes.own = uses.own  # type: ignore[attr-defined]
+    for module in (makes, uses):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+
+    assert [each.__name__ for each in scenario_functions(makes)] == ["own"]
+    assert [each.__name__ for each in scenario_functions(uses)] == ["for_another"]
+
+
 def test_several_packages_are_collected_together(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("mine", "others"):
         module = ModuleType(name)
