@@ -69,13 +69,13 @@ def test_each_finding_has_a_page_with_both_answers_and_what_was_said_around_it(
     texts = of_join["texts"]
     assert isinstance(texts, dict)
     assert [text.split()[0] for text in texts.values()].count("SyncGroup") >= 2
-    told = [
+    reported = [
         finding
         for _, rows in of_join["targets"]["broker"]["after"]  # type: ignore[index] # as talk.js reads it
         for row in rows
         for finding in row[4]
     ]
-    assert [each[0].rpartition(", ")[2] for each in told] == ["protocol_name", "leader"]
+    assert [each[0].rpartition(", ")[2] for each in reported] == ["protocol_name", "leader"]
 
 
 def test_a_capture_in_which_nothing_differs_has_pages_too(

@@ -41,6 +41,8 @@ def recording() -> Recording:
         beat(made, "ana", ana, 2)
         beat(made, "bob", bob, 2)
         commit(made, "ana", ana, 2, number)
+        made.passes(100)
+        made.sends("admin", "ListGroups", 2, {})
     for _ in range(13):
         made.passes(500)
         beat(made, "ana", ana, 2)
