@@ -65,63 +65,69 @@ class Beside:
     next: str
 
 
-def write_pages(
-    out: Path,
-    judged: JudgedCaptures,
-    spec: ReferenceProfile,
-    *,
-    files: Sequence[Path],
-    properties: Mapping[str, str],
-    is_newest: bool,
-    beside: Run | None = None,
-) -> Path:
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was given to be judged."""
+
+    files: Sequence[Path]
+    properties: Mapping[str, str]
+    """What was said of the brokers' configuration."""
+    is_newest: bool
+    """Whether nobody named the profile."""
+    beside: Run | None
+    """A run whose scenarios stand beside the captures on the page of the coverage."""
+
+
+def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given: Given) -> Path:
     """Write the pages into a folder; return their index.
 
     Args:
         out: the folder; pages of an earlier judgement in it are replaced.
         judged: what they are about, with excerpts.
         spec: what it was compared with.
-        files: that were judged.
-        properties: what was said of the brokers' configuration.
-        is_newest: whether nobody named the profile.
-        beside: a run, whose scenarios stand beside the captures on the page of the coverage.
+        given: what was judged.
     """
     out.mkdir(parents=True, exist_ok=True)
-    name = files[0].name if len(files) == 1 else f"{files[0].name} and {len(files) - 1} more"
+    first, *others = given.files
+    name = f"{first.name} and {len(others)} more" if others else first.name
     pages = Pages(out, name, nav=_NAVIGATION)
     patterns = {each.signature: each for each in patterns_of(judged.groups)}
-    profile = spec.profile.name
     excerpts = _in_order(judged.groups, patterns)
     addresses = {_key(each.finding): f"{_FINDINGS}/{place}.html" for place, each in enumerate(excerpts, 1)}
-    _write_coverage(pages, judged.answered, beside)
-    _write_findings(pages, excerpts, addresses, patterns, profile)
+    _write_coverage(pages, judged.answered, given.beside)
+    _write_findings(pages, excerpts, addresses, patterns, spec.profile.name)
     findings = [finding for group in judged.groups for finding in group.replayed.findings]
     findings.sort(key=lambda each: not addresses.get(_key(each)))
-    notes = list(judged.notes.in_words())
     return pages.write(
         INDEX,
         "judged.html.j2",
-        profile=profile,
-        is_newest=is_newest,
-        properties=properties,
+        given=given,
+        files=given.files[:_FILES_SHOWN],
+        profile=spec.profile.name,
         command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
-        files=[str(each) for each in files[:_FILES_SHOWN]],
-        further_files=max(len(files) - _FILES_SHOWN, 0),
-        groups=judged.groups,
-        shown_groups=sorted(judged.groups, key=lambda each: -len(each.replayed.findings))[:_ROWS_MAX],
-        exchange_count=sum(each.exchanges for each in judged.groups),
-        connections=judged.notes.connections,
-        compared=sum(each.replayed.compared for each in judged.groups),
-        not_compared=_not_compared(judged.groups),
         patterns=tuple(patterns.values()),
         first_pages=_first_pages(excerpts, addresses),
         clients=_clients(judged.groups, patterns),
         findings=[_row(each, addresses) for each in findings[:_ROWS_MAX]],
         finding_count=len(findings),
         page_count=len(excerpts),
-        notes=notes[:_ROWS_MAX],
-        note_count=len(notes),
+        **_counts(judged),
     )
+
+
+def _counts(judged: JudgedCaptures) -> dict[str, object]:
+    """Return what the summary says of all groups together."""
+    notes = list(judged.notes.in_words())
+    return {
+        "groups": judged.groups,
+        "shown_groups": sorted(judged.groups, key=lambda each: -len(each.replayed.findings))[:_ROWS_MAX],
+        "exchange_count": sum(each.exchanges for each in judged.groups),
+        "connections": judged.notes.connections,
+        "compared": sum(each.replayed.compared for each in judged.groups),
+        "not_compared": _not_compared(judged.groups),
+        "notes": notes[:_ROWS_MAX],
+        "note_count": len(notes),
+    }
 
 
 def _write_coverage(pages: Pages, answered: Mapping[Answered, int], run: Run | None) -> None:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.captures import DEFAULT_PORT, Judge, JudgedCaptures, judge_captures, judge_here
-from harness.captures.pages import write_pages
+from harness.captures.pages import Given, write_pages
 from harness.captures.patterns import patterns_of
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.replay import exit_code
@@ -78,11 +78,7 @@ def judge(
     """Compare a broker's answers in captures or taps with those of the reference."""
     properties = broker_property or []
     spec = _spec(profile or DEFAULT_PROFILE, properties)
-    if out is not None:
-        _refuse_foreign(out)
-    elif beside is not None:
-        raise PlanError("--beside has no effect without --out")
-    run = None if beside is None else Run.load(open_folder(beside, RunKind.SUITES).path)
+    run = _run_beside(beside, out)
     judged = judge_captures(
         captures,
         spec,
@@ -100,27 +96,22 @@ def judge(
     if json_file is not None:
         write_whole(json_file, written)
     if out is not None:
-        index = write_pages(
-            out,
-            judged,
-            spec,
-            files=captures,
-            properties=parse_properties(properties),
-            is_newest=profile is None,
-            beside=run,
-        )
         write_whole(out / _IN_PAGES, written)
-        _say(console, f"Pages: {index}")
+        given = Given(captures, parse_properties(properties), is_newest=profile is None, beside=run)
+        _say(console, f"Pages: {write_pages(out, judged, spec, given)}")
     code = exit_code([each.replayed for each in judged.groups])
     return worst([code, ExitCode.BAD_DATA] if judged.notes.damages else [code])
 
 
-def _refuse_foreign(out: Path) -> None:
-    """Refuse a folder that has other files: pages of an earlier judgement are deleted."""
-    if out.is_dir() and any(out.iterdir()) and not (out / _IN_PAGES).is_file():
+def _run_beside(beside: Path | None, out: Path | None) -> Run | None:
+    """Read the run that is to stand beside the captures; refuse a folder with files of others."""
+    if out is None and beside is not None:
+        raise PlanError("--beside has no effect without --out")
+    if out is not None and out.is_dir() and any(out.iterdir()) and not (out / _IN_PAGES).is_file():
         raise PlanError(
             f"{out}: this folder has files that are no pages of `judge`; name an empty or new one"
         )
+    return None if beside is None else Run.load(open_folder(beside, RunKind.SUITES).path)
 
 
 def _judge_at(spark_master: str | None) -> Judge:
