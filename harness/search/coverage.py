@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Final
 
-import reference_coordinator
+from harness.targets.reference.tcp import REFERENCE_ROOT
 
 NO_GROUP: Final = "no group"
 _NO_ERROR: Final = "NONE"
@@ -60,7 +60,7 @@ class Branches:
     def __init__(self) -> None:
         self.taken = 0
         self._ends: dict[tuple[CodeType, int], set[int]] = {}
-        self._folder = reference_coordinator.__path__[0]
+        self._folder = str(REFERENCE_ROOT / "reference_coordinator")
 
     @contextmanager
     def watched(self) -> Iterator[None]:
