@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from harness.captures.exchanges import RowKind, exchange_of
+from harness.captures.exchanges import Row, RowKind, exchange_of
 from harness.captures.notes import Notes
 from harness.captures.sources import rows_of_journal, sources_of
 from harness.invariants.exchange import text
@@ -46,6 +46,8 @@ class BaseTap:
     """Groups and members."""
     group: str
     """The group with the most exchanges."""
+    connections: frozenset[int]
+    """Those on which somebody spoke of it."""
     exchanges: Mapping[str, int]
     """By group."""
     beats: tuple[tuple[int, int], ...]
@@ -82,21 +84,27 @@ def load_base(path: Path) -> BaseTap:
     ids = {*counts, *(text(each.answer or {}, "member_id") for each in exchanges)} - {""}
     if short := next((each for each in ids if len(each) <= _FRESH_CHARACTERS), None):
         raise TraceError(f"{path}: the id {short!r} is too short to be replaced by others of its length")
-    connections = {int(row.connection.split(":")[1].split()[0]) for row in rows}
+    connections = {_number(row) for row in rows}
     entries = tuple(_whole_frames(sources.journals[0], connections))
     changes = sorted(
         at for each in exchanges if each.api in _CHANGES_MEMBERS for at in (each.asked_ms, each.answered_ms)
     )
     quiet_ms = max(pairwise(changes), key=lambda pair: pair[1] - pair[0])
+    largest = max(counts, key=lambda each: counts[each])
     longest_first = sorted(ids, key=len, reverse=True)
     return BaseTap(
         entries=entries,
         ids=re.compile(b"|".join(re.escape(each.encode()) for each in longest_first)),
-        group=max(counts, key=lambda each: counts[each]),
+        group=largest,
+        connections=frozenset(_number(row) for row in rows if row.group == largest),
         exchanges=counts,
         beats=tuple(_beats(entries)),
         quiet_ms=quiet_ms,
     )
+
+
+def _number(row: Row) -> int:
+    return int(row.connection.split(":")[1].split()[0])
 
 
 def _whole_frames(path: Path, connections: set[int]) -> Iterator[Entry]:
@@ -189,11 +197,12 @@ def _copy(base: BaseTap, copy: int, lie: tuple[int, int] | None, planted: list[s
         )
 
 
-def write_giant(base: BaseTap, path: Path, *, count: int) -> int:
-    """Write a journal of one copy, its quiet time repeated up to so many exchanges; say how many."""
+def write_giant(base: BaseTap, folder: Path, *, count: int) -> int:
+    """Write a journal of one group, its quiet time repeated up to so many exchanges; say how many."""
     begin_ms, end_ms = base.quiet_ms
-    before = [entry for entry in base.entries if entry.at_ms <= begin_ms]
-    during = [entry for entry in base.entries if begin_ms < entry.at_ms < end_ms]
+    of_group = [entry for entry in base.entries if entry.connection in base.connections]
+    before = [entry for entry in of_group if entry.at_ms <= begin_ms]
+    during = [entry for entry in of_group if begin_ms < entry.at_ms < end_ms]
     whole = _whole_exchanges(during)
     a_turn = sum(entry.kind is Kind.RESPONSE_BYTES for entry in whole)
     turns = max(-(-(count - len(before) // 2) // max(a_turn, 1)), 1)
@@ -210,7 +219,9 @@ def write_giant(base: BaseTap, path: Path, *, count: int) -> int:
                     content=entry.content,
                 )
 
-    _write(path, entries())
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / "one-group.bin", entries())
+    write_whole(folder / EXPECTED, json.dumps([]))
     return turns * a_turn
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from typing import Final
 
-from harness.bench.judge_data import BaseTap, expected_groups, multiply
+from harness.bench.judge_data import BaseTap, expected_groups, multiply, write_giant
 from harness.bench.machine import machine_facts
 from harness.captures.judged import JudgedCaptures
 from harness.captures.judging import Judge, Terms, judge_here
@@ -48,6 +48,7 @@ def bench_judge(
     planted_rate: float,
     work: Path,
     on_spark: Judge | None,
+    is_one_group: bool = False,
     tell: Callable[[str], None],
 ) -> tuple[JudgeSize, ...]:
     """Judge every size in this process, and on Spark where that is wanted.
@@ -59,6 +60,7 @@ def bench_judge(
         planted_rate: in which share of the copies something is planted.
         work: where the files are made anew.
         on_spark: judges on Spark.
+        is_one_group: whether all exchanges are one group's, in which nothing is planted.
         tell: told what is being worked on.
 
     Raises:
@@ -71,7 +73,10 @@ def bench_judge(
         for old in folder.glob("*.bin"):
             old.unlink()
         tell(f"making {count:,} exchanges")
-        exchanges = multiply(base, folder, count=count, planted_rate=planted_rate)
+        if is_one_group:
+            exchanges = write_giant(base, folder, count=count)
+        else:
+            exchanges = multiply(base, folder, count=count, planted_rate=planted_rate)
         for how, judge in ways.items():
             if judge is not None:
                 tell(f"{count:,} exchanges: {how}")

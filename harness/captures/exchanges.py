@@ -21,8 +21,6 @@ from harness.tap.frames import (
     Assembler,
     KeptFrame,
     RequestHead,
-    read_request,
-    read_response,
     request_assembler,
     request_head,
     response_assembler,
@@ -30,13 +28,15 @@ from harness.tap.frames import (
 from harness.tap.journal import Closing, Endpoint, Entry, Kind
 from harness.trace.canonical import plain_json
 from harness.trace.schema import from_json
-from harness.wire.codec import Decoded
+from harness.wire.codec import Decoded, decode_request, decode_response
 from harness.wire.errors import WireError
 from harness.wire.schema import request_shape
 
 _AWAITED_MAX: Final = 4_096
 """Requests without an answer are given up when so many are newer."""
 _SIZE_BYTES: Final = 4
+_CORRELATION_ID_AT: Final = 4
+"""In a request; in an answer it comes first."""
 _REMEMBERED_BYTES_MAX: Final = 512
 _HEAD_BYTES: Final = 10
 """API key, version, correlation id, size of the client id."""
@@ -213,7 +213,7 @@ class ConnectionReader:
             yield Row("", RowKind.COMMON, asked.at_ms, self.name, asked.number, whole)
 
     def _introduce(self, head: RequestHead, frame: KeptFrame) -> None:
-        fields = _fields(read_request, head, None if frame.left_out else frame.payload)
+        fields = _fields(decode_request, _CLIENTS, head.version, None if frame.left_out else frame.payload)
         if fields is not None and text(fields, "client_software_name"):
             named = f"{text(fields, 'client_software_name')} {text(fields, 'client_software_version')}"
             self.client = named.strip()
@@ -227,34 +227,25 @@ def _frames(stream: Assembler, entry: Entry) -> Iterator[KeptFrame]:
     return stream.frames(entry.content)
 
 
-def _fields(
-    read: Callable[[RequestHead, KeptFrame], Decoded], head: RequestHead, payload: bytes | None
-) -> Fields | None:
+def _fields(decode: Callable[..., Decoded], api: str, version: int, payload: bytes | None) -> Fields | None:
     if payload is None:
         return None
     if len(payload) > _REMEMBERED_BYTES_MAX:
-        return _read_fields(read, head, payload)
+        return _read_fields(decode, api, version, payload)
     # Heartbeats come again and again with the same bytes, but for the correlation id.
-    begin, end = (4, 8) if read is read_request else (0, 4)
-    anonymous = payload[:begin] + bytes(end - begin) + payload[end:]
-    return _remembered_fields(read, head.api, head.version, anonymous)
+    begin = _CORRELATION_ID_AT if decode is decode_request else 0
+    anonymous = payload[:begin] + bytes(_SIZE_BYTES) + payload[begin + _SIZE_BYTES :]
+    return _remembered_fields(decode, api, version, anonymous)
 
 
-def _read_fields(
-    read: Callable[[RequestHead, KeptFrame], Decoded], head: RequestHead, payload: bytes
-) -> Fields | None:
+def _read_fields(decode: Callable[..., Decoded], api: str, version: int, payload: bytes) -> Fields | None:
     try:
-        return plain_json(read(head, KeptFrame(payload=payload, left_out=0)).fields)
+        return plain_json(decode(api, version, payload, is_written_again=False).fields)
     except WireError:
         return None
 
 
-@lru_cache(maxsize=8_192)
-def _remembered_fields(
-    read: Callable[[RequestHead, KeptFrame], Decoded], api: str | None, version: int, payload: bytes
-) -> Fields | None:
-    head = RequestHead(api=api, key=-1, version=version, correlation_id=0, client_id=None)
-    return _read_fields(read, head, payload)
+_remembered_fields: Final = lru_cache(maxsize=8_192)(_read_fields)
 
 
 def _first_group(head: RequestHead, payload: bytes) -> str | None:
@@ -289,7 +280,8 @@ def _named(head: RequestHead, frame: KeptFrame) -> tuple[tuple[str, ...] | None,
         return (), ""
     if head.api in _BEGIN_WITH_A_GROUP and (group := _first_group(head, frame.payload)) is not None:
         return (group,), ""
-    fields = _fields(read_request, head, None if frame.left_out else frame.payload)
+    assert head.api is not None, "others are not kept"
+    fields = _fields(decode_request, head.api, head.version, None if frame.left_out else frame.payload)
     if fields is None:
         return None, ""
     transactional_id = text(fields, "transactional_id") or text(fields, "v3_and_below_transactional_id")
@@ -308,9 +300,8 @@ def exchange_of(row: Row, place: int) -> Exchange:
     )
     fields = answered = None
     if request is not None and api in WANTED:
-        head = request_head(request)
-        fields = _fields(read_request, head, request)
-        answered = _fields(read_response, head, answer)
+        fields = _fields(decode_request, api, version, request)
+        answered = _fields(decode_response, api, version, answer)
     return Exchange(
         api=api,
         api_version=version,

@@ -82,6 +82,10 @@ class Facts:
             yield following
         yield from others
 
+    def listed_between(self, since: tuple[float, str, int], until: tuple[float, str, int]) -> int:
+        """Count the lists of groups that `beside` puts among what was asked between two times."""
+        return bisect_left(self._listings, until, key=_when) - bisect_left(self._listings, since, key=_when)
+
     def _look(self, row: Row) -> None:
         answer: bytes = row.content[9] or b""
         digest = blake2b(answer[_CORRELATION_ID:], digest_size=16).digest()

@@ -9,6 +9,7 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Final
 
+from harness.orders.compare import Unlike
 from harness.replay.carried import Account
 from harness.replay.exchange import Exchange
 from harness.replay.history import RecordedConversation
@@ -104,6 +105,31 @@ class Hashing:
             self._pattern = re.compile(f"(?<!{_NO_PART})(?:{anyone})(?!{_NO_PART})")
         text = _BYTES.sub(lambda found: f"{found[1]}{self.hashed(found[2])}{found[3]}", text)
         return self._pattern.sub(lambda found: self.hashed(self._known[found[0]]), text)
+
+    def fields(self, fields: Mapping[str, object]) -> Mapping[str, object]:
+        """Hash the ids and names in a message, and all bytes."""
+        return {name: self._value(name, each) for name, each in fields.items()}
+
+    def unlike(self, unlike: Unlike) -> Unlike:
+        """Hash the ids and names in what two answers differ in; those of the last part are known."""
+        return Unlike(
+            field=self._text(unlike.field),
+            expected=self._text(unlike.expected),
+            actual=self._text(unlike.actual),
+        )
+
+    def _value(self, name: str, value: object) -> object:
+        match value:
+            case str() if name not in _READABLE and value:
+                return self.hashed(value)
+            case {"$bytes": str(digits)}:
+                return self.hashed(digits) if digits else ""
+            case Mapping():
+                return self.fields(value)
+            case list():
+                return [self._value(name, each) for each in value]
+            case _:
+                return value
 
     def hashed(self, name: str) -> str:
         """Return the hash of an id or a name."""

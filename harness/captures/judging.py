@@ -1,5 +1,6 @@
 """Captures and taps compared with the reference, group by group."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
@@ -7,19 +8,24 @@ from math import inf
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from harness.captures.excerpts import Excerpts, PageRoom
 from harness.captures.exchanges import Row, RowKind, exchange_of
 from harness.captures.facts import Facts, facts_of
 from harness.captures.hashing import Hashing
-from harness.captures.judged import JudgedCaptures, JudgedGroup
+from harness.captures.judged import JudgedCaptures, JudgedGroup, joined
 from harness.captures.notes import Notes
 from harness.captures.parts import PART, parts_of
 from harness.captures.sorting import in_order
 from harness.captures.sources import CONVERSATION, Sources, rows_of_captures, rows_of_journal, sources_of
+from harness.captures.stretches import STRETCH, Start, stretches_of
 from harness.replay import ReferenceProfile
 from harness.replay.carried import Account
+from harness.replay.exchange import Exchange
 from harness.replay.gaps import Gap
 from harness.replay.group import GroupReplay
 from harness.replay.history import conversation_of
+from harness.report.model.answer_coverage import Answered
+from harness.report.model.tapped_conversation_data import codes_in
 
 DEFAULT_PORT: Final = 9092
 
@@ -38,6 +44,10 @@ class Terms:
     """The key of the hashes of ids and names in what is returned; None where they are to be readable."""
     part: int = PART
     """Exchanges after which a group's conversation may be cut."""
+    stretch: int = STRETCH
+    """Exchanges after which a group's conversation may go on elsewhere."""
+    has_excerpts: bool = False
+    """Whether the conversations around findings are to be returned too."""
 
 
 Judge: TypeAlias = Callable[[Sources, Terms], JudgedCaptures]
@@ -50,6 +60,7 @@ def judge_captures(
     ports: Collection[int],
     is_whole: bool,
     hashes_ids: bool,
+    has_excerpts: bool = False,
     judge: Judge | None = None,
 ) -> JudgedCaptures:
     """Compare what brokers answered in captures with what the reference answers.
@@ -61,6 +72,7 @@ def judge_captures(
         ports: of the brokers.
         is_whole: whether the captures have all that was ever said about their groups.
         hashes_ids: whether ids and names are to be hashed in what is returned.
+        has_excerpts: whether the conversations around findings are to be returned too.
         judge: who does it; `judge_here` where nothing is said.
 
     Raises:
@@ -68,7 +80,9 @@ def judge_captures(
         TraceError: no file can be judged.
     """
     key = Hashing.new_key() if hashes_ids else None
-    terms = Terms(spec=spec, ports=frozenset(ports), is_whole=is_whole, hash_key=key)
+    terms = Terms(
+        spec=spec, ports=frozenset(ports), is_whole=is_whole, hash_key=key, has_excerpts=has_excerpts
+    )
     return (judge or judge_here)(sources_of(paths), terms)
 
 
@@ -79,10 +93,11 @@ def judge_here(sources: Sources, terms: Terms) -> JudgedCaptures:
     rows = in_order(chain(rows_of_captures(sources, terms.ports, notes), *journals))
     by_group = groupby(rows, key=lambda row: row.group)
     # Rows of no group have no name to sort by: they come first, before any group is judged.
-    facts, groups = Facts(), list[JudgedGroup]()
+    facts, groups, room = Facts(), list[JudgedGroup](), PageRoom()
     for group, of_group in by_group:
         if group:
-            groups.append(judge_group(group, of_group, facts, terms))
+            judged = judge_group(group, of_group, facts, terms)
+            groups.append(replace(judged, excerpts=room.within(judged.excerpts)))
         else:
             facts = facts_of(of_group)
     return JudgedCaptures(groups=tuple(sorted(groups, key=lambda each: each.group)), notes=notes)
@@ -97,46 +112,146 @@ def judge_group(group: str, rows: Iterable[Row], facts: Facts, terms: Terms) -> 
         facts: what concerns all groups.
         terms: how it is judged.
     """
-    connections, exchanges = _split(rows)
-    libraries = {row.connection: row.content[0] for row in connections}
-    gaps = [
-        Gap(connection=row.connection, since_ms=since_ms, until_ms=until_ms, is_before=is_before)
-        for row in connections
-        for since_ms, until_ms, is_before in row.content[3]
-    ]
-    breaks = [(at_ms, row.connection) for row in connections for at_ms in row.content[2]]
-    account = Account(conversation_id=CONVERSATION)
-    hashing = None if terms.hash_key is None else Hashing(terms.hash_key)
-    replay = GroupReplay(group, terms.spec, account, is_whole=terms.is_whole)
-    place, first_index, begin_ms = 0, 0, -inf
-    for part, end_ms in parts_of(facts.beside(group, exchanges), part=terms.part):
-        of_part = [exchange_of(row, number) for number, row in enumerate(part, place)]
+    connections, exchanges = split(rows)
+    stretches = stretches_of(connections, exchanges, facts, is_whole=terms.is_whole, stretch=terms.stretch)
+    judged = (
+        judge_stretch(group, connections, start, of_stretch, facts, terms) for start, of_stretch in stretches
+    )
+    return joined(list(judged))
+
+
+def judge_stretch(
+    group: str,
+    connections: Sequence[Row],
+    start: Start | None,
+    rows: Iterable[Row],
+    facts: Facts,
+    terms: Terms,
+) -> JudgedGroup:
+    """Replay a stretch of a group's conversation, part by part.
+
+    Args:
+        group: its name.
+        connections: on which somebody spoke of it.
+        start: how the stretch begins; None for the first one.
+        rows: of the stretch, in order.
+        facts: what concerns all groups.
+        terms: how it is judged.
+    """
+    judgement = _GroupJudgement(group, connections, facts, terms)
+    exchanges = facts.beside(group, rows)
+    if start is not None:
+        warm_up, exchanges = _parted(exchanges, start.counts_after_ms)
+        judgement.warm_up(start, warm_up)
+    for part, end_ms in parts_of(exchanges, part=terms.part):
+        judgement.take(part, end_ms)
+    return judgement.finish()
+
+
+def _parted(rows: Iterator[Row], until_ms: float) -> tuple[list[Row], Iterator[Row]]:
+    """Return what was asked until a time, and what comes after it."""
+    before = list[Row]()
+    for row in rows:
+        if row.asked_ms > until_ms:
+            return before, chain((row,), rows)
+        before.append(row)
+    return before, iter(())
+
+
+class _GroupJudgement:
+    """What is known of a group after each part of its conversation."""
+
+    def __init__(self, group: str, connections: Sequence[Row], facts: Facts, terms: Terms) -> None:
+        self._group, self._facts, self._terms = group, facts, terms
+        self._libraries = {row.connection: row.content[0] for row in connections}
+        self._gaps = [
+            Gap(connection=row.connection, since_ms=since_ms, until_ms=until_ms, is_before=is_before)
+            for row in connections
+            for since_ms, until_ms, is_before in row.content[3]
+        ]
+        self._breaks = [(at_ms, row.connection) for row in connections for at_ms in row.content[2]]
+        self._slowest_ms = max((row.content[1] for row in connections), default=0.0)
+        self._account = Account(conversation_id=CONVERSATION)
+        self._hashing = None if terms.hash_key is None else Hashing(terms.hash_key)
+        self._replay = GroupReplay(group, terms.spec, self._account, is_whole=terms.is_whole)
+        self._excerpts = Excerpts(group=group, libraries=self._libraries, hashing=self._hashing)
+        self._answered: Counter[Answered] = Counter()
+        self._place, self._first_index, self._begin_ms = 0, 0, -inf
+        self._counted_from = 0
+
+    def warm_up(self, start: Start, rows: Sequence[Row]) -> None:
+        """Begin with a group that is known, and replay what only makes it better known."""
+        self._replay.begin_with(start.seed)
+        self._begin_ms = start.seed.at_ms
+        first = rows[0]
+        since = (first.asked_ms, first.connection, first.number)
+        self._place = start.number + self._facts.listed_between(start.first, since)
+        self.take(rows, start.counts_after_ms)
+        self._count_anew()
+
+    def _count_anew(self) -> None:
+        self._account.compared = 0
+        self._account.not_compared.clear()
+        self._account.findings.clear()
+        self._answered.clear()
+        self._excerpts.kept.clear()
+        self._counted_from = self._place
+
+    def take(self, part: Sequence[Row], end_ms: float) -> None:
+        """Replay the next part.
+
+        Args:
+            part: its exchanges.
+            end_ms: when the part after it begins.
+        """
+        account = self._account
+        exchanges = [exchange_of(row, number) for number, row in enumerate(part, self._place)]
         conversation = conversation_of(
-            of_part,
-            breaks=breaks,
-            first_index=first_index,
-            topics=facts.topics,
-            within_ms=(begin_ms, end_ms),
+            exchanges,
+            breaks=self._breaks,
+            first_index=self._first_index,
+            topics=self._facts.topics,
+            within_ms=(self._begin_ms, end_ms),
         )
-        slowest = max((row.content[1] for row in connections), default=0.0)
-        conversation.slowest_ms = max(conversation.slowest_ms, slowest)
+        conversation.slowest_ms = max(conversation.slowest_ms, self._slowest_ms)
         account.not_compared.update(conversation.unread)
         known = len(account.findings)
-        replay.take(conversation, gaps, end_ms=end_ms)
-        if hashing is not None:
-            hashing.hide(account, known, of_part, replay.member_ids, facts.topics)
-        place, begin_ms = place + len(part), end_ms
-        first_index += len(conversation.operations)
-    replayed = account.replayed()
-    findings = tuple(replace(each, client=libraries.get(each.connection, "")) for each in replayed.findings)
-    return JudgedGroup(
-        group=group if hashing is None else hashing.hashed(group),
-        clients=tuple(sorted({each for each in libraries.values() if each})),
-        replayed=replace(replayed, findings=findings),
-    )
+        self._replay.take(conversation, self._gaps, end_ms=end_ms)
+        if self._hashing is not None:
+            self._hashing.hide(account, known, exchanges, self._replay.member_ids, self._facts.topics)
+        if self._terms.has_excerpts:
+            self._excerpts.take(exchanges, self._place, account, known)
+        account.agreed.clear()
+        account.otherwise.clear()
+        self._answered.update(chain.from_iterable(map(_answered, exchanges)))
+        self._place, self._begin_ms = self._place + len(part), end_ms
+        self._first_index += len(conversation.operations)
+
+    def finish(self) -> JudgedGroup:
+        """Return what came of all parts."""
+        replayed = self._account.replayed()
+        libraries = self._libraries
+        findings = (replace(each, client=libraries.get(each.connection, "")) for each in replayed.findings)
+        return JudgedGroup(
+            group=self._group if self._hashing is None else self._hashing.hashed(self._group),
+            clients=tuple(sorted({each for each in libraries.values() if each})),
+            replayed=replace(replayed, findings=tuple(findings)),
+            exchanges=self._place - self._counted_from,
+            answered=self._answered,
+            excerpts=tuple(self._excerpts.kept),
+        )
 
 
-def _split(rows: Iterable[Row]) -> tuple[list[Row], Iterator[Row]]:
+def _answered(exchange: Exchange) -> Iterator[Answered]:
+    """Yield what an answer counts as: its error code, or each of those within it."""
+    if exchange.answer is not None:
+        own = exchange.answer.get("error_code")
+        codes = (own,) if isinstance(own, str) else dict.fromkeys(codes_in(exchange.answer))
+        for code in codes:
+            yield exchange.api, exchange.api_version, code
+
+
+def split(rows: Iterable[Row]) -> tuple[list[Row], Iterator[Row]]:
     """Return a group's connections, which come first, and what comes after them."""
     connections = list[Row]()
     rows = iter(rows)

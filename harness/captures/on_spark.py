@@ -1,32 +1,38 @@
 """Captures judged on Spark: the same steps as in one process, each on its share of files or groups.
 
-files ─► segments ─► (by connection) rows ─► (by group) results
-journals ─────────────────────────► rows ─┘
+files ─► segments ─► (by connection) rows ─┬─► (by group) results
+journals ─────────────────────────► rows ─┴─► (by giant) stretches ─► (by stretch) results
 """
 
 import marshal
 import pickle
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Final
 
+from harness.captures.excerpts import PageRoom
 from harness.captures.exchanges import Row
 from harness.captures.facts import Facts, facts_of
 from harness.captures.files import packets_of_file
 from harness.captures.framing import entries_of
-from harness.captures.judged import JudgedCaptures, JudgedGroup
-from harness.captures.judging import Terms, judge_group
+from harness.captures.judged import JudgedCaptures, JudgedGroup, joined
+from harness.captures.judging import Terms, judge_stretch, split
 from harness.captures.notes import Notes
 from harness.captures.segments import Segment, in_words, segments_of
 from harness.captures.sources import CONVERSATION, Sources, rows_of_entries, rows_of_journal
 from harness.captures.streams import pieces_of
+from harness.captures.stretches import Start, stretches_of
 from harness.spark.grouped import GroupedRow, grouped_job
 from harness.tap.journal import Endpoint
 
 _SEGMENT: Final = 10
 _NOTES: Final = 11
 _RESULT: Final = 12
+_START: Final = -1
+"""How a stretch begins; it comes before its rows."""
 _PARTITIONS: Final = 64
 """Into which groups are spread; a task that is lost costs the groups of one."""
 
@@ -56,10 +62,22 @@ def judge_on_spark(sources: Sources, terms: Terms, *, master: str) -> JudgedCapt
                 notes.add(pickle.loads(each[5]))  # noqa: S301 - our own executors have written it
             else:
                 common.append(_unpacked(each))
-        judge = partial(_judged, facts_of(common), terms)
-        found = job.collected(job.by_group(job.with_group(rows), judge))
-    groups: list[JudgedGroup] = [pickle.loads(each[5]) for each in found]  # noqa: S301 - likewise
-    return JudgedCaptures(groups=tuple(sorted(groups, key=lambda each: each.group)), notes=notes)
+        facts, rows = facts_of(common), job.with_group(rows)
+        giants = job.groups_with_more_than(rows, terms.stretch)
+        stretches = job.by_group(job.of_groups(rows, giants), partial(_stretched, facts, terms))
+        to_judge = job.of_other_groups(rows, giants).union(stretches)
+        found = job.collected(job.by_group(to_judge, partial(_judged, facts, terms)))
+    return JudgedCaptures(groups=_groups(found), notes=notes)
+
+
+def _groups(found: Iterable[GroupedRow]) -> tuple[JudgedGroup, ...]:
+    """Return what came of groups, whose stretches are put together."""
+    room, groups = PageRoom(), list[JudgedGroup]()
+    ordered = sorted(found, key=itemgetter(0, 4))
+    for _, of_group in groupby(ordered, key=itemgetter(0)):
+        judged = joined([pickle.loads(each[5]) for each in of_group])  # noqa: S301 - likewise
+        groups.append(replace(judged, excerpts=room.within(judged.excerpts)))
+    return tuple(sorted(groups, key=lambda each: each.group))
 
 
 def _segments(sources: Sources, ports: frozenset[int], place: int) -> Iterator[GroupedRow]:
@@ -99,10 +117,36 @@ def _rows_of_journal(sources: Sources, place: int) -> Iterator[GroupedRow]:
     yield _noted(notes, f"journal {place}")
 
 
-def _judged(facts: Facts, terms: Terms, rows: Iterator[GroupedRow]) -> Iterator[GroupedRow]:
+def _stretched(facts: Facts, terms: Terms, rows: Iterator[GroupedRow]) -> Iterator[GroupedRow]:
+    """Give each stretch of a giant a name of its own, by which rows are spread."""
     for group, of_group in groupby(rows, key=lambda row: row[0]):
-        judged = judge_group(group, map(_unpacked, of_group), facts, terms)
-        yield group, _RESULT, 0.0, "", 0, pickle.dumps(judged)
+        connections, exchanges = split(map(_unpacked, of_group))
+        stretches = stretches_of(
+            connections, exchanges, facts, is_whole=terms.is_whole, stretch=terms.stretch
+        )
+        for number, (start, of_stretch) in enumerate(stretches):
+            name = f"{group}\0{number}"
+            yield name, _START, -1.0, "", number, pickle.dumps((group, start))
+            for row in chain(connections, of_stretch):
+                yield _packed(row._replace(group=name))
+
+
+def _judged(facts: Facts, terms: Terms, rows: Iterator[GroupedRow]) -> Iterator[GroupedRow]:
+    for name, of_name in groupby(rows, key=lambda row: row[0]):
+        group, start, number, in_stretch = _begun(name, of_name)
+        connections, exchanges = split(map(_unpacked, in_stretch))
+        of_group = (row._replace(group=group) for row in exchanges)
+        judged = judge_stretch(group, connections, start, of_group, facts, terms)
+        yield group, _RESULT, 0.0, "", number, pickle.dumps(judged)
+
+
+def _begun(name: str, rows: Iterator[GroupedRow]) -> tuple[str, Start | None, int, Iterator[GroupedRow]]:
+    """Return the group of rows with this name, how its stretch begins, its number, and the rows of it."""
+    first = next(rows)
+    if first[1] != _START:
+        return name, None, 0, chain((first,), rows)
+    group, start = pickle.loads(first[5])  # noqa: S301 - our own executors have written it
+    return group, start, first[4], rows
 
 
 def _noted(notes: Notes, name: str) -> GroupedRow:

@@ -22,6 +22,9 @@ _TAP = typer.Argument(help="A tap's folder, or its journal.bin; it is multiplied
 _PROFILE = typer.Option(help="The release of what was tapped.")
 _EXCHANGES = typer.Option(help="Numbers of exchanges, from small to large: `1e4,1e5`.")
 _RATE = typer.Option(min=0.0, max=1.0, help="The share of copies that get a planted lie.")
+_ONE_GROUP = typer.Option(
+    "--one-group", help="Make one group of all exchanges: its quiet time, repeated; nothing is planted."
+)
 _WORK = typer.Option(help="Where the files are made.", file_okay=False)
 _OUT = typer.Option(help="Where to write the report.")
 _MASTER = typer.Option(help="Judge on Spark too, at this master, e.g. `local[2]`.")
@@ -35,6 +38,7 @@ def bench_judge(
     profile: Annotated[str, _PROFILE],
     exchanges: Annotated[str, _EXCHANGES] = "1e4,1e5",
     planted_rate: Annotated[float, _RATE] = 0.1,
+    one_group: Annotated[bool, _ONE_GROUP] = False,
     work: Annotated[Path, _WORK] = Path(".cache", "bench-judge"),
     out: Annotated[Path, _OUT] = Path("reports", "bench-judge"),
     spark_master: Annotated[str | None, _MASTER] = None,
@@ -58,6 +62,7 @@ def bench_judge(
             planted_rate=planted_rate,
             work=work,
             on_spark=on_spark,
+            is_one_group=one_group,
             tell=display.teller("bench-judge"),
         )
         display.finish("bench-judge")

@@ -12,17 +12,21 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.captures import DEFAULT_PORT, Judge, JudgedCaptures, judge_captures, judge_here
+from harness.captures.pages import Given, write_pages
 from harness.captures.patterns import patterns_of
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.replay import exit_code
 from harness.cli.wide_console import wide_console
 from harness.orchestration.plan import PlanError, parse_properties
 from harness.replay import ReferenceProfile
+from harness.report.model.run_data import Run
 from harness.results.exit_code import ExitCode, worst
+from harness.results.run_kinds import open_folder
 from harness.spark.master import SparkError, why_no_spark
 from harness.targets.base.interface import TargetError
 from harness.targets.reference.profile import stored_specification
 from harness.targets.reference.target import DEFAULT_PROFILE
+from harness.trace.events import RunKind
 from harness.trace.files import write_whole
 from harness.trace.schema import TraceError
 
@@ -45,8 +49,16 @@ _HASH_IDS = typer.Option(
     "--hash-ids", help="Hash groups, members, clients and topics in all that is printed and written."
 )
 _JSON = typer.Option("--json", help="A file to write the results to.", dir_okay=False)
+_OUT = typer.Option(
+    "--out", help="A folder to write pages to: a summary, and a page for each finding.", file_okay=False
+)
+_BESIDE = typer.Option(
+    "--beside", help="A run whose scenarios stand beside the captures on the coverage page of `--out`."
+)
 _MASTER = typer.Option(help="Judge on Spark, at this master: `local[4]`, `spark://…`; else in this process.")
 _SHOWN: Final = 40
+_IN_PAGES: Final = "judged.json"
+"""The results, beside the pages."""
 
 
 @ends_with_exit_code
@@ -59,26 +71,47 @@ def judge(
     whole: Annotated[bool, _WHOLE] = False,
     hash_ids: Annotated[bool, _HASH_IDS] = False,
     json_file: Annotated[Path | None, _JSON] = None,
+    out: Annotated[Path | None, _OUT] = None,
+    beside: Annotated[Path | None, _BESIDE] = None,
     spark_master: Annotated[str | None, _MASTER] = None,
 ) -> ExitCode:
     """Compare a broker's answers in captures or taps with those of the reference."""
-    spec = _spec(profile or DEFAULT_PROFILE, broker_property or [])
+    properties = broker_property or []
+    spec = _spec(profile or DEFAULT_PROFILE, properties)
+    run = _run_beside(beside, out)
     judged = judge_captures(
         captures,
         spec,
         ports=frozenset(port or [DEFAULT_PORT]),
         is_whole=whole,
         hashes_ids=hash_ids,
+        has_excerpts=out is not None,
         judge=_judge_at(spark_master),
     )
     console = wide_console()
     if profile is None:
         _say(console, f"compared with the newest profile, {spec.profile.name}; name another with --profile")
     _print(console, judged)
+    written = json.dumps(_as_json(judged, spec), indent=2, ensure_ascii=False) + "\n"
     if json_file is not None:
-        write_whole(json_file, json.dumps(_as_json(judged, spec), indent=2, ensure_ascii=False) + "\n")
+        write_whole(json_file, written)
+    if out is not None:
+        write_whole(out / _IN_PAGES, written)
+        given = Given(captures, parse_properties(properties), is_newest=profile is None, beside=run)
+        _say(console, f"Pages: {write_pages(out, judged, spec, given)}")
     code = exit_code([each.replayed for each in judged.groups])
     return worst([code, ExitCode.BAD_DATA] if judged.notes.damages else [code])
+
+
+def _run_beside(beside: Path | None, out: Path | None) -> Run | None:
+    """Read the run that is to stand beside the captures; refuse a folder with files of others."""
+    if out is None and beside is not None:
+        raise PlanError("--beside has no effect without --out")
+    if out is not None and out.is_dir() and any(out.iterdir()) and not (out / _IN_PAGES).is_file():
+        raise PlanError(
+            f"{out}: this folder has files that are no pages of `judge`; name an empty or new one"
+        )
+    return None if beside is None else Run.load(open_folder(beside, RunKind.SUITES).path)
 
 
 def _judge_at(spark_master: str | None) -> Judge:

@@ -6,13 +6,21 @@ the script, and what it leaves behind.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from harness.orchestration.reference_sessions import (
+    PACE_MS,
+    AmongTopics,
+    OtherGroup,
+    Paced,
+    Watched,
+    end_offsets,
+)
 from harness.runner.applicable import why_not_applicable, why_not_served
 from harness.runner.interpreter import Interpreter
 from harness.runner.placing import group_ids, num_partitions
@@ -22,18 +30,14 @@ from harness.scenario import Capability, Conversation, ask, expect, record, scen
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import Elapse, Script
 from harness.targets.base.clearing import clear_log
-from harness.targets.base.delegated import DelegatedConnection, DelegatedSession
-from harness.targets.base.dialogue import Dialogue, NotYet
-from harness.targets.base.interface import Broker, BrokerSession, Connection, Frame, TargetError
+from harness.targets.base.dialogue import NotYet
+from harness.targets.base.interface import Broker, BrokerSession, TargetError
 from harness.targets.reference.target import ReferenceTarget
 from harness.trace.canonical import Canonicaliser, member_prefixes
 from harness.trace.events import Event, EventKind
-from harness.wire.codec import Fields
 
 CHECK_INTERVAL: Final = "offsets.retention.check.interval.ms"
 """The property whose effect hangs on when requests come."""
-_PACE_MS: Final = 7
-"""Between two requests, where time must pass: more than none, and less than any script waits for."""
 _REPORTED: Final = (
     *("step", "kind", "actor", "connection", "api", "api_version"),
     *("elapsed_ms", "canonical", "permitted", "note"),
@@ -41,12 +45,6 @@ _REPORTED: Final = (
 """What of an event is neither chance nor the time when the conversation began."""
 _CLEAR_MS: Final = 200.0
 _RUN_ID: Final = "on-the-reference"
-_LOG: Final = "__consumer_offsets"
-_LATEST: Final = -1
-"""The timestamp by which ListOffsets asks for the end of a log."""
-_OTHER: Final = "kafka-conformance-other"
-_SESSION_MS: Final = 1_800_000
-"""The longest that Kafka grants by default: no script lasts as long."""
 
 
 class Left(StrEnum):
@@ -84,8 +82,8 @@ class ReferenceRuns:
         On a real broker the sweep of a short interval may come between any two requests, where in virtual
         time no time passes. If the configuration has no sweep to speak of, there is none here either.
         """
-        hurried = {**config, CHECK_INTERVAL: str(_PACE_MS)} if CHECK_INTERVAL in config else config
-        return await self._digest(script, hurried, _Paced)
+        hurried = {**config, CHECK_INTERVAL: str(PACE_MS)} if CHECK_INTERVAL in config else config
+        return await self._digest(script, hurried, Paced)
 
     async def disturbs(self, script: Script, config: Mapping[str, str]) -> bool:
         """Tell whether another group on the same broker is answered otherwise while a script runs."""
@@ -93,10 +91,10 @@ class ReferenceRuns:
 
     async def _disturbs_others(self, script: Script, config: Mapping[str, str]) -> bool:
         session = (await self._broker(config)).open_session(script.id)
-        other = _Other(session)
+        other = OtherGroup(session)
         try:
             await other.join()
-            await self._run(script, config, _Watched(session, other))
+            await self._run(script, config, Watched(session, other))
             return await other.is_disturbed()
         except (NotYet, TargetError):
             return True
@@ -107,7 +105,7 @@ class ReferenceRuns:
         """Tell whether a script's conversation is another one if others make topics whenever it waits."""
         if not any(isinstance(step, Elapse) for step in script.steps):
             return False
-        return await self._digest(script, config, _AmongTopics) != await self.trace(script, config)
+        return await self._digest(script, config, AmongTopics) != await self.trace(script, config)
 
     async def writes(self, script: Script, config: Mapping[str, str]) -> bool:
         """Tell whether a script has anything written to the coordinator's log, or makes or deletes that."""
@@ -260,157 +258,3 @@ def probe(partitions: int, *, consumers: bool) -> Script:
             conversation.member("fay").enters(group_id=conversation.group("consumers"))
 
     return record(comes_back)
-
-
-async def end_offsets(session: BrokerSession, partitions: int) -> list[tuple[str | None, int]]:
-    """Return an error code and the end offset of each partition of the coordinator's log.
-
-    Raises:
-        NotYet: the broker does not answer.
-    """
-    connection = await session.connect()
-    dialogue = Dialogue(connection)
-    await dialogue.learn_versions()
-    wanted: list[Fields] = [{"partition_index": each, "timestamp": _LATEST} for each in range(partitions)]
-    topic: Fields = {"name": _LOG, "partitions": wanted}
-    version = dialogue.version_of("ListOffsets", (5, 4, 3, 2))
-    answer = await dialogue.ask("ListOffsets", version, {"replica_id": -1, "topics": [topic]})
-    await connection.close()
-    found = (each for row in answer.rows("topics") for each in row.rows("partitions"))
-    return [(each.text("error_code"), each.number("offset")) for each in found]
-
-
-class _Other:
-    """A group of one member that has nothing to do with a script, and asks the same again and again."""
-
-    def __init__(self, session: BrokerSession) -> None:
-        self._session = session
-        self._dialogue: Dialogue | None = None
-        self._member: Fields = {}
-        self._usual: tuple[str | None, ...] = ()
-        self._disturbed = False
-
-    async def join(self) -> None:
-        """Become a stable group; raises NotYet where the configuration allows none."""
-        self._dialogue = Dialogue(await self._session.connect())
-        await self._dialogue.learn_versions()
-        joining: Fields = {
-            "group_id": _OTHER,
-            "session_timeout_ms": _SESSION_MS,
-            "rebalance_timeout_ms": _SESSION_MS,
-            "member_id": "",
-            "protocol_type": "consumer",
-            "protocols": [{"name": "range", "metadata": b""}],
-        }
-        joined = await self._dialogue.ask("JoinGroup", 3, joining)
-        self._member = {
-            "group_id": _OTHER,
-            "generation_id": joined.number("generation_id"),
-            "member_id": joined.text("member_id"),
-        }
-        await self._dialogue.ask("SyncGroup", 2, {**self._member, "assignments": []})
-        self._usual = await self._answers()
-
-    async def look(self) -> None:
-        """Ask once more, and keep in mind if the answer is another one."""
-        if self._disturbed:
-            return
-        try:
-            self._disturbed = await self._answers() != self._usual
-        except NotYet:
-            self._disturbed = True
-
-    async def is_disturbed(self) -> bool:
-        """Tell whether any answer was another one."""
-        await self.look()
-        return self._disturbed
-
-    async def _answers(self) -> tuple[str | None, ...]:
-        assert self._dialogue is not None
-        before_ms = self._session.now_ms()
-        beat = await self._dialogue.ask("Heartbeat", 3, self._member)
-        version = self._dialogue.version_of("OffsetCommit", (7, 6, 5))
-        partition: Fields = {"partition_index": 0, "committed_offset": 7}
-        topics: list[Fields] = [{"name": "orders", "partitions": [partition]}]
-        commit = await self._dialogue.ask(
-            "OffsetCommit",
-            version,
-            {
-                "group_id": _OTHER,
-                "generation_id_or_member_epoch": self._member["generation_id"],
-                "member_id": self._member["member_id"],
-                "topics": topics,
-            },
-        )
-        reported = [
-            each.text("error_code") for row in commit.rows("topics") for each in row.rows("partitions")
-        ]
-        return (beat.text("error_code"), *reported, str(self._session.now_ms() - before_ms))
-
-
-class _Watched(DelegatedSession):
-    """A broker session on which another group looks after everything that happens whether it is as it was."""
-
-    def __init__(self, session: BrokerSession, other: _Other) -> None:
-        super().__init__(session)
-        self._other = other
-
-    async def elapse(self, duration_ms: float) -> None:
-        await super().elapse(duration_ms)
-        await self._other.look()
-
-    def connection(self, opened: Connection) -> Connection:
-        return _LookingConnection(opened, self._other.look)
-
-
-class _LookingConnection(DelegatedConnection):
-    def __init__(self, connection: Connection, look: Callable[[], Awaitable[None]]) -> None:
-        super().__init__(connection)
-        self._look = look
-
-    async def receive(self, *, timeout_ms: float) -> Frame:
-        try:
-            return await super().receive(timeout_ms=timeout_ms)
-        finally:
-            await self._look()
-
-
-class _AmongTopics(DelegatedSession):
-    """A broker session on which somebody else makes a topic whenever time passes."""
-
-    def __init__(self, session: BrokerSession) -> None:
-        super().__init__(session)
-        self._made = 0
-
-    async def elapse(self, duration_ms: float) -> None:
-        connection = await self._inner.connect()
-        dialogue = Dialogue(connection)
-        await dialogue.learn_versions()
-        self._made += 1
-        topic: Fields = {
-            "name": f"{_OTHER}-{self._made}",
-            "num_partitions": 1,
-            "replication_factor": 1,
-            "assignments": [],
-            "configs": [],
-        }
-        await dialogue.ask("CreateTopics", 2, {"topics": [topic], "timeout_ms": _PACE_MS})
-        await connection.close()
-        await super().elapse(duration_ms)
-
-
-class _Paced(DelegatedSession):
-    """A broker session on which time passes before each request."""
-
-    def connection(self, opened: Connection) -> Connection:
-        return _PacedConnection(opened, self)
-
-
-class _PacedConnection(DelegatedConnection):
-    def __init__(self, connection: Connection, session: BrokerSession) -> None:
-        super().__init__(connection)
-        self._session = session
-
-    async def send(self, payload: bytes) -> None:
-        await self._session.elapse(_PACE_MS)
-        await super().send(payload)

@@ -18,6 +18,7 @@ _PACKAGE: Final = Path(__file__).resolve().parents[1]
 _SOURCES: Final = (
     *(_PACKAGE / each for each in ("runner", "scenario", "targets", "trace", "wire")),
     _PACKAGE / "orchestration" / "reference_runs.py",
+    _PACKAGE / "orchestration" / "reference_sessions.py",
     _PACKAGE.parent / "kio_extension",
     _PACKAGE.parent / "reference_coordinator",
 )

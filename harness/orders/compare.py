@@ -40,12 +40,15 @@ def _is_of_others(part: object, groups: frozenset[str]) -> bool:
 
 def unlike(expected: ReferenceAnswer, actual: Fields) -> Unlike | None:
     """Return the first field that differs, unless it may; None if nothing does."""
+    return next(all_unlike(expected, actual), None)
+
+
+def all_unlike(expected: ReferenceAnswer, actual: Fields) -> Iterator[Unlike]:
+    """Yield the fields that differ, unless they may."""
     for name in [*expected.fields, *(each for each in actual if each not in expected.fields)]:
         ours, theirs = expected.fields.get(name), actual.get(name)
-        if theirs == ours or theirs in expected.permitted.get(name, ()):
-            continue
-        return next(_differences(name, ours, theirs))
-    return None
+        if theirs != ours and theirs not in expected.permitted.get(name, ()):
+            yield from _differences(name, ours, theirs)
 
 
 def _compared(api: str, path: str, value: object) -> Json:

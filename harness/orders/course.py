@@ -48,6 +48,8 @@ class Misfit:
 
     place: int
     unlike: Unlike
+    reported: ReferenceAnswer | None = None
+    """What the machine answered instead; None where it answered nothing."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -227,7 +229,7 @@ class Course:
         if place in self.unheeded or place in self.any_answer:
             return None
         if reported.is_as_recorded:
-            return self._late(place, None)
+            return self._late(reported, None)
         if operation.answer is None:
             return self._heard(place) if self.is_silence_heard else None
         if not operation.is_compared:
@@ -236,14 +238,15 @@ class Course:
         if recorded is None:
             recorded = comparable(operation.api, operation.answer, self.groups)
             self._recorded[place] = recorded
-        return self._late(place, unlike(reported, recorded))
+        return self._late(reported, unlike(reported, recorded))
 
-    def _late(self, place: int, found: Unlike | None) -> Misfit | None:
+    def _late(self, reported: ReferenceAnswer, found: Unlike | None) -> Misfit | None:
         """Return what differs, or else whether the recorded answer came too late."""
+        place = self._places[reported.operation]
         late_ms = self.operations[place].answered_ms - self.machine.now_ms
         if found is None and late_ms > self.latest_ms:
             found = Unlike(field="", expected="an answer", actual=f"no answer for another {late_ms:.0f} ms")
-        return None if found is None else Misfit(place=place, unlike=found)
+        return None if found is None else Misfit(place=place, unlike=found, reported=reported)
 
     def _heard(self, place: int) -> Misfit:
         return Misfit(place=place, unlike=Unlike(field="", expected="an answer", actual="no answer"))

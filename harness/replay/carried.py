@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from math import inf
 
+from harness.orders.interface import ReferenceAnswer
 from harness.replay.finding import Replayed
 from harness.replay.machine import ReplayMachine
 from harness.replay.operation import RecordedOperation
@@ -19,6 +20,10 @@ class Account:
     compared: int = 0
     not_compared: Counter[str] = field(default_factory=Counter)
     findings: list[ReplayFinding] = field(default_factory=list)
+    agreed: set[int] = field(default_factory=set)
+    """Positions of answers that are the reference's; whoever reads them empties the set."""
+    otherwise: dict[int, ReferenceAnswer | None] = field(default_factory=dict)
+    """By the position of an answer that is not: the reference's, None where it has none; emptied likewise."""
 
     def replayed(self) -> Replayed:
         """Return it as a result."""

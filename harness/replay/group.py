@@ -40,16 +40,15 @@ from harness.replay.selecting import (
     transactional_ids,
     until_of,
 )
-from harness.replay.unexplained import Unexplained, unexplained
+from harness.replay.unexplained import Unexplained, finding_of, unexplained
 from harness.replay.windows import Windows
-from harness.results.replay_results import ReplayFinding
 from harness.targets.reference.profile import ReferenceProfile
 
 TOLERANCE_MS: Final = 300.0
 """How far a deadline may be off, on top of the longest that the broker took for a simple answer."""
 _FINDINGS_MAX: Final = 10
 """Of one coordinator's time with a group, or of a part of it: what comes after is consequences."""
-_FINDINGS_OF_GROUP_MAX: Final = 1_000
+FINDINGS_OF_GROUP_MAX: Final = 1_000
 _LATE_MS: Final = 10_000.0
 """By how much more than the tolerance an answer may come later than the reference's."""
 
@@ -60,6 +59,11 @@ class GroupReplay:
     def __init__(self, group_id: str, spec: ReferenceProfile, account: Account, *, is_whole: bool) -> None:
         self._group_id, self._spec, self._account, self._is_whole = group_id, spec, account, is_whole
         self._past = Past()
+        self._start: Seed | None = None
+
+    def begin_with(self, seed: Seed) -> None:
+        """Begin with a group that is known, in a coordinator that goes on."""
+        self._start = seed
 
     @property
     def member_ids(self) -> frozenset[str]:
@@ -78,6 +82,9 @@ class GroupReplay:
         """
         part = _Part(conversation, self._spec, self._group_id, self._account, self._past, gaps, end_ms)
         part.is_whole = self._is_whole
+        if self._start is not None:
+            part.begin_with(self._start)
+            self._start = None
         why = self._past.other or conversation.other_groups.get(self._group_id)
         running = None
         if why is None:
@@ -117,6 +124,20 @@ class _Part:
     @property
     def _is_of_consumers(self) -> bool:
         return self._past.is_of_consumers or bool(self._heartbeats)
+
+    def begin_with(self, seed: Seed) -> None:
+        """Begin with a group that is known, in a coordinator that goes on."""
+        named = frozenset((each.topic, each.partition) for each in seed.offsets)
+        running = Running(
+            machine=self._machine(seed), left=(), unknown=seed.unknown, named=named, since_ms=None
+        )
+        members = frozenset() if seed.group is None else seed.group.members
+        self._past = replace(
+            self._past,
+            end_ms=seed.at_ms,
+            running=running,
+            member_ids=frozenset(each.member_id for each in members),
+        )
 
     def past(self, running: Running | None, why: str | None) -> Past:
         """Return what the next part is to know."""
@@ -234,8 +255,9 @@ class _Part:
     def _tellable(self) -> list[RecordedOperation]:
         end_ms = self._conversation.topics_deleted_ms if self._is_of_consumers else inf
         reported: list[RecordedOperation] = []
+        why_refused = refusal(self._spec)
         for operation in self._operations:
-            why = None if isinstance(operation, TopicChange) else refusal(self._spec, operation)
+            why = None if isinstance(operation, TopicChange) else why_refused(operation)
             if why is None and operation.asked_ms >= end_ms:
                 why = "of a consumer group, after somebody deleted topics"
             if why is None:
@@ -332,8 +354,13 @@ class _Part:
         found = [each for each in every if each.place not in maybe_unseen]
         self._leave_out([fed[each.place] for each in every if each.place in maybe_unseen], LOADING)
         self._account.compared += sum(each.is_compared for each in fed) - len(every) + len(found)
-        room = min(_FINDINGS_MAX, _FINDINGS_OF_GROUP_MAX - len(self._account.findings))
-        self._account.findings += [self._finding(fed[each.place], each) for each in found[: max(room, 0)]]
+        self._note_answers(fed, every, found)
+        room = min(_FINDINGS_MAX, FINDINGS_OF_GROUP_MAX - len(self._account.findings))
+        of_conversation = self._account.conversation_id
+        self._account.findings += [
+            finding_of(each, fed[each.place], self._group_id, of_conversation)
+            for each in found[: max(room, 0)]
+        ]
         assert isinstance(course.machine, ReplayMachine), "the course began with one"
         return Running(
             machine=course.machine,
@@ -342,6 +369,14 @@ class _Part:
             named=before.named | named_partitions(fed, self._group_id, self._conversation.topic_names),
             since_ms=before.since_ms if may_be_loading(fed, self._group_id, before.since_ms) else None,
         )
+
+    def _note_answers(
+        self, fed: Sequence[RecordedOperation], every: Sequence[Unexplained], found: Sequence[Unexplained]
+    ) -> None:
+        misfits = {each.place for each in every}
+        agreed = (each for place, each in enumerate(fed) if each.is_compared and place not in misfits)
+        self._account.agreed.update(each.position for each in agreed)
+        self._account.otherwise |= {fed[each.place].position: each.reported for each in found}
 
     def _machine(self, seed: Seed) -> ReplayMachine:
         is_timed = self._is_of_consumers
@@ -361,24 +396,3 @@ class _Part:
         count = sum(each.is_compared for each in operations)
         if count:
             self._account.not_compared[why] += count
-
-    def _finding(self, operation: RecordedOperation, found: Unexplained) -> ReplayFinding:
-        where = f"{found.unlike.field}: " if found.unlike.field else ""
-        given_up = " (not all orders were tried)" if found.is_undecided else ""
-        return ReplayFinding(
-            conversation=self._account.conversation_id,
-            position=operation.asked_at if operation.answered_at is None else operation.answered_at,
-            at_ms=operation.answered_ms,
-            api=operation.api,
-            api_version=operation.api_version,
-            actor=operation.actor,
-            group=self._group_id,
-            field=found.unlike.field,
-            expected=found.unlike.expected,
-            actual=found.unlike.actual,
-            state=found.state,
-            connection=operation.connection,
-            says=f"{operation.api} v{operation.api_version} to {operation.actor}: {where}"
-            f"{found.unlike.actual}, where the reference says {found.unlike.expected}; "
-            f"before it, {found.state}{given_up}",
-        )

@@ -1,7 +1,8 @@
 """The reference as a recording is replayed on it: one of two modules of replays that touch it."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache, partial
+from typing import Final
 
 from typing_extensions import override
 
@@ -25,7 +26,12 @@ from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.groups.classic.group import ClassicGroup
 from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.profile.api_versions import ApiRanges
-from reference_coordinator.wire import MalformedRequestError, read_request
+from reference_coordinator.wire import MalformedRequestError, ReceivedRequest, read_request
+
+_REMEMBERED: Final = 4_096
+_REMEMBERED_BYTES_MAX: Final = 512
+_CORRELATION_ID: Final = slice(4, 8)
+_NO_ID: Final = bytes(4)
 
 
 class ReplayMachine(ReferenceMachine):
@@ -46,6 +52,7 @@ class ReplayMachine(ReferenceMachine):
             for name, num_partitions in topics.items()
             if not name.startswith("__")
         }
+        self._reader = _reader(spec)
         super().__init__(spec, conversation.operations, groups, topics=with_ids, strays=strays)
         self._planted: list[CoordinatorRecord] = []
 
@@ -113,6 +120,10 @@ class ReplayMachine(ReferenceMachine):
         )
 
     @override
+    def _read(self, frame: bytes) -> ReceivedRequest:
+        return self._reader(frame)
+
+    @override
     def apply(self, operation: Operation, at_ms: float) -> Answers:
         """Let a request take effect, and correct what it made of chance."""
         assert isinstance(operation, RecordedOperation), "a replay has recorded operations"
@@ -152,15 +163,32 @@ class ReplayMachine(ReferenceMachine):
             transaction.producer_epoch = ProducerEpoch(epoch)
 
 
-def refusal(spec: ReferenceProfile, operation: RecordedOperation) -> str | None:
-    """Return why the reference cannot be told a request; None if it can."""
-    try:
-        read_request(operation.frame, ranges=_ranges(spec))
-    except MalformedRequestError:
-        return "in a version that the reference does not serve"
-    return None
+def refusal(spec: ReferenceProfile) -> Callable[[RecordedOperation], str | None]:
+    """Return what says why the reference cannot be told a request, or nothing if it can."""
+    reader = _reader(spec)
+
+    def why(operation: RecordedOperation) -> str | None:
+        try:
+            reader(operation.frame)
+        except MalformedRequestError:
+            return "in a version that the reference does not serve"
+        return None
+
+    return why
 
 
 @cache
-def _ranges(spec: ReferenceProfile) -> ApiRanges:
-    return spec.broker(DeterministicChoices()).broker.ranges
+def _reader(spec: ReferenceProfile) -> Callable[[bytes], ReceivedRequest]:
+    """Return what reads requests, all of which get the correlation id 0: no answer is compared by it.
+
+    A request is read twice, and heartbeats come again and again with the same bytes.
+    """
+    ranges: ApiRanges = spec.broker(DeterministicChoices()).broker.ranges
+    remembered = lru_cache(maxsize=_REMEMBERED)(partial(read_request, ranges=ranges))
+
+    def read(frame: bytes) -> ReceivedRequest:
+        if len(frame) > _REMEMBERED_BYTES_MAX:
+            return read_request(frame, ranges=ranges)
+        return remembered(frame[: _CORRELATION_ID.start] + _NO_ID + frame[_CORRELATION_ID.stop :])
+
+    return read

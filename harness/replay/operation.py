@@ -47,6 +47,11 @@ class RecordedOperation(Operation):
         return self.api in COMPARED and self.answer is not None and not self.is_in_doubt
 
     @property
+    def position(self) -> int:
+        """Where in its conversation it was answered; where it was asked if it was not."""
+        return self.asked_at if self.answered_at is None else self.answered_at
+
+    @property
     def error(self) -> str:
         """The error at the answer's top level."""
         return NO_ERROR if self.answer is None else text(self.answer, "error_code") or NO_ERROR

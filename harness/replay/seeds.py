@@ -75,6 +75,62 @@ def first_seed(operations: Sequence[RecordedOperation]) -> Seed | None:
     return None
 
 
+def last_group(operations: Sequence[RecordedOperation]) -> SeedGroup | None:
+    """Return the group as the last rebalance left it; None if members came or went since.
+
+    Args:
+        operations: joins, syncs and leaves of a group in which nothing is under way, in their order.
+    """
+    joins = [each for each in operations if each.api == "JoinGroup"]
+    for place in reversed(range(len(operations))):
+        operation = operations[place]
+        if operation.api != "SyncGroup" or operation.error != NO_ERROR or operation.answer is None:
+            return None
+        group = _group_by(operation, joins)
+        if group is not None:
+            last = {number(each.request, "generation_id") for each in operations[place:]}
+            is_last = last == {group.generation_id} and all(
+                number(each.answer or {}, "generation_id") <= group.generation_id for each in joins
+            )
+            return group if is_last else None
+    return None
+
+
+def offsets_after(
+    operation: RecordedOperation, group_id: str, names: Mapping[str, str]
+) -> tuple[SeedOffset, ...]:
+    """Return the offsets that an answer shows to be there: those that were committed, or found.
+
+    Args:
+        operation: a commit, or a fetch.
+        group_id: the group.
+        names: of topics, by their ids.
+    """
+    if operation.answer is None:
+        return ()
+    if operation.descriptor.offsets is OffsetUse.FETCHES:
+        found = _fetched(operation.answer, group_id, names)
+        return tuple(each for each in found if each.offset != NO_OFFSET)
+    committed = {
+        (_name_of(topic, names), number(each, "partition_index"))
+        for topic in items(operation.answer, "topics")
+        for each in items(topic, "partitions")
+        if text(each, "error_code") == NO_ERROR
+    }
+    offsets = (
+        SeedOffset(
+            topic=_name_of(topic, names),
+            partition=number(each, "partition_index"),
+            offset=number(each, "committed_offset"),
+            leader_epoch=number(each, "committed_leader_epoch") if "committed_leader_epoch" in each else -1,
+            metadata=text(each, "committed_metadata"),
+        )
+        for topic in items(operation.request, "topics")
+        for each in items(topic, "partitions")
+    )
+    return tuple(each for each in offsets if (each.topic, each.partition) in committed)
+
+
 def has_earlier_members(operations: Sequence[RecordedOperation]) -> bool:
     """Whether somebody joins with an id that was given before: the group was there then."""
     joins = [each for each in operations if each.api == "JoinGroup" and each.answer is not None]

@@ -5,8 +5,13 @@ from typing import Final
 
 from harness.orders.compare import Unlike
 from harness.orders.course import Course
+from harness.orders.interface import ReferenceAnswer
 from harness.orders.search import Search
+from harness.replay.operation import RecordedOperation
+from harness.results.replay_results import ReplayFinding
 
+GIVEN_UP: Final = "not all orders were tried"
+"""What a finding says where the search was given up."""
 _MOVES_MAX: Final = 4_000
 """Moves that lead no further after which an order is looked for no longer."""
 _LOOK_BACK_MS: Final = 4_000.0
@@ -20,6 +25,8 @@ class Unexplained:
     place: int
     """Of the operation in the course."""
     unlike: Unlike
+    reported: ReferenceAnswer | None
+    """What the reference answers; None where it answers nothing."""
     state: str
     """The groups before it."""
     is_undecided: bool
@@ -40,6 +47,7 @@ def unexplained(course: Course) -> list[Unexplained]:
             Unexplained(
                 place=stuck.misfit.place,
                 unlike=stuck.misfit.unlike,
+                reported=stuck.misfit.reported,
                 state=course.machine.state(),
                 is_undecided=search.is_given_up,
             )
@@ -47,3 +55,28 @@ def unexplained(course: Course) -> list[Unexplained]:
         course.unheeded.add(stuck.misfit.place)
         search = Search(course, moves_max=_MOVES_MAX, look_back_ms=_LOOK_BACK_MS)
     return found
+
+
+def finding_of(
+    found: Unexplained, operation: RecordedOperation, group_id: str, conversation_id: str
+) -> ReplayFinding:
+    """Return an answer that no order explains as a finding of its group and conversation."""
+    where = f"{found.unlike.field}: " if found.unlike.field else ""
+    given_up = f" ({GIVEN_UP})" if found.is_undecided else ""
+    return ReplayFinding(
+        conversation=conversation_id,
+        position=operation.position,
+        at_ms=operation.answered_ms,
+        api=operation.api,
+        api_version=operation.api_version,
+        actor=operation.actor,
+        group=group_id,
+        field=found.unlike.field,
+        expected=found.unlike.expected,
+        actual=found.unlike.actual,
+        state=found.state,
+        connection=operation.connection,
+        says=f"{operation.api} v{operation.api_version} to {operation.actor}: {where}"
+        f"{found.unlike.actual}, where the reference says {found.unlike.expected}; "
+        f"before it, {found.state}{given_up}",
+    )

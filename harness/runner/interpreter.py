@@ -262,7 +262,7 @@ class Interpreter:
         """Poll until the answer is as wanted; what came is recorded as polls, which nothing compares."""
         answered = await self._poll(index, probe)
         if answered is not None:
-            self._record_answer(EventKind.POLL, self._place(index, probe), answered)
+            answered.record(EventKind.POLL, self._place(index, probe), self.recorder)
         if answered is None or answered.decoded is None or not self._satisfies(index, probe, answered):
             raise MetadataUnseenError(probe)
 
@@ -286,7 +286,7 @@ class Interpreter:
             is_last = self.session.now_ms() + step.every_ms > deadline_ms
             if answered.decoded is None or is_last or self._satisfies(index, step, answered):
                 return answered
-            self._record_answer(EventKind.POLL, place, answered)
+            answered.record(EventKind.POLL, place, self.recorder)
             await self.session.elapse(step.every_ms)
 
     def _satisfies(self, index: int, step: Repeat, answered: Answered) -> bool:
@@ -328,27 +328,7 @@ class Interpreter:
             self.bindings.learn(
                 step=index, actor=place.actor, api=answered.request.api, fields=answered.decoded.fields
             )
-        self._record_answer(EventKind.RESPONSE, place, answered)
-
-    def _record_answer(self, kind: EventKind, place: EventPosition, answered: Answered) -> None:
-        if answered.decoded is None:
-            self.recorder.note(
-                EventKind.MALFORMED,
-                place,
-                answered.fault,
-                payload=answered.frame.payload,
-                correlation_id=answered.request.correlation_id,
-                elapsed_ms=answered.elapsed_ms,
-            )
-            return
-        self.recorder.response(
-            kind,
-            place,
-            answered.decoded,
-            payload=answered.frame.payload,
-            elapsed_ms=answered.elapsed_ms,
-            permitted=answered.frame.permitted,
-        )
+        answered.record(EventKind.RESPONSE, place, self.recorder)
 
     async def _line(self, actor: str, connection: str) -> Line:
         line = self._lines.get((actor, connection))

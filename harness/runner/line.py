@@ -43,6 +43,27 @@ class Answered:
     """Why it could not be read."""
     elapsed_ms: float
 
+    def record(self, kind: EventKind, place: EventPosition, recorder: Recorder) -> None:
+        """Record it as an answer of a kind, or as a frame that could not be read."""
+        if self.decoded is None:
+            recorder.note(
+                EventKind.MALFORMED,
+                place,
+                self.fault,
+                payload=self.frame.payload,
+                correlation_id=self.request.correlation_id,
+                elapsed_ms=self.elapsed_ms,
+            )
+            return
+        recorder.response(
+            kind,
+            place,
+            self.decoded,
+            payload=self.frame.payload,
+            elapsed_ms=self.elapsed_ms,
+            permitted=self.frame.permitted,
+        )
+
 
 @dataclass(slots=True, kw_only=True)
 class Line:

@@ -4,11 +4,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import CodeType
 from typing import Any, Final
 
-from harness.mutants.source import PACKAGE
+from harness.targets.reference.tcp import REFERENCE_ROOT
 
 NO_GROUP: Final = "no group"
 _NO_ERROR: Final = "NONE"
@@ -61,6 +60,7 @@ class Branches:
     def __init__(self) -> None:
         self.taken = 0
         self._ends: dict[tuple[CodeType, int], set[int]] = {}
+        self._folder = str(REFERENCE_ROOT / "reference_coordinator")
 
     @contextmanager
     def watched(self) -> Iterator[None]:
@@ -84,7 +84,7 @@ class Branches:
         """Note where a branch went; one that has gone both ways tells nothing any more."""
         monitoring: Any = sys.__dict__["monitoring"]
         disable: object = monitoring.DISABLE
-        if PACKAGE not in Path(code.co_filename).parts:
+        if not code.co_filename.startswith(self._folder):
             return disable
         ends = self._ends.setdefault((code, offset), set())
         if destination not in ends:

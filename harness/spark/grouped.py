@@ -74,6 +74,19 @@ class GroupedJob:
         """Return the rows of groups."""
         return rows.where("part != ''")
 
+    def groups_with_more_than(self, rows: DataFrame, count: int) -> list[str]:
+        """Return the groups that have more rows than that."""
+        counts = rows.groupBy("part").count()
+        return [str(each[0]) for each in counts.where(counts["count"] > count).collect()]
+
+    def of_groups(self, rows: DataFrame, groups: Sequence[str]) -> DataFrame:
+        """Return the rows of these groups."""
+        return rows.where(rows["part"].isin(list(groups)))
+
+    def of_other_groups(self, rows: DataFrame, groups: Sequence[str]) -> DataFrame:
+        """Return the rows of all other groups."""
+        return rows.where(~rows["part"].isin(list(groups)))
+
     def collected(self, rows: DataFrame) -> list[GroupedRow]:
         """Return all rows."""
         return [_row(each) for each in rows.collect()]

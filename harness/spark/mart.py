@@ -41,6 +41,8 @@ _REPORTED_TWICE: Final = [
 ]
 _CLUSTER_DIGITS: Final = 16
 QUANTILES: Final = [0.5, 0.95, 0.99]
+_CODE_WITHIN: Final = r'"error_code":"(\w+)"'
+"""In canonical JSON; within a text the quotation marks would be escaped."""
 
 
 def verdict_matrix(judgements: DataFrame) -> DataFrame:
@@ -204,14 +206,15 @@ def quantiles_of(events: DataFrame, of: Sequence[str], quantiles: Column) -> Dat
 
 
 def error_codes(events: DataFrame) -> DataFrame:
-    """Count error codes at top level. Grain: run, target, API, version, code. Columns: `ErrorCodeCount`.
+    """Count error codes. Grain: run, target, API, version, code. Columns: `ErrorCodeCount`.
 
-    A response without such a field, as OffsetCommit's, does not count.
+    A response without one at top level, as OffsetCommit's, counts once for each code within it.
     """
+    own = sf.get_json_object("canonical", "$.error_code")
+    within = sf.array_distinct(sf.regexp_extract_all("canonical", sf.lit(_CODE_WITHIN), 1))
     return (
         events.where(sf.col("kind") == EventKind.RESPONSE.value)
-        .withColumn("error_code", sf.get_json_object("canonical", "$.error_code"))
-        .where(sf.col("error_code").isNotNull())
+        .withColumn("error_code", sf.explode(sf.when(own.isNotNull(), sf.array(own)).otherwise(within)))
         .groupBy(*_TARGET, "api", "api_version", "error_code")
         .agg(sf.count("*").alias("response_count"))
         .select(*column_names(ErrorCodeCount))

@@ -162,7 +162,7 @@ class LatencyQuantile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorCodeCount:
-    """How often a target answered an error code at top level. Grain: run, target, API, version, code."""
+    """How often a target answered an error code. Grain: run, target, API, version, code."""
 
     run_id: str
     target: str

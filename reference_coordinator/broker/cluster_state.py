@@ -15,7 +15,7 @@ from reference_coordinator.broker.topics import TRANSACTION_STATE_TOPIC, Topics
 from reference_coordinator.broker_messages.acls import AclCreation
 from reference_coordinator.core.ids import OFFSETS_TOPIC, GroupId, Millis, TopicId, TopicPartition
 from reference_coordinator.core.records import EndTransactionMarker
-from reference_coordinator.core.values import value
+from reference_coordinator.core.values import value, whole_value
 from reference_coordinator.log.offsets_log import OffsetsLog
 from reference_coordinator.shares.state import SharePartitionStates
 from reference_coordinator.transactions.coordinator import TransactionStore
@@ -33,7 +33,7 @@ class Node:
     port: int
 
 
-@value
+@whole_value
 class Leadership:
     """Who leads a partition, and the how-manieth leader that is. Source: PartitionRegistration (4.3.1)."""
 

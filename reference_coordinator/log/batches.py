@@ -6,10 +6,10 @@ from typing import Protocol
 from reference_coordinator.core.effects import Producer
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.core.records import CoordinatorRecord
-from reference_coordinator.core.values import value
+from reference_coordinator.core.values import value, whole_value
 
 
-@value
+@whole_value
 class LogBatch:
     """Records that were appended together: some of a coordinator's, or the end of a transaction."""
 

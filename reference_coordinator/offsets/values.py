@@ -3,10 +3,10 @@
 from dataclasses import field
 
 from reference_coordinator.core.ids import Millis
-from reference_coordinator.core.values import value
+from reference_coordinator.core.values import whole_value
 
 
-@value
+@whole_value
 class OffsetAndMetadata:
     """A committed offset. Source: OffsetAndMetadata (4.3.1)."""
 

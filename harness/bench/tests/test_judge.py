@@ -68,9 +68,11 @@ def test_copies_have_groups_of_their_own_and_each_planted_lie_is_found(tmp_path:
 def test_a_giant_agrees_however_it_is_cut(tmp_path: Path) -> None:
     recording = one_member()
     base = load_base(write_journal(tmp_path / "journal.bin", recording.events))
-    write_giant(base, tmp_path / "giant.bin", count=500)
+    write_giant(base, tmp_path / "giant", count=500)
 
-    (group,) = judge_here(sources_of([tmp_path / "giant.bin"]), terms(recording, part=40)).groups
+    (group,) = judge_here(
+        sources_of([tmp_path / "giant" / "one-group.bin"]), terms(recording, part=40)
+    ).groups
 
     assert group.replayed.compared >= 500
     assert (group.replayed.not_compared, group.replayed.findings) == ({}, ())

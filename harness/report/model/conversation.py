@@ -145,9 +145,11 @@ def target_sections(
     )
 
 
-def lone_steps(rows: Sequence[AlignedStep]) -> tuple[StepRows, ...]:
-    """Lay out what was said where nothing is compared with it."""
-    return tuple(_steps(rows, (), None))
+def steps_without_script(
+    rows: Sequence[AlignedStep], differences: Iterable[Difference] = ()
+) -> tuple[StepRows, ...]:
+    """Lay out what was said where no script tells of it."""
+    return tuple(_steps(rows, differences, None))
 
 
 def _section(run: Run, judgement: Judgement, rows: Sequence[AlignedStep], history: History) -> TargetSection:

@@ -6,7 +6,7 @@ in common, the fields above all, is kept once.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from harness.report.model.conversation import (
@@ -53,15 +53,19 @@ def conversation_data(sections: Iterable[TargetSection], script: ScriptPage | No
 
 
 def lone_conversation_data(
-    name: str, steps: Iterable[StepRows], *, texts: Iterable[str] = (), further: _Data | None = None
+    name: str,
+    steps: Iterable[StepRows],
+    *,
+    texts: Iterable[str] | Mapping[int, str] = (),
+    further: _Data | None = None,
 ) -> _Data:
-    """Return one conversation, with no oracle beside it, for `static/talk.js`.
+    """Return one conversation for `static/talk.js`, with no oracle beside it unless `further` names one.
 
     Args:
         name: what it is filed under on its page.
         steps: what was said.
-        texts: of the script's steps.
-        further: what else is told of it: `seen` for `static/clients.js`, `left_out` in words.
+        texts: of the script's steps, or by a step's number.
+        further: what else is told of it: `seen` for `static/clients.js`, `left_out` in words, the `oracle`.
     """
     layouts = _Layouts()
     after = [_step(step, layouts) for step in steps]
@@ -69,7 +73,7 @@ def lone_conversation_data(
         "arrows": {css_name(kind): arrow for kind, arrow in ARROWS.items()},
         "marks": [mark.value for mark in _MARKS],
         "script": None,
-        "texts": list(texts),
+        "texts": dict(texts) if isinstance(texts, Mapping) else list(texts),
         "targets": {name: {"oracle": None, "first": "", "before": [], "after": after, **(further or {})}},
         "layouts": layouts.all,
     }

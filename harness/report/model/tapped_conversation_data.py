@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from harness.apis.table import descriptor
-from harness.report.model.conversation import StepRows, lone_steps
+from harness.report.model.conversation import StepRows, steps_without_script
 from harness.report.model.page_limit import PageLimit
 from harness.spark.rows import AlignedStep
 from harness.trace.events import Event, EventKind
@@ -48,19 +48,20 @@ def error_codes(event: Event) -> tuple[str, ...]:
         fields = parsed_json(event.fields or "null", where="fields")
     except TraceError:
         return (_UNREADABLE,)
-    return tuple(dict.fromkeys(_codes(fields)))
+    return tuple(dict.fromkeys(codes_in(fields)))
 
 
-def _codes(value: object) -> Iterator[str]:
+def codes_in(value: object) -> Iterator[str]:
+    """Yield the error codes that stand anywhere in decoded fields."""
     match value:
         case dict():
             if "error_code" in value:
                 yield str(value["error_code"])
             for each in value.values():
-                yield from _codes(each)
+                yield from codes_in(each)
         case list():
             for each in value:
-                yield from _codes(each)
+                yield from codes_in(each)
         case _:
             return
 
@@ -73,7 +74,7 @@ def steps_of(events: Sequence[Event], step_at: Callable[[float], int]) -> tuple[
         step_at: says which step a time of the trace belongs to; -1 for none.
     """
     rows = (_row(event, step_at(event.at_ms), place) for place, event in enumerate(events))
-    return lone_steps(list(PageLimit().within(rows)))
+    return steps_without_script(list(PageLimit().within(rows)))
 
 
 def _row(event: Event, step: int, occurrence: int) -> AlignedStep:

@@ -190,8 +190,9 @@ def test_latencies_are_of_answers_and_not_of_polls(spark: SparkSession) -> None:
     assert (row["p50_ms"], row["p95_ms"], row["p99_ms"]) == pytest.approx((50.5, 95.05, 99.01))
 
 
-def test_error_codes_are_those_at_top_level(spark: SparkSession) -> None:
-    nested = '{"topics":[{"error_code":"UNKNOWN_TOPIC_OR_PARTITION"}]}'
+def test_error_codes_are_those_at_top_level_or_else_each_of_those_within(spark: SparkSession) -> None:
+    code = '{"error_code":"UNKNOWN_TOPIC_OR_PARTITION"}'
+    nested = f'{{"metadata":"\\"error_code\\":\\"NO\\"","topics":[{code},{code}]}}'
     frames = sources(
         spark,
         events=[
@@ -207,6 +208,7 @@ def test_error_codes_are_those_at_top_level(spark: SparkSession) -> None:
     assert [(row["error_code"], row["response_count"]) for row in found.collect()] == [
         ("FENCED_INSTANCE_ID", 1),
         ("NONE", 2),
+        ("UNKNOWN_TOPIC_OR_PARTITION", 1),
     ]
 
 

@@ -1,0 +1,192 @@
+"""The conversation around a finding: what was said before and after it, and what the reference answers."""
+
+import json
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Final
+
+from harness.captures.hashing import Hashing
+from harness.captures.likeness import Likeness, likeness
+from harness.invariants.exchange import NO_ERROR, text
+from harness.orders.compare import Unlike, all_unlike, comparable
+from harness.orders.interface import ReferenceAnswer
+from harness.replay.carried import Account
+from harness.replay.exchange import Exchange
+from harness.results.replay_results import ReplayFinding
+
+OF_GROUP_MAX: Final = 3
+"""Findings of one pattern that have an excerpt, in a group."""
+OF_PATTERN_MAX: Final = 50
+"""The same, in all groups."""
+_BEFORE: Final = 12
+_AFTER: Final = 4
+_LOOKED_AT: Final = 400
+"""Exchanges before a finding among which those are looked for that tell something."""
+_BYTES_MAX: Final = 16_384
+"""Of frames that are kept; longer ones stand without bytes."""
+_UNLIKE_MAX: Final = 20
+_QUIET: Final = frozenset(("Heartbeat", "ConsumerGroupHeartbeat", "OffsetCommit"))
+"""APIs of which many in a row, answered without error, tell little."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One exchange of a group."""
+
+    number: int
+    """In the group's conversation, from 0."""
+    connection: str
+    client: str
+    """The library with its version."""
+    actor: str | None
+    api: str
+    api_version: int
+    asked_ms: float
+    answered_ms: float
+    """Infinite where no answer came."""
+    request: str | None
+    """Its fields, JSON; None where it cannot be read."""
+    answer: str | None
+    """Likewise."""
+    request_raw: str
+    """The frame's hexadecimal digits; empty where it is long, or ids are hashed."""
+    answer_raw: str
+    compared: str | None
+    """What of the answer is compared, JSON; None where it was not compared."""
+    expected: str | None
+    """The same of the reference's answer; None where it was not compared, or the reference gives none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excerpt:
+    """A finding with the conversation around it."""
+
+    finding: ReplayFinding
+    said: tuple[Said, ...]
+    """In the order in which it was asked."""
+    unlike: tuple[Unlike, ...]
+    """All fields that differ, the finding's first."""
+    left_out: Mapping[str, int]
+    """Exchanges among these that tell little, by API."""
+
+
+class PageRoom:
+    """Leaves the excerpts of so many findings of each pattern as a site has room for."""
+
+    def __init__(self, of_pattern_max: int = OF_PATTERN_MAX) -> None:
+        self._of_pattern_max = of_pattern_max
+        self._counts: Counter[Likeness] = Counter()
+
+    def within(self, excerpts: Iterable[Excerpt]) -> tuple[Excerpt, ...]:
+        """Return those that have a page."""
+        kept = []
+        for each in excerpts:
+            key = likeness(each.finding)
+            self._counts[key] += 1
+            if self._counts[key] <= self._of_pattern_max:
+                kept.append(each)
+        return tuple(kept)
+
+
+@dataclass(slots=True, kw_only=True)
+class Excerpts:
+    """Cuts excerpts of one group's conversation, part by part."""
+
+    group: str
+    libraries: Mapping[str, str]
+    hashing: Hashing | None
+    kept: list[Excerpt] = field(default_factory=list)
+    _patterns: Counter[Likeness] = field(default_factory=Counter)
+    _recent: deque[Exchange] = field(default_factory=lambda: deque(maxlen=_LOOKED_AT))
+
+    def take(self, part: Sequence[Exchange], begin: int, account: Account, known: int) -> None:
+        """Cut the excerpts of a part.
+
+        Args:
+            part: its exchanges.
+            begin: the number of the first of them.
+            account: what came of it, and of earlier parts.
+            known: how many findings came of these.
+        """
+        found = [each for each in account.findings[known:] if self._has_room(each)]
+        if found:
+            conversation = [*self._recent, *part]
+            first = begin - len(self._recent)
+            self.kept += [self._excerpt(each, conversation, first, account) for each in found]
+        self._recent.extend(part[-_LOOKED_AT:])
+
+    def _has_room(self, finding: ReplayFinding) -> bool:
+        key = likeness(finding)
+        self._patterns[key] += 1
+        return self._patterns[key] <= OF_GROUP_MAX
+
+    def _excerpt(
+        self, finding: ReplayFinding, conversation: Sequence[Exchange], first: int, account: Account
+    ) -> Excerpt:
+        place = finding.position - first
+        about = conversation[place]
+        before = range(max(place - _LOOKED_AT, 0), place)
+        telling = [each for each in before if not _is_quiet(conversation[each], about)]
+        chosen = [*telling[-_BEFORE:], *range(place, min(place + 1 + _AFTER, len(conversation)))]
+        passed_over = set(range(chosen[0], place)) - set(chosen)
+        said = tuple(self._said(conversation[each], first + each, account) for each in chosen)
+        return Excerpt(
+            finding=replace(finding, client=self.libraries.get(finding.connection, "")),
+            said=said,
+            unlike=tuple(self._unlike(about, account.otherwise.get(finding.position), finding)),
+            left_out=Counter(conversation[each].api for each in passed_over),
+        )
+
+    def _said(self, exchange: Exchange, number: int, account: Account) -> Said:
+        compared = expected = None
+        if exchange.answer is not None and (number in account.agreed or number in account.otherwise):
+            compared = expected = comparable(exchange.api, exchange.answer, frozenset((self.group,)))
+            reported = account.otherwise.get(number)
+            if number in account.otherwise and (reported is None or not reported.is_as_recorded):
+                expected = None if reported is None else reported.fields
+        return Said(
+            number=number,
+            connection=exchange.connection,
+            client=self.libraries.get(exchange.connection, ""),
+            actor=self._name(exchange.actor),
+            api=exchange.api,
+            api_version=exchange.api_version,
+            asked_ms=exchange.asked_ms,
+            answered_ms=exchange.answered_ms,
+            request=self._json(exchange.request),
+            answer=self._json(exchange.answer),
+            request_raw=self._raw(exchange.frame or b""),
+            answer_raw=self._raw(exchange.answer_frame),
+            compared=self._json(compared),
+            expected=self._json(expected),
+        )
+
+    def _unlike(
+        self, exchange: Exchange, reported: ReferenceAnswer | None, finding: ReplayFinding
+    ) -> Iterable[Unlike]:
+        yield Unlike(field=finding.field, expected=finding.expected, actual=finding.actual)
+        if reported is None or reported.is_as_recorded or exchange.answer is None or not finding.field:
+            return
+        recorded = comparable(exchange.api, exchange.answer, frozenset((self.group,)))
+        for each in list(all_unlike(reported, recorded))[1:_UNLIKE_MAX]:
+            yield each if self.hashing is None else self.hashing.unlike(each)
+
+    def _name(self, name: str | None) -> str | None:
+        return name if name is None or self.hashing is None else self.hashing.hashed(name)
+
+    def _json(self, fields: Mapping[str, object] | None) -> str | None:
+        if fields is None:
+            return None
+        return json.dumps(fields if self.hashing is None else self.hashing.fields(fields), ensure_ascii=False)
+
+    def _raw(self, frame: bytes) -> str:
+        return "" if self.hashing is not None or len(frame) > _BYTES_MAX else frame.hex()
+
+
+def _is_quiet(exchange: Exchange, about: Exchange) -> bool:
+    """Whether an exchange tells little about one that came later: another member's heartbeat, say."""
+    error = text(exchange.answer or {}, "error_code") or NO_ERROR
+    is_fine = exchange.answered_ms != inf and error == NO_ERROR
+    return exchange.api in _QUIET and is_fine and exchange.connection != about.connection

@@ -1,0 +1,230 @@
+"""The pages about judged captures: a summary, a page for each finding, and what was answered at all."""
+
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from harness.captures.excerpts import Excerpt
+from harness.captures.finding_page import conversation_of_finding
+from harness.captures.judged import JudgedCaptures, JudgedGroup
+from harness.captures.likeness import likeness, signature_of
+from harness.captures.patterns import Pattern, patterns_of
+from harness.replay import ReferenceProfile
+from harness.replay.unexplained import GIVEN_UP
+from harness.report.model.answer_coverage import Answered, pairs_beside
+from harness.report.model.conversation_data import as_script
+from harness.report.model.coverage import heat_tables
+from harness.report.model.field_rows import readable
+from harness.report.model.run_data import Run
+from harness.report.site.pages import NavItem, Pages
+from harness.results.replay_results import ReplayFinding
+from harness.spark.rows import ErrorCodeCount
+
+INDEX: Final = "index.html"
+_FINDINGS: Final = "findings"
+_CONVERSATIONS: Final = "talks"
+_COVERAGE: Final = "coverage.html"
+_NAVIGATION: Final = (NavItem(file=INDEX, name="Judged"), NavItem(file=_COVERAGE, name="Coverage"))
+_ROWS_MAX: Final = 500
+_FILES_SHOWN: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingRow:
+    """A finding in a table, or on its page."""
+
+    finding: ReplayFinding
+    place: str
+    expected: str
+    actual: str
+    is_undecided: bool
+    page: str
+    """Its address from the index; empty where it has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientRow:
+    """What became of what one version of a client library was answered."""
+
+    name: str
+    groups: int
+    findings: int
+    patterns: tuple[tuple[str, str, int], ...]
+    """Signature, what, and how often."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """The pages of the findings before and after one, from the index; empty where there is none."""
+
+    previous: str
+    next: str
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was given to be judged."""
+
+    files: Sequence[Path]
+    properties: Mapping[str, str]
+    """What was said of the brokers' configuration."""
+    is_newest: bool
+    """Whether nobody named the profile."""
+    beside: Run | None
+    """A run whose scenarios stand beside the captures on the page of the coverage."""
+
+
+def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given: Given) -> Path:
+    """Write the pages into a folder; return their index.
+
+    Args:
+        out: the folder; pages of an earlier judgement in it are replaced.
+        judged: what they are about, with excerpts.
+        spec: what it was compared with.
+        given: what was judged.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    first, *others = given.files
+    name = f"{first.name} and {len(others)} more" if others else first.name
+    pages = Pages(out, name, nav=_NAVIGATION)
+    patterns = {each.signature: each for each in patterns_of(judged.groups)}
+    excerpts = _in_order(judged.groups, patterns)
+    addresses = {_key(each.finding): f"{_FINDINGS}/{place}.html" for place, each in enumerate(excerpts, 1)}
+    _write_coverage(pages, judged.answered, given.beside)
+    _write_findings(pages, excerpts, addresses, patterns, spec.profile.name)
+    findings = [finding for group in judged.groups for finding in group.replayed.findings]
+    findings.sort(key=lambda each: not addresses.get(_key(each)))
+    return pages.write(
+        INDEX,
+        "judged.html.j2",
+        given=given,
+        files=given.files[:_FILES_SHOWN],
+        profile=spec.profile.name,
+        command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
+        patterns=tuple(patterns.values()),
+        first_pages=_first_pages(excerpts, addresses),
+        clients=_clients(judged.groups, patterns),
+        findings=[_row(each, addresses) for each in findings[:_ROWS_MAX]],
+        finding_count=len(findings),
+        page_count=len(excerpts),
+        **_counts(judged),
+    )
+
+
+def _counts(judged: JudgedCaptures) -> dict[str, object]:
+    """Return what the summary says of all groups together."""
+    notes = list(judged.notes.in_words())
+    return {
+        "groups": judged.groups,
+        "shown_groups": sorted(judged.groups, key=lambda each: -len(each.replayed.findings))[:_ROWS_MAX],
+        "exchange_count": sum(each.exchanges for each in judged.groups),
+        "connections": judged.notes.connections,
+        "compared": sum(each.replayed.compared for each in judged.groups),
+        "not_compared": _not_compared(judged.groups),
+        "notes": notes[:_ROWS_MAX],
+        "note_count": len(notes),
+    }
+
+
+def _write_coverage(pages: Pages, answered: Mapping[Answered, int], run: Run | None) -> None:
+    counts = [
+        ErrorCodeCount(
+            run_id="", target="captures", api=api, api_version=version, error_code=code, response_count=count
+        )
+        for (api, version, code), count in answered.items()
+    ]
+    pages.write(
+        _COVERAGE,
+        "judged_coverage.html.j2",
+        pairs=pairs_beside(answered, () if run is None else run.error_codes),
+        run_name="" if run is None else run.header.run_id,
+        heat=heat_tables(counts),
+    )
+
+
+def _write_findings(
+    pages: Pages,
+    excerpts: Sequence[Excerpt],
+    addresses: Mapping[tuple[str, int], str],
+    patterns: Mapping[str, Pattern],
+    profile: str,
+) -> None:
+    for folder in (_FINDINGS, _CONVERSATIONS):
+        pages.fresh_folder(folder)
+    in_order = [addresses[_key(each.finding)] for each in excerpts]
+    around = ["", *in_order, ""]
+    for place, excerpt in enumerate(excerpts, 1):
+        conversation = f"{_CONVERSATIONS}/{place}.js"
+        data = conversation_of_finding(excerpt, oracle=f"reference {profile}")
+        pages.write_text(conversation, as_script(conversation, data))
+        pages.write(
+            in_order[place - 1],
+            "judged_finding.html.j2",
+            pattern=patterns[signature_of(likeness(excerpt.finding))],
+            finding=excerpt.finding,
+            row=_row(excerpt.finding, addresses),
+            conversation=conversation,
+            profile=profile,
+            has_bytes=any(each.answer_raw for each in excerpt.said),
+            beside=Beside(previous=around[place - 1], next=around[place + 1]),
+        )
+
+
+def _in_order(groups: Iterable[JudgedGroup], patterns: Mapping[str, Pattern]) -> list[Excerpt]:
+    """Return the excerpts by pattern, in the order of these."""
+    places = {signature: place for place, signature in enumerate(patterns)}
+    excerpts = [each for group in groups for each in group.excerpts]
+    return sorted(excerpts, key=lambda each: places[signature_of(likeness(each.finding))])
+
+
+def _first_pages(excerpts: Iterable[Excerpt], addresses: Mapping[tuple[str, int], str]) -> Mapping[str, str]:
+    found: dict[str, str] = {}
+    for each in excerpts:
+        found.setdefault(signature_of(likeness(each.finding)), addresses[_key(each.finding)])
+    return found
+
+
+def _key(finding: ReplayFinding) -> tuple[str, int]:
+    return finding.group, finding.position
+
+
+def _row(finding: ReplayFinding, addresses: Mapping[tuple[str, int], str]) -> FindingRow:
+    parts = (f"exchange {finding.position}", f"{finding.api} v{finding.api_version}", finding.field)
+    return FindingRow(
+        finding=finding,
+        place=", ".join(each for each in parts if each),
+        expected=readable(finding.expected),
+        actual=readable(finding.actual),
+        is_undecided=GIVEN_UP in finding.says,
+        page=addresses.get(_key(finding), ""),
+    )
+
+
+def _not_compared(groups: Iterable[JudgedGroup]) -> Mapping[str, int]:
+    counts: Counter[str] = Counter()
+    for each in groups:
+        counts.update(each.replayed.not_compared)
+    return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))
+
+
+def _clients(groups: Sequence[JudgedGroup], patterns: Mapping[str, Pattern]) -> tuple[ClientRow, ...]:
+    names = {name for each in groups for name in each.clients}
+    names |= {name for each in patterns.values() for name in each.clients}
+    rows = (_client(name, groups, patterns) for name in sorted(names))
+    return tuple(sorted(rows, key=lambda each: -each.findings))
+
+
+def _client(name: str, groups: Iterable[JudgedGroup], patterns: Mapping[str, Pattern]) -> ClientRow:
+    answered = {
+        each.signature: (each.what, each.clients[name]) for each in patterns.values() if name in each.clients
+    }
+    return ClientRow(
+        name=name,
+        groups=sum(name in each.clients if name else not each.clients for each in groups),
+        findings=sum(count for _, count in answered.values()),
+        patterns=tuple((signature, *each) for signature, each in answered.items()),
+    )

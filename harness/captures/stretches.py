@@ -1,0 +1,228 @@
+"""A giant group's exchanges, cut into stretches that are judged apart, by several executors if there are any.
+
+A stretch begins where the recording alone tells how the group is: who is a member since which rebalance, and
+which offsets were committed. It begins somewhat before the first answer that counts, so that every member has
+been heard of by then, and its session ends in the reference when it ends in the broker.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import Final
+
+from harness.captures.exchanges import Row, exchange_of
+from harness.captures.facts import Facts
+from harness.captures.parts import Quiet
+from harness.invariants.exchange import text
+from harness.replay.exchange import Exchange
+from harness.replay.history import conversation_of
+from harness.replay.operation import RecordedOperation
+from harness.replay.seeds import Seed, SeedGroup, SeedOffset, TopicPartition, last_group, offsets_after
+
+STRETCH: Final = 200_000
+"""Exchanges after which a place to cut is looked for."""
+_WARM_UP_MAX: Final = 20_000
+"""Exchanges within which every member must have been heard of."""
+_CHANGES_MAX: Final = 5_000
+"""Of joins and syncs since the group was known, of which the last ones tell how it is."""
+_MEMBERSHIP: Final = frozenset(("JoinGroup", "SyncGroup", "LeaveGroup"))
+_HARMLESS: Final = frozenset(("OffsetFetch", "DescribeGroups", "ListGroups", "FindCoordinator"))
+_ERROR_AT: Final = {0: 4, 1: 8, 2: 8, 3: 8, 4: 9}
+"""Where in the answer to a Heartbeat its error code stands, by version."""
+_FINE: Final = b"\0\0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """How a stretch begins that is not the first."""
+
+    seed: Seed
+    member_ids: frozenset[str]
+    first: tuple[float, str, int]
+    """Time, connection and number of the group's first exchange."""
+    number: int
+    """How many exchanges of the group are before it."""
+    counts_after_ms: float
+    """What was asked until then is of the stretch before."""
+
+
+def stretches_of(
+    connections: Sequence[Row], rows: Iterable[Row], facts: Facts, *, is_whole: bool, stretch: int = STRETCH
+) -> Iterator[tuple[Start | None, Iterator[Row]]]:
+    """Cut a group's exchanges; each stretch is to be read to its end before the next one is asked for.
+
+    Whoever cuts them gets the same stretches. A group is left whole whose connections lack something, or of
+    which anything but a classic group's everyday requests is seen.
+
+    Args:
+        connections: on which somebody spoke of the group.
+        rows: in the order in which they were asked.
+        facts: what concerns all groups.
+        is_whole: whether they are all that was ever said about the group.
+        stretch: exchanges after which a place to cut is looked for.
+    """
+    scout = _Scout(facts=facts, is_whole=is_whole, stretch=stretch)
+    scout.is_lost = any(row.content[2] or row.content[3] for row in connections)
+    rows = iter(rows)
+    start: Start | None = None
+    before: list[Row] = []
+    while True:
+        following = _Stretch(before, rows, scout)
+        yield start, iter(following)
+        if following.cut is None:
+            return
+        start, before = following.cut
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """The rows from one cut to the next."""
+
+    before: list[Row]
+    """Of the warm-up, with the one at which it was cut."""
+    rows: Iterator[Row]
+    scout: "_Scout"
+    cut: tuple[Start, list[Row]] | None = None
+
+    def __iter__(self) -> Iterator[Row]:
+        yield from self.before
+        for row in self.rows:
+            self.cut = self.scout.cut_before(row)
+            if self.cut is not None:
+                return
+            yield row
+
+
+@dataclass(slots=True, kw_only=True)
+class _Scout:
+    """Follows a group in its recording."""
+
+    facts: Facts
+    is_whole: bool
+    stretch: int
+    is_lost: bool = False
+    """Whether nobody can tell any more how the group is."""
+    _quiet: Quiet = field(default_factory=Quiet)
+    _first: tuple[float, str, int] | None = None
+    _last_ms: float = -inf
+    _count: int = 0
+    _since_cut: int = 0
+    _changes: list[Exchange] = field(default_factory=list)
+    _is_settled: bool = True
+    _group: SeedGroup | None = None
+    _offsets: dict[TopicPartition, SeedOffset] = field(default_factory=dict)
+    _written_until_ms: dict[TopicPartition, float] = field(default_factory=dict)
+    _unsure: set[TopicPartition] = field(default_factory=set)
+    _warm_up: list[Row] = field(default_factory=list)
+    _seed: Seed | None = None
+    _warm_count: int = 0
+    _unheard: set[str] = field(default_factory=set)
+
+    def cut_before(self, row: Row) -> tuple[Start, list[Row]] | None:
+        """Look at the next row; return how a stretch begins with it, and the rows that come with it."""
+        cut = None
+        if not self.is_lost:
+            if self._quiet.is_before(row) and row.asked_ms > self._last_ms:
+                cut = self._cut(row)
+            if self._seed is not None:
+                self._warm_up.append(row)
+            self._follow(row)
+        self._quiet.take(row)
+        self._first = self._first or (row.asked_ms, row.connection, row.number)
+        self._last_ms = row.asked_ms
+        self._count += 1
+        self._since_cut += 1
+        return cut
+
+    def _cut(self, row: Row) -> tuple[Start, list[Row]] | None:
+        """Cut here, or begin the warm-up of a cut that is to come."""
+        self._settle()
+        if self._seed is not None and not self._unheard:
+            assert self._first is not None, "something was warmed up"
+            start = Start(
+                seed=self._seed,
+                member_ids=frozenset(each.member_id for each in (self._group.members if self._group else ())),
+                first=self._first,
+                number=self._warm_count,
+                counts_after_ms=self._last_ms,
+            )
+            rows = [*self._warm_up, row]
+            self._forget_warm_up()
+            self._since_cut = 0
+            return start, rows
+        if self._seed is None and self._group is not None and self._since_cut >= self.stretch:
+            self._seed = Seed(
+                at_ms=row.asked_ms,
+                group=self._group,
+                offsets=tuple(self._offsets.values()),
+                unknown=frozenset(self._unsure) if self.is_whole else None,
+            )
+            self._warm_count = self._count
+            self._unheard = {each.member_id for each in self._group.members}
+        return None
+
+    def _settle(self) -> None:
+        """Find out who is a member since the changes that are over now."""
+        if not self._is_settled:
+            self._group = last_group(self._operations(self._changes))
+            self._changes = [] if self._group is not None else self._changes[-_CHANGES_MAX:]
+            self._is_settled = True
+
+    def _operations(self, exchanges: Iterable[Exchange]) -> list[RecordedOperation]:
+        return conversation_of(exchanges, topics=self.facts.topics).operations
+
+    def _follow(self, row: Row) -> None:
+        api, version, answer = row.content[5], row.content[6], row.content[9]
+        if len(self._warm_up) > _WARM_UP_MAX:
+            self._forget_warm_up()
+        if api in _HARMLESS and api != "OffsetFetch":
+            return
+        if answer is None or row.content[8] is None:
+            self._lose()
+        elif api == "Heartbeat":
+            self._hear(row, version, answer)
+        elif api in _MEMBERSHIP:
+            self._changes.append(exchange_of(row, 0))
+            self._is_settled, self._group = False, None
+            self._forget_warm_up()
+        elif api in ("OffsetCommit", "OffsetFetch"):
+            self._note_offsets(row)
+        else:
+            self._lose()
+
+    def _hear(self, row: Row, version: int, answer: bytes) -> None:
+        at = _ERROR_AT.get(version)
+        if at is None or answer[at : at + len(_FINE)] != _FINE:
+            self._group = None
+            self._forget_warm_up()
+        elif self._unheard:
+            self._unheard.discard(text(exchange_of(row, 0).request or {}, "member_id"))
+
+    def _note_offsets(self, row: Row) -> None:
+        exchange = exchange_of(row, 0)
+        operations = self._operations([exchange])
+        if exchange.answer is None or not operations:
+            self._lose()
+            return
+        found = offsets_after(operations[0], row.group, self.facts.topics.topic_names)
+        if row.content[5] == "OffsetFetch":
+            for each in found:
+                self._offsets.setdefault((each.topic, each.partition), each)
+            return
+        for each in found:
+            key = (each.topic, each.partition)
+            if row.asked_ms <= self._written_until_ms.get(key, -inf):
+                self._unsure.add(key)
+                self._offsets.pop(key, None)
+            else:
+                self._unsure.discard(key)
+                self._offsets[key] = each
+            self._written_until_ms[key] = max(row.content[4], self._written_until_ms.get(key, -inf))
+
+    def _forget_warm_up(self) -> None:
+        self._seed, self._warm_up, self._unheard = None, [], set()
+
+    def _lose(self) -> None:
+        self.is_lost = True
+        self._forget_warm_up()
+        self._changes.clear()

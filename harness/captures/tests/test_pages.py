@@ -1,0 +1,181 @@
+"""The pages about judged captures: both answers of a finding, what was said around it, who notices what."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.captures.tests.made_captures import wire_of, with_forged, write_pcap
+from harness.results.exit_code import ExitCode
+from harness.spark.rows import ErrorCodeCount
+from harness.tests.browser import browser
+from harness.tests.in_process import CommandLine
+from harness.tests.replayed import two_members
+from harness.tests.report_hostile import HOSTILE
+from harness.tests.report_run import RUN_ID, SCALA, MadeUpRun
+from harness.wire.codec import decode_response
+
+pytest_plugins = ["harness.tests.command_line_fixture"]
+
+OPTIONS = (
+    "--profile=3.9",
+    "--broker-property=group.initial.rebalance.delay.ms=0",
+    "--broker-property=group.min.session.timeout.ms=100",
+    "--whole",
+)
+
+
+@pytest.fixture(name="capture")
+def _capture(tmp_path: Path) -> Path:
+    """A broker that denies a member, and names a hostile leader."""
+    recording = two_members()
+    events = recording.events
+    for api, version, lies in (
+        ("Heartbeat", 3, {"error_code": "UNKNOWN_MEMBER_ID"}),
+        ("JoinGroup", 5, {"leader": HOSTILE, "protocol_name": HOSTILE}),
+    ):
+        position = recording.position(api, -1)
+        said = decode_response(api, version, bytes.fromhex(events[position].raw or "")).fields
+        events = with_forged(events, position, {**said, **lies})
+    return write_pcap(tmp_path / "lying.pcap", wire_of(events).sent)
+
+
+def title(page: Path) -> str:
+    return page.read_text().partition("<title>")[2].partition("</title>")[0]
+
+
+def conversation(path: Path) -> dict[str, object]:
+    _, _, data = path.read_text().partition(",")
+    found: dict[str, object] = json.loads(data.rstrip().removesuffix(");"))
+    return found
+
+
+def test_each_finding_has_a_page_with_both_answers_and_what_was_said_around_it(
+    capture: Path, tmp_path: Path, kafka_conformance: CommandLine
+) -> None:
+    out = tmp_path / "site"
+
+    assert kafka_conformance("judge", capture, *OPTIONS, "--out", out) == ExitCode.UNEXPECTED
+
+    index = (out / "index.html").read_text()
+    assert "2 answers are not what Kafka 3.9 answers" in index
+    assert "gives up its partitions as lost" in index
+    assert "made-up 1.2" in index
+    pages = sorted((out / "findings").iterdir())
+    assert len(pages) == 2
+    assert all(f"findings/{each.name}" in index for each in pages)
+    (place,) = (each.stem for each in pages if title(each).startswith("JoinGroup: "))
+    of_join = conversation(out / "talks" / f"{place}.js")
+    texts = of_join["texts"]
+    assert isinstance(texts, dict)
+    assert [text.split()[0] for text in texts.values()].count("SyncGroup") >= 2
+    reported = [
+        finding
+        for _, rows in of_join["targets"]["broker"]["after"]  # type: ignore[index] # as talk.js reads it
+        for row in rows
+        for finding in row[4]
+    ]
+    assert [each[0].rpartition(", ")[2] for each in reported] == ["protocol_name", "leader"]
+
+
+def test_a_capture_in_which_nothing_differs_has_pages_too(
+    tmp_path: Path, kafka_conformance: CommandLine
+) -> None:
+    path = write_pcap(tmp_path / "right.pcap", wire_of(two_members().events).sent)
+
+    code = kafka_conformance("judge", path, *OPTIONS, "--out", tmp_path / "site")
+
+    assert code == ExitCode.EXPECTED
+    assert "Every answer that was compared is what Kafka 3.9" in (tmp_path / "site/index.html").read_text()
+    assert not list((tmp_path / "site" / "findings").iterdir())
+
+
+def test_whatever_a_capture_says_is_text_on_its_pages(
+    capture: Path, tmp_path: Path, kafka_conformance: CommandLine
+) -> None:
+    out = tmp_path / "site"
+
+    kafka_conformance("judge", capture, *OPTIONS, "--out", out)
+
+    pages = [*out.glob("*.html"), *(out / "findings").iterdir()]
+    assert len(pages) == 4
+    for each in pages:
+        assert HOSTILE not in each.read_text()
+        assert "<img" not in each.read_text()
+    assert all("<" not in each.read_text() for each in (out / "talks").iterdir())
+
+
+@pytest.mark.browser
+def test_a_browser_shows_the_conversation_and_runs_nothing_of_the_capture(
+    capture: Path, tmp_path: Path, kafka_conformance: CommandLine
+) -> None:
+    out = tmp_path / "site"
+    kafka_conformance("judge", capture, *OPTIONS, "--out", out)
+
+    with browser(tmp_path / "profile") as tab:
+        tab.open((out / "index.html").as_uri())
+        tab.click("#findings-title ~ div tbody a")
+        tab.until("document.querySelector('tr.finding.first')")
+        titles = [str(tab.read("document.title"))]
+        tab.click(".reds a")
+        tab.until("document.querySelector('tr.finding.first')")
+        titles.append(str(tab.read("document.title")))
+        tab.is_as_wide_as(390)
+        width = tab.read("document.documentElement.scrollWidth")
+        errors = tab.errors
+
+    assert sorted(each.partition(":")[0] for each in titles) == ["Heartbeat", "JoinGroup"]
+    assert width == 390
+    assert errors == []
+
+
+def test_nobody_can_read_hashed_ids_on_pages(
+    capture: Path, tmp_path: Path, kafka_conformance: CommandLine
+) -> None:
+    out = tmp_path / "site"
+
+    kafka_conformance("judge", capture, *OPTIONS, "--hash-ids", "--out", out)
+
+    files = [each for each in out.rglob("*") if each.is_file()]
+    assert len(files) >= 6
+    for each in files:
+        text = each.read_text()
+        for name in ("readers", "ana-", "bob-", '"ana"', "orders", b"orders".hex(), b"ana".hex()):
+            assert name not in text, each
+
+
+def test_the_coverage_of_a_capture_stands_beside_that_of_a_run(
+    capture: Path, tmp_path: Path, kafka_conformance: CommandLine
+) -> None:
+    run = MadeUpRun()
+    for api, code in (("Heartbeat", "NONE"), ("Heartbeat", "ILLEGAL_GENERATION"), ("Metadata", "NONE")):
+        run.error_codes.append(
+            ErrorCodeCount(
+                run_id=RUN_ID, target=SCALA, api=api, api_version=3, error_code=code, response_count=7
+            )
+        )
+    folder = run.write(tmp_path / "run")
+    out = tmp_path / "site"
+
+    kafka_conformance("judge", capture, *OPTIONS, "--out", out, "--beside", folder)
+
+    page = (out / "coverage.html").read_text()
+    alone, both, missing = (part.partition("</details>")[0] for part in page.split("<details")[1:])
+    assert "UNKNOWN_MEMBER_ID" in alone
+    assert "OffsetCommit" in alone
+    assert "<code>NONE</code>" in both
+    assert "ILLEGAL_GENERATION" in missing
+    assert "Metadata" not in missing
+
+
+def test_a_folder_with_other_files_is_left_alone(
+    capture: Path, tmp_path: Path, kafka_conformance: CommandLine
+) -> None:
+    (tmp_path / "mine" / "findings").mkdir(parents=True)
+    (tmp_path / "mine" / "findings" / "thesis.txt").write_text("years of work")
+
+    code = kafka_conformance("judge", capture, *OPTIONS, "--out", tmp_path / "mine")
+
+    assert code == ExitCode.USAGE
+    assert (tmp_path / "mine" / "findings" / "thesis.txt").exists()
+    assert kafka_conformance("judge", capture, *OPTIONS, "--beside", tmp_path) == ExitCode.USAGE
