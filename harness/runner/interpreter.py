@@ -75,7 +75,8 @@ class Interpreter:
     """Tells when the machine kept it or its broker from running; nobody does in virtual time."""
     topics: TopicNames | None = None
     """What topics are called on a broker of others; None where they are called as scripts call them."""
-    is_written_again: bool = True  # as `decode_response` has it
+    is_written_again: bool = True
+    """Whether to find out of each answer if writing its fields gives the same bytes."""
     _lines: dict[tuple[str, str], Line] = field(default_factory=dict, init=False)
     _correlation_id: int = field(default=0, init=False)
     _last_cut: int = field(default=-1, init=False)
@@ -296,15 +297,16 @@ class Interpreter:
 
     async def _write(self, place: EventPosition, step: Send | Repeat, fields: Mapping[str, object]) -> bool:
         """Send a request; tells whether it could be."""
+        correlation_id = self._correlation_id + 1
         resolved: Mapping[str, FieldValue] = self.bindings.resolve_fields(fields)  # type: ignore[arg-type,assignment] # a resolved request contains plain values only
         payload = encode_request(
             step.api,
             step.api_version,
-            correlation_id=self._correlation_id + 1,
+            correlation_id=correlation_id,
             client_id=self.script.sheet(step.actor).client_id,
             fields=resolved if self.topics is None else self.topics.outgoing(resolved),
         )
-        self._correlation_id += 1
+        self._correlation_id = correlation_id
         try:
             line = await self._line(step.actor, step.connection)
             # How long an answer took is the broker's; how long it took to connect is not.
@@ -312,10 +314,10 @@ class Interpreter:
                 step=place.step,
                 api=step.api,
                 api_version=step.api_version,
-                correlation_id=self._correlation_id,
+                correlation_id=correlation_id,
                 sent_at_ms=self.session.now_ms(),
             )
-            self.recorder.request(place, payload, correlation_id=self._correlation_id, fields=resolved)
+            self.recorder.request(place, payload, correlation_id=correlation_id, fields=resolved)
             await line.send(request, payload)
         except ConnectionLost as lost:
             await self._lost(place, lost)
@@ -335,8 +337,13 @@ class Interpreter:
         if line is None:
             role, principal = role_of(connection), self.script.sheet(actor).principal
             opened = await self.session.connect(role, principal=principal)
-            line = Line(session=self.session, connection=opened, recorder=self.recorder, topics=self.topics)
-            line.is_written_again = self.is_written_again
+            line = Line(
+                session=self.session,
+                connection=opened,
+                recorder=self.recorder,
+                topics=self.topics,
+                is_written_again=self.is_written_again,
+            )
             self._lines[actor, connection] = line
         return line
 
