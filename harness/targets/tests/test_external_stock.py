@@ -30,11 +30,11 @@ SHARE = 0.85
 
 Nobody restarts, kills, moves or pauses a broker of others.
 """
-SHARES = {"4.4.0": 0.65}
+SHARES = {"4.4.0": 0.6}
 """Of releases where it is another.
 
 A stock Kafka from 4.3 on computes assignments at most once a second. Share fetches need records and state
-that scenarios would have to write, and streams groups make topics.
+that scenarios would have to write. Streams groups make topics, so the guard lets no heartbeat of theirs pass.
 """
 BEYOND_AN_ADDRESS = (" serves ", "does not serve", "is of before Kafka", "lacks the capability")
 """Reasons that no broker by its address can do anything about."""
