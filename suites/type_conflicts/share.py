@@ -14,7 +14,7 @@ from suites.type_conflicts.table import (
     OR,
     UNKNOWN,
     Call,
-    scenario_of,
+    scenarios_of,
 )
 
 
@@ -156,19 +156,5 @@ SHARE_CALLS = (
         cells=(*(NOT_FOUND,) * 7, NOT_EMPTY, NONE),
     ),
 )
-_MAKES = {**GROUPS, **SHARES}
-_SAID = {**SAID, **SAID_OF_SHARES}
-globals().update(
-    {
-        f"{call.id}/{group}": scenario_of(call, group, cell, SHARES[group], SAID_OF_SHARES[group])
-        for call in CALLS
-        for group, cell in zip(SHARES, CELLS[call.id], strict=True)
-    }
-)
-globals().update(
-    {
-        f"{call.id}/{group}": scenario_of(call, group, cell, _MAKES[group], _SAID[group])
-        for call in SHARE_CALLS
-        for group, cell in zip(_MAKES, call.cells, strict=True)
-    }
-)
+globals().update(scenarios_of(CALLS, SHARES, SAID_OF_SHARES, CELLS))
+globals().update(scenarios_of(SHARE_CALLS, {**GROUPS, **SHARES}, {**SAID, **SAID_OF_SHARES}))

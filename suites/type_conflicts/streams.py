@@ -17,7 +17,7 @@ from suites.type_conflicts.table import (
     SUBSCRIBED,
     UNKNOWN,
     Call,
-    scenario_of,
+    scenarios_of,
 )
 
 
@@ -134,19 +134,9 @@ STREAMS_CALLS = (
         cells=(*(f"{NOT_FOUND}:",) * 9, "NONE:Stable", "NONE:Empty"),
     ),
 )
-_MAKES = {**GROUPS, **SHARES, **STREAMS}
-_SAID = {**SAID, **SAID_OF_SHARES, **SAID_OF_STREAMS}
+globals().update(scenarios_of((*CALLS, *SHARE_CALLS), STREAMS, SAID_OF_STREAMS, CELLS))
 globals().update(
-    {
-        f"{call.id}/{group}": scenario_of(call, group, cell, STREAMS[group], SAID_OF_STREAMS[group])
-        for call in (*CALLS, *SHARE_CALLS)
-        for group, cell in zip(STREAMS, CELLS[call.id], strict=True)
-    }
-)
-globals().update(
-    {
-        f"{call.id}/{group}": scenario_of(call, group, cell, _MAKES[group], _SAID[group])
-        for call in STREAMS_CALLS
-        for group, cell in zip(_MAKES, call.cells, strict=True)
-    }
+    scenarios_of(
+        STREAMS_CALLS, {**GROUPS, **SHARES, **STREAMS}, {**SAID, **SAID_OF_SHARES, **SAID_OF_STREAMS}
+    )
 )

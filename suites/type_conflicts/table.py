@@ -1,6 +1,6 @@
 """The table: what each call to a group of each type is answered, and a scenario for each of its cells."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from harness.scenario import (
@@ -361,10 +361,25 @@ def scenario_of(call: Call, group: str, cell: str, makes: Makes, said: str) -> C
     )
 
 
-globals().update(
-    {
-        f"{call.id}/{group}": scenario_of(call, group, cell, GROUPS[group], SAID[group])
-        for call in CALLS
-        for group, cell in zip(GROUPS, call.cells, strict=True)
+def scenarios_of(
+    calls: Iterable[Call],
+    groups: Mapping[str, Makes],
+    said: Mapping[str, str],
+    cells: Mapping[str, tuple[str, ...]] | None = None,
+) -> Mapping[str, Callable[[Conversation], None]]:
+    """Return the scenarios of some cells, by name.
+
+    Args:
+        calls: the rows.
+        groups: the columns.
+        said: the columns in words.
+        cells: of these columns, by call; those of the calls themselves by default.
+    """
+    return {
+        f"{call.id}/{group}": scenario_of(call, group, cell, groups[group], said[group])
+        for call in calls
+        for group, cell in zip(groups, call.cells if cells is None else cells[call.id], strict=True)
     }
-)
+
+
+globals().update(scenarios_of(CALLS, GROUPS, SAID))
