@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from harness.orchestration.reference_runs import CHECK_INTERVAL, Left
-from harness.orchestration.run_cache import RunCache
+from harness.orchestration.run_cache import RunCache, Runs
 from harness.runner.sharing import (
     BROKERS_A_CONFIG,
     Packing,
@@ -20,7 +20,7 @@ from harness.runner.sharing import (
     minds_its_partition,
     takes_log_away,
 )
-from harness.scenario.script import PauseAt, Script
+from harness.scenario.script import Elapse, PauseAt, Script
 from harness.targets.base.conformance import CONFORMANCE_CONFIG
 from harness.targets.base.interface import (
     Breakpoint,
@@ -96,7 +96,14 @@ async def _is_alone(script: Script, config: Mapping[str, str], runs: RunCache) -
     """Tell whether a script needs a broker alone; who acts on it does so with those who act alike."""
     if acts_on_broker(script):
         return False
-    return await runs.disturbs(script, config) or await runs.minds_topics(script, config)
+    return await runs.disturbs(script, config) or await minds_topics(script, config, runs)
+
+
+async def minds_topics(script: Script, config: Mapping[str, str], runs: Runs) -> bool:
+    """Tell whether a script's conversation is another one if others make topics while it waits."""
+    if not any(isinstance(step, Elapse) for step in script.steps):
+        return False
+    return await runs.trace_among_topics(script, config) != await runs.trace(script, config)
 
 
 async def _left(script: Script, config: Mapping[str, str], runs: RunCache) -> Left:

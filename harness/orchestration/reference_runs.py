@@ -28,7 +28,7 @@ from harness.runner.recorder import EventPosition, Recorder
 from harness.runner.sharing import asked_config, takes_log_away
 from harness.scenario import Capability, Conversation, ask, expect, record, scenario
 from harness.scenario.bindings import Bindings
-from harness.scenario.script import Elapse, Script
+from harness.scenario.script import Script
 from harness.targets.base.clearing import clear_log
 from harness.targets.base.dialogue import NotYet
 from harness.targets.base.interface import Broker, BrokerSession, TargetError
@@ -101,11 +101,9 @@ class ReferenceRuns:
         finally:
             await session.close()
 
-    async def minds_topics(self, script: Script, config: Mapping[str, str]) -> bool:
-        """Tell whether a script's conversation is another one if others make topics whenever it waits."""
-        if not any(isinstance(step, Elapse) for step in script.steps):
-            return False
-        return await self._digest(script, config, AmongTopics) != await self.trace(script, config)
+    async def trace_among_topics(self, script: Script, config: Mapping[str, str]) -> str:
+        """Return a digest of the conversation where others make a topic whenever the script waits."""
+        return await self._digest(script, config, AmongTopics)
 
     async def writes(self, script: Script, config: Mapping[str, str]) -> bool:
         """Tell whether a script has anything written to the coordinator's log, or makes or deletes that."""

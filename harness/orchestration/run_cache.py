@@ -41,8 +41,8 @@ class Runs(Protocol):
     async def disturbs(self, script: Script, config: Mapping[str, str]) -> bool:
         """Tell whether others notice."""
 
-    async def minds_topics(self, script: Script, config: Mapping[str, str]) -> bool:
-        """Tell whether topics that others make show."""
+    async def trace_among_topics(self, script: Script, config: Mapping[str, str]) -> str:
+        """Return a digest of the conversation where others make topics."""
 
     async def writes(self, script: Script, config: Mapping[str, str]) -> bool:
         """Tell whether the coordinator's log grows."""
@@ -82,9 +82,9 @@ class RunCache:
         """Tell whether others notice."""
         return await self._is("disturbs", script, config, self._runs.disturbs)
 
-    async def minds_topics(self, script: Script, config: Mapping[str, str]) -> bool:
-        """Tell whether topics that others make show."""
-        return await self._is("minds topics", script, config, self._runs.minds_topics)
+    async def trace_among_topics(self, script: Script, config: Mapping[str, str]) -> str:
+        """Return a digest of the conversation where others make topics."""
+        return await self._once("among topics", script, config, self._runs.trace_among_topics)
 
     async def writes(self, script: Script, config: Mapping[str, str]) -> bool:
         """Tell whether the coordinator's log grows."""

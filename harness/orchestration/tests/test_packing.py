@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.orchestration.packing import is_alike, pack
+from harness.orchestration.packing import is_alike, minds_topics, pack
 from harness.orchestration.packings import packings
 from harness.orchestration.reference_runs import CHECK_INTERVAL, Left, ReferenceRuns
 from harness.orchestration.run_cache import RunCache
@@ -237,7 +237,7 @@ def test_who_resolves_a_regular_expression_again_minds_topics_of_others(
     name: str, *, is_minded: bool
 ) -> None:
     waits = collect()[f"consumer_groups/regex/{name}"]
-    assert asyncio.run(ReferenceRuns("4.4").minds_topics(waits, asked_config(waits))) is is_minded
+    assert asyncio.run(minds_topics(waits, asked_config(waits), ReferenceRuns("4.4"))) is is_minded
 
 
 def test_who_minds_topics_of_others_is_alone_on_its_broker(tmp_path: Path) -> None:
