@@ -270,19 +270,21 @@ def create_internal_or_plain_topic(broker: Broker, name: str) -> None:
 
 
 def _shown(broker: Broker, topic: Topic, operations: int) -> brokers.MetadataResponseTopic:
+    replicas = tuple(each.node_id for each in broker.cluster.nodes)
     return brokers.MetadataResponseTopic(
         error_code=Errors.NONE,
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
-        partitions=tuple(_partition(broker, topic, index) for index in range(topic.num_partitions)),
+        partitions=tuple(_partition(broker, topic, index, replicas) for index in range(topic.num_partitions)),
         topic_authorized_operations=operations,
     )
 
 
-def _partition(broker: Broker, topic: Topic, partition_index: int) -> brokers.MetadataResponsePartition:
+def _partition(
+    broker: Broker, topic: Topic, partition_index: int, replicas: tuple[int, ...]
+) -> brokers.MetadataResponsePartition:
     leader = broker.cluster.leader(topic.name, partition_index)
-    replicas = tuple(each.node_id for each in broker.cluster.nodes)
     return brokers.MetadataResponsePartition(
         error_code=Errors.LEADER_NOT_AVAILABLE if leader is None else Errors.NONE,
         partition_index=partition_index,

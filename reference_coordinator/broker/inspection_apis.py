@@ -65,9 +65,10 @@ def _log_dir_topic(broker: Broker, topic: Topic, wanted: set[TopicPartition] | N
 def _size_bytes(broker: Broker, topic: Topic, partition: TopicPartition) -> int:
     """Return how large a log is. Source: UnifiedLog#size (4.3.1)."""
     if topic.name == OFFSETS_TOPIC:
-        batches = broker.cluster.log.batches(partition.partition)
-        return sum(size_in_bytes(each.records, broker.profile) for each in batches)
-    return 0 if topic.is_internal else broker.topics.logs.log(partition).segments.size_bytes
+        return broker.cluster.log.size_bytes(
+            partition.partition, lambda batch: size_in_bytes(batch.records, broker.profile)
+        )
+    return 0 if topic.is_internal else broker.topics.logs.size_bytes(partition)
 
 
 def handle_describe_quorum(broker: Broker, request: DescribeQuorumRequest) -> DescribeQuorumResponse:

@@ -1,7 +1,7 @@
 """Compression of batches, by Kafka's numbers; all of it is cramjam's but snappy's framing."""
 
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final, Protocol
 
 import cramjam
 
@@ -68,7 +68,15 @@ def decompress(content: bytes, codec: int, *, bytes_max: int | None = None) -> b
         raise UnreadableCodecError(f"these are no {NAMES[codec]} data: {error}") from error
 
 
-def _within(codec: Any, content: bytes, bytes_max: int | None) -> bytes:
+class _Codec(Protocol):
+    """One of cramjam's modules."""
+
+    def decompress(self, data: bytes) -> cramjam.Buffer: ...
+
+    def decompress_into(self, data: bytes, output: bytearray) -> int: ...
+
+
+def _within(codec: _Codec, content: bytes, bytes_max: int | None) -> bytes:
     if bytes_max is None:
         return bytes(codec.decompress(content))
     # A buffer of fixed size is what makes these decoders stop; the kernel gives its pages as they are used.
