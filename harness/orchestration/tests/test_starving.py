@@ -34,7 +34,7 @@ REJOINS = "classic/sync/leader-misses-the-deadline"
 ABORTS = "transactions/expiry/pending-over-expired"
 """A transaction is aborted in step 11; in step 13 its group is there still, without any offset."""
 RESTARTS = "static_membership/corner/restart-extends-no-delay"
-"""A static member joins in step 0 and is answered 2000 ms later; after 800 ms its successor joins in step 2."""
+"""A static member joins in step 0 and is answered 2000 ms later; its successor joins in step 2."""
 Before = Callable[[StarvedSession, int], Awaitable[None]]
 
 
