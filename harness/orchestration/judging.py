@@ -13,7 +13,6 @@ from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.diff.repeats import Repeated
 from harness.orchestration.starving import reteller
-from harness.orchestration.workers import workers
 from harness.results.baseline import BY_OPTION, BaselineData, keep_baseline, results_against
 from harness.results.errors import ReportError
 from harness.results.exit_code import ExitCode, exit_code, worst
@@ -26,6 +25,7 @@ from harness.trace.completeness import refuse_lost_events
 from harness.trace.events import Event, EventKind, RunFooter
 from harness.trace.files import RunFolder, read_events, read_records, write_records
 from harness.trace.schema import TraceError, json_object
+from harness.workers import workers
 
 EXTERNAL: Final = "external:"
 """How the spec of a target begins that others use."""

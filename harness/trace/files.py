@@ -29,7 +29,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from harness.trace.beside import BrokersOfTarget, fit_brokers, fit_scripts
+from harness.trace.beside import BrokersOfTarget, fit_brokers, fit_scripts, scripts_text
 from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
 from harness.trace.formats import run_footer_of_today, run_header_of_today, trace_header_of_today
 from harness.trace.schema import (
@@ -356,7 +356,7 @@ class RunFolder:
 
     def write_scripts(self, scripts: Mapping[str, object]) -> None:
         """Keep the scripts that are to be run, each as JSON-like fields."""
-        write_whole(self.scripts_json, _pretty(dict(scripts)))
+        write_whole(self.scripts_json, scripts_text(scripts))
 
     def read_scripts(self) -> Mapping[str, object]:
         """Read the scripts; the scenario language knows what is in them.
