@@ -115,6 +115,8 @@ def read_batch(records: bytes) -> RecordBatch:
 
     Raises:
         BadBatchError: it cannot be read, or not in bounded time and memory.
+
+    Decided in: DefaultRecordBatch#iterator (4.3.1).
     """
     *_, count = HEADER.unpack_from(records)
     if count > _RECORDS_MAX:
