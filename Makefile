@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RELEASE := $(VENV)-release
+SBOM := dist/kafka-conformance.cdx.json
 REPORTS ?= reports
 # The targets of `make conformance`; each is compared with the reference in its profile.
 TARGETS ?= --target reference --target kafka:3.9.2 --target kafka:latest
@@ -69,7 +70,8 @@ wheel: $(RELEASE)/.installed ## Build wheel and sdist, and an SBOM of what the c
 	rm -rf dist build
 	$(RELEASE)/bin/python -m build --no-isolation --outdir dist .
 	$(RELEASE)/bin/cyclonedx-py requirements constraints.txt --pyproject pyproject.toml --mc-type application \
-		--spec-version 1.6 --output-reproducible --of JSON -o dist/kafka-conformance.cdx.json
+		--spec-version 1.6 --output-reproducible --of JSON -o $(SBOM)
+	$(RELEASE)/bin/python harness/cli/finish_sbom.py $(SBOM) dist/*.whl
 
 $(RELEASE)/.installed: constraints-release.txt
 	$(PYTHON) -m venv $(RELEASE)

@@ -3,12 +3,16 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Final
 
 from harness.targets.jars import locks
 from harness.targets.jars.cache import cache_directory
 from harness.targets.jars.published import PUBLISHED
 from harness.targets.jars.resolved import kafka_jars, release_of
-from harness.targets.jars.streams import STREAMS_MIN, streams_jar
+from harness.targets.jars.single import STREAMS, STREAMS_MIN, TOOLS, single_jar
+
+_TOOLS: Final = ("3.9.2", "4.4.0")
+"""Releases whose tools our tests ask about the reference."""
 
 
 async def lock_jars() -> None:
@@ -20,7 +24,9 @@ async def lock_jars() -> None:
     for version in PUBLISHED:
         await _lock(version, partial(kafka_jars, version, print))
         if release_of(version) >= STREAMS_MIN:
-            await _lock(f"streams-{version}", partial(streams_jar, version, print))
+            await _lock(f"{STREAMS}-{version}", partial(single_jar, STREAMS, version, print))
+    for version in _TOOLS:
+        await _lock(f"{TOOLS}-{version}", partial(single_jar, TOOLS, version, print))
 
 
 async def _lock(name: str, fetched: Callable[[], Awaitable[object]]) -> None:

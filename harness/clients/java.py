@@ -14,7 +14,7 @@ from harness.targets.base.interface import Progress, TargetError
 from harness.targets.jars import cache
 from harness.targets.jars.java import JAVA_VERSION_MIN, require_java
 from harness.targets.jars.resolved import LATEST, KafkaJars, kafka_jars, release_of
-from harness.targets.jars.streams import STREAMS_MIN, streams_jar
+from harness.targets.jars.single import STREAMS, STREAMS_MIN, single_jar
 
 JAVA: Final = "java"
 _SOURCES: Final = Path(__file__).parent / "apps" / "java"
@@ -72,7 +72,7 @@ async def java_library(spec: str, progress: Progress) -> ClientLibrary:
     jars = await kafka_jars(version, progress)
     release = release_of(jars.version)
     if release >= STREAMS_MIN:
-        streams = await streams_jar(jars.version, progress)
+        streams = await single_jar(STREAMS, jars.version, progress)
         jars = dataclasses.replace(jars, class_path=f"{jars.class_path}:{streams}")
     classes = await _compiled(java, jars, progress)
     command = (str(java), *_JVM_FLAGS, "-cp", f"{classes}:{jars.class_path}", _MAIN)

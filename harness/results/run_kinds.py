@@ -28,8 +28,11 @@ _READERS: Final = {
 
 def run_kind(run_dir: Path) -> RunKind | None:
     """Return what was run; None where no readable `run.json` says so."""
+    run_json = RunFolder(run_dir).run_json
+    if not run_json.is_file():  # a FIFO would be waited for
+        return None
     try:
-        content = parsed_json(RunFolder(run_dir).run_json.read_bytes(), where="run.json")
+        content = parsed_json(run_json.read_bytes(), where="run.json")
     except (OSError, TraceError):
         return None
     kind = kind_of(content)

@@ -1,40 +1,50 @@
-"""Kafka's own tools print the same about the reference as about a real broker.
-
-Those of 3.3 are in the jar of the broker; later ones have a jar of their own.
-"""
+"""Kafka's own tools print the same about the reference as about a real broker."""
 
 import asyncio
+import dataclasses
+import os
 import re
 import subprocess
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
 from harness.targets.jars.java import find_java
 from harness.targets.jars.resolved import kafka_jars
+from harness.targets.jars.single import TOOLS, single_jar
 from harness.targets.kafka.node import java_command
 from harness.targets.kafka.released import KafkaTarget
 from harness.tests.reference_broker import reference_broker
 
 pytestmark = pytest.mark.broker
 
-_VERSION = "3.3.2"
+_CONFIG_COMMANDS = {"3.9.2": "kafka.admin.ConfigCommand", "4.4.0": "org.apache.kafka.tools.ConfigCommand"}
+_TOPICS, _LOG_DIRS, _TRANSACTIONS, _GROUPS = (
+    f"org.apache.kafka.tools.{name}Command"
+    for name in ("Topic", "LogDirs", "Transactions", "consumer.group.ConsumerGroup")
+)
+_CONFIGS = "configs"
 _GIVES_UP_AFTER_S = 120
 _OF_TOPIC = ("--entity-type", "topics", "--entity-name", "tools")
 _GROUP = ("--group", "tools-group")
+_TRANSACTION = "tools-transaction"
 _COMMANDS = (
-    ("TopicCommand", "--create", "--topic", "tools", "--partitions", "2", "--config", "retention.ms=100000"),
-    ("TopicCommand", "--describe", "--topic", "tools"),
-    ("TopicCommand", "--alter", "--topic", "tools", "--partitions", "1"),
-    ("ConfigCommand", "--alter", *_OF_TOPIC, "--add-config", "cleanup.policy=compact"),
-    ("ConfigCommand", "--describe", *_OF_TOPIC),
-    ("LogDirsCommand", "--describe", "--topic-list", "tools"),
-    ("ConsumerGroupCommand", *_GROUP, "--topic", "tools", "--reset-offsets", "--to-earliest", "--execute"),
-    ("ConsumerGroupCommand", *_GROUP, "--describe"),
-    ("ConsumerGroupCommand", *_GROUP, "--delete"),
-    ("TopicCommand", "--delete", "--topic", "tools"),
+    (_TOPICS, "--create", "--topic", "tools", "--partitions", "2", "--config", "retention.ms=100000"),
+    (_TOPICS, "--describe", "--topic", "tools"),
+    (_TOPICS, "--alter", "--topic", "tools", "--partitions", "1"),
+    (_CONFIGS, "--alter", *_OF_TOPIC, "--add-config", "cleanup.policy=compact"),
+    (_CONFIGS, "--describe", *_OF_TOPIC),
+    (_LOG_DIRS, "--describe", "--topic-list", "tools"),
+    (_GROUPS, *_GROUP, "--topic", "tools", "--reset-offsets", "--to-earliest", "--execute"),
+    (_GROUPS, *_GROUP, "--describe"),
+    (_GROUPS, "--list", "--state"),
+    (_GROUPS, *_GROUP, "--delete"),
+    (_TRANSACTIONS, "list"),
+    (_TRANSACTIONS, "describe", "--transactional-id", _TRANSACTION),
+    (_TOPICS, "--delete", "--topic", "tools"),
 )
 _DIFFERS = (
     (r"TopicId: \S+", "TopicId: ID"),
@@ -46,8 +56,7 @@ _DIFFERS = (
 """What is another broker's by nature, and what is logged."""
 
 
-def _printed(java: list[str | Path], address: str, arguments: tuple[str, ...]) -> str:
-    command = [*java, *("--bootstrap-server", address), *arguments]
+def _printed(command: list[str | Path]) -> str:
     done = subprocess.run(
         command,
         stdout=subprocess.PIPE,
@@ -62,34 +71,50 @@ def _printed(java: list[str | Path], address: str, arguments: tuple[str, ...]) -
     return f"{printed.strip()}\n{done.returncode}"
 
 
-async def _all_printed(address: str) -> list[str]:
-    jars = await kafka_jars(_VERSION, lambda _: None)
+async def _all_printed(version: str, address: str) -> list[str]:
+    jars = await kafka_jars(version, lambda _: None)
+    tools = await single_jar(TOOLS, version, lambda _: None)
     java = find_java()
     assert java is not None
-    return [
-        _printed(java_command(java, jars, f"kafka.admin.{name}"), address, tuple(arguments))
-        for name, *arguments in _COMMANDS
-    ]
+    jars = dataclasses.replace(jars, class_path=f"{tools}{os.pathsep}{jars.class_path}")
+    printed = []
+    with _open_transaction(address):
+        for name, *arguments in _COMMANDS:
+            main = _CONFIG_COMMANDS[version] if name == _CONFIGS else name
+            reaches = ("--bootstrap-server", address)
+            printed.append(_printed([*java_command(java, jars, main), *reaches, *arguments]))
+    return printed
+
+
+@contextmanager
+def _open_transaction(address: str) -> Iterator[None]:
+    """Have a transaction that nothing was written in."""
+    producer = Producer({"bootstrap.servers": address, "transactional.id": _TRANSACTION})
+    producer.init_transactions(_GIVES_UP_AFTER_S)
+    producer.begin_transaction()
+    yield
+    producer.abort_transaction(_GIVES_UP_AFTER_S)
 
 
 @asynccontextmanager
-async def _real_broker(directory: Path) -> AsyncIterator[str]:
-    broker = await KafkaTarget(_VERSION).start(broker_config={}, directory=directory, progress=lambda _: None)
+async def _real_broker(version: str, directory: Path) -> AsyncIterator[str]:
+    broker = await KafkaTarget(version).start(broker_config={}, directory=directory, progress=lambda _: None)
     try:
         yield broker.description.bootstrap
     finally:
         await broker.stop()
 
 
-async def _of_real_broker(directory: Path) -> list[str]:
-    async with _real_broker(directory) as address:
-        return await _all_printed(address)
+async def _of_real_broker(version: str, directory: Path) -> list[str]:
+    async with _real_broker(version, directory) as address:
+        return await _all_printed(version, address)
 
 
-def test_tools_print_the_same_about_the_reference(tmp_path: Path) -> None:
-    expected = asyncio.run(_of_real_broker(tmp_path))
-    with reference_broker(_VERSION, ["min.insync.replicas=1"]) as address:
-        printed = asyncio.run(_all_printed(address))
+@pytest.mark.parametrize("version", _CONFIG_COMMANDS)
+def test_tools_print_the_same_about_the_reference(version: str, tmp_path: Path) -> None:
+    expected = asyncio.run(_of_real_broker(version, tmp_path))
+    with reference_broker(version, ["min.insync.replicas=1"]) as address:
+        printed = asyncio.run(_all_printed(version, address))
 
     for command, one, other in zip(_COMMANDS, expected, printed, strict=True):
         assert other == one, command

@@ -1,5 +1,7 @@
 """The wheel: everything that the packages need is in it, and it works from an empty folder."""
 
+import hashlib
+import json
 import subprocess
 import venv
 import zipfile
@@ -8,9 +10,13 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
+from harness import __version__
+from harness.cli.finish_sbom import finish_sbom
 from harness.tests.completed_runs import CHECKOUT
 from harness.tests.wheels import install, site_of, succeeds
+from harness.trace.schema import json_object
 
 pytest_plugins = ["harness.tests.wheel_fixture"]
 
@@ -119,6 +125,39 @@ def test_a_basic_installation_gives_a_verdict_and_names_the_extra_that_is_missin
     for verb in (("gate", "reports/one"), ("invariants", "reports/one"), ("doctor",)):
         code, said = ends(command, *verb, cwd=tmp_path)
         assert code == 0, said
+
+
+def test_an_sbom_says_of_which_wheel_it_is_and_what_that_needs(wheel: Path, tmp_path: Path) -> None:
+    """As the SBOM's maker leaves it: without version, wheel and dependencies of what it is about."""
+    sbom = tmp_path / "sbom.json"
+    made = {
+        "metadata": {"component": {"bom-ref": "root-component", "name": "kafka-conformance"}},
+        "components": [{"bom-ref": "requirements-L1"}],
+        "dependencies": [{"ref": "requirements-L1"}, {"ref": "root-component"}],
+    }
+    sbom.write_text(json.dumps(made))
+
+    finish_sbom(sbom, wheel)
+
+    finished = json_object(sbom.read_bytes(), where=str(sbom))
+    assert finished["metadata"] == {
+        "component": {
+            "bom-ref": "root-component",
+            "name": "kafka-conformance",
+            "version": __version__,
+            "purl": f"pkg:pypi/kafka-conformance@{__version__}",
+            "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(wheel.read_bytes()).hexdigest()}],
+        }
+    }
+    assert finished["dependencies"][1] == {"ref": "root-component", "dependsOn": ["requirements-L1"]}
+
+
+def test_the_constraints_name_all_that_the_wheel_needs_with_any_extra(wheel: Path) -> None:
+    lines = (CHECKOUT / "constraints.txt").read_text().splitlines()
+    named = {canonicalize_name(line.partition("==")[0]) for line in lines if "==" in line}
+    needed = {name for extra in ("", "all", "bench", "connect") for name in required(wheel, extra)}
+
+    assert {canonicalize_name(each) for each in needed} - {"kafka-conformance"} <= named
 
 
 def test_a_basic_installation_is_small(wheel: Path) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import field, replace
+from functools import lru_cache
 from typing import Final
 
 from reference_coordinator import broker_messages as brokers
@@ -53,6 +54,7 @@ _LATEST_TRANSACTION_VERSION: Final = 2
 _FIRST_END_TXN_OF_VERSION_2: Final = 5
 _FIRST_FEATURE_LEVEL_0: Final = 4
 _SHARE_KEY_PARTS: Final = 3
+_REMEMBERED_PARTITIONS: Final = 1 << 14
 _UUID: Final = re.compile(r"[A-Za-z0-9_-]{22}(?:==)?")
 _INTEGER: Final = re.compile(r"[+-]?\d+")
 _MESSAGES: Final = {
@@ -270,24 +272,35 @@ def create_internal_or_plain_topic(broker: Broker, name: str) -> None:
 
 
 def _shown(broker: Broker, topic: Topic, operations: int) -> brokers.MetadataResponseTopic:
+    replicas = tuple(each.node_id for each in broker.cluster.nodes)
     return brokers.MetadataResponseTopic(
         error_code=Errors.NONE,
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=topic.is_internal,
-        partitions=tuple(_partition(broker, topic, index) for index in range(topic.num_partitions)),
+        partitions=tuple(_partition(broker, topic, index, replicas) for index in range(topic.num_partitions)),
         topic_authorized_operations=operations,
     )
 
 
-def _partition(broker: Broker, topic: Topic, partition_index: int) -> brokers.MetadataResponsePartition:
+def _partition(
+    broker: Broker, topic: Topic, partition_index: int, replicas: tuple[int, ...]
+) -> brokers.MetadataResponsePartition:
     leader = broker.cluster.leader(topic.name, partition_index)
-    replicas = tuple(each.node_id for each in broker.cluster.nodes)
+    leader_epoch = broker.cluster.leader_epoch(topic.name, partition_index)
+    return _partition_of(partition_index, None if leader is None else leader.node_id, leader_epoch, replicas)
+
+
+@lru_cache(maxsize=_REMEMBERED_PARTITIONS)
+def _partition_of(
+    index: int, leader_id: int | None, leader_epoch: int, replicas: tuple[int, ...]
+) -> brokers.MetadataResponsePartition:
+    """Thousands of topics have the same rows, and all of them are asked for at once."""
     return brokers.MetadataResponsePartition(
-        error_code=Errors.LEADER_NOT_AVAILABLE if leader is None else Errors.NONE,
-        partition_index=partition_index,
-        leader_id=-1 if leader is None else leader.node_id,
-        leader_epoch=broker.cluster.leader_epoch(topic.name, partition_index),
+        error_code=Errors.LEADER_NOT_AVAILABLE if leader_id is None else Errors.NONE,
+        partition_index=index,
+        leader_id=-1 if leader_id is None else leader_id,
+        leader_epoch=leader_epoch,
         replica_nodes=replicas,
         isr_nodes=replicas,
     )

@@ -1,5 +1,6 @@
 """DescribeLogDirs and DescribeQuorum: how large logs are, and who has the metadata."""
 
+from functools import lru_cache
 from typing import Final
 
 from reference_coordinator.broker.broker_apis import Broker
@@ -27,6 +28,7 @@ _METADATA_TOPIC: Final = "__cluster_metadata"
 _METADATA_PARTITION: Final = 0
 _CONTROLLER_EPOCH: Final = 1
 _CONTROLLER_LISTENER: Final = "CONTROLLER"
+_REMEMBERED_PARTITIONS: Final = 1 << 14
 
 
 def handle_describe_log_dirs(broker: Broker, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
@@ -53,21 +55,26 @@ def _log_dir_topic(broker: Broker, topic: Topic, wanted: set[TopicPartition] | N
     return DescribeLogDirsTopic(
         name=topic.name,
         partitions=tuple(
-            DescribeLogDirsPartition(
-                partition_index=each.partition, partition_size=_size_bytes(broker, topic, each)
-            )
+            _log_dir_partition(each.partition, _size_bytes(broker, topic, each))
             for each in partitions
             if wanted is None or each in wanted
         ),
     )
 
 
+@lru_cache(maxsize=_REMEMBERED_PARTITIONS)
+def _log_dir_partition(index: int, size_bytes: int) -> DescribeLogDirsPartition:
+    """Thousands of logs are empty."""
+    return DescribeLogDirsPartition(partition_index=index, partition_size=size_bytes)
+
+
 def _size_bytes(broker: Broker, topic: Topic, partition: TopicPartition) -> int:
     """Return how large a log is. Source: UnifiedLog#size (4.3.1)."""
     if topic.name == OFFSETS_TOPIC:
-        batches = broker.cluster.log.batches(partition.partition)
-        return sum(size_in_bytes(each.records, broker.profile) for each in batches)
-    return 0 if topic.is_internal else broker.topics.logs.log(partition).segments.size_bytes
+        return broker.cluster.log.size_bytes(
+            partition.partition, lambda batch: size_in_bytes(batch.records, broker.profile)
+        )
+    return 0 if topic.is_internal else broker.topics.logs.size_bytes(partition)
 
 
 def handle_describe_quorum(broker: Broker, request: DescribeQuorumRequest) -> DescribeQuorumResponse:

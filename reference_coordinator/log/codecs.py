@@ -1,7 +1,7 @@
 """Compression of batches, by Kafka's numbers; all of it is cramjam's but snappy's framing."""
 
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Protocol
 
 import cramjam
 
@@ -39,28 +39,50 @@ def compress(content: bytes, codec: int) -> bytes:
             raise UnreadableCodecError(f"Kafka has no codec {codec}")
 
 
-def decompress(content: bytes, codec: int) -> bytes:
+def decompress(content: bytes, codec: int, *, bytes_max: int | None = None) -> bytes:
     """Reverse `compress`, whoever compressed.
 
+    Args:
+        content: what was compressed.
+        codec: how.
+        bytes_max: how much may come of it; without one, whatever does.
+
     Raises:
-        UnreadableCodecError: it cannot be reversed.
+        UnreadableCodecError: it cannot be reversed, or more comes of it.
     """
     try:
         match codec:
             case 0:
                 return content
             case 1:
-                return bytes(cramjam.gzip.decompress(content))
+                return _within(cramjam.gzip, content, bytes_max)
             case 2:
-                return _snappy_decompress(content)
+                return _snappy_decompress(content, bytes_max)
             case 3:
-                return bytes(cramjam.lz4.decompress(content))
+                return _within(cramjam.lz4, content, bytes_max)
             case 4:
-                return bytes(cramjam.zstd.decompress(content))
+                return _within(cramjam.zstd, content, bytes_max)
             case _:
                 raise UnreadableCodecError(f"Kafka has no codec {codec}")
     except cramjam.DecompressionError as error:
         raise UnreadableCodecError(f"these are no {NAMES[codec]} data: {error}") from error
+
+
+class _Codec(Protocol):
+    """One of cramjam's modules."""
+
+    def decompress(self, data: bytes) -> cramjam.Buffer: ...
+
+    def decompress_into(self, data: bytes, output: bytearray) -> int: ...
+
+
+def _within(codec: _Codec, content: bytes, bytes_max: int | None) -> bytes:
+    if bytes_max is None:
+        return bytes(codec.decompress(content))
+    # A buffer of fixed size is what makes these decoders stop; the kernel gives its pages as they are used.
+    unpacked = bytearray(bytes_max)
+    size = codec.decompress_into(content, unpacked)
+    return bytes(memoryview(unpacked)[:size])
 
 
 def _lz4_compress(content: bytes) -> bytes:
@@ -82,9 +104,9 @@ def _snappy_compress(content: bytes) -> bytes:
     return bytes(framed)
 
 
-def _snappy_decompress(framed: bytes) -> bytes:
+def _snappy_decompress(framed: bytes, bytes_max: int | None) -> bytes:
     if not framed.startswith(_XERIAL_MAGIC):
-        return bytes(cramjam.snappy.decompress_raw(framed))
+        return _snappy_block(framed, bytes_max)
     content = bytearray()
     position = len(_XERIAL_HEADER)
     while position < len(framed):
@@ -92,5 +114,12 @@ def _snappy_decompress(framed: bytes) -> bytes:
         position = begin + int.from_bytes(framed[position:begin], "big")
         if position > len(framed):
             raise UnreadableCodecError("a block of snappy data is cut short")
-        content += cramjam.snappy.decompress_raw(framed[begin:position])
+        content += _snappy_block(framed[begin:position], bytes_max and bytes_max - len(content))
     return bytes(content)
+
+
+def _snappy_block(block: bytes, bytes_max: int | None) -> bytes:
+    size = cramjam.snappy.decompress_raw_len(block)
+    if bytes_max is not None and size > bytes_max:
+        raise UnreadableCodecError(f"a block unpacks to {size} bytes, where {bytes_max} are left")
+    return bytes(cramjam.snappy.decompress_raw(block))

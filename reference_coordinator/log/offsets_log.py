@@ -4,9 +4,10 @@ Records are kept as they are; bytes are made where a store wants them. Producers
 remembered too, since the end of a transaction may be written there.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from reference_coordinator.core.consumer_records import (
@@ -72,6 +73,9 @@ class _PartitionLog:
     compacted_from: int = _COMPACTED_FROM
     """How many records it has when it is compacted the next time."""
     compactions: int = 0
+    measured: int = 0
+    """How many batches `measured_bytes` is about."""
+    measured_bytes: int = 0
 
     def add(self, batches: Iterable[LogBatch]) -> None:
         """Take in batches, and leave out what was overwritten once there may be as much of it as of the rest.
@@ -86,6 +90,13 @@ class _PartitionLog:
             self.num_records = count_records(self.batches)
             self.compacted_from = max(_COMPACTED_FROM, 2 * self.num_records)
             self.compactions += 1
+            self.measured = self.measured_bytes = 0
+
+    def size_bytes(self, size_of: Callable[[LogBatch], int]) -> int:
+        """Look only at what came since somebody asked, or since the last compaction."""
+        self.measured_bytes += sum(map(size_of, islice(self.batches, self.measured, None)))
+        self.measured = len(self.batches)
+        return self.measured_bytes
 
 
 class OffsetsLog:
@@ -184,6 +195,11 @@ class OffsetsLog:
         """What a partition is made of, for who writes it elsewhere."""
         found = self._partitions.get(partition)
         return () if found is None else tuple(found.batches)
+
+    def size_bytes(self, partition: int, size_of: Callable[[LogBatch], int]) -> int:
+        """How large a partition is, given how large a batch is, which never changes."""
+        found = self._partitions.get(partition)
+        return 0 if found is None else found.size_bytes(size_of)
 
     def compactions(self, partition: int) -> int:
         """How often overwritten records of a partition were left out."""

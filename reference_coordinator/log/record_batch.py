@@ -140,12 +140,19 @@ def batch_size(data: memoryview, position: int) -> int:
     return size
 
 
-def decode_batch(data: memoryview, position: int) -> tuple[RecordBatch, int]:
+def decode_batch(
+    data: memoryview, position: int, *, content_max: int | None = None
+) -> tuple[RecordBatch, int]:
     """Read the batch at a position; return it with the position behind it.
+
+    Args:
+        data: where it stands.
+        position: where it begins there.
+        content_max: how many bytes its records may have when they are unpacked.
 
     Raises:
         ShortBatchError: it is cut short.
-        BadBatchError: it is none, or its checksum is wrong.
+        BadBatchError: it is none, its checksum is wrong, or it unpacks to more.
     """
     size = batch_size(data, position)
     end = position + size
@@ -157,7 +164,8 @@ def decode_batch(data: memoryview, position: int) -> tuple[RecordBatch, int]:
     producer_id, producer_epoch, base_sequence, count = rest
     is_log_append_time = bool(attributes & _LOG_APPEND_TIME)
     try:
-        content = codecs.decompress(bytes(data[position + HEADER.size : end]), attributes & CODEC_MASK)
+        packed = bytes(data[position + HEADER.size : end])
+        content = codecs.decompress(packed, attributes & CODEC_MASK, bytes_max=content_max)
         records = _read_records(content, count, base_offset, base_timestamp)
     except (codecs.UnreadableCodecError, SerialError, ValueError) as error:
         raise BadBatchError(f"its records cannot be read: {error}") from error

@@ -8,7 +8,6 @@ import logging
 import selectors
 import socket
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
 
@@ -23,6 +22,7 @@ from reference_coordinator.log.batches import StoreFullError
 from reference_coordinator.server import io_process
 from reference_coordinator.server.answers import Answers
 from reference_coordinator.server.streams import Stream
+from reference_coordinator.server.turns import Turns
 
 _SLICE_S: Final = 0.02
 """How long requests are handled before who else has sent some is looked after."""
@@ -85,8 +85,8 @@ class Server:
 
     What comes in at once is handled at once: the clock is read, the listener asked for its next deadline and
     the link written to a single time, however many frames there were. What they have changed is saved before.
-    No connection keeps others waiting for longer than one request and a slice of time, since their requests
-    are handled in turn, and none is read from while it does not read its answers.
+    No connection keeps others waiting for longer than one request and a slice of time, since who asked for
+    less comes first (`Turns`), and none is read from while it does not read its answers.
     """
 
     def __init__(
@@ -112,8 +112,7 @@ class Server:
         self._unpacking = io_process.Unpacking()
         self._streams: dict[int, Stream] = {}
         self._stream_of: dict[ConnectionId, Stream] = {}
-        self._queue: deque[Stream] = deque()
-        """Connections whose next request can be handled."""
+        self._turns = Turns()
         self._touched: dict[int, Stream] = {}
         """Those that were, or that have sent something, since it was last decided who is read from."""
         self._answers = Answers()
@@ -139,7 +138,7 @@ class Server:
             StoreError: what was changed cannot be saved, and nobody was told of it.
         """
         while True:
-            ready = self._selector.select(0 if self._queue else self._until_deadline_s())
+            ready = self._selector.select(0 if self._turns else self._until_deadline_s())
             if any(key.fileobj is self._woken for key, _ in ready):
                 self._shut_down()
                 return
@@ -232,22 +231,22 @@ class Server:
         if stream.is_queued or stream.is_blocked or not (stream.frames or stream.fault):
             return
         if not self._listener.is_busy(stream.connection):
-            stream.is_queued = True
-            self._queue.append(stream)
+            self._turns.add(stream)
 
     def _handle_queued(self, *, now_ms: Millis) -> None:
         """Handle requests, one of each connection in turn, for a slice of time."""
-        end_s = time.monotonic() + _SLICE_S
-        while self._queue:
-            stream = self._queue.popleft()
-            stream.is_queued = False
+        at_s = time.monotonic()
+        end_s = at_s + _SLICE_S
+        while self._turns and at_s <= end_s:
+            stream = self._turns.take()
             if stream.number not in self._streams:
                 continue
+            began_s = at_s
             self._handle_next(stream, now_ms=now_ms)
+            at_s = time.monotonic()
+            self._turns.handled(stream, took_s=at_s - began_s)
             if stream.number in self._streams:
                 self._enqueue(stream)
-            if time.monotonic() > end_s:
-                break
         for stream in self._touched.values():
             self._pause_or_resume(stream)
         self._touched.clear()

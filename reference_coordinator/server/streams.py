@@ -39,6 +39,8 @@ class Stream:
         """Whether the client is not read from."""
         self.is_queued = False
         """Whether its next request is about to be handled."""
+        self.took_s: float | None = None
+        """How long its last request took to handle, if there was one."""
         self.awaits_confirmation = False
         """Whether the client has to take answers before its next request is handled."""
         self.is_withheld = False

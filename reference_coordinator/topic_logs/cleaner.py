@@ -10,7 +10,8 @@ from reference_coordinator.core.ids import Millis
 from reference_coordinator.core.values import value
 from reference_coordinator.log import codecs
 from reference_coordinator.log.compaction import compact
-from reference_coordinator.log.record_batch import BadBatchError, RecordBatch, decode_batch, encode_batch
+from reference_coordinator.log.record_batch import BadBatchError, RecordBatch, encode_batch
+from reference_coordinator.topic_logs.batch import read_batch
 from reference_coordinator.topic_logs.log_segments import LogSegment
 from reference_coordinator.topic_logs.partition_log import PartitionLog, StoredBatch
 
@@ -74,7 +75,7 @@ def clean(log: PartitionLog, to_clean: LogToClean, *, now_ms: Millis) -> None:
     until = log.cleaned_until = to_clean.until_offset
     stored = log.batches_before(until)
     try:
-        batches = [decode_batch(memoryview(each.content), 0)[0] for each in stored]
+        batches = [read_batch(each.content) for each in stored]
     except BadBatchError:
         # Kafka marks the partition as uncleanable.
         return

@@ -40,6 +40,11 @@ class TopicLogs:
             found = self.renew(partition)
         return found
 
+    def size_bytes(self, partition: TopicPartition) -> int:
+        """How large a log is. Source: UnifiedLog#size (4.3.1)."""
+        found = self._logs.get(partition)
+        return 0 if found is None else found.segments.size_bytes
+
     def renew(self, partition: TopicPartition) -> PartitionLog:
         """Begin the log of a partition anew, and return it; nobody is told."""
         log = self._logs[partition] = PartitionLog()

@@ -199,7 +199,14 @@ def _array_writer(write_item: _Writer, *, flexible: bool) -> _Writer:
         written = [write_item(item) for item in items]
         return write_length(len(written)) + b"".join(written)
 
-    return write
+    def write_numbers(items: Iterable[int] | None) -> bytes:
+        if items is None:
+            return write_length(-1)
+        numbers = tuple(items)
+        return write_length(len(numbers)) + struct.pack(f">{len(numbers)}i", *numbers)
+
+    # A Metadata of all topics has three such arrays for each partition.
+    return write_numbers if write_item is _write_int32 else write
 
 
 def _refusing_null(write: _Writer, name: str) -> _Writer:

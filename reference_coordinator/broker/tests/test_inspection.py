@@ -1,10 +1,15 @@
 """How large logs are, and who has the metadata, as tools are told."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
 
+from reference_coordinator.broker import inspection_apis
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.records import CoordinatorRecord
+from reference_coordinator.profile.profiles import Profile
+from reference_coordinator.runtime import limits
 from reference_coordinator.tests.wire_broker import WireBroker, WireClient, elected
 from reference_coordinator.tests.wire_topic_client import TopicClient, batch
 
@@ -54,6 +59,41 @@ def test_commits_make_the_offsets_log_larger() -> None:
     client.ask("offset_commit", 5, group_id="g", generation_id_or_member_epoch=-1, topics=topics)
 
     assert _sizes(client, 4)["__consumer_offsets", 0] > 61
+
+
+def test_nothing_is_made_for_logs_that_nobody_wrote_to() -> None:
+    orders = TopicClient(WireBroker())
+    orders.produce(batch(b"a"))
+    logs = orders.broker.listener.apis.broker.topics.logs
+
+    _sizes(orders.client, 4)
+
+    assert len(logs) == 1
+
+
+def test_the_size_of_the_offsets_log_is_not_counted_anew_for_who_asks_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broker = elected(offsets_topic_num_partitions="1")
+    client, counted = broker.connect(), Counter[str]()
+
+    def size_in_bytes(records: tuple[CoordinatorRecord, ...], profile: Profile) -> int:
+        counted["batches"] += 1
+        return limits.size_in_bytes(records, profile)
+
+    monkeypatch.setattr(inspection_apis, "size_in_bytes", size_in_bytes)
+    for number in range(5):
+        row = {"partition_index": 0, "committed_offset": number, "committed_metadata": ""}
+        topics = ({"name": "orders", "partitions": (row,)},)
+        client.ask("offset_commit", 5, group_id="g", generation_id_or_member_epoch=-1, topics=topics)
+        _sizes(client, 4)
+
+    assert counted["batches"] == 5
+    own = broker.listener.apis.broker
+    batches = own.cluster.log.batches(0)
+    assert _sizes(client, 4)["__consumer_offsets", 0] == sum(
+        limits.size_in_bytes(each.records, own.profile) for each in batches
+    )
 
 
 def _quorum(client: WireClient, topic: str = "__cluster_metadata", partition: int = 0) -> Any:  # noqa: ANN401

@@ -1,9 +1,20 @@
 """Produce: what is taken into a log, and what is refused for which reason."""
 
+import struct
+import tracemalloc
+
 import pytest
+from crc32c import crc32c
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.log import codecs
+from reference_coordinator.log.record_batch import (
+    ATTRIBUTES_AT,
+    CRC_AT,
+    HEADER,
+    LOG_OVERHEAD,
+    MAGIC,
+)
 from reference_coordinator.tests.wire_broker import WireBroker
 from reference_coordinator.tests.wire_topic_client import TopicClient, batch, one
 
@@ -169,3 +180,50 @@ def test_partitions_know_producers_each_for_itself(client: TopicClient) -> None:
     client.produce(numbered(0))
 
     assert client.produce(numbered(0), partition=1) == (Errors.NONE, 0)
+
+
+def packed(content: bytes, codec: int, *, count: int) -> bytes:
+    """A batch whose header says so many records, whatever its content is; it is newer than time 1."""
+    header = bytearray(
+        HEADER.pack(
+            0,
+            HEADER.size - LOG_OVERHEAD + len(content),
+            0,
+            MAGIC,
+            0,
+            codec,
+            count - 1,
+            0,
+            5,
+            -1,
+            -1,
+            -1,
+            count,
+        )
+    )
+    struct.pack_into(">I", header, CRC_AT, crc32c(content, crc32c(bytes(header[ATTRIBUTES_AT:]))))
+    return bytes(header) + content
+
+
+SMALLEST = b"\x0c\0\0\0\x01\x01\0"
+"""A record without key and value."""
+
+
+@pytest.mark.parametrize(
+    ("content", "count"), [(bytes(100 << 20), 1), (SMALLEST * 1_000_000, 1_000_000)], ids=["large", "many"]
+)
+@pytest.mark.parametrize("codec", sorted(set(codecs.NAMES) - {codecs.NONE}), ids=codecs.NAMES.get)
+def test_a_batch_that_unpacks_to_too_much_is_not_unpacked(
+    client: TopicClient, content: bytes, count: int, codec: int
+) -> None:
+    tracemalloc.start()
+    sent = packed(codecs.compress(content, codec), codec, count=count)
+    before, _ = tracemalloc.get_traced_memory()
+    tracemalloc.reset_peak()
+
+    client.produce(sent)
+    listed = client.list_offset(1)
+
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (listed.error_code, peak - before < 64 << 20) == (Errors.NONE, True)

@@ -9,7 +9,8 @@ from reference_coordinator.groups.consumer.regex_syntax import RegexSyntaxError,
 from reference_coordinator.profile.behaviour import Behaviour
 from reference_coordinator.profile.profiles import Profile
 
-_MEMORY_MAX: Final = 64 << 20
+_MEMORY_MAX: Final = 1 << 20
+"""Of a program. A class of letters that is repeated a thousand times would take seconds and half a GB."""
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
@@ -27,6 +28,8 @@ class RegularExpression:
         except re2.error:
             # Too large for RE2, or the like: `docs/not-modelled.md`.
             self._compiled = None
+        # Or else the last 128 programs stay.
+        re2.purge()
 
     def matches(self, topic: str) -> bool:
         """Whether all of a topic's name matches.

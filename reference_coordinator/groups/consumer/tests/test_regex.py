@@ -115,3 +115,11 @@ def test_what_python_does_not_take_or_takes_otherwise_is_taken(text: str) -> Non
         assert text == "[[:alpha:]]"
         return
     pytest.fail(f"Python reads it too: {pattern}")
+
+
+def test_a_program_that_takes_seconds_is_not_made_and_none_is_kept() -> None:
+    expression = compile_regex(r"[\p{L}\p{N}]{1000}", NEWEST)
+
+    assert not expression.matches("a" * 1000)
+    assert compile_regex("[a-z]{1000}", NEWEST).matches("a" * 1000)
+    assert re2._Regexp._make.cache_info().currsize == 0

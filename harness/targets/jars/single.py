@@ -1,4 +1,4 @@
-"""The jar of Kafka Streams, which a broker lacks, from the cache or by way of Ivy."""
+"""Single jars of Kafka that a broker lacks, from the cache or by way of Ivy."""
 
 import shutil
 import tempfile
@@ -15,34 +15,39 @@ STREAMS_MIN: Final = (4, 2)
 """The first release whose streams groups are more than a preview (KIP-1071)."""
 
 
-async def streams_jar(version: str, progress: Progress) -> Path:
-    """Return the jar of Kafka Streams of a release, downloaded if it is not in the cache.
+STREAMS: Final = "streams"
+TOOLS: Final = "tools"
+"""Kafka's command line tools, since 3.7 outside the broker's jar."""
 
-    It is without what it depends on: a broker's jars have all that stores in memory need.
+
+async def single_jar(part: str, version: str, progress: Progress) -> Path:
+    """Return the jar of a part of Kafka, downloaded if it is not in the cache.
+
+    It is without what it depends on: a broker's jars have what its users here need.
 
     Raises:
         JarMismatchError: it is not the one that was recorded.
         TargetError: it cannot be had.
     """
     directory = cache.prepared(cache.cache_directory())
-    home = directory / f"streams-{version}"
-    jar = home / "libs" / f"kafka-streams-{version}.jar"
+    home = directory / f"{part}-{version}"
+    jar = home / "libs" / f"kafka-{part}-{version}.jar"
     if not home.is_dir():
         async with cache.locked(directory, f"jars-{home.name}", progress):
             if not home.is_dir():
-                await _resolve(version, jar, directory, progress)
+                await _resolve(part, version, jar, directory, progress)
     await locks.check_jars(
         home.name, jar.parent, progress, remedy=f"remove {home}, and the jar is downloaded anew"
     )
     return jar
 
 
-async def _resolve(version: str, jar: Path, directory: Path, progress: Progress) -> None:
-    progress(f"resolving the jar of Kafka Streams {version}")
+async def _resolve(part: str, version: str, jar: Path, directory: Path, progress: Progress) -> None:
+    progress(f"resolving kafka-{part} {version}")
     work = Path(tempfile.mkdtemp(prefix=".resolving-", dir=directory))
-    log = directory / f"ivy-streams-{version}.log"
+    log = directory / f"ivy-{part}-{version}.log"
     try:
-        wanted = Coordinates(organisation="org.apache.kafka", module="kafka-streams", revision=version)
+        wanted = Coordinates(organisation="org.apache.kafka", module=f"kafka-{part}", revision=version)
         report = await ivy.retrieve(
             require_java(),
             ivy.ivy_module([wanted], alone=True),
@@ -52,7 +57,7 @@ async def _resolve(version: str, jar: Path, directory: Path, progress: Progress)
             progress=progress,
         )
         if not report.succeeded or not _keep(work, jar):
-            raise TargetError(f"Kafka Streams {version} cannot be had from {repository_name()}: see {log}")
+            raise TargetError(f"kafka-{part} {version} cannot be had from {repository_name()}: see {log}")
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

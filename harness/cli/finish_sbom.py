@@ -1,0 +1,28 @@
+"""What the SBOM's maker cannot know of the project itself: its version, its wheel, and what it depends on.
+
+`make wheel` runs it with a Python that has nothing of ours installed, so it stands alone.
+"""
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+
+def finish_sbom(sbom: Path, wheel: Path) -> None:
+    """Complete the main component of a CycloneDX document, in its place."""
+    document = json.loads(sbom.read_text())
+    component, (name, version, *_) = document["metadata"]["component"], wheel.name.split("-")
+    component["version"] = version
+    component["purl"] = f"pkg:pypi/{name.replace('_', '-')}@{version}"
+    component["hashes"] = [{"alg": "SHA-256", "content": hashlib.sha256(wheel.read_bytes()).hexdigest()}]
+    # A list of constraints has no graph: all of it is needed by the project, directly or not.
+    needed = [each["bom-ref"] for each in document["components"]]
+    for each in document["dependencies"]:
+        if each["ref"] == component["bom-ref"]:
+            each["dependsOn"] = needed
+    sbom.write_text(json.dumps(document, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    finish_sbom(*map(Path, sys.argv[1:]))
