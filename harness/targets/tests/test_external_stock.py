@@ -101,6 +101,15 @@ def test_the_references_own_server_conforms(tmp_path: Path) -> None:
         assert asyncio.run(left_on(address)) == []
 
 
+def test_streams_groups_of_a_run_are_gone_with_topics_and_configurations(tmp_path: Path) -> None:
+    with reference_broker("4.4", properties=()) as address:
+        run = drive(tmp_path, address, "streams_groups/topics/**", "streams_groups/reconciliation/**")
+        assert unexpected(run) == []
+        conform = {each.scenario_id for each in run.checked.judgements if each.outcome == Outcome.CONFORMS}
+        assert conform >= {"streams_groups/topics/changelog", "streams_groups/reconciliation/one-leaves"}
+        assert asyncio.run(left_on(address)) == []
+
+
 def require_lingering(run: CompletedRun) -> None:
     """Require that the reference lingers as the broker says: otherwise it would find a commit too early."""
     outcomes = {each.scenario_id: (each.outcome, each.reason) for each in run.checked.judgements}
