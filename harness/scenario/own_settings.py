@@ -15,6 +15,7 @@ from harness.scenario.metadata_wait import AwaitMetadata
 from harness.scenario.preceding import preceded
 from harness.scenario.script import MAIN, Receive, Repeat, Script, Send, Step
 from harness.scenario.values import GroupRef
+from harness.targets.base.conformance import OF_CONFIGURED_GROUPS
 
 _CONFIGS: Final[Mapping[str, tuple[str, ...]]] = {
     "ConsumerGroupHeartbeat": ("consumer.assignment.interval.ms",),
@@ -22,8 +23,6 @@ _CONFIGS: Final[Mapping[str, tuple[str, ...]]] = {
     "StreamsGroupHeartbeat": ("streams.assignment.interval.ms", "streams.initial.rebalance.delay.ms"),
 }
 """What makes the members of a group wait, by the request that makes one a member."""
-KNOWN_SINCE: Final = "group.consumer.assignment.interval.ms"
-"""A setting of releases in which a group may be configured to all of these, and forgotten again (4.3)."""
 _AT_ONCE: Final = "0"
 _PROBED: Final = GroupRef("metadata-probe")
 _WITHIN_MS: Final = 5_000
@@ -31,7 +30,7 @@ _WITHIN_MS: Final = 5_000
 
 def at_once(script: Script, settings: Mapping[str, str]) -> Script:
     """Return a script whose groups are first configured not to wait, where a broker would let them wait."""
-    if KNOWN_SINCE not in settings:
+    if OF_CONFIGURED_GROUPS not in settings:
         return script
     steps: list[Step] = []
     for group, apis in _groups(script).items():

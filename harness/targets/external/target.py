@@ -14,8 +14,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from harness.scenario.own_settings import KNOWN_SINCE
-from harness.targets.base.conformance import CONFORMANCE_TOPICS
+from harness.targets.base.conformance import CONFORMANCE_TOPICS, OF_CONFIGURED_GROUPS
 from harness.targets.base.dialogue import Dialogue
 from harness.targets.base.ending import to_its_end
 from harness.targets.base.guess import guess_profile
@@ -176,8 +175,7 @@ class ExternalTarget(Target):
             await self._learn_rights(guard, layout)
             guard.api_ranges = {each.api_key: each for each in prepared.api_ranges}
             description = await self._description(run_namespace, prepared)
-            # Releases before list a group for ever that was configured once.
-            guard.may_configure = guard.may_configure and KNOWN_SINCE in description.broker_config
+            guard.may_configure = guard.may_configure and OF_CONFIGURED_GROUPS in description.broker_config
         except BaseException:
             await to_its_end(take_away(self.spec, run_namespace, progress))
             raise
