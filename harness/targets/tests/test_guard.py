@@ -115,16 +115,6 @@ def consumer_heartbeat(group: str) -> Fields:
     return {"group_id": group, "member_id": "", "member_epoch": 0}
 
 
-def streams_heartbeat(**subtopology: FieldValue) -> Fields:
-    row: Fields = {"subtopology_id": "0", **subtopology}
-    return {**consumer_heartbeat(OURS), "topology": {"epoch": 0, "subtopologies": [row]}}
-
-
-def configured(kind: int, name: str) -> Fields:
-    config: Fields = {"name": "streams.session.timeout.ms", "config_operation": 0, "value": "45000"}
-    return {"resources": [{"resource_type": kind, "resource_name": name, "configs": [config]}]}
-
-
 @pytest.mark.parametrize(
     ("api", "fields"),
     [
@@ -143,19 +133,6 @@ def configured(kind: int, name: str) -> Fields:
         ("WriteShareGroupState", {"group_id": THEIRS, "topics": []}),
         ("DeleteShareGroupState", {"group_id": THEIRS, "topics": []}),
         ("StreamsGroupHeartbeat", {**consumer_heartbeat(THEIRS), "topology": None}),
-        ("StreamsGroupHeartbeat", streams_heartbeat(source_topics=[OURS, "orders"])),
-        ("StreamsGroupHeartbeat", streams_heartbeat(source_topics=["__others"])),
-        ("StreamsGroupHeartbeat", streams_heartbeat(repartition_sink_topics=["orders"])),
-        ("StreamsGroupHeartbeat", streams_heartbeat(repartition_source_topics=[{"name": "orders"}])),
-        (
-            "StreamsGroupHeartbeat",
-            streams_heartbeat(state_changelog_topics=[{"name": f"{OURS}-"}, {"name": "orders"}]),
-        ),
-        ("StreamsGroupHeartbeat", streams_heartbeat(source_topic_regex=["or.*"])),
-        (
-            "StreamsGroupHeartbeat",
-            streams_heartbeat(copartition_groups=[{"source_topics": [], "source_topic_regex": [0]}]),
-        ),
         ("CreateAcls", {"creations": []}),
         ("DeleteGroups", {"groups_names": [OURS, THEIRS]}),
         ("DeleteGroups", {"groups_names": [""]}),
@@ -176,8 +153,6 @@ def configured(kind: int, name: str) -> Fields:
         ("DeleteTopics", {"topic_names": [OURS]}),
         ("DeleteRecords", {"topics": [{"name": OURS, "partitions": []}]}),
         ("AlterConfigs", {"resources": []}),
-        ("IncrementalAlterConfigs", configured(2, OURS)),
-        ("IncrementalAlterConfigs", configured(32, THEIRS)),
         ("WriteTxnMarkers", {"markers": []}),
         ("Produce", {"acks": 1, "timeout_ms": 1000, "topic_data": []}),
         ("Metadata", {"topics": [{"name": "orders"}], "allow_auto_topic_creation": True}),
@@ -200,19 +175,6 @@ def test_what_would_touch_others_does_not_leave(api: str, fields: Fields) -> Non
         ("JoinGroup", join(OURS)),
         ("JoinGroup", join("")),
         ("ShareGroupHeartbeat", consumer_heartbeat(OURS)),
-        ("StreamsGroupHeartbeat", {**consumer_heartbeat(OURS), "topology": None}),
-        (
-            "StreamsGroupHeartbeat",
-            streams_heartbeat(
-                source_topics=[OURS],
-                repartition_sink_topics=[OURS],
-                repartition_source_topics=[{"name": OURS}],
-                state_changelog_topics=[{"name": OURS}],
-                copartition_groups=[{"source_topics": [0]}],
-            ),
-        ),
-        ("StreamsGroupHeartbeat", streams_heartbeat(source_topics=["", "..", "__consumer_offsets"])),
-        ("IncrementalAlterConfigs", configured(32, OURS)),
         ("DeleteGroups", {"groups_names": [OURS]}),
         ("OffsetCommit", {"group_id": OURS, "topics": [{"name": "orders", "partitions": []}]}),
         ("InitProducerId", {"transactional_id": OURS, "transaction_timeout_ms": 1000}),
@@ -228,12 +190,6 @@ def test_what_touches_nothing_or_the_runs_own_leaves(api: str, fields: Fields) -
     payload = frame(api, fields)
     asyncio.run(GuardedConnection(inner, Guard(namespace=NAMESPACE)).send(payload))
     assert inner.sent == [payload]
-
-
-def test_groups_are_not_configured_where_that_could_not_be_taken_back() -> None:
-    guard = Guard(namespace=NAMESPACE, may_configure=False)
-    with pytest.raises(NotOurs, match="could not take back"):
-        guard.refuse_frame(frame("IncrementalAlterConfigs", configured(32, OURS)))
 
 
 def test_topics_of_the_run_alone_are_deleted_when_it_cleans_up() -> None:
