@@ -18,10 +18,14 @@ _OPERATIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "ConsumerGroupDescribe": "Describe",
         "DeleteGroups": "Delete",
         "DescribeGroups": "Describe",
+        "DescribeConfigs": "DescribeConfigs",
         "FindCoordinator": "Describe",
+        "IncrementalAlterConfigs": "AlterConfigs",
         "ListGroups": "Describe",
         "OffsetDelete": "Delete",
         "OffsetFetch": "Describe",
+        "ShareGroupDescribe": "Describe",
+        "StreamsGroupDescribe": "Describe",
     },
     "Topic": {
         "AddPartitionsToTxn": "Write",
@@ -33,6 +37,8 @@ _OPERATIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "Metadata": "Describe",
         "OffsetFetch": "Describe",
         "Produce": "Write",
+        "StreamsGroupDescribe": "Describe",
+        "StreamsGroupHeartbeat": "Describe",
     },
     "TransactionalId": {
         "DescribeTransactions": "Describe",
@@ -63,6 +69,7 @@ OPERATIONS: Final[Mapping[str, int]] = {
     "Alter": 7,
     "Describe": 8,
     "DescribeConfigs": 10,
+    "AlterConfigs": 11,
 }
 """Their bits in `authorized_operations`. Source: AclOperation (3.9.2)."""
 _NO_SET: Final = -(1 << 31)

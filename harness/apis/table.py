@@ -278,7 +278,12 @@ _TABLE: Final = (
         takes_no_group=True,
         impact=impact.DELETE_GROUPS,
     ),
-    ApiDescriptor(name="IncrementalAlterConfigs", key=44, groups=("resources[].resource_name",)),
+    ApiDescriptor(
+        name="IncrementalAlterConfigs",
+        key=44,
+        groups=("resources[].resource_name",),
+        access=Access.CHANGES,
+    ),
     ApiDescriptor(
         name="OffsetDelete",
         key=47,
@@ -322,6 +327,7 @@ _TABLE: Final = (
         impact=consumer_impact.CONSUMER_GROUP_DESCRIBE,
     ),
     ApiDescriptor(name="GetTelemetrySubscriptions", key=71, client_access=Access.READS),
+    ApiDescriptor(name="ListConfigResources", key=74, access=Access.READS),
     ApiDescriptor(name="DescribeTopicPartitions", key=75, client_access=Access.READS),
     *OF_SHARE_GROUPS,
     ApiDescriptor(
@@ -348,6 +354,8 @@ _TABLE: Final = (
                 reason=HASH_OF_IDS,
             ),
         ),
+        access=Access.CHANGES,
+        changes_topics=True,
         impact=STREAMS_GROUP_HEARTBEAT,
     ),
     ApiDescriptor(

@@ -1,18 +1,18 @@
 """What scripts need of a broker of others beside what they ask for, as the reference shows.
 
-Scripts of consumer groups take it that a target assignment is computed with each change, as brokers of the
-harness are told. From Kafka 4.3 on others compute it at most once a second. Whether a script minds is tried
-on the reference in virtual time.
+Brokers of the harness let members of the newer groups join, be assigned and be fenced at once, and scripts
+take it for granted. Others have waits, and bounds of what a group may be configured to. Whether a script
+minds them is tried on the reference in virtual time.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from harness.orchestration.packing import is_alike
 from harness.orchestration.reference_runs import ReferenceRuns
-from harness.orchestration.run_cache import cached
+from harness.orchestration.run_cache import RunCache, cached
 from harness.runner.sharing import asked_config
 from harness.scenario.script import Script
 from harness.targets.base.conformance import QUICK_CONSUMER_GROUPS
@@ -21,26 +21,27 @@ from harness.targets.base.interface import (
     TargetError,
 )
 
-_INTERVAL: Final = "group.consumer.assignment.interval.ms"
-_PROTOCOL: Final = "ConsumerGroupHeartbeat"
+_USUAL: Final = {name: value for name, value in QUICK_CONSUMER_GROUPS.items() if not name.endswith(".enable")}
+_PROTOCOLS: Final = frozenset({"ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"})
 
 
 async def with_needs(scripts: Sequence[Script], description: BrokerDescription) -> Sequence[Script]:
-    """Return scripts that ask for the usual assignment interval if the broker's own makes a difference.
+    """Return scripts that ask for usual settings where the broker's own make a difference.
 
     Args:
         scripts: of a run.
         description: of a broker of others.
     """
-    interval = description.broker_config.get(_INTERVAL)
-    if interval is None or interval == QUICK_CONSUMER_GROUPS[_INTERVAL]:
+    reported = description.broker_config
+    other = {name: reported[name] for name in _USUAL if reported.get(name, _USUAL[name]) != _USUAL[name]}
+    if not other:
         return scripts
     # Hundreds of conversations in virtual time would keep this loop from its timers.
-    return await asyncio.to_thread(lambda: asyncio.run(_with_interval(scripts, description, interval)))
+    return await asyncio.to_thread(lambda: asyncio.run(_with_usual(scripts, description, other)))
 
 
-async def _with_interval(
-    scripts: Sequence[Script], description: BrokerDescription, interval: str
+async def _with_usual(
+    scripts: Sequence[Script], description: BrokerDescription, other: Mapping[str, str]
 ) -> Sequence[Script]:
     try:
         runs = cached(ReferenceRuns(description.profile), description.profile)
@@ -48,13 +49,20 @@ async def _with_interval(
         return scripts
     found = []
     for each in scripts:
-        asked = asked_config(each)
-        minds = (
-            _PROTOCOL in each.apis
-            and _INTERVAL not in asked
-            and not await is_alike(each, {**asked, _INTERVAL: interval}, runs)
-        )
-        usual = {_INTERVAL: QUICK_CONSUMER_GROUPS[_INTERVAL]}
-        found.append(replace(each, broker_config={**each.broker_config, **usual}) if minds else each)
+        minded = await _minded(each, other, runs) if _PROTOCOLS.intersection(each.apis) else ()
+        usual = {name: _USUAL[name] for name in minded}
+        found.append(replace(each, broker_config={**each.broker_config, **usual}) if minded else each)
     runs.keep()
     return found
+
+
+async def _minded(script: Script, other: Mapping[str, str], runs: RunCache) -> Collection[str]:
+    """Return which settings make a difference: each that does so alone, or all if they only do together."""
+    asked = asked_config(script)
+    unasked = {name: value for name, value in other.items() if name not in asked}
+    if await is_alike(script, {**asked, **unasked}, runs):
+        return ()
+    alone = [
+        name for name, value in unasked.items() if not await is_alike(script, {**asked, name: value}, runs)
+    ]
+    return alone or tuple(unasked)

@@ -357,6 +357,7 @@ class Drive:
                 bindings=Bindings(groups=self._groups(script, broker)),
                 partitions=num_partitions(broker.description),
                 topics=None if run_namespace is None else run_namespace.topics,
+                may_configure=run_namespace is None or run_namespace.guard.may_configure,
                 broker_failure=lambda: how_it_ended(broker),
                 rendezvous=rendezvous,
                 witness=None if watch is None else Witness(watch=watch, now_ms=session.now_ms),

@@ -32,7 +32,7 @@ _CONFIG: Final = "consumer.heartbeat.interval.ms"
 _VALUES: Final = ("5001", "5002")
 """Two values that every release takes with Kafka's default bounds; a change to the same value is none."""
 UNCONFIGURED_MS: Final = 500
-"""How long is waited instead on a broker of others, where nobody may configure anything."""
+"""How long is waited instead on a broker of others where the run may not configure its groups."""
 _EVERY_MS: Final = 20
 _WITHIN_MS: Final = 10_000
 

@@ -2,13 +2,15 @@
 
 A script about a time that the broker is told is the same conversation when all its times are as many times
 longer as the broker's is; one about the bounds of session timeouts, with the broker's bounds; one about a
-size, when what is as large as the broker's limit grows with it.
+size, when what is as large as the broker's limit grows with it. One about members who need not wait, when its
+groups are configured so (`own_settings`).
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any, Final, TypeAlias
 
+from harness.scenario.own_settings import at_once
 from harness.scenario.script import Elapse, Repeat, Script, Send, StayParked, Step
 from harness.scenario.values import Containing, InAnyOrder, OneOf
 
@@ -52,7 +54,7 @@ def fitted(script: Script, settings: Mapping[str, str]) -> Script:
         if larger > limit:
             sizes = {METADATA_BYTES: str(larger)}
             script = _changed(script, lambda name, value: _grown(name, value, limit, larger), sizes)
-    return script
+    return at_once(script, settings)
 
 
 def _bounds(script: Script, settings: Mapping[str, str]) -> Mapping[object, int]:

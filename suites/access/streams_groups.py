@@ -19,10 +19,13 @@ def a_streams_client_reads_its_group_and_sees_its_topics(conversation: Conversat
     administrator = administrator_of(conversation)
     ana = conversation.streams_member("ana", principal="ana")
 
-    ana.enters(error_code=NO_GROUP)
+    both = subtopology(sources=("orders", "payments"))
+
+    ana.enters(both, error_code=NO_GROUP)
     allows(administrator, ana, "READ")
-    ana.enters(error_code=NO_TOPIC)
+    ana.enters(both, error_code=NO_TOPIC)
     allows(administrator, ana, "READ", kind="TOPIC", name="orders")
+    ana.enters(both, error_code=NO_TOPIC)
     ana.enters(assigned={"0": (0, 1, 2)})
 
 

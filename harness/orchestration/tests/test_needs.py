@@ -1,11 +1,14 @@
 """What scripts are found to need of a broker of others."""
 
 import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from harness.orchestration.needs import with_needs
+from harness.scenario.fitting import fitted
 from harness.scenario.registry import collect
 from harness.targets.base.interface import BrokerDescription
 
@@ -38,3 +41,37 @@ def test_a_script_that_minds_the_interval_asks_for_the_usual_one(
 
     asked = {each.id: each.broker_config.get(INTERVAL) for each in found}
     assert asked == {MINDS: needed, **dict.fromkeys(DOES_NOT)}
+
+
+SESSION, HEARTBEAT = "group.streams.min.session.timeout.ms", "group.streams.min.heartbeat.interval.ms"
+DELAY = "group.streams.initial.rebalance.delay.ms"
+STOCK = {INTERVAL: "1000", DELAY: "3000", SESSION: "45000", HEARTBEAT: "5000"}
+
+
+@pytest.mark.parametrize(
+    ("scenario_id", "needed"),
+    [
+        ("streams_groups/membership/first", {}),
+        ("streams_groups/reconciliation/session", {SESSION: "100", HEARTBEAT: "100"}),
+    ],
+)
+def test_a_script_needs_what_a_group_cannot_be_configured_to(
+    scenario_id: str, needed: Mapping[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path))
+    script = fitted(collect()[scenario_id], STOCK)
+
+    (found,) = asyncio.run(with_needs([script], replace(described("1000"), broker_config=STOCK)))
+
+    assert found.broker_config == {**script.broker_config, **needed}
+
+
+def test_a_script_that_is_not_fitted_needs_what_others_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KAFKA_CONFORMANCE_CACHE", str(tmp_path))
+    script = collect()["streams_groups/membership/first"]
+
+    (found,) = asyncio.run(with_needs([script], replace(described("1000"), broker_config=STOCK)))
+
+    assert found.broker_config == {**script.broker_config, DELAY: "0"}

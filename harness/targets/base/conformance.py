@@ -21,6 +21,12 @@ QUICK_CONSUMER_GROUPS: Mapping[str, str] = {
 Releases ignore what they do not know.
 """
 
+OF_CONFIGURED_GROUPS = "group.consumer.assignment.interval.ms"
+"""A setting of releases in which one group may be configured to wait for none of these (4.3).
+
+Releases before list a group for ever that was configured once.
+"""
+
 PRINCIPALS: Sequence[str] = ("ana", "bob", "carol", "dora")
 """Who may connect to a broker with an authorizer (Capability.PRINCIPALS)."""
 

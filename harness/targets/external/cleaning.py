@@ -1,4 +1,4 @@
-"""Takes away what runs made on a broker of others: open transactions, groups, topics.
+"""Takes away what runs made on a broker of others: open transactions, groups, their configurations, topics.
 
 Nothing else is touched: names decide, and the guard of every connection knows the same names. A transactional
 id itself cannot be deleted; Kafka forgets one that is not used (`transactional.id.expiration.ms`).
@@ -6,7 +6,17 @@ id itself cannot be deleted; Kafka forgets one that is not used (`transactional.
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -15,6 +25,7 @@ from harness.targets.base.interface import ConnectionLost
 from harness.targets.base.layout import Endpoint
 from harness.targets.base.prepare import find_coordinator
 from harness.targets.base.tcp import StreamConnection
+from harness.targets.external.group_configs import configured_groups, delete_configs
 from harness.targets.external.guard import Guard, GuardedConnection
 from harness.targets.secured.security import PLAINTEXT, Security
 from harness.wire.codec import Fields
@@ -87,15 +98,22 @@ class Cleaner:
     """What is being taken away, and how the broker last answered."""
 
     async def clean(self, transactional_ids: Iterable[str] = (), *, limit_s: float) -> Cleaned:
-        """Abort transactions, then delete groups, then topics, and say how far that went.
+        """Abort transactions, then delete groups, configurations and topics, and say how far that went.
 
         Args:
             transactional_ids: known to be the run's; older brokers do not list them.
             limit_s: after which what is left stays.
         """
-        await self._within(limit_s / 3, "transactions", self._abort_transactions(transactional_ids))
-        await self._within(limit_s / 2, "groups", self._delete_groups())
-        await self._within(limit_s / 6, "topics", self._delete_topics())
+        until_s = time.monotonic() + limit_s
+
+        def part_s(share: float) -> float:
+            """Return a share of the time that the parts before have left."""
+            return (until_s - time.monotonic()) * share
+
+        await self._within(part_s(1 / 4), "transactions", self._abort_transactions(transactional_ids))
+        await self._within(part_s(1 / 2), "groups", self._delete_groups())
+        await self._within(part_s(2 / 3), "configurations", self._delete_all(self._delete_configs_beside))
+        await self._within(part_s(1), "topics", self._delete_all(self._delete_topics_beside))
         self._cleaned.left += [f"{name} ({why})" for name, why in self._pending.items()]
         return self._cleaned
 
@@ -105,7 +123,7 @@ class Cleaner:
             async with asyncio.timeout(limit_s):
                 await done
         except TimeoutError:
-            self._pending.setdefault(f"some {what}", f"not done within {limit_s:g} s")
+            self._pending.setdefault(f"some {what}", f"not done within {limit_s:.1f} s")
         except (NotYet, ConnectionLost) as error:
             self._pending.setdefault(f"some {what}", str(error))
 
@@ -166,7 +184,30 @@ class Cleaner:
 
             await self._until_done(sorted(names), delete, what="group")
 
-    async def _delete_topics(self) -> None:
+    async def _delete_all(
+        self, delete_beside: Callable[[Collection[str]], Awaitable[Collection[str]]]
+    ) -> None:
+        """Delete things until there is no other: of what was made last a broker may learn a little later."""
+        seen: set[str] = set()
+        while found := await delete_beside(seen):
+            seen.update(found)
+
+    async def _delete_configs_beside(self, seen: Collection[str]) -> Collection[str]:
+        async with self._asking(next(iter(self.nodes.values()))) as dialogue:
+
+            async def delete(some: Sequence[str]) -> Mapping[str, str]:
+                reported: dict[str, str] = {}
+                for batch in _batches(some):
+                    reported |= await delete_configs(dialogue, batch)
+                return reported
+
+            names = [
+                each for each in await configured_groups(dialogue) if self.is_ours(each) and each not in seen
+            ]
+            await self._until_done(sorted(names), delete, what="configuration of")
+        return names
+
+    async def _delete_topics_beside(self, seen: Collection[str]) -> Collection[str]:
         async def delete(some: Sequence[str]) -> Mapping[str, str]:
             async with self._asking(self.nodes.get(controller, first)) as dialogue:
                 version = dialogue.version_of("DeleteTopics", (4, 3, 2, 1, 5))
@@ -182,8 +223,10 @@ class Cleaner:
             fields: Fields = {"topics": None, "allow_auto_topic_creation": False}
             answer = await dialogue.ask("Metadata", version, fields)
         controller = answer.number("controller_id")
-        names = [name for row in answer.rows("topics") if self.is_ours(name := row.text("name") or "")]
+        names = {name for row in answer.rows("topics") if self.is_ours(name := row.text("name") or "")}
+        names.difference_update(seen)
         await self._until_done(sorted(names), delete, what="topic")
+        return names
 
     async def _until_done(self, names: Sequence[str], ask: _Ask, *, what: str) -> None:
         """Ask again for what is not gone yet; what is refused for good, or again and again, is left."""
@@ -246,7 +289,8 @@ async def _dissolve(dialogue: Dialogue, groups: Sequence[str]) -> None:
         if members:
             await _leave(dialogue, row.text("group_id") or "", members)
     await _dissolve_consumer_groups(dialogue, groups)
-    await _dissolve_share_groups(dialogue, groups)
+    await _dissolve_heartbeating_groups(dialogue, groups, "Share")
+    await _dissolve_heartbeating_groups(dialogue, groups, "Streams")
 
 
 async def _dissolve_consumer_groups(dialogue: Dialogue, groups: Sequence[str]) -> None:
@@ -269,25 +313,22 @@ async def _dissolve_consumer_groups(dialogue: Dialogue, groups: Sequence[str]) -
             )
 
 
-async def _dissolve_share_groups(dialogue: Dialogue, groups: Sequence[str]) -> None:
-    """Have the members of share groups leave: only their own heartbeat can say so."""
+async def _dissolve_heartbeating_groups(dialogue: Dialogue, groups: Sequence[str], kind: str) -> None:
+    """Have the members of share or streams groups leave: only their own heartbeat can say so."""
+    describes, heartbeats = f"{kind}GroupDescribe", f"{kind}GroupHeartbeat"
     try:
-        version = dialogue.version_of("ShareGroupDescribe", (1,))
+        version = dialogue.version_of(describes, (1, 0))
     except NotYet:
         return
     fields: Fields = {"group_ids": list(groups), "include_authorized_operations": False}
-    for row in (await dialogue.ask("ShareGroupDescribe", version, fields)).rows("groups"):
+    for row in (await dialogue.ask(describes, version, fields)).rows("groups"):
         for member in row.rows("members"):
             leaving: Fields = {
                 "group_id": row.text("group_id") or "",
                 "member_id": member.text("member_id") or "",
                 "member_epoch": _LEAVING,
-                "rack_id": None,
-                "subscribed_topic_names": None,
             }
-            await dialogue.ask(
-                "ShareGroupHeartbeat", dialogue.version_of("ShareGroupHeartbeat", (1,)), leaving
-            )
+            await dialogue.ask(heartbeats, dialogue.version_of(heartbeats, (1, 0)), leaving)
 
 
 async def _leave(dialogue: Dialogue, group: str, members: Sequence[Answer]) -> None:

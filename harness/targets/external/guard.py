@@ -1,8 +1,8 @@
 """What may leave for a broker of others: requests that change nothing, or nothing but what the run made.
 
 It is an allow-list, by API and by the names in a request. Whatever is not on it is refused: deleting records,
-transaction markers, configurations, and all that concerns a whole cluster. Only client libraries may send
-records and delete topics, and only those of the run.
+transaction markers, configurations of all but the run's groups, and all that concerns a whole cluster. Only
+client libraries may send records and delete topics, and only those of the run.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -36,7 +36,20 @@ _NAMES_AN_OWNER: Final = fields_of(
     lambda api: (*api.groups, *api.transactions) if api.name in _CHANGES | _CLEANS | _CLIENTS_CHANGE else ()
 )
 _TOPIC_ROWS: Final = ("topics", "topic_data", "v3_and_below_topics")
-_NAMES_A_TOPIC: Final = frozenset({"topic_names"})
+_INTERNAL_TOPIC_ROWS: Final = ("repartition_source_topics", "state_changelog_topics")
+"""Of a subtopology: topics that Kafka makes where they are missing, by the names that the request has.
+
+Source: KafkaApis#handleStreamsGroupHeartbeat, InternalTopicManager#missingInternalTopics (4.3.1).
+"""
+_NAMES_A_TOPIC: Final = frozenset({"topic_names", "source_topics", "repartition_sink_topics"})
+_NAMES_TOPICS_BY_REGEX: Final = frozenset({"subscribed_topic_regex", "source_topic_regex"})
+_REFUSED_TOPICS: Final = frozenset(
+    {"", ".", "..", "__consumer_offsets", "__transaction_state", "__share_group_state"}
+)
+"""Names with which a topology is refused before anybody looks at the rest of its request.
+
+Source: KafkaApis#handleStreamsGroupHeartbeat (4.1.2, 4.3.1), Topic#isInternal, Topic#isValid.
+"""
 _SHARE: Final = 2
 """A key of share groups, for which FindCoordinator makes a topic. Source: CoordinatorType.SHARE, KIP-932."""
 _SHARE_SINCE: Final = 6
@@ -48,6 +61,8 @@ Source: KafkaApis#getCoordinator (3.9.2).
 """
 _METADATA_ASKS_FIRST: Final = 4
 """The first version that says whether missing topics are to be made. Source: MetadataRequest.json."""
+GROUP_RESOURCE: Final = 32
+"""Whose configurations a run may change. Source: ConfigResource.Type."""
 _NO_PRODUCER: Final = -1
 _NAME_CHARACTERS: Final = 60
 _HEADER_BYTES: Final = 8
@@ -83,6 +98,8 @@ class Guard:
     api_ranges: Mapping[int, ApiRange] = field(default_factory=dict)
     is_cleaning: bool = False
     serves_clients: bool = False
+    may_configure: bool = True
+    """Whether groups of the run may be configured: only where that can be found again and taken away."""
     is_restricted: bool = False
     """Whether the run's principal has some rights only, so that requests may be refused for want of one."""
     has_changed: bool = False
@@ -184,17 +201,28 @@ class Guard:
         run_namespace = [name for name in run_namespace if not (nobody and not name)]
         # Offsets are kept for a group; the topics that they speak of are not touched.
         if descriptor(api).changes_topics:
-            run_namespace += [name for name in self._topics(fields) if not self.namespace.owns(name)]
+            harmless = _REFUSED_TOPICS if "topology" in fields else frozenset[str]()
+            named = [name for name in self._topics(fields) if name not in harmless]
+            run_namespace += [name for name in named if not self.namespace.owns(name)]
         if run_namespace:
             raise NotOurs(_reported(api, run_namespace))
         if "transactions" in fields:
             raise NotOurs(f"{api} between brokers")
         if api == "TxnOffsetCommit":
             self._refuse_producer(fields)
-        if api == "ConsumerGroupHeartbeat" and fields.get("subscribed_topic_regex"):
+        if api == "IncrementalAlterConfigs":
+            self._refuse_configs(fields)
+        if any(value for name, value in _leaves(fields) if name in _NAMES_TOPICS_BY_REGEX):
             raise NotOurs("a regular expression, which would match topics of others")
         if api == "JoinGroup" and wedges(fields):
             raise NotOurs("JoinGroup that some releases cannot undo, so that its group could not be deleted")
+
+    def _refuse_configs(self, fields: Fields) -> None:
+        rows = [row for row in _items(fields.get("resources")) if isinstance(row, Mapping)]
+        if any(row.get("resource_type") != GROUP_RESOURCE for row in rows):
+            raise NotOurs("IncrementalAlterConfigs of what is no group")
+        if not self.may_configure:
+            raise NotOurs("IncrementalAlterConfigs, which this principal could not take back on this broker")
 
     def _refuse_producer(self, fields: Fields) -> None:
         """Refuse what the log would believe of a producer, for the group's coordinator takes its word for it.
@@ -214,6 +242,7 @@ class Guard:
 
     def _topics(self, fields: Fields) -> list[str]:
         rows = [row for name in _TOPIC_ROWS for row in _items(fields.get(name))]
+        rows += _internal_topics(fields.get("topology"))
         named = [row.get("name") for row in rows if isinstance(row, Mapping)]
         named += [item for name, value in _leaves(fields) if name in _NAMES_A_TOPIC for item in _texts(value)]
         return [name if isinstance(name, str) else "a topic by its id" for name in named]
@@ -268,6 +297,15 @@ def _leaves(fields: Fields) -> Iterator[tuple[str, FieldValue]]:
             yield from _leaves(row)
         if not rows:
             yield name, value
+
+
+def _internal_topics(topology: FieldValue) -> Iterator[FieldValue]:
+    """Return the topics of a topology that a broker makes."""
+    subtopologies = topology.get("subtopologies") if isinstance(topology, Mapping) else None
+    for each in _items(subtopologies):
+        if isinstance(each, Mapping):
+            for name in _INTERNAL_TOPIC_ROWS:
+                yield from _items(each.get(name))
 
 
 def _texts(value: FieldValue) -> list[str]:

@@ -26,6 +26,14 @@ _DIGEST_CHARACTERS: Final = 8
 _LENGTH_BYTES: Final = 2
 _INTERNAL: Final = "__"
 """How Kafka's own topics begin, and those of what is built on it."""
+_NO_TOPIC: Final = frozenset({"", ".", ".."})
+"""What no topic is called, but would be with a prefix. Source: Topic#validate."""
+_LISTS_TOPICS: Final = frozenset(
+    {"topics", "repartition_source_topics", "state_changelog_topics"},
+)
+_LISTS_NAMES: Final = frozenset(
+    {"topic_names", "subscribed_topic_names", "source_topics", "repartition_sink_topics"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +63,7 @@ class Namespace:
 
     def topic(self, name: str) -> str:
         """Return what a topic of a scenario is called here; Kafka's own, and no name, stay as they are."""
-        is_kept = not name or name.startswith(_INTERNAL) or self.owns(name)
+        is_kept = name in _NO_TOPIC or name.startswith(_INTERNAL) or self.owns(name)
         return name if is_kept else f"{self.prefix}{name}"
 
 
@@ -121,13 +129,11 @@ class TopicNames:
             return self.outgoing(value)
         if not isinstance(value, Sequence) or isinstance(value, str):
             return value
-        match name:
-            case "topics":
-                return [self._sent_topic(item) for item in value]
-            case "topic_names" | "subscribed_topic_names":
-                return [self._real_name(item) if isinstance(item, str) else item for item in value]
-            case _:
-                return [self._sent(name, item) for item in value]
+        if name in _LISTS_TOPICS:
+            return [self._sent_topic(item) for item in value]
+        if name in _LISTS_NAMES:
+            return [self._real_name(item) if isinstance(item, str) else item for item in value]
+        return [self._sent(name, item) for item in value]
 
     def _sent_topic(self, item: FieldValue) -> FieldValue:
         if isinstance(item, str):

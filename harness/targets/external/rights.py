@@ -6,11 +6,14 @@ from typing import Final
 from harness.apis.rights import UNAUTHORIZED, lacking_operations
 from harness.targets.base.dialogue import Dialogue, NotYet
 from harness.targets.base.interface import TargetError
+from harness.targets.external.group_configs import lists_configured_groups
 from harness.targets.external.namespace import MARK
 from harness.wire.codec import Fields
 
 GROUP_RIGHTS: Final = ("Read", "Delete")
 """Each of these implies Describe. Source: AclAuthorizer, StandardAuthorizerData (3.9.2)."""
+CONFIG_RIGHTS: Final = ("AlterConfigs", "DescribeConfigs")
+"""What it takes to configure a group, which not all scenarios do."""
 TOPIC_RIGHTS: Final = ("Read", "Write", "Delete")
 """Beside Create, without which there would be no topics to ask about."""
 _ALL_OF_CLUSTER: Final = ("Alter",)
@@ -44,7 +47,14 @@ async def require_rights(dialogue: Dialogue, *, group: str, topics: Sequence[str
     return await _is_restricted(dialogue)
 
 
-async def _lacking_on_group(dialogue: Dialogue, group: str) -> Sequence[str]:
+async def may_configure(dialogue: Dialogue, *, group: str) -> bool:
+    """Ask whether the principal may configure groups of the run, and find later which it has configured."""
+    return lists_configured_groups(dialogue) and not await _lacking_on_group(dialogue, group, CONFIG_RIGHTS)
+
+
+async def _lacking_on_group(
+    dialogue: Dialogue, group: str, wanted: tuple[str, ...] = GROUP_RIGHTS
+) -> Sequence[str]:
     try:
         version = dialogue.version_of("DescribeGroups", (4, 3, 5))
     except NotYet:
@@ -52,8 +62,8 @@ async def _lacking_on_group(dialogue: Dialogue, group: str) -> Sequence[str]:
     fields: Fields = {"groups": [group], "include_authorized_operations": True}
     (row, *_) = (await dialogue.ask("DescribeGroups", version, fields)).rows("groups")
     if (row.text("error_code") or "") in UNAUTHORIZED:
-        return GROUP_RIGHTS
-    return _lacking(row.number("authorized_operations"), GROUP_RIGHTS)
+        return wanted
+    return _lacking(row.number("authorized_operations"), wanted)
 
 
 async def _lacking_on_topics(dialogue: Dialogue, topics: Sequence[str]) -> Sequence[str]:

@@ -14,7 +14,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from harness.targets.base.conformance import CONFORMANCE_TOPICS
+from harness.targets.base.conformance import CONFORMANCE_TOPICS, OF_CONFIGURED_GROUPS
 from harness.targets.base.dialogue import Dialogue
 from harness.targets.base.ending import to_its_end
 from harness.targets.base.guess import guess_profile
@@ -40,7 +40,7 @@ from harness.targets.external.cleaning import Cleaner
 from harness.targets.external.guard import Guard, GuardedConnection
 from harness.targets.external.namespace import Namespace, TopicNames, made
 from harness.targets.external.reach import reach
-from harness.targets.external.rights import require_rights
+from harness.targets.external.rights import may_configure, require_rights
 from harness.targets.external.run_namespace import RunNamespace
 from harness.targets.kafka.properties import matters_to_a_coordinator
 from harness.targets.secured.security import PLAINTEXT, Security
@@ -172,9 +172,10 @@ class ExternalTarget(Target):
         )
         try:
             prepared = await self._prepare(guard, layout, timeout_ms=min(self._timeout_ms, left_ms))
-            guard.is_restricted = await self._require_rights(guard, layout)
+            await self._learn_rights(guard, layout)
             guard.api_ranges = {each.api_key: each for each in prepared.api_ranges}
             description = await self._description(run_namespace, prepared)
+            guard.may_configure = guard.may_configure and OF_CONFIGURED_GROUPS in description.broker_config
         except BaseException:
             await to_its_end(take_away(self.spec, run_namespace, progress))
             raise
@@ -213,19 +214,22 @@ class ExternalTarget(Target):
         assert prepared is not None, "a cluster has a broker"
         return prepared
 
-    async def _require_rights(self, guard: Guard, layout: Layout) -> bool:
-        """Return whether the run's principal is one of those whose rights are restricted."""
+    async def _learn_rights(self, guard: Guard, layout: Layout) -> None:
+        """Find out what the run's principal may do; `TargetError` if that is not enough."""
 
-        async def ask(dialogue: Dialogue) -> bool:
+        async def ask(dialogue: Dialogue) -> tuple[bool, bool]:
             await dialogue.learn_versions()
             name = layout.name_at(home, f"{guard.namespace.prefix}{_PROBE}")
             topics = [guard.namespace.topic(each) for each in CONFORMANCE_TOPICS]
-            return await require_rights(dialogue, group=name, topics=topics)
+            is_restricted = await require_rights(dialogue, group=name, topics=topics)
+            return is_restricted, await may_configure(dialogue, group=name)
 
         home = layout.homes[0]
         session = ExternalSession(layout.nodes[home], guard, self.security)
         try:
-            return await ask_until(session, ask, timeout_ms=self._timeout_ms, failure=lambda: None)
+            guard.is_restricted, guard.may_configure = await ask_until(
+                session, ask, timeout_ms=self._timeout_ms, failure=lambda: None
+            )
         finally:
             await session.close()
 

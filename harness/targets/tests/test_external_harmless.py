@@ -90,7 +90,11 @@ def test_a_run_touches_no_group_of_any_type_nor_an_entry_nor_a_configuration(tmp
                 assert (logs(nodes), mentions(nodes), await reported(address)) == before
                 assert await left_on(address) == [f"{MARK}mine", f"{MARK}backup"]
             applied = {each.scenario_id for each in run.checked.judgements if each.outcome == "conforms"}
-            assert {each.partition("/")[0] for each in applied} >= {"consumer_groups", "share_groups"}
+            assert {each.partition("/")[0] for each in applied} >= {
+                "consumer_groups",
+                "share_groups",
+                "streams_groups",
+            }
 
     asyncio.run(test())
 
@@ -127,16 +131,22 @@ def test_races_and_real_clients_touch_nothing_of_others(command: tuple[str, ...]
     asyncio.run(test())
 
 
-def _run(address: str, reports: Path, run_id: str) -> "subprocess.Popen[str]":
+CLASSIC = ("classic/initial-delay/**", "classic/join/**")
+STREAMS = ("streams_groups/**",)
+
+
+def _run(
+    address: str, reports: Path, run_id: str, patterns: tuple[str, ...] = CLASSIC
+) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "harness.cli", "run", "--target", f"external:{address}", "--no-report"]
-    options = ["--run-id", run_id, "--out", str(reports), "classic/initial-delay/**", "classic/join/**"]
+    options = ["--run-id", run_id, "--out", str(reports), *patterns]
     return subprocess.Popen(
         [*command, *options], cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
 
 
-async def _until_there_is_something(address: str) -> None:
-    while not any("classic" in name for name in await left_on(address)):  # noqa: ASYNC110 - it is asked
+async def _until_there_is_something(address: str, what: str = "classic") -> None:
+    while not any(what in name for name in await left_on(address)):  # noqa: ASYNC110 - it is asked
         await asyncio.sleep(0.1)
 
 
@@ -147,10 +157,19 @@ def _clean(address: str, *options: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_interrupted_takes_away_what_it_made(how: signal.Signals, tmp_path: Path) -> None:
-    with reference_broker("3.9", properties=()) as address, _run(address, tmp_path, "cut") as run:
-        asyncio.run(_until_there_is_something(address))
+@pytest.mark.parametrize(
+    ("how", "profile", "patterns", "made"),
+    [
+        (signal.SIGINT, "3.9", CLASSIC, "classic"),
+        (signal.SIGTERM, "3.9", CLASSIC, "classic"),
+        (signal.SIGINT, "4.4", STREAMS, "streams_groups"),
+    ],
+)
+def test_a_run_that_is_interrupted_takes_away_what_it_made(
+    how: signal.Signals, profile: str, patterns: tuple[str, ...], made: str, tmp_path: Path
+) -> None:
+    with reference_broker(profile, properties=()) as address, _run(address, tmp_path, "cut", patterns) as run:
+        asyncio.run(_until_there_is_something(address, made))
         os.kill(run.pid, how)
         run.communicate()
         assert asyncio.run(left_on(address)) == []
@@ -220,6 +239,16 @@ def test_what_a_killed_run_left_is_taken_away_and_nothing_else(tmp_path: Path) -
         assert asyncio.run(left_on(address)) == left
         assert "2 topics deleted" in _clean(address, "--run", "killed")
         assert asyncio.run(left_on(address)) == [f"{MARK}mine"]
+
+
+def test_streams_groups_of_a_killed_run_are_taken_away_with_topics_and_configurations(tmp_path: Path) -> None:
+    with reference_broker("4.4", properties=()) as address:
+        with _run(address, tmp_path, "killed", STREAMS) as run:
+            asyncio.run(_until_there_is_something(address, "streams_groups.topics"))
+            run.kill()
+            run.communicate()
+        _clean(address, "--run", "killed")
+        assert asyncio.run(left_on(address)) == []
 
 
 def test_real_clients_do_not_go_round_the_guard(tmp_path: Path) -> None:

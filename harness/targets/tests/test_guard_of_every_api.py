@@ -19,8 +19,8 @@ OURS = f"{NAMESPACE.prefix}classic.join.main"
 THEIRS = "payroll"
 READ = {
     *("ApiVersions", "ConsumerGroupDescribe", "DescribeConfigs", "DescribeGroups"),
-    *("DescribeShareGroupOffsets", "FindCoordinator", "ListGroups", "ListTransactions", "Metadata"),
-    *("OffsetFetch", "ShareGroupDescribe", "StreamsGroupDescribe"),
+    *("DescribeShareGroupOffsets", "FindCoordinator", "ListConfigResources", "ListGroups"),
+    *("ListTransactions", "Metadata", "OffsetFetch", "ShareGroupDescribe", "StreamsGroupDescribe"),
 }
 """What anybody may be asked of anything: Kafka changes nothing for these but the topics that two may make."""
 CLIENTS_READ = READ | {
@@ -28,11 +28,11 @@ CLIENTS_READ = READ | {
     *("ListOffsets", "OffsetForLeaderEpoch"),
 }
 OWNERS = {
-    *("group_id", "group_ids", "groups_names"),
+    *("group_id", "group_ids", "groups_names", "resource_name"),
     *("transactional_id", "v3_and_below_transactional_id"),
 }
 """Fields that name whose thing a request changes."""
-TOPIC = re.compile(r"(.*\.)?\w*topic\w*\.name|topic_names")
+TOPIC = re.compile(r"(.*\.)?(\w*topic\w*\.name|topic_names|source_topics|repartition_sink_topics)")
 VERSIONS = [(api, version) for api in API_KEYS for version in range(20) if has_version(api, version)]
 Named = Callable[[str], str]
 """From the path of a text to what stands there."""

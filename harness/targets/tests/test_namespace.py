@@ -85,6 +85,25 @@ def test_an_answer_may_name_any_topic_that_a_request_named() -> None:
     assert names.incoming({**answer, "topics": [f"{namespace.prefix}{each}" for each in real]}) == answer
 
 
+def test_topics_of_a_topology_are_the_runs_own_on_the_wire() -> None:
+    namespace = Namespace.new("run")
+    names = TopicNames(namespace, ())
+    subtopology: Fields = {
+        "source_topics": ["orders", "..", "__consumer_offsets"],
+        "repartition_sink_topics": ["sink"],
+        "repartition_source_topics": [{"name": "sink", "partitions": 2}],
+        "state_changelog_topics": [{"name": "log", "topic_configs": [{"key": "k", "value": "log"}]}],
+        "copartition_groups": [{"source_topics": [0], "repartition_source_topics": [0]}],
+    }
+    said: Fields = {"topology": {"epoch": 0, "subtopologies": [subtopology]}}
+
+    sent = names.outgoing(said)
+
+    assert str(sent).count(namespace.prefix) == 4
+    assert "'..', '__consumer_offsets'" in str(sent)
+    assert names.incoming(sent) == said
+
+
 def test_all_names_of_a_scenario_are_coordinated_by_its_home() -> None:
     nodes = {each: Endpoint(node_id=each, host="h", port=each) for each in (1, 2, 3)}
     layout = Layout(nodes=nodes, offsets=(1, 2, 3) * 16, transactions=(3, 1, 2, 2) * 12)

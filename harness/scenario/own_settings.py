@@ -1,0 +1,70 @@
+"""Groups of a script that are configured first to what brokers of the harness have for all groups.
+
+A stock broker lets a new streams group wait for three seconds, and computes an assignment at most once a
+second. Both may be configured for one group, without a word to any other.
+
+Source: GroupConfig (4.3.1).
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from harness.scenario import expect
+from harness.scenario.ask_cluster import group_configs
+from harness.scenario.metadata_wait import AwaitMetadata
+from harness.scenario.preceding import preceded
+from harness.scenario.script import MAIN, Receive, Repeat, Script, Send, Step
+from harness.scenario.values import GroupRef
+from harness.targets.base.conformance import OF_CONFIGURED_GROUPS
+
+_CONFIGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "ConsumerGroupHeartbeat": ("consumer.assignment.interval.ms",),
+    "ShareGroupHeartbeat": ("share.assignment.interval.ms",),
+    "StreamsGroupHeartbeat": ("streams.assignment.interval.ms", "streams.initial.rebalance.delay.ms"),
+}
+"""What makes the members of a group wait, by the request that makes one a member."""
+_AT_ONCE: Final = "0"
+_PROBED: Final = GroupRef("metadata-probe")
+_WITHIN_MS: Final = 5_000
+
+
+def at_once(script: Script, settings: Mapping[str, str]) -> Script:
+    """Return a script whose groups are first configured not to wait, where a broker would let them wait."""
+    if OF_CONFIGURED_GROUPS not in settings:
+        return script
+    steps: list[Step] = []
+    for group, apis in _groups(script).items():
+        if configs := _waiting(script, apis, settings):
+            steps += _configuring(script.actors[0].name, group, configs, at=len(steps))
+    if not steps:
+        return script
+    steps.append(AwaitMetadata(actor=script.actors[0].name, connection=MAIN, group=_PROBED))
+    return preceded(script, steps)
+
+
+def _groups(script: Script) -> Mapping[GroupRef, list[str]]:
+    """Return the APIs by which members join the groups of a script, by group."""
+    found: dict[GroupRef, list[str]] = {}
+    for step in script.steps:
+        if isinstance(step, Send | Repeat) and step.api in _CONFIGS:
+            group = step.fields.get("group_id")
+            if isinstance(group, GroupRef):
+                found.setdefault(group, []).append(step.api)
+    return found
+
+
+def _waiting(script: Script, apis: list[str], settings: Mapping[str, str]) -> Mapping[str, str]:
+    names = [name for api in dict.fromkeys(apis) for name in _CONFIGS[api]]
+    return {
+        name: _AT_ONCE
+        for name in names
+        if f"group.{name}" not in script.broker_config and settings.get(f"group.{name}", _AT_ONCE) != _AT_ONCE
+    }
+
+
+def _configuring(actor: str, group: GroupRef, configs: Mapping[str, str], *, at: int) -> Iterator[Step]:
+    asked = group_configs(configs, group=group)
+    of: dict[str, Any] = {"actor": actor, "connection": MAIN, "api": asked.api, "api_version": asked.version}
+    yield Send(**of, fields=asked.fields)  # type: ignore[arg-type] # it names nothing that is an actor's own
+    answer = expect.group_configs(error_code="NONE")
+    yield Receive(**of, fields=answer.fields, sent_at=at, within_ms=_WITHIN_MS)
