@@ -2,7 +2,6 @@
 
 import asyncio
 import shlex
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +25,7 @@ from harness.search.hunt import Cluster, Harvest
 from harness.search.on_cluster import BrokerOrder
 from harness.search.outcome import print_cluster, print_losses, print_outcome
 from harness.search.target_hunt import TargetHunt, TargetOrder
-from harness.search.written import scenario_of, write
+from harness.search.written import claim_of, notes_of, scenario_of, source_of, write
 from harness.spark.master import LOCAL_MASTER
 from harness.targets.base.interface import Target, TargetError
 
@@ -84,6 +83,15 @@ class TargetPlan:
         profile = f" --profile {self.profile}" if self.profile else ""
         counts = f"--seed {seed} --steps {steps} --batch {self.batch}"
         return f"kafka-conformance search --target {self.target}{against}{profile} {counts}"
+
+    @property
+    def command_of_run(self) -> str:
+        """The command that runs what was found; of two targets, the one that found it."""
+        if self.against:
+            return self.reproduction
+        profile = ["--profile", self.profile] if self.profile else []
+        suites = ["--suites", f"{self.found_folder}"]
+        return shlex.join(["kafka-conformance", "run", "--target", self.target, *profile, *suites])
 
     @property
     def found_folder(self) -> Path:
@@ -189,7 +197,9 @@ def _search_on_cluster(
     )
     outcome = search_on(cluster, order, console)
     codes = ExitCode.EXPECTED if outcome.losses.lost is None else ExitCode.UNAVAILABLE
-    scripts = {each.written.id: _as_scenario(each.cluster, each.written.id) for each in outcome.findings}
+    scripts = {
+        each.written.id: _as_scenario(each.cluster, each.written.id, plan) for each in outcome.findings
+    }
     return _run_found(plan, scripts, console) if scripts else codes
 
 
@@ -214,7 +224,7 @@ class FoundFolder:
     @property
     def scripts(self) -> dict[str, Script]:
         """The scripts of all, by their ids."""
-        return {name: _as_scenario(found, name) for _, name, found in self._written.values()}
+        return {name: _as_scenario(found, name, self._plan) for _, name, found in self._written.values()}
 
 
 def _print_end(hunt: TargetHunt, console: Console) -> None:
@@ -222,10 +232,10 @@ def _print_end(hunt: TargetHunt, console: Console) -> None:
     print_losses(hunt.losses, console)
 
 
-def _as_scenario(found: Cluster, name: str) -> Script:
-    difference = found.difference
-    place = difference.field or difference.difference_class.value
-    return replace(found.script, id=name, title=f"{difference.api} v{difference.api_version}: {place}")
+def _as_scenario(found: Cluster, name: str, plan: TargetPlan) -> Script:
+    """Return the script as its scenario has it, so that its page says the same."""
+    notes = "\n".join(notes_of(found, plan.names, plan.reproduction))
+    return replace(found.script, id=name, title=claim_of(found), source=source_of(found), notes=notes)
 
 
 def _run_found(plan: TargetPlan, scripts: dict[str, Script], console: Console) -> ExitCode:
@@ -237,7 +247,7 @@ def _run_found(plan: TargetPlan, scripts: dict[str, Script], console: Console) -
         catalogue=frozenset(scripts),
         targets=targets,
         reports=plan.out,
-        command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
+        command=plan.command_of_run,
         merges_configs=False,
         against=targets[1].name if plan.against else None,
     )
