@@ -125,6 +125,20 @@ def reported_by(trace: TargetTrace, judgements: Sequence[Judgement]) -> TargetTr
     return replace(trace, events={**trace.events, **later}, repeats={})
 
 
+def with_attempt(
+    repeated: Repeated,
+    script: Script,
+    info: TargetInfo,
+    events: Sequence[Event],
+    oracle: TargetTrace | None,
+    retell: Retell | None = None,
+) -> Repeated:
+    """Return a scenario's attempts with a further one, judged as the others were."""
+    trace = TargetTrace(info=info, events={script.id: events})
+    judged = _judged(script, trace, oracle, Departures(), retell)
+    return replace(repeated, attempts=(*repeated.attempts, judged))
+
+
 def _repeated(
     script: Script,
     trace: TargetTrace,

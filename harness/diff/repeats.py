@@ -33,6 +33,11 @@ class Repeated:
     """Why no further attempt was made, where one was due."""
 
     @property
+    def scenario_id(self) -> str:
+        """Which scenario it is."""
+        return self.first.judgement.scenario_id
+
+    @property
     def first(self) -> Judged:
         """What came of the first attempt."""
         return self.attempts[0]

@@ -16,13 +16,13 @@ from typing import Final
 from harness.diff.alignment import AnswerPosition, answers_by_position
 from harness.diff.check import TargetTrace
 from harness.diff.model import Attribution, Judgement
-from harness.orchestration.workers import workers
 from harness.runner.drive import Drive, DriveSinks, Limits
 from harness.runner.watcher import Unwatched
 from harness.scenario.script import Script
 from harness.targets.reference.variants import VariantTarget, behaviour_source, differing_behaviours, variant
 from harness.trace.events import Event, EventKind
 from harness.verdict import COMPARABLE
+from harness.workers import workers
 
 AnswerDigests = Mapping[AnswerPosition, str]
 """What was answered, as a digest."""

@@ -6,7 +6,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import TypeVar, cast
 
-from harness.orchestration.workers import leave_signals_to_parent
+from harness.workers import leave_signals_to_parent
 
 T = TypeVar("T")
 

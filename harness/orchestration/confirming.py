@@ -13,13 +13,19 @@ from datetime import date
 from functools import partial
 from typing import Final
 
-from harness.diff.check import CheckedRun, TargetTrace, judge_target, set_against
-from harness.diff.compare import Departures
+from harness.diff.check import CheckedRun, TargetTrace, set_against, with_attempt
 from harness.diff.expectations import SourcedEntry
+from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
-from harness.diff.repeats import NO_FURTHER_ATTEMPT, is_accusation
+from harness.diff.repeats import NO_FURTHER_ATTEMPT, Repeated, is_accusation
+from harness.diff.starved import Retell
 from harness.diff.target_pattern import is_reference
-from harness.orchestration.judging import imposed_settings, read_traces
+from harness.orchestration.judging import (
+    JudgedTargets,
+    imposed_settings,
+    read_first_attempts,
+    target_info,
+)
 from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.packings import packings
 from harness.orchestration.plan import RunPlan
@@ -56,14 +62,18 @@ class _Accused:
 
     target: Target
     script: Script
-    trace: TargetTrace
-    """What is on record of this scenario with the target, all attempts so far."""
+    """As the target was driven with it."""
+    info: TargetInfo
+    repeated: Repeated
+    """All attempts so far."""
     oracle: TargetTrace | None
+    retell: Retell | None
     judgement: Judgement
+    """What they come to."""
 
     @property
     def attempt_count(self) -> int:
-        return 1 + len(self.trace.repeats.get(self.script.id, ()))
+        return len(self.repeated.attempts)
 
     @property
     def is_settled(self) -> bool:
@@ -80,10 +90,11 @@ class _Accused:
         return self.judgement.confirmation == Confirmation.CONFIRMED
 
     def add(self, events: Sequence[Event]) -> None:
-        """Take in what was recorded of a further attempt, if anything was."""
+        """Judge what was recorded of a further attempt, if anything was."""
         if events:
-            attempts = (*self.trace.repeats.get(self.script.id, ()), tuple(events))
-            self.trace = replace(self.trace, repeats={self.script.id: attempts})
+            self.repeated = with_attempt(
+                self.repeated, self.script, self.info, events, self.oracle, self.retell
+            )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -103,8 +114,6 @@ class Rerun:
     """Why a target could not be had again, by its name."""
     _has_begun: bool = field(default=False, init=False)
     """Whether any unexpected result was run again."""
-    has_recorded: bool = field(default=False, init=False)
-    """Whether anything was added to the run's traces."""
 
     async def repeat(self) -> bool:
         """Run everything as often as the plan says, target by target; tell whether nobody interrupted it."""
@@ -120,8 +129,10 @@ class Rerun:
             return False
         return True
 
-    async def confirm(self, checked: CheckedRun, *, time_s: float) -> bool:
-        """Run what is unexpected again; tell whether nobody interrupted it.
+    async def confirm(
+        self, judged: JudgedTargets, checked: CheckedRun, *, time_s: float
+    ) -> tuple[JudgedTargets, bool]:
+        """Run what is unexpected again.
 
         Differences are run one scenario at a time. The first ones of different causes are run as often as is
         due before any other, so that some accusations are sure however short the time is. Of the rest, every
@@ -129,24 +140,30 @@ class Rerun:
         What broke off or was starved accuses nobody: it is run again together, and alone only after that.
 
         Args:
-            checked: what was found so far.
+            judged: every attempt so far.
+            checked: what they came to.
             time_s: for how many seconds attempts may begin at what differed, and then for how many at what
                 broke off or was starved; the first of all always does.
+
+        Returns:
+            All attempts, the further ones among them; and whether nobody interrupted it.
         """
-        first, differing, others = self._accused(checked)
+        first, differing, others = self._accused(judged, checked)
+        if not any((first, differing, others)):
+            return judged, True
         accusing = (first[:FIRST_CAUSES], first[FIRST_CAUSES:], differing)
+        is_whole = True
         try:
             until_s = _now_s() + time_s
             for accused in accusing:
                 await self._show_again(accused, until_s)
             await self._show_again(others, _now_s() + time_s, together=True)
         except asyncio.CancelledError:
-            for accused in (*accusing, others):
-                self._leave(accused, "interrupted")
-            return False
+            is_whole = False
+        why = f"the {time_s:.0f} s for it had passed" if is_whole else "interrupted"
         for accused in (*accusing, others):
-            self._leave(accused, f"the {time_s:.0f} s for it had passed")
-        return True
+            self._leave(accused, why)
+        return _with_attempts(judged, [*first, *differing, *others]), is_whole
 
     async def _show_again(
         self, accused: Sequence[_Accused], until_s: float, *, together: bool = False
@@ -162,7 +179,7 @@ class Rerun:
     def _real_targets(self) -> Iterator[Target]:
         return (target for target in self.plan.targets if not is_reference(target.spec))
 
-    def _accused(self, checked: CheckedRun) -> tuple[Sequence[_Accused], ...]:
+    def _accused(self, judged: JudgedTargets, checked: CheckedRun) -> tuple[Sequence[_Accused], ...]:
         """Choose what is run again: the first difference of each cause, other differences, and the rest."""
         targets = {target.name: target for target in self._real_targets()}
         chosen = [
@@ -170,8 +187,8 @@ class Rerun:
             for each in checked.judgements
             if each.target in targets and is_accusation(each) and TARGET_LOST not in each.reason
         ]
-        names = {name for each in chosen for name in (each.target, each.oracle) if name is not None}
-        traces = read_traces(self.folder, sorted(names & set(self.folder.targets())))
+        measures = self._measures(chosen)
+        attempts = {(name, one.scenario_id): one for name, of_target in judged.items() for one in of_target}
         causes = {(one.target, one.scenario_id): one.cause for one in checked.differences if one.ordinal == 0}
         reported: set[object] = set()
         first: list[_Accused] = []
@@ -179,11 +196,14 @@ class Rerun:
         others: list[_Accused] = []
         for each in chosen:
             cause = (each.target, causes.get((each.target, each.scenario_id), each.scenario_id))
+            oracle, retell = measures.get(each.target, (None, None))
             one = _Accused(
                 target=targets[each.target],
-                script=self.plan.scripts[each.scenario_id],
-                trace=_of_scenario(traces[each.target], each.scenario_id),
-                oracle=traces.get(each.oracle or ""),
+                script=self._as_driven(each),
+                info=target_info(self.folder, each.target),
+                repeated=attempts[each.target, each.scenario_id],
+                oracle=oracle,
+                retell=retell,
                 judgement=each,
             )
             if one.differs:
@@ -193,6 +213,25 @@ class Rerun:
             else:
                 others.append(one)
         return first, differing, others
+
+    def _measures(self, chosen: Sequence[Judgement]) -> Mapping[str, tuple[TargetTrace, Retell]]:
+        """Return, by target, what its reference answered in some scenarios, and who tells it starved."""
+        known = frozenset(self.folder.targets())
+        oracles = {each.target: each.oracle for each in chosen if each.oracle and each.oracle in known}
+        return {
+            target: (
+                read_first_attempts(
+                    self.folder, oracle, {each.scenario_id for each in chosen if each.target == target}
+                ),
+                reteller(self.folder, oracle),
+            )
+            for target, oracle in oracles.items()
+        }
+
+    def _as_driven(self, one: Judgement) -> Script:
+        settings = imposed_settings(self.folder, one.target)
+        script = self.plan.scripts[one.scenario_id]
+        return script if settings is None else fitted(script, settings)
 
     async def _round(self, batches: Sequence[Sequence[_Accused]], number: int, until_s: float) -> bool:
         """Run each batch once more, and tell whether there was time for all; a run's first always has it."""
@@ -220,13 +259,9 @@ class Rerun:
         return True
 
     def _judged_again(self, one: _Accused) -> Judgement:
-        """Judge all attempts so far, to know whether and when another is due; the run is judged later."""
-        retell = None if one.oracle is None else reteller(self.folder, one.oracle.info.target)
-        settings = imposed_settings(self.folder, one.target.name)
-        script = one.script if settings is None else fitted(one.script, settings)
-        judged = judge_target([script], one.trace, one.oracle, Departures(), retell)
-        infos = {one.trace.info.target: one.trace.info}
-        checked = set_against(judged, infos, entries=self.entries, baseline=None, today=self.today)
+        """Say what all attempts so far come to, to know whether and when another is due."""
+        infos = {one.target.name: one.info}
+        checked = set_against([one.repeated], infos, entries=self.entries, baseline=None, today=self.today)
         return checked.judgements[0]
 
     def _configs_of(self, target: Target) -> Packing | None:
@@ -259,7 +294,6 @@ class Rerun:
         with EventWriter(self.folder.events(attempt_name(target.name, number))) as writer:
 
             def write(event: Event) -> None:
-                self.has_recorded = True
                 recorded.append(replace(event, run_id=self.plan.run_id))
                 writer.write(recorded[-1])
 
@@ -303,8 +337,8 @@ class Rerun:
                     write=writer.write,
                     now_ms=lambda: 0.0,
                 )
-                self.has_recorded = True
-                note = f"{NO_FURTHER_ATTEMPT}{f'{TARGET_LOST}{lost}' if lost else why}"
+                one.repeated = replace(one.repeated, missing=f"{TARGET_LOST}{lost}" if lost else why)
+                note = f"{NO_FURTHER_ATTEMPT}{one.repeated.missing}"
                 recorder.note(EventKind.ABANDONED, EventPosition(step=-1), note)
 
 
@@ -344,10 +378,10 @@ def _by_target(accused: Sequence[_Accused]) -> Sequence[Sequence[_Accused]]:
     return tuple(batches.values())
 
 
-def _of_scenario(trace: TargetTrace, scenario_id: str) -> TargetTrace:
-    repeats = trace.repeats.get(scenario_id)
-    return replace(
-        trace,
-        events={scenario_id: trace.events.get(scenario_id, ())},
-        repeats={} if repeats is None else {scenario_id: repeats},
-    )
+def _with_attempts(judged: JudgedTargets, accused: Sequence[_Accused]) -> JudgedTargets:
+    """Put what was run again in the place of what was known of it."""
+    again = {(one.target.name, one.script.id): one.repeated for one in accused}
+    return {
+        name: [again.get((name, one.scenario_id), one) for one in of_target]
+        for name, of_target in judged.items()
+    }

@@ -1,10 +1,10 @@
 """The judgement of a run: its traces and scripts in, judgements and differences on file."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from harness.diff.check import CheckedRun, TargetTrace, judge_target, set_against
 from harness.diff.compare import Departures
@@ -13,7 +13,6 @@ from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.diff.repeats import Repeated
 from harness.orchestration.starving import reteller
-from harness.orchestration.workers import workers
 from harness.results.baseline import BY_OPTION, BaselineData, keep_baseline, results_against
 from harness.results.errors import ReportError
 from harness.results.exit_code import ExitCode, exit_code, worst
@@ -26,9 +25,12 @@ from harness.trace.completeness import refuse_lost_events
 from harness.trace.events import Event, EventKind, RunFooter
 from harness.trace.files import RunFolder, read_events, read_records, write_records
 from harness.trace.schema import TraceError, json_object
+from harness.workers import workers
 
 EXTERNAL: Final = "external:"
 """How the spec of a target begins that others use."""
+JudgedTargets: TypeAlias = Mapping[str, Sequence[Repeated]]
+"""By target, in their order: its scenarios, each with all attempts."""
 _SHARED_BYTES: Final = 24 * 1024 * 1024
 """Of traces; below, other processes take longer to start than to help."""
 
@@ -95,6 +97,15 @@ def check_folder(
     Raises:
         TraceError: a file of the run is damaged.
     """
+    return check_judged(folder, judge_folder(folder), entries=entries, baseline=baseline, today=today)
+
+
+def judge_folder(folder: RunFolder) -> JudgedTargets:
+    """Judge every attempt at every scenario of a recorded run; the rest is for `check_judged`.
+
+    Raises:
+        TraceError: a file of the run is damaged.
+    """
     names = folder.targets()
     shares = _shares(folder, names)
     by_target: dict[str, list[Repeated]] = {}
@@ -105,9 +116,21 @@ def check_folder(
         with workers(len(shares)) as pool:
             for found in pool.map(_judge_share, [folder] * len(shares), shares):
                 by_target |= found
+    return {name: by_target[name] for name in names}
+
+
+def check_judged(
+    folder: RunFolder,
+    judged: JudgedTargets,
+    *,
+    entries: Sequence[SourcedEntry],
+    baseline: Sequence[Judgement] | None,
+    today: date,
+) -> CheckedRun:
+    """Set what was judged of a run against what was foreseen and what an earlier run came to."""
     return set_against(
-        [each for name in names for each in by_target[name]],
-        {name: _info(folder, name) for name in names},
+        [each for of_target in judged.values() for each in of_target],
+        {name: target_info(folder, name) for name in judged},
         entries=entries,
         baseline=baseline,
         today=today,
@@ -119,7 +142,7 @@ def _shares(folder: RunFolder, names: Sequence[str]) -> list[tuple[str, ...]]:
     left = dict.fromkeys(names)
     shares: list[tuple[str, ...]] = []
     for name in names:
-        oracle = _info(folder, name).oracle
+        oracle = target_info(folder, name).oracle
         if oracle is not None and name in left:
             share = tuple(each for each in (oracle, name) if each in left)
             shares.append(share)
@@ -260,6 +283,12 @@ def read_scripts(folder: RunFolder) -> Mapping[str, Script]:
     return scripts
 
 
+def read_first_attempts(folder: RunFolder, target: str, scenario_ids: Collection[str]) -> TargetTrace:
+    """Read what is on record of the first attempts at some scenarios with a target."""
+    events = _by_scenario(folder, target, scenario_ids)
+    return TargetTrace(info=target_info(folder, target), events=events)
+
+
 def read_traces(folder: RunFolder, targets: Iterable[str] | None = None) -> Mapping[str, TargetTrace]:
     """Read the traces of some targets, or of all, their events gathered by scenario."""
     names = folder.targets() if targets is None else targets
@@ -283,7 +312,8 @@ def _cut_short(trace: TargetTrace, scripts: Sequence[Script]) -> TargetTrace:
     return replace(trace, events={**trace.events, **{event.scenario_id: (event,) for event in missing}})
 
 
-def _info(folder: RunFolder, target: str) -> TargetInfo:
+def target_info(folder: RunFolder, target: str) -> TargetInfo:
+    """Return what is on record of a target itself."""
     header = folder.read_headers(target)[0]
     return TargetInfo(
         run_id=header.run_id,
@@ -299,11 +329,13 @@ def _read_trace(folder: RunFolder, target: str) -> TargetTrace:
     for name in folder.repeats(target).values():
         for scenario_id, events in _by_scenario(folder, name).items():
             repeats.setdefault(scenario_id, []).append(events)
-    return TargetTrace(info=_info(folder, target), events=_by_scenario(folder, target), repeats=repeats)
+    return TargetTrace(info=target_info(folder, target), events=_by_scenario(folder, target), repeats=repeats)
 
 
-def _by_scenario(folder: RunFolder, trace: str) -> Mapping[str, tuple[Event, ...]]:
+def _by_scenario(
+    folder: RunFolder, trace: str, scenario_ids: Collection[str] | None = None
+) -> Mapping[str, tuple[Event, ...]]:
     by_scenario: dict[str, list[Event]] = {}
-    for event in read_events(folder.events(trace)).events:
+    for event in read_events(folder.events(trace), scenario_ids).events:
         by_scenario.setdefault(event.scenario_id, []).append(event)
     return {name: tuple(events) for name, events in by_scenario.items()}

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from harness.orchestration.packing import may_not_be_usual, pack
 from harness.orchestration.reference_runs import ReferenceRuns
 from harness.orchestration.run_cache import cached, is_known
-from harness.orchestration.workers import workers
 from harness.runner.sharing import Packing, acts_on_broker, asked_config
 from harness.scenario.script import Script
 from harness.targets.base.interface import Capability, Target, TargetError
 from harness.targets.reference.target import DEFAULT_PROFILE
+from harness.workers import workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

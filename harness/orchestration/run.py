@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,14 @@ from harness.capacity import machine
 from harness.diff.check import CheckedRun
 from harness.orchestration.confirming import Rerun, time_for_confirming
 from harness.orchestration.driving import DriveReport, RunDrive
-from harness.orchestration.judging import check_folder, ending, judge_run, read_baseline, read_expectations
+from harness.orchestration.judging import (
+    check_judged,
+    ending,
+    judge_folder,
+    judge_run,
+    read_baseline,
+    read_expectations,
+)
 from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.plan import PlanError, RunPlan
 from harness.results.exit_code import ENDED_INTERRUPTED, ExitCode
@@ -104,7 +112,7 @@ def _run_again(
     """Run all scenarios again, or those whose result is unexpected, as the plan says.
 
     Returns:
-        What was found, if no trace was added since; and whether nobody interrupted it.
+        What was found, if anything was judged; and whether nobody interrupted it.
     """
     entries = read_expectations(plan.expectation_files, plan.catalogue)
     rerun = Rerun(plan=plan, folder=folder, watcher=watcher, entries=entries, today=today, cluster=cluster)
@@ -112,10 +120,12 @@ def _run_again(
         return None, False
     if not plan.confirms:
         return None, True
-    checked = check_folder(folder, entries=entries, baseline=read_baseline(plan.baseline), today=today)
+    judged = judge_folder(folder)
+    check = partial(check_judged, folder, entries=entries, baseline=read_baseline(plan.baseline), today=today)
+    checked = check(judged)
     time_s = time_for_confirming(plan, drive_s)
-    is_whole = asyncio.run(rerun.confirm(checked, time_s=time_s), debug=False)
-    return (None if rerun.has_recorded else checked), is_whole
+    again, is_whole = asyncio.run(rerun.confirm(judged, checked, time_s=time_s), debug=False)
+    return (checked if again is judged else check(again)), is_whole
 
 
 def report(

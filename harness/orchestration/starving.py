@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from math import inf
 from pathlib import Path
 from typing import Final
@@ -30,8 +31,18 @@ from harness.trace.schema import json_object
 _RUN_ID: Final = "starved"
 _LATEST_ACTS: Final = 6
 _OFTEN_MS: Final = "10"
+_HALTED_AFTER_MS: Final = 1
 DrawsOf = Callable[[Script, Sequence[Event]], Draws]
 _ACTS: Final = (EventKind.REQUEST, EventKind.DISCONNECTED)
+
+
+class _Place(Enum):
+    """Where in a stretch a broker waited; at its beginning: as soon as anything had been asked of it."""
+
+    BEGINNING = auto()
+    ACT = auto()
+    """From the first act of the client within it."""
+    END = auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +51,7 @@ class _Way:
 
     halt_share: float = 1.0
     """How much of what the broker waited it could not do without."""
-    at_end: bool = False
-    """Whether it waited at the end of each stretch, or at its beginning."""
+    place: _Place = _Place.BEGINNING
     requests_first: bool = False
     last_connection_first: bool = False
     """What it took in first when it went on; connections are independent of each other."""
@@ -59,12 +69,12 @@ _WAYS: Final = (
     *(
         _Way(
             halt_share=share,
-            at_end=at_end,
+            place=place,
             requests_first=requests_first,
             last_connection_first=last_connection_first,
         )
         for share, last_connection_first in ((1.0, False), (0.5, False), (1.0, True))
-        for at_end in (False, True)
+        for place in _Place
         for requests_first in (False, True)
     ),
     _Way(halt_share=0.0),
@@ -225,15 +235,23 @@ class _Pace:
             await self.session.elapse(max(0.0, min(slipped_ms, due_to_machine_ms)))
         self._real_ms, self._virtual_ms = real_ms, self.session.now_ms()
         until_ms = min((at_ms for at_ms in self._acts.values() if at_ms > real_ms), default=inf)
-        for stretch in self._stretches:
-            if real_ms <= stretch.begin_ms < until_ms:
-                self._halt(stretch)
+        for begin_ms, length_ms in map(self._halt, self._stretches):
+            if real_ms <= begin_ms < until_ms and length_ms >= 1:
+                self.session.halt(self._virtual_ms + begin_ms - real_ms, length_ms)
+                if begin_ms == real_ms:
+                    # What the client sends now comes to a broker that waits already.
+                    await self.session.elapse(_HALTED_AFTER_MS)
 
-    def _halt(self, stretch: StarvedStretch) -> None:
-        length_ms = min(stretch.figures.broker_ms, stretch.end_ms - stretch.begin_ms) * self.way.halt_share
-        begin_ms = stretch.end_ms - length_ms if self.way.at_end else stretch.begin_ms
-        if length_ms >= 1:
-            self.session.halt(self._virtual_ms + begin_ms - self._real_ms, length_ms)
+    def _halt(self, stretch: StarvedStretch) -> tuple[float, float]:
+        """Return when a broker began to wait in a stretch, on record, and for how long."""
+        acts_ms = [at_ms for at_ms in self._acts.values() if at_ms <= stretch.end_ms]
+        begin_ms = max(stretch.begin_ms, min(acts_ms, default=stretch.begin_ms))
+        length_ms = min(stretch.figures.broker_ms, stretch.end_ms - begin_ms) * self.way.halt_share
+        if self.way.place == _Place.END:
+            begin_ms = stretch.end_ms - length_ms
+        elif self.way.place == _Place.ACT:
+            begin_ms = min((at_ms for at_ms in acts_ms if at_ms >= begin_ms), default=begin_ms)
+        return begin_ms, min(length_ms, stretch.end_ms - begin_ms)
 
     def _lateness_ms(self, step: int) -> float:
         end_ms = self._ends.get(step)

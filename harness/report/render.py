@@ -1,7 +1,6 @@
 """All reports of a run, in one call."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from harness.report.exports.junit import junit_of
 from harness.report.exports.markdown import summary_of
 from harness.report.model.run_data import Run
 from harness.report.site.run_site import site_of
+from harness.workers import workers
 
 if TYPE_CHECKING:
     from harness.report.allure.pages import AllurePages
@@ -43,12 +43,11 @@ def render_all(run_dir: Path, *, allure: bool, archive: Path | None = None) -> R
     """
     run = Run.load(run_dir)
     lacking = why_without("allure") if allure else None
-    results, render_pages = _allure_of(run_dir, archive) if allure and lacking is None else (None, None)
-    with ThreadPoolExecutor(1) as beside:
-        # Allure makes its pages in a process of its own, which leaves a core for ours.
-        pages = None if render_pages is None else beside.submit(render_pages, run_dir)
+    # Allure has a core of its own, where there are two.
+    with workers(1) if allure and lacking is None else nullcontext() as beside:
+        pages = None if beside is None else beside.submit(_allure_of, run_dir, archive)
         index, junit, summary = site_of(run), junit_of(run), summary_of(run)
-    made = None if pages is None else pages.result()
+        results, made = (None, None) if pages is None else pages.result()
     return Rendered(
         index=index,
         junit=junit,
@@ -59,10 +58,10 @@ def render_all(run_dir: Path, *, allure: bool, archive: Path | None = None) -> R
     )
 
 
-def _allure_of(run_dir: Path, archive: Path | None) -> "tuple[Path, Callable[[Path], AllurePages]]":
-    """Write Allure's results, and return where they are and what makes pages of them."""
+def _allure_of(run_dir: Path, archive: Path | None) -> "tuple[Path, AllurePages]":
+    """Write Allure's results and make pages of them."""
     # A basic installation has no Allure.
     from harness.report.allure.pages import render_allure  # noqa: PLC0415 - as said
     from harness.report.allure.results import write_allure_results  # noqa: PLC0415 - likewise
 
-    return write_allure_results(run_dir, archive), render_allure
+    return write_allure_results(run_dir, archive), render_allure(run_dir)

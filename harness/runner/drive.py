@@ -37,6 +37,8 @@ JOBS: Final = machine().jobs(per_core=32)
 """Scenarios at once: they mostly wait, and each that does not makes the others late."""
 _EXTERNAL_JOBS: Final = machine().jobs(per_core=12)
 """Scenarios at once on a broker that has others to serve."""
+_IN_A_ROW_MS: Final = 3_000
+"""By how much a broker whose cohorts come one after the other takes longer than they wait, roughly."""
 _NOWHERE: Final = EventPosition(step=-1)
 
 
@@ -81,7 +83,7 @@ class Gate:
     """
 
     def __init__(self, targets: frozenset[str], *, jobs: int) -> None:
-        self.slots = asyncio.Semaphore(jobs)
+        self.slots = LongestFirst(jobs)
         self.late_slots = LongestFirst(machine().brokers_at_once)
         self.rounds = Rounds(targets)
         self._busy = set(targets)
@@ -212,11 +214,11 @@ class Drive:
         finally:
             turn.end()
 
-    def _slots(self, broker: Broker) -> asyncio.Semaphore:
+    def _slots(self, broker: Broker) -> LongestFirst:
         """Return what bounds the scenarios at once: fewer for a broker that has others to serve."""
         if broker.run_namespace is None:
             return self.gate.slots
-        return asyncio.Semaphore(min(self.limits.jobs, _EXTERNAL_JOBS))
+        return LongestFirst(min(self.limits.jobs, _EXTERNAL_JOBS))
 
     async def _fitted(self, broker: Broker, scripts: Sequence[Script]) -> Sequence[Script]:
         """Fit scripts to the settings of a broker that takes no others."""
@@ -227,7 +229,10 @@ class Drive:
 
     async def _drive_later(self, broker_group: BrokerGroup, directory: Path) -> None:
         """Run the cohorts of a party when all targets are through with the first ones."""
-        async with self.gate.late_slots.taken(broker_group), broker_slots().taken(self.target.process_count):
+        async with (
+            self.gate.late_slots.taken(broker_group.duration_ms),
+            broker_slots().taken(self.target.process_count),
+        ):
             broker = await self._started(broker_group, directory)
             self._first_conversation_s = self._first_conversation_s or time.monotonic()
             try:
@@ -237,17 +242,19 @@ class Drive:
                 await to_its_end(broker.stop())
 
     async def _run_cohorts(
-        self, broker: Broker, broker_group: BrokerGroup, slots: asyncio.Semaphore | None
+        self, broker: Broker, broker_group: BrokerGroup, slots: LongestFirst | None
     ) -> None:
         """Run a broker's cohorts, one after the other."""
+        rest_ms = broker_group.duration_ms + (_IN_A_ROW_MS if len(broker_group.cohorts) > 1 else 0)
         for number, each in enumerate(broker_group.cohorts):
+            rest_ms -= each.duration_ms
             rendezvous = Rendezvous(len(each.scripts)) if each.acts and broker.shares_coordinator else None
             try:
                 if number and broker_group.cohorts[number - 1].clears and how_it_ended(broker) is None:
                     await clear_log_of(broker)
                 # A script that waits for others gives its slot back, since they may need it.
                 scripts = await self._fitted(broker, each.scripts)
-                await self._run_all(broker, scripts, None if each.acts else slots, rendezvous)
+                await self._run_all(broker, scripts, None if each.acts else slots, rendezvous, rest_ms)
             except TargetError as error:
                 note = f"{TARGET_LOST}{_first_line(str(error))}"
                 self._lost = self._lost or _first_line(str(error))
@@ -262,14 +269,17 @@ class Drive:
         self,
         broker: Broker,
         scripts: Sequence[Script],
-        slots: asyncio.Semaphore | None,
+        slots: LongestFirst | None,
         rendezvous: Rendezvous | None = None,
+        rest_ms: float = 0.0,
     ) -> None:
+        """Run scripts at once; `rest_ms` is about how long it takes what the broker serves after them."""
         waiting = {script.id: script for script in scripts}
 
         async def run(script: Script, until_s: float) -> None:
             # Who waits for others at a rendezvous must not keep a slot from them.
-            async with slots or contextlib.nullcontext():
+            slot = contextlib.nullcontext() if slots is None else slots.taken(script.waiting_ms + rest_ms)
+            async with slot:
                 del waiting[script.id]
                 try:
                     await self._run(broker, script, until_s, rendezvous)

@@ -119,21 +119,18 @@ class Rounds:
 
 
 class LongestFirst:
-    """Gives slots to brokers that scripts restart and pause: the longest of all targets first.
-
-    Their scripts come one after the other, and a run ends with the last of them.
-    """
+    """Gives slots to what takes longest first, with all that can only come after it: a run ends with that."""
 
     def __init__(self, count: int) -> None:
         self._free = count
-        self._waiting: list[tuple[int, int, asyncio.Event]] = []
+        self._waiting: list[tuple[float, int, asyncio.Event]] = []
         self._numbers = itertools.count()
 
     @asynccontextmanager
-    async def taken(self, broker_group: BrokerGroup) -> AsyncIterator[None]:
-        """Wait until a slot is free and no longer party waits, and have it."""
+    async def taken(self, duration_ms: float) -> AsyncIterator[None]:
+        """Wait until a slot is free and nothing longer waits, and have it."""
         granted = asyncio.Event()
-        waiting = (-broker_group.duration_ms, next(self._numbers), granted)
+        waiting = (-duration_ms, next(self._numbers), granted)
         heapq.heappush(self._waiting, waiting)
         # All that wait for the same event are there before the first of them goes on.
         asyncio.get_running_loop().call_soon(self._grant)

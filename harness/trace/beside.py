@@ -3,7 +3,9 @@
 Readers of several layers look into both, each for what it needs. What they rely on is checked here, once.
 """
 
+import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
@@ -58,6 +60,13 @@ def fit_brokers(content: object, *, where: str) -> Mapping[str, BrokersOfTarget]
         TraceError: it is no such file.
     """
     return _fit(_BROKERS, content, where)
+
+
+def scripts_text(scripts: Mapping[str, object]) -> str:
+    """Write scripts as JSON, by their scenario ids and each in a line of its own."""
+    dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False)
+    lines = ",\n".join(f"{dumps(name)}: {dumps(script)}" for name, script in scripts.items())
+    return f"{{\n{lines}\n}}\n"
 
 
 def fit_scripts(content: object, *, where: str) -> Mapping[str, object]:

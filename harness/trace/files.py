@@ -22,13 +22,14 @@ A line of events is flushed as it is written, so that whoever is killed loses at
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from harness.trace.beside import BrokersOfTarget, fit_brokers, fit_scripts
+from harness.trace.beside import BrokersOfTarget, fit_brokers, fit_scripts, scripts_text
 from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
 from harness.trace.formats import run_footer_of_today, run_header_of_today, trace_header_of_today
 from harness.trace.schema import (
@@ -47,8 +48,7 @@ if TYPE_CHECKING:
 _BLOCK_BYTES: Final = 1 << 20
 LATEST: Final = "latest"
 """Name of the link in `reports/`."""
-
-
+_SCENARIO_ID: Final = re.compile(rb'"scenario_id": "([^"\\]*)"')  # what an event quotes is escaped
 _ATTEMPT: Final = "attempt-"
 
 
@@ -106,23 +106,30 @@ class EventFile:
     """Number of the last line, from 1, when its writer was stopped within it; it is not among the events."""
 
 
-def read_events(path: Path) -> EventFile:
-    """Read a trace; its last line may be torn.
+def read_events(path: Path, scenario_ids: Collection[str] | None = None) -> EventFile:
+    """Read a trace, or its events of some scenarios; its last line may be torn.
 
     Raises:
         TraceError: the file is missing, or any other line is no event.
     """
-    lines = _read_bytes(path).split(b"\n")
-    last = lines.pop()
-    events = [from_json(Event, line, where=f"{path}:{number}") for number, line in enumerate(lines, start=1)]
+    *lines, last = _read_bytes(path).split(b"\n")
+    events = [
+        from_json(Event, line, where=f"{path}:{number}")
+        for number, line in enumerate(lines, start=1)
+        if _may_be_of(line, scenario_ids)
+    ]
     torn_line = None
-    if last:
-        number = len(lines) + 1
+    if last and _may_be_of(last, scenario_ids):
         try:
-            events.append(from_json(Event, last, where=f"{path}:{number}"))
+            events.append(from_json(Event, last, where=f"{path}:{len(lines) + 1}"))
         except TraceError:
-            torn_line = number
+            torn_line = len(lines) + 1
     return EventFile(events=tuple(events), torn_line=torn_line)
+
+
+def _may_be_of(line: bytes, scenario_ids: Collection[str] | None) -> bool:
+    found = None if scenario_ids is None else _SCENARIO_ID.search(line)
+    return found is None or scenario_ids is None or found[1].decode(errors="replace") in scenario_ids
 
 
 def count_events(path: Path) -> int:
@@ -349,7 +356,7 @@ class RunFolder:
 
     def write_scripts(self, scripts: Mapping[str, object]) -> None:
         """Keep the scripts that are to be run, each as JSON-like fields."""
-        write_whole(self.scripts_json, _pretty(dict(scripts)))
+        write_whole(self.scripts_json, scripts_text(scripts))
 
     def read_scripts(self) -> Mapping[str, object]:
         """Read the scripts; the scenario language knows what is in them.

@@ -118,8 +118,14 @@ def test_a_reference_in_virtual_time_is_not_run_again(tmp_path: Path) -> None:
     assert (found.outcome, found.confirmation) == (Outcome.DIVERGES, Confirmation.NOT_REPEATED)
 
 
-def test_a_stored_run_is_judged_again_by_all_attempts(tmp_path: Path) -> None:
-    chosen = plan(tmp_path, Moody("moody", wrong=[1]))
+@pytest.mark.parametrize(
+    ("wrong", "gone", "confirm_s"), [([1], [], 60.0), (range(1, 10), [], 0.0), ([1], [2], 60.0)]
+)
+def test_a_stored_run_is_judged_again_by_all_attempts(
+    tmp_path: Path, wrong: Sequence[int], gone: Sequence[int], confirm_s: float
+) -> None:
+    moody = Moody("moody", wrong=wrong, gone=gone)
+    chosen = replace(plan(tmp_path, moody, Moody("first", wrong=[1])), confirm_s=confirm_s)
     run = orchestrate(chosen, Quiet())
     again = judge_run(
         run.folder,
@@ -128,7 +134,7 @@ def test_a_stored_run_is_judged_again_by_all_attempts(tmp_path: Path) -> None:
         baseline=None,
         today=date(2026, 11, 22),
     )
-    assert again.judgements == run.checked.judgements
+    assert again == run.checked
     assert read_records(Attempt, run.folder.attempts) == again.attempts
     assert cut_short(open_run(run.folder.path)) == ()
 

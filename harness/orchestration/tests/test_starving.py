@@ -33,13 +33,15 @@ REJOINS = "classic/sync/leader-misses-the-deadline"
 """The leader joins again in step 9, within 2000 ms after a follower joined in step 8."""
 ABORTS = "transactions/expiry/pending-over-expired"
 """A transaction is aborted in step 11; in step 13 its group is there still, without any offset."""
+RESTARTS = "static_membership/corner/restart-extends-no-delay"
+"""A static member joins in step 0 and is answered 2000 ms later; its successor joins in step 2."""
 Before = Callable[[StarvedSession, int], Awaitable[None]]
 
 
 @pytest.fixture(name="folder", scope="module")
 def _folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return completed_run(
-        tmp_path_factory.mktemp("run"), ["reference:3.9"], ALIVE, DELAYED, REJOINS, ABORTS
+        tmp_path_factory.mktemp("run"), ["reference:3.9"], ALIVE, DELAYED, REJOINS, ABORTS, RESTARTS
     ).folder
 
 
@@ -155,6 +157,21 @@ def test_a_sweep_that_comes_while_the_harness_is_late_explains_what_it_removes(f
     swept = partial(judged, folder, late, scenario=ABORTS)
     assert swept(kept(2000, 2600, harness_ms=60)).outcome == Outcome.INDETERMINATE
     assert swept().outcome == Outcome.DIVERGES
+
+
+def test_a_stretch_that_began_before_the_first_request_delays_it(folder: RunFolder) -> None:
+    async def before(session: StarvedSession, step: int) -> None:
+        if step == 0:
+            await session.elapse(400)
+            session.halt(session.now_ms(), 270)
+            await session.elapse(1)
+        if step == 2:
+            await session.elapse(1150)
+
+    late = partial(judged, folder, before, scenario=RESTARTS)
+    harness_late = kept(1100, 2440, harness_ms=1340)
+    assert late(kept(0, 1100, harness_ms=700, broker_ms=270), harness_late).outcome == Outcome.INDETERMINATE
+    assert late(kept(0, 1100, harness_ms=700), harness_late).outcome == Outcome.DIVERGES
 
 
 def test_starvation_that_changed_nothing_is_no_matter(folder: RunFolder) -> None:

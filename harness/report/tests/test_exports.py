@@ -209,9 +209,9 @@ def test_results_of_an_earlier_report_do_not_linger(run_dir: Path) -> None:
 
 
 def test_a_machine_without_node_gets_a_reason_and_everything_else(
-    run_dir: Path, monkeypatch: pytest.MonkeyPatch
+    run_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
     rendered = render_all(run_dir, allure=True)
     assert rendered.allure_index is None
     assert "Node.js" in (rendered.allure_problem or "")

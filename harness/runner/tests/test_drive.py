@@ -9,6 +9,7 @@ import pytest
 
 from harness.runner.drive import Drive, DriveResult, DriveSinks, Gate, Limits
 from harness.runner.placing import group_names
+from harness.runner.sharing import Packing
 from harness.scenario import Capability, Conversation, Script, ask, expect, record, scenario
 from harness.scenario.script import DoToBroker
 from harness.targets.base.interface import (
@@ -106,6 +107,13 @@ def beat(conversation: Conversation) -> None:
     ana.receives(expect.heartbeat(error_code="NONE"))
 
 
+@scenario("classic/test/late", source="GroupMetadataManager#x")
+def late(conversation: Conversation) -> None:
+    """A heartbeat is answered after a while."""
+    conversation.elapses(1000)
+    beat(conversation)
+
+
 def scripts_named(*names: str, **changes: object) -> list[Script]:
     return [replace(record(beat), id=f"classic/test/{name}", **changes) for name in names]  # type: ignore[arg-type] # a script's own fields
 
@@ -147,6 +155,25 @@ def test_scenarios_that_want_the_same_configuration_share_a_broker(tmp_path: Pat
     small = scripts_named("c", "d", broker_config={"group.max.size": "2"})
     drive(target, [*scripts_named("a", "b"), *small], tmp_path)
     assert sorted(len(broker.broker_config) for broker in target.brokers) == [0, 1]
+
+
+def test_scenarios_that_follow_each_other_do_not_queue_behind_all_others(tmp_path: Path) -> None:
+    target = MemoryTarget(can=frozenset({Capability.BROKER_CONFIG}))
+    alone = [
+        replace(record(late), id=f"classic/test/alone-{number}", broker_config={"group.max.size": "2"})
+        for number in range(3)
+    ]
+    others = [replace(record(late), id=f"classic/test/other-{number}") for number in range(9)]
+    events: list[Event] = []
+    driven = driving(
+        target,
+        DriveSinks(write=events.append, broker_ready=lambda *_: None, logs=tmp_path),
+        Limits(jobs=1),
+    )
+    driven.packing = Packing(alone=frozenset(each.id for each in alone))
+    watcher = driven.watcher = Silent()
+    asyncio.run(driven.run([*others, *alone]))
+    assert {each.id for each in alone} <= set(watcher.ended[:8])
 
 
 def test_a_broker_of_which_nothing_can_be_put_on_file_is_stopped(tmp_path: Path) -> None:

@@ -85,15 +85,15 @@ def test_nobody_waits_for_a_broker_that_failed_to_start() -> None:
     assert {"run 1", "run 2"} <= set(journal)
 
 
-def test_the_longest_of_all_brokers_begin_first_and_no_more_than_there_are_slots() -> None:
+def test_the_longest_begin_first_and_no_more_than_there_are_slots() -> None:
     async def test() -> list[int]:
         order: list[int] = []
         running = 0
         slots = LongestFirst(2)
 
-        async def live(broker_group: BrokerGroup, seconds: int) -> None:
+        async def live(seconds: int) -> None:
             nonlocal running
-            async with slots.taken(broker_group):
+            async with slots.taken(seconds):
                 running += 1
                 assert running <= 2
                 order.append(seconds)
@@ -101,10 +101,9 @@ def test_the_longest_of_all_brokers_begin_first_and_no_more_than_there_are_slots
                 running -= 1
 
         lasting = (1, 5, 3, 4, 2)
-        broker_groups = [_lasting(seconds) for seconds in lasting]
         async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
-            for broker_group, seconds in zip(broker_groups, lasting, strict=True):
-                tasks.create_task(live(broker_group, seconds))
+            for seconds in lasting:
+                tasks.create_task(live(seconds))
         return order
 
     assert asyncio.run(test()) == [5, 4, 3, 2, 1]
@@ -115,7 +114,7 @@ def test_who_stops_waiting_takes_no_slot_with_it() -> None:
         slots = LongestFirst(1)
 
         async def live() -> None:
-            async with slots.taken(_lasting(1)):
+            async with slots.taken(1):
                 await asyncio.sleep(3600)
 
         first, second = asyncio.create_task(live()), asyncio.create_task(live())
@@ -123,7 +122,7 @@ def test_who_stops_waiting_takes_no_slot_with_it() -> None:
         second.cancel()
         first.cancel()
         await asyncio.wait([first, second])
-        async with asyncio.timeout(5), slots.taken(_lasting(1)):
+        async with asyncio.timeout(5), slots.taken(1):
             pass
 
     asyncio.run(test())
