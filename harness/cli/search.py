@@ -10,7 +10,8 @@ from rich.console import Console
 
 from harness.cli.dry_run import DRY_RUN
 from harness.cli.errors import ends_with_exit_code
-from harness.cli.run_folder import RUN_ID
+from harness.cli.run_folder import ON, RUN_ID
+from harness.cli.search_on import TASKS, ClusterPlan, search_on
 from harness.cli.search_target import (
     BATCH,
     JOBS,
@@ -22,9 +23,8 @@ from harness.cli.search_target import (
 )
 from harness.cli.wide_console import wide_console
 from harness.orchestration.plan import PlanError, new_run_id
-from harness.results.exit_code import ExitCode
+from harness.results.exit_code import ExitCode, worst
 from harness.search.hunt import Harvest, Hunt, Order
-from harness.search.mutated import mutated
 from harness.search.outcome import print_outcome
 from harness.search.written import scenario_of, write
 from harness.targets.base.interface import TargetError
@@ -80,6 +80,8 @@ def search(
     out: Annotated[Path, _OUT] = Path("reports"),
     run_id: Annotated[str | None, RUN_ID] = None,
     only_drive: Annotated[bool, _NO_REPORT] = False,
+    on: Annotated[str | None, ON] = None,
+    tasks: Annotated[int | None, TASKS] = None,
     dry_run: Annotated[bool, DRY_RUN] = False,
 ) -> ExitCode:
     """Make conversations that nobody wrote, and explain what two sides answer differently.
@@ -100,6 +102,8 @@ def search(
             write_to=write_to,
             corpus=corpus,
             wants_report=not only_drive,
+            on=on,
+            tasks=tasks,
         )
         return (dry_run_of_search if dry_run else search_target)(plan, wide_console())
     _refuse_unfit(profile, against, mutant)
@@ -107,14 +111,31 @@ def search(
     order = replace(_order(one, against, mutant, steps=steps, seed=seed), corpus=kept_corpus(corpus))
     names = (target, against or f"{target} with {mutant}")
     console = wide_console()
-    hunt = Hunt(order, Display(console, names).tell)
+    hunt = _hunt(order, Display(console, names))
+    compared = f"--against {against}" if against else f"--mutant {mutant}"
+
+    def reproduced(seed: int, steps: int) -> str:
+        return f"kafka-conformance search --target {target} {compared} --seed {seed} --steps {steps}"
+
+    if on is not None:
+        cluster = ClusterPlan(
+            on=on, tasks=tasks, out=out, corpus=corpus, write_to=write_to, names=names, reproduced=reproduced
+        )
+        outcome = search_on(cluster, replace(order, corpus=None), console)
+        lost = ExitCode.EXPECTED if outcome.losses.lost is None else ExitCode.UNAVAILABLE
+        return worst((lost, _exit_code(outcome.harvest, is_mutant=mutant is not None)))
     harvest = asyncio.run(hunt.run())
     print_outcome(harvest, console)
     if write_to is not None:
-        compared = f"--against {against}" if against else f"--mutant {mutant}"
-        reproduction = f"kafka-conformance search --target {target} {compared} --seed {seed} --steps {steps}"
-        asyncio.run(_write(hunt, harvest, write_to, names, reproduction, console))
+        asyncio.run(_write(hunt, harvest, write_to, names, reproduced(seed, steps), console))
     return _exit_code(harvest, is_mutant=mutant is not None)
+
+
+def _hunt(order: Order, display: Display) -> Hunt:
+    try:
+        return Hunt(order, display.tell)
+    except TargetError as error:
+        raise PlanError(str(error)) from error
 
 
 def _refuse_unfit(profile: str | None, against: str | None, mutant: str | None) -> None:
@@ -142,7 +163,7 @@ def _order(one: VariantTarget, against: str | None, mutant: str | None, *, steps
         return Order(
             target=one,
             against=one,
-            mutant=mutated(one, mutant),
+            mutant=mutant,
             steps=steps,
             seed=seed,
             stops_at_first=True,

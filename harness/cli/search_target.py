@@ -2,7 +2,6 @@
 
 import asyncio
 import shlex
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +11,7 @@ from rich.console import Console
 
 from harness.cli.dry_run import list_only
 from harness.cli.run import ReportOptions, carry_out
+from harness.cli.search_on import ClusterPlan, search_on
 from harness.orchestration.external import announcement, outline
 from harness.orchestration.plan import PlanError, RunPlan, parse_targets
 from harness.orchestration.progress import plainly
@@ -22,9 +22,10 @@ from harness.search.comparison import Heard
 from harness.search.corpus import Corpus
 from harness.search.driven import DrivenTarget
 from harness.search.hunt import Cluster, Harvest
-from harness.search.outcome import print_cluster, print_outcome
-from harness.search.target_hunt import TargetHunt, TargetOrder, flaky_line
-from harness.search.written import scenario_of, write
+from harness.search.on_cluster import BrokerOrder
+from harness.search.outcome import print_cluster, print_losses, print_outcome
+from harness.search.target_hunt import TargetHunt, TargetOrder
+from harness.search.written import claim_of, notes_of, scenario_of, source_of, write
 from harness.spark.master import LOCAL_MASTER
 from harness.targets.base.interface import Target, TargetError
 
@@ -52,6 +53,10 @@ class TargetPlan:
     write_to: Path | None
     corpus: Path | None
     wants_report: bool
+    on: str | None = None
+    """The master of the cluster whose executors search."""
+    tasks: int | None = None
+    """How many tasks a search on a cluster has."""
 
     def parsed(self) -> tuple[Target, ...]:
         """Return new targets: the one that is searched, and the one that it is compared with, if any.
@@ -70,10 +75,23 @@ class TargetPlan:
     @property
     def reproduction(self) -> str:
         """The command that finds the same again."""
+        return self.reproduced(self.seed, self.steps)
+
+    def reproduced(self, seed: int, steps: int) -> str:
+        """Return the command that finds the same again, with another seed and number of steps."""
         against = f" --against {self.against}" if self.against else ""
         profile = f" --profile {self.profile}" if self.profile else ""
-        counts = f"--seed {self.seed} --steps {self.steps} --batch {self.batch}"
+        counts = f"--seed {seed} --steps {steps} --batch {self.batch}"
         return f"kafka-conformance search --target {self.target}{against}{profile} {counts}"
+
+    @property
+    def command_of_run(self) -> str:
+        """The command that runs what was found; of two targets, the one that found it."""
+        if self.against:
+            return self.reproduction
+        profile = ["--profile", self.profile] if self.profile else []
+        suites = ["--suites", f"{self.found_folder}"]
+        return shlex.join(["kafka-conformance", "run", "--target", self.target, *profile, *suites])
 
     @property
     def found_folder(self) -> Path:
@@ -115,6 +133,8 @@ def search_target(plan: TargetPlan, console: Console) -> ExitCode:
     for each in targets:
         if each.is_external:
             plainly(console)(announcement(each))
+    if plan.on is not None:
+        return _search_on_cluster(plan, plan.on, targets, console)
     driven = [
         DrivenTarget(
             each, run_id=plan.run_id, logs=plan.out / f"{plan.run_id}-logs" / each.name, jobs=plan.jobs
@@ -153,6 +173,36 @@ def search_target(plan: TargetPlan, console: Console) -> ExitCode:
     return _run_found(plan, scripts, console) if scripts else codes
 
 
+def _search_on_cluster(
+    plan: TargetPlan, master: str, targets: tuple[Target, ...], console: Console
+) -> ExitCode:
+    """Have executors search, and run what they found, with brokers of executors too."""
+    cluster = ClusterPlan(
+        on=master,
+        tasks=plan.tasks,
+        out=plan.out,
+        corpus=plan.corpus_folder,
+        write_to=plan.found_folder,
+        names=plan.names,
+        reproduced=plan.reproduced,
+        logs=plan.out / f"{plan.run_id}-logs",
+    )
+    order = BrokerOrder(
+        targets=targets,
+        run_id=plan.run_id,
+        steps=plan.steps,
+        seed=plan.seed,
+        batch=plan.batch,
+        jobs=plan.jobs,
+    )
+    outcome = search_on(cluster, order, console)
+    codes = ExitCode.EXPECTED if outcome.losses.lost is None else ExitCode.UNAVAILABLE
+    scripts = {
+        each.written.id: _as_scenario(each.cluster, each.written.id, plan) for each in outcome.findings
+    }
+    return _run_found(plan, scripts, console) if scripts else codes
+
+
 class FoundFolder:
     """The scenarios of what was found, on disk as soon as there are any."""
 
@@ -174,18 +224,18 @@ class FoundFolder:
     @property
     def scripts(self) -> dict[str, Script]:
         """The scripts of all, by their ids."""
-        return {name: _as_scenario(found, name) for _, name, found in self._written.values()}
+        return {name: _as_scenario(found, name, self._plan) for _, name, found in self._written.values()}
 
 
 def _print_end(hunt: TargetHunt, console: Console) -> None:
     print_outcome(hunt.harvest, console, of_time="of real time")
-    _print_losses(hunt, console)
+    print_losses(hunt.losses, console)
 
 
-def _as_scenario(found: Cluster, name: str) -> Script:
-    difference = found.difference
-    place = difference.field or difference.difference_class.value
-    return replace(found.script, id=name, title=f"{difference.api} v{difference.api_version}: {place}")
+def _as_scenario(found: Cluster, name: str, plan: TargetPlan) -> Script:
+    """Return the script as its scenario has it, so that its page says the same."""
+    notes = "\n".join(notes_of(found, plan.names, plan.reproduction))
+    return replace(found.script, id=name, title=claim_of(found), source=source_of(found), notes=notes)
 
 
 def _run_found(plan: TargetPlan, scripts: dict[str, Script], console: Console) -> ExitCode:
@@ -197,21 +247,14 @@ def _run_found(plan: TargetPlan, scripts: dict[str, Script], console: Console) -
         catalogue=frozenset(scripts),
         targets=targets,
         reports=plan.out,
-        command=shlex.join(["kafka-conformance", *sys.argv[1:]]),
+        command=plan.command_of_run,
         merges_configs=False,
         against=targets[1].name if plan.against else None,
     )
-    options = ReportOptions(wanted=plan.wants_report, allure=False, spark_master=LOCAL_MASTER, archive=None)
+    options = ReportOptions(
+        wanted=plan.wants_report, allure=False, spark_master=LOCAL_MASTER, archive=None, on=plan.on
+    )
     return carry_out(run, options, None, console)
-
-
-def _print_losses(hunt: TargetHunt, console: Console) -> None:
-    losses = hunt.losses
-    lines = [flaky_line(cause, count) for cause, count in losses.flaky.items()]
-    lines += [f"{count} conversations broke off: {reason}" for reason, count in losses.broken_off.items()]
-    lines += [f"The search ended early: {losses.lost}"] if losses.lost else []
-    for line in lines:
-        console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
 class Display:

@@ -1,5 +1,6 @@
-"""`--suites` of a package in the working directory: it is found there, as `python -m` would find it."""
+"""`--suites` of a package in the working directory, or of a folder: it is found there."""
 
+import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,7 +11,10 @@ import typer
 if TYPE_CHECKING:
     from typer._click import Command, Context, Parameter
 
-SUITES = typer.Option(help="The Python package with the scenarios; several as `mine,suites`.")
+SUITES = typer.Option(
+    help="The Python package with the scenarios, or its folder, e.g. `reports/RUN-found`; "
+    "several as `mine,suites`."
+)
 
 
 def find_suites_here(command: "Command") -> None:
@@ -26,9 +30,16 @@ def _found(_context: "Context", _option: "Parameter", packages: str) -> str:
     The folder joins at the end, and only then: a folder such as `docker` shall not stand for an extra that is
     not installed.
     """
-    here = Path.cwd()
-    for package in packages.split(","):
-        top = package.strip().partition(".")[0]
-        if find_spec(top) is None and (here / top).is_dir():
-            sys.path.append(str(here))
-    return packages
+    return ",".join(_package(each.strip()) for each in packages.split(","))
+
+
+def _package(named: str) -> str:
+    """Return the name of a package that is named by itself or by its folder, where it can be imported."""
+    folder = Path(named).absolute()
+    is_path = os.sep in named and folder.is_dir()
+    package = folder.name if is_path else named
+    top = package.partition(".")[0]
+    home = folder.parent if is_path else Path.cwd()
+    if find_spec(top) is None and (home / top).is_dir():
+        sys.path.append(str(home))
+    return package

@@ -15,6 +15,7 @@ from harness import __version__
 from harness.orchestration.plan import PlanError
 from harness.orchestration.share_process import look, run_share
 from harness.orchestration.shares import (
+    InFolder,
     Share,
     ShareOutcome,
     events_file,
@@ -37,6 +38,7 @@ from harness.trace.events import TARGET_LOST, EventKind
 from harness.trace.files import read_events
 
 T = TypeVar("T")
+S = TypeVar("S", bound=InFolder)
 
 _GOODBYE_S: Final = 20.0
 """So long may interrupted shares take to stop their brokers."""
@@ -95,21 +97,40 @@ class Cluster:
             lost=next((each.lost for each in results if each.lost is not None), None),
         )
 
-    async def _share(self, drive: Drive, share: Share) -> ShareOutcome:
+    async def attempt(self, run: Callable[[S, int], None], share: S) -> Path:
+        """Have a share carried out, and return the folder of the attempt that counts.
+
+        Args:
+            run: carries it out on an executor's machine, which can import it.
+            share: can be pickled; its folder is in that of the cluster.
+
+        Raises:
+            TaskError: it failed on every try, or nothing of it is seen here.
+            SparkError: no executor could be had.
+            CancelledError: somebody ended it; its last attempt has said how it ended, or is gone.
+        """
         try:
-            await self.executors.run(run_share, share)
-        except TaskError as failure:
+            await self.executors.run(run, share)
+        except TaskError:
             stop(share)
-            return _failed(drive, share, str(failure))
+            raise
         except asyncio.CancelledError:
             stop(share)
             await _goodbye(share)
-            if (attempt := whole(share) or last_attempt(share)) is not None:
-                _take_in(drive, share, attempt)
             raise
-        attempt = whole(share)
-        if attempt is None:
-            return _failed(drive, share, f"what its executor wrote to {share.folder} is not seen here")
+        if (attempt := whole(share)) is None:
+            raise TaskError(f"what its executor wrote to {share.folder} is not seen here")
+        return attempt
+
+    async def _share(self, drive: Drive, share: Share) -> ShareOutcome:
+        try:
+            attempt = await self.attempt(run_share, share)
+        except TaskError as failure:
+            return _failed(drive, share, str(failure))
+        except asyncio.CancelledError:
+            if (begun := begun_attempt(share)) is not None:
+                _take_in(drive, share, begun)
+            raise
         outcome = _take_in(drive, share, attempt)
         if outcome.attempt:
             text = f"{share.folder.name} began {outcome.attempt + 1} times: an executor failed or was lost"
@@ -121,7 +142,12 @@ class Cluster:
         return outcome
 
 
-async def _goodbye(share: Share) -> None:
+def begun_attempt(share: InFolder) -> Path | None:
+    """Return the folder of the attempt that counts, or of the last that was begun."""
+    return whole(share) or last_attempt(share)
+
+
+async def _goodbye(share: InFolder) -> None:
     """Wait until an interrupted share's process has stopped its broker."""
     try:
         async with asyncio.timeout(_GOODBYE_S):

@@ -12,13 +12,15 @@ import pickle
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from socket import gethostname
-from typing import Final
+from typing import Final, TypeVar
 
 from harness import __version__
-from harness.orchestration.shares import Share, carry_out, is_stopped, whole
+from harness.orchestration.shares import InFolder, Share, carry_out, is_stopped, whole
 
+S = TypeVar("S", bound=InFolder)
 _LAST_LINES: Final = 15
 _INTERRUPTED: Final = 130
 _POLL_S: Final = 1.0
@@ -29,7 +31,17 @@ class ShareError(Exception):
 
 
 def run_share(share: Share, attempt: int) -> None:
+    """Drive a share in a process of its own, unless another attempt has; raises ShareError."""
+    in_process(carry_out, share, attempt)
+
+
+def in_process(work: Callable[[S, int], Coroutine[object, object, None]], share: S, attempt: int) -> None:
     """Carry out a share in a process of its own, unless another attempt has.
+
+    Args:
+        work: carries it out, and leaves its attempt in the share's folder; a process can import it.
+        share: can be pickled.
+        attempt: how often it was begun before.
 
     Raises:
         ShareError: this machine does not see the run's folder, or the process failed.
@@ -49,7 +61,7 @@ def run_share(share: Share, attempt: int) -> None:
         )
     assert process.stdin is not None
     try:
-        pickle.dump((share, attempt), process.stdin)
+        pickle.dump((work, share, attempt), process.stdin)
         process.stdin.flush()
     except BrokenPipeError:
         pass  # its log says why
@@ -84,8 +96,8 @@ def look(folder: Path, version: str) -> None:
         raise ShareError(f"{host} cannot write to {folder}: {error.strerror}") from error
 
 
-async def _until_let_go(share: Share, attempt: int) -> None:
-    driving = asyncio.ensure_future(carry_out(share, attempt))
+async def _until_let_go(work: Coroutine[object, object, None], share: InFolder) -> None:
+    driving = asyncio.ensure_future(work)
     stopping = asyncio.ensure_future(_cancel_when_stopped(share, driving))
     loop = asyncio.get_running_loop()
     loop.add_reader(sys.stdin.fileno(), _let_go, driving)
@@ -96,7 +108,7 @@ async def _until_let_go(share: Share, attempt: int) -> None:
         stopping.cancel()
 
 
-async def _cancel_when_stopped(share: Share, driving: "asyncio.Future[None]") -> None:
+async def _cancel_when_stopped(share: InFolder, driving: "asyncio.Future[None]") -> None:
     while not is_stopped(share):  # noqa: ASYNC110 - another machine sets no event
         await asyncio.sleep(_POLL_S)
     driving.cancel()
@@ -109,9 +121,9 @@ def _let_go(driving: "asyncio.Future[None]") -> None:
 
 def main() -> int:
     """Carry out the share that is read from standard input, until it is through or that is closed."""
-    share, attempt = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the task that started this process
+    work, share, attempt = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the task that started this process
     try:
-        asyncio.run(_until_let_go(share, attempt))
+        asyncio.run(_until_let_go(work(share, attempt), share))
     except asyncio.CancelledError:
         return _INTERRUPTED
     return 0

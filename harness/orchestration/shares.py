@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from socket import gethostname
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Final, Protocol
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -46,6 +46,14 @@ _OUTCOME: Final = "outcome.json"
 _EVENTS: Final = "events.jsonl"
 _LOGS: Final = "logs"
 _STOP: Final = "stop"
+
+
+class InFolder(Protocol):
+    """What an executor carries out, and leaves attempts at in a folder."""
+
+    @property
+    def folder(self) -> Path:
+        """`share-N`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,7 +252,7 @@ class _Driving:
         )
 
 
-def attempt_folder(share: Share, attempt: int) -> Path:
+def attempt_folder(share: InFolder, attempt: int) -> Path:
     """Return where an attempt writes; with its number, for the one before may still be at it."""
     return share.folder / f"{_ATTEMPT}{attempt}"
 
@@ -261,27 +269,27 @@ def become_whole(folder: Path) -> None:
 
 
 def _write(folder: Path, outcome: ShareOutcome) -> None:
-    write_whole(folder / _OUTCOME, _OUTCOMES.dump_json(outcome).decode())
+    write_whole(outcome_file(folder), _OUTCOMES.dump_json(outcome).decode())
 
 
-def whole(share: Share) -> Path | None:
+def whole(share: InFolder) -> Path | None:
     """Return the folder of the attempt at a share that counts, once there is one."""
     folder = share.folder / _WHOLE
-    return folder if (folder / _OUTCOME).is_file() else None
+    return folder if has_ended(folder) else None
 
 
-def stop(share: Share) -> None:
+def stop(share: InFolder) -> None:
     """Ask all attempts at a share to end, wherever they are: a task that is cancelled may not tell them."""
     share.folder.mkdir(exist_ok=True)
     (share.folder / _STOP).touch()
 
 
-def is_stopped(share: Share) -> bool:
+def is_stopped(share: InFolder) -> bool:
     """Tell whether attempts at a share are to end."""
     return (share.folder / _STOP).exists()
 
 
-def last_attempt(share: Share) -> Path | None:
+def last_attempt(share: InFolder) -> Path | None:
     """Return the folder of the last attempt that was begun and is not whole."""
     found = [each for each in share.folder.glob(f"{_ATTEMPT}*") if each.is_dir()]
     return max(found, key=lambda each: int(each.name.removeprefix(_ATTEMPT)), default=None)
@@ -289,7 +297,12 @@ def last_attempt(share: Share) -> Path | None:
 
 def has_ended(attempt: Path) -> bool:
     """Tell whether an attempt wrote how it ended."""
-    return (attempt / _OUTCOME).is_file()
+    return outcome_file(attempt).is_file()
+
+
+def outcome_file(attempt: Path) -> Path:
+    """Return where an attempt says how it ended: the last that it writes."""
+    return attempt / _OUTCOME
 
 
 def read_outcome(attempt: Path) -> ShareOutcome:
@@ -301,9 +314,9 @@ def read_outcome(attempt: Path) -> ShareOutcome:
     if not has_ended(attempt):
         return ShareOutcome()
     try:
-        return _OUTCOMES.validate_json((attempt / _OUTCOME).read_bytes())
+        return _OUTCOMES.validate_json(outcome_file(attempt).read_bytes())
     except ValidationError as error:
-        raise TraceError(f"{attempt / _OUTCOME}: {error.error_count()} fields of it are wrong") from error
+        raise TraceError(f"{outcome_file(attempt)}: {error.error_count()} fields of it are wrong") from error
 
 
 def events_file(attempt: Path) -> Path:

@@ -317,18 +317,14 @@ class Actor:
 
     def _oldest_sent(self) -> int:
         """Return the index of the oldest request on this connection that nothing was received for."""
-        received = {step.sent_at for step in self._conversation.steps if isinstance(step, Receive)}
-        last_disconnect = max(
-            (i for i, step in enumerate(self._conversation.steps) if self._is_mine(step, Disconnect)),
-            default=-1,
+        line = self.name, self._connection
+        found = (
+            index for index, step in open_requests(self._conversation.steps).items() if _line(step) == line
         )
-        for index, step in enumerate(self._conversation.steps):
-            if index > last_disconnect and self._is_mine(step, Send) and index not in received:
-                return index
-        raise ScenarioError(f"{self.name} awaits an answer although no request of its own is open")
-
-    def _is_mine(self, step: Step, kind: type[Send | Disconnect]) -> bool:
-        return isinstance(step, kind) and (step.actor, step.connection) == (self.name, self._connection)
+        oldest = next(found, None)
+        if oldest is None:
+            raise ScenarioError(f"{self.name} awaits an answer although no request of its own is open")
+        return oldest
 
     def _filled(self, request: Request) -> Mapping[str, Value]:
         shape = request_shape(request.api, request.version)
@@ -374,3 +370,23 @@ class Actor:
             and step.actor == self.name
             for step in self._conversation.steps
         )
+
+
+def open_requests(steps: Sequence[Step]) -> dict[int, Send]:
+    """Return, by their index, the requests for which nothing was received, on lines that are still open."""
+    found: dict[int, Send] = {}
+    for index, step in enumerate(steps):
+        match step:
+            case Send():
+                found[index] = step
+            case Receive():
+                found.pop(step.sent_at, None)
+            case Disconnect():
+                found = {at: sent for at, sent in found.items() if _line(sent) != _line(step)}
+            case _:
+                pass
+    return found
+
+
+def _line(step: Send | Disconnect) -> tuple[str, str]:
+    return step.actor, step.connection

@@ -103,17 +103,23 @@ def builds_request(api: str) -> Callable[[Callable[P, RequestFields | None]], Ca
 
     def made(state: Callable[P, RequestFields | None]) -> Callable[P, Request]:
         signature = inspect.signature(state)
+        defaults = {
+            name: each.default
+            for name, each in signature.parameters.items()
+            if each.default is not inspect.Parameter.empty
+        }
 
         @wraps(state)
         def build(*args: P.args, **kwargs: P.kwargs) -> Request:
-            bound = signature.bind(*args, **kwargs)
-            named = frozenset(bound.arguments)
-            bound.apply_defaults()
-            version: int = bound.arguments.pop("version")
-            stated: RequestFields = {**bound.arguments, **(state(*args, **kwargs) or {})}
+            is_by_name = not args and kwargs.keys() <= defaults.keys() == signature.parameters.keys()
+            named = kwargs if is_by_name else signature.bind(*args, **kwargs).arguments
+            # In the order of the schema below, so theirs does not matter.
+            arguments = {**defaults, **named}
+            version: int = arguments.pop("version")
+            stated: RequestFields = {**arguments, **(state(*args, **kwargs) or {})}
             known = request_shape(api, version).fields
             left = {name: item for name, item in stated.items() if not isinstance(item, Unpinned)}
-            names = [*known, *sorted(named - known.keys())]
+            names = [*known, *sorted(named.keys() - known.keys())]
             return Request(
                 api=api, version=version, fields={name: left[name] for name in names if name in left}
             )

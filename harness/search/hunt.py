@@ -4,8 +4,9 @@ What is explained is switched in the first reference from then on, so that only 
 not explained is avoided by its cause.
 """
 
+import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,10 +14,12 @@ from harness.diff.raw_difference import RawDifference
 from harness.scenario.errors import ScenarioError
 from harness.scenario.script import Script
 from harness.search.corpus import Corpus
+from harness.search.coverage import Pair
 from harness.search.differences import Cause, cause_of, found_difference, has_failed, is_failure
 from harness.search.explaining import Explainer, Explanation
 from harness.search.maker import Made
 from harness.search.moves import script_of
+from harness.search.mutated import mutated
 from harness.search.request_table import REQUESTS
 from harness.search.shrinking import Candidate, one_by_one, shrunk
 from harness.search.sides import Side
@@ -38,8 +41,8 @@ class Order:
     """The reference on which conversations are made."""
     against: VariantTarget
     """The reference that they are compared with."""
-    mutant: Side | None = None
-    """A reference with a fault in its code, to compare with in place of `against`."""
+    mutant: str | None = None
+    """The id of a fault in the code of `against`; the search ends where it is found."""
     steps: int
     seed: int
     stops_at_first: bool = False
@@ -83,8 +86,8 @@ class Harvest:
     steps: int = 0
     """How many were compared."""
     shrinking_runs: int = 0
-    reached: int = 0
-    """How many pairs of state and answered request were reached."""
+    pairs: Collection[Pair] = ()
+    """Of a state and an answered request, which were reached."""
     branches: int = 0
     """How many branches of the reference were taken, where Python tells of them."""
     comparing_s: float = 0.0
@@ -104,31 +107,38 @@ class Hunt:
     """One search."""
 
     def __init__(self, order: Order, tell: Tell) -> None:
+        """Begin with nothing.
+
+        Raises:
+            TargetError: there is no such mutant.
+        """
         self._order = order
         self._tell = tell
         self._plain = Side(order.target)
         self._walked = self._plain
         self._target = order.target
-        self._other = order.mutant or Side(order.against)
+        self._other = Side(order.against) if order.mutant is None else mutated(order.against, order.mutant)
         self._explainer = Explainer()
         self._switched: tuple[str, ...] = ()
         self._versions: Mapping[str, Sequence[int]] = {}
         self._by_cause: dict[Cause, list[Cluster]] = {}
         self._steering = Steering(order.corpus)
-        self._harvest = Harvest()
+        self.harvest = Harvest()
 
     async def run(self) -> Harvest:
         """Search until as many steps were compared as wanted."""
-        harvest, order = self._harvest, self._order
+        harvest, order = self.harvest, self._order
         self._versions = await common_versions(self._plain, self._other)
         while harvest.steps < order.steps:
+            # Virtual time never waits: without this, who wants it to end would not be heard.
+            await asyncio.sleep(0)
             began_s = time.process_time()
             seed = f"{order.seed}/{harvest.conversations}"
             made = await self._steering.made(seed, self._walked, self._versions, script_id=SCRIPT_ID)
             difference = await self._compared(made)
             harvest.conversations += 1
             harvest.steps += len(made.script.steps)
-            harvest.reached, harvest.branches = self._steering.counts
+            harvest.pairs, harvest.branches = self._steering.pairs, self._steering.branches
             harvest.comparing_s += time.process_time() - began_s
             found = None if difference is None else await self._look_into(made, difference, seed)
             self._tell(harvest, found)
@@ -179,7 +189,8 @@ class Hunt:
             script = scripted(candidate)
             if script is None:
                 return False
-            self._harvest.shrinking_runs += 1
+            await asyncio.sleep(0)
+            self.harvest.shrinking_runs += 1
             reported = await self._difference(script)
             return reported is not None and cause_of(reported) == cause
 
@@ -199,7 +210,7 @@ class Hunt:
             candidate=candidate,
             script=script,
             seed=seed,
-            after_steps=self._harvest.steps,
+            after_steps=self.harvest.steps,
             beside=self._switched,
             is_mixture=await self._is_mixture(script, reported or difference),
         )
@@ -224,7 +235,7 @@ class Hunt:
         return found_difference(await self._walked.run(script), await self._other.run(script))
 
     def _avoid(self, cluster: Cluster, cause: Cause) -> None:
-        kept = self._harvest.mixtures if cluster.is_mixture else self._harvest.clusters
+        kept = self.harvest.mixtures if cluster.is_mixture else self.harvest.clusters
         kept.append(cluster)
         self._by_cause.setdefault(cause, []).append(cluster)
         if _CONSUMER_GROUPS in cluster.explanation.behaviours:

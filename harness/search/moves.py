@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from harness.scenario import Capability, Conversation, ask, expect, streams
-from harness.scenario.actor import Actor
+from harness.scenario.actor import Actor, open_requests
 from harness.scenario.errors import ScenarioError
 from harness.scenario.log_records import group_record, group_tombstone, offset_record, offset_tombstone
 from harness.scenario.messages import Request, pinned
@@ -18,9 +18,7 @@ from harness.scenario.script import (
     MAIN,
     ActorSheet,
     Append,
-    Disconnect,
     DoToBroker,
-    Receive,
     Script,
     Send,
     Step,
@@ -248,20 +246,7 @@ class Draft:
 
     def _unheard(self) -> list[Send]:
         """Return the requests whose answers are awaited."""
-        steps = self.conversation.steps
-        heard = {step.sent_at for step in steps if isinstance(step, Receive)}
-        ends = {
-            (step.actor, step.connection): index
-            for index, step in enumerate(steps)
-            if isinstance(step, Disconnect)
-        }
-        return [
-            step
-            for index, step in enumerate(steps)
-            if isinstance(step, Send)
-            and index not in heard
-            and index > ends.get((step.actor, step.connection), -1)
-        ]
+        return [*open_requests(self.conversation.steps).values()]
 
 
 def joined(moves: Sequence[Move]) -> list[Move]:

@@ -8,6 +8,7 @@ from rich.table import Table
 from harness.scenario.script import step_text
 from harness.search.coverage import HAS_BRANCHES
 from harness.search.hunt import Cluster, Harvest
+from harness.search.target_hunt import Losses, flaky_line
 
 _SHOWN_CHARACTERS = 160
 
@@ -44,6 +45,15 @@ def print_outcome(harvest: Harvest, console: Console, *, of_time: str = "of a pr
         console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
+def print_losses(losses: Losses, console: Console) -> None:
+    """Print what could not be used."""
+    lines = [flaky_line(cause, count) for cause, count in losses.flaky.items()]
+    lines += [f"{count} conversations broke off: {reason}" for reason, count in losses.broken_off.items()]
+    lines += [f"The search ended early: {losses.lost}"] if losses.lost else []
+    for line in lines:
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
 def _summary(harvest: Harvest, of_time: str) -> Sequence[str]:
     unexplained = sum(not each.is_explained for each in harvest.clusters)
     compared = (
@@ -58,7 +68,7 @@ def _summary(harvest: Harvest, of_time: str) -> Sequence[str]:
     )
     lines = [
         compared,
-        f"{harvest.reached} pairs of a state and an answered request were reached; {branches}",
+        f"{len(harvest.pairs)} pairs of a state and an answered request were reached; {branches}",
         f"{len(harvest.clusters)} clusters, {unexplained} without a named behaviour",
     ]
     if harvest.mixtures:

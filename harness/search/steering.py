@@ -1,11 +1,11 @@
 """Makes conversations by what others have reached."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from random import Random
 from typing import Final
 
 from harness.search.corpus import Corpus
-from harness.search.coverage import Branches
+from harness.search.coverage import Branches, Pair
 from harness.search.maker import Made, Maker
 from harness.search.sides import Side
 from harness.search.tempo import VIRTUAL, Tempo
@@ -31,9 +31,14 @@ class Steering:
         self._branches = Branches()
 
     @property
-    def counts(self) -> tuple[int, int]:
-        """How many pairs of state and answered request were reached, and how many branches were taken."""
-        return len(self._noted.reached), self._branches.taken
+    def pairs(self) -> Collection[Pair]:
+        """Those of a state and an answered request that were reached."""
+        return self._noted.reached.keys()
+
+    @property
+    def branches(self) -> int:
+        """How many branches of the reference were taken, where Python tells of them."""
+        return self._branches.taken
 
     async def made(
         self,

@@ -164,7 +164,7 @@ class TargetHunt:
                 tempo=REAL,
                 config=config,
             )
-        self.harvest.reached, self.harvest.branches = self._steering.counts
+        self.harvest.pairs, self.harvest.branches = self._steering.pairs, self._steering.branches
         return made
 
     def _count(self, heard: Mapping[str, Heard]) -> None:

@@ -35,7 +35,12 @@ class Tempo:
 
 
 VIRTUAL: Final = Tempo(
-    configs=(*({},) * 6, {"group.max.size": "2"}, {"group.initial.rebalance.delay.ms": "3000"}),
+    configs=(
+        *({},) * 6,
+        {"group.max.size": "2"},
+        {"group.initial.rebalance.delay.ms": "3000"},
+        {"group.streams.num.standby.replicas": "1"},
+    ),
     waits_ms=(1, 100, 1_000, 5_000, 20_000, 60_000),
     longest_wait_ms=120_000,
     stays_ms=(10, 100, 1_000),

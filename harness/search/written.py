@@ -105,14 +105,14 @@ def scenario_of(
             "",
             "@scenario(",
             f"    {_quoted(f'found/{subject}/{special}')},",
-            f"    source={_quoted(_source(cluster))},",
+            f"    source={_quoted(source_of(cluster))},",
             *_config(cluster.candidate.broker_config),
             *_needs(cluster.script.needs),
             ")",
             f"def {function}(conversation: Conversation) -> None:",
-            f'    """{_claim(cluster)}',
+            f'    """{claim_of(cluster)}',
             "",
-            *(f"    {line}" for line in _notes(cluster, names, reproduction)),
+            *(f"    {line}" for line in notes_of(cluster, names, reproduction)),
             '    """',
             *(f"    {line}".rstrip() for line in body.text),
             "",
@@ -152,19 +152,22 @@ def _needs(needs: Sequence[str]) -> Iterator[str]:
         yield f"    needs=({', '.join(names)},),"
 
 
-def _source(cluster: Cluster) -> str:
+def source_of(cluster: Cluster) -> str:
+    """Return where Kafka decides what a cluster is about."""
     if cluster.is_explained:
         return behaviour_source(cluster.explanation.behaviours[0])
     return f"{cluster.difference.api}Request.json"
 
 
-def _claim(cluster: Cluster) -> str:
+def claim_of(cluster: Cluster) -> str:
+    """Say in a sentence what differs."""
     found = cluster.difference
     what = found.field or found.difference_class.value
-    return f"Releases differ in {what} when they answer {found.api} v{found.api_version} here."
+    return f"The answer to {found.api} v{found.api_version} differs here: {what}."
 
 
-def _notes(cluster: Cluster, names: tuple[str, str], reproduction: str) -> Iterator[str]:
+def notes_of(cluster: Cluster, names: tuple[str, str], reproduction: str) -> Iterator[str]:
+    """Say line by line what accounts for a cluster, what both sides answer, and how it was found."""
     found = cluster.difference
     shown = _LINE_MAX - 30
     yield f"Behaviour: {title(cluster)}."

@@ -1,6 +1,7 @@
 """A fault in the code of a reference that is served over TCP, in real time, is found by `search`."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from harness.bench.slow_timers import PACKAGE, faulty_copy
 from harness.cli.search_target import TargetPlan, search_target
 from harness.results.exit_code import ExitCode
 from harness.targets.reference.tcp import REFERENCE_ROOT
+from harness.targets.reference.variants import behaviour_source
+from harness.tests.in_process import CommandLine
 
 _MODULE = Path(PACKAGE, "offsets", "fetch.py")
 _HEALTHY = "if not shard.profile.has(Behaviour.DUPLICATE_PARTITIONS_ANSWERED_EACH):"
@@ -33,7 +36,7 @@ def served(tmp_path: Path) -> Iterator[str]:
 
 
 def test_a_fault_of_a_served_broker_is_found_shrunk_explained_and_written(
-    tmp_path: Path, served: str
+    tmp_path: Path, served: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plan = TargetPlan(
         target=f"external:{served}",
@@ -60,3 +63,13 @@ def test_a_fault_of_a_served_broker_is_found_shrunk_explained_and_written(
     text = module.read_text(encoding="utf-8")
     assert name in text
     assert text.count(".asks(") + text.count(".sends(") <= 6
+    script = json.loads((tmp_path / "reports" / "planted" / "scripts.json").read_text())[name]
+    assert script["title"] == "The answer to OffsetFetch v6 differs here: topics."
+    assert script["source"] == behaviour_source("duplicate_partitions_answered_each")
+    assert "Found by: kafka-conformance search" in script["notes"]
+    assert "Found by: kafka-conformance search" in text
+    found = ("--suites", f"{plan.found_folder}", "--no-report", "--out", f"{tmp_path / 'again'}")
+    kafka_conformance = CommandLine(monkeypatch, capsys)
+    flawed = ("--target", f"external:{served}", "--profile", "4.4")
+    assert kafka_conformance("run", *flawed, *found) == ExitCode.UNEXPECTED
+    assert kafka_conformance("run", "--target", "reference:4.4", *found) == ExitCode.EXPECTED

@@ -136,17 +136,23 @@ def test_a_run_takes_what_the_table_says_and_the_command_line_wins(
     assert run["targets"] == ["reference"]
 
 
+@pytest.mark.parametrize(("named", "home"), [("suites_of_this_folder", ""), ("runs/run-1-found", "runs")])
 def test_suites_in_the_working_directory_are_found_without_settings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    named: str,
+    home: str,
 ) -> None:
-    write_suite(tmp_path, "suites_of_this_folder")
+    (tmp_path / home).mkdir(exist_ok=True)
+    write_suite(tmp_path / home, Path(named).name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [each for each in sys.path if each])
-    monkeypatch.setattr(sys, "argv", ["kafka-conformance", "list", "--suites", "suites_of_this_folder"])
+    monkeypatch.setattr(sys, "argv", ["kafka-conformance", "list", "--suites", named])
 
     with pytest.raises(SystemExit) as ended:
         main()
 
     assert ended.value.code in {0, None}
     assert RIGHT in capsys.readouterr().out
-    assert sys.path[-1] == str(tmp_path)
+    assert sys.path[-1] == str(tmp_path / home)

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import uuid
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +9,7 @@ import pytest
 
 from harness.diff.model import Judgement
 from harness.results.exit_code import ExitCode
+from harness.tests.cluster_processes import a_share, commands, executor_above, signed
 from harness.tests.completed_runs import command_line, completed_run, outcomes
 from harness.tests.patience import awaited, wait_until
 from harness.trace.files import RunFolder, read_records
@@ -23,38 +23,11 @@ RUN: Final = (
     *(word for target in TARGETS for word in ("--target", target)),
     SELECTION,
 )
-_SIGN: Final = "KAFKA_CONFORMANCE_TEST_RUN"
 
 
 @pytest.fixture
 def sign(monkeypatch: pytest.MonkeyPatch) -> str:
-    """Give whatever a run starts, however far down, a sign."""
-    monkeypatch.setenv(_SIGN, uuid.uuid4().hex)
-    return f"{_SIGN}={os.environ[_SIGN]}"
-
-
-def commands(sign: str) -> dict[int, str]:
-    """Return the processes of the run, by their ids."""
-    found = {}
-    for entry in Path("/proc").iterdir():
-        try:
-            is_ours = sign.encode() in (entry / "environ").read_bytes().split(b"\0")
-            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        if is_ours and command and entry.name.isdecimal() and int(entry.name) != os.getpid():
-            found[int(entry.name)] = command
-    return found
-
-
-def parent(process: int) -> int:
-    return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
-
-
-def executor_above(process: int, running: dict[int, str]) -> int:
-    while "CoarseGrainedExecutorBackend" not in running.get(process, ""):
-        process = parent(process)
-    return process
+    return signed(monkeypatch)
 
 
 def wait_for_shares(reports: Path) -> None:
@@ -70,7 +43,7 @@ def test_a_run_of_which_an_executor_is_killed_ends_as_one_on_this_machine(tmp_pa
     with command_line(*RUN, out=tmp_path) as process:
         wait_for_shares(tmp_path)
         running = commands(sign)
-        share = next(each for each, command in running.items() if "share_process" in command)
+        share = a_share(running)
         os.kill(executor_above(share, running), signal.SIGKILL)
         wait_until(lambda: share not in commands(sign), what="the share ends with its executor")
         awaited(process)

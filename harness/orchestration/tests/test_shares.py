@@ -173,7 +173,7 @@ def test_a_shares_process_ends_in_order(tmp_path: Path, *, is_task_gone: bool) -
         [sys.executable, "-m", "harness.orchestration.share_process"], stdin=subprocess.PIPE
     )
     assert process.stdin is not None
-    pickle.dump((share, 0), process.stdin)
+    pickle.dump((carry_out, share, 0), process.stdin)
     process.stdin.flush()
     if is_task_gone:
         process.stdin.close()

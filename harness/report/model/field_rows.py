@@ -177,7 +177,10 @@ def _text(value: object) -> str | None:
 
 
 def _heading(value: object) -> str | None:
-    return None if value is _ABSENT else ""
+    """Return what stands beside a name whose fields follow: nothing, unless there are none."""
+    if value is _ABSENT:
+        return None
+    return "" if value else compact(value)
 
 
 def _are_containers(left: object, right: object) -> bool:

@@ -36,6 +36,17 @@ def test_a_recorded_difference_is_marked_where_it_is() -> None:
     assert found == {"a": Mark.SAME, "b": Mark.DIFFERS}
 
 
+def test_what_contains_nothing_says_so_on_its_side() -> None:
+    rows = aligned_fields('{"topics": [{"name": "orders", "partitions": []}]}', '{"topics": []}')
+
+    assert [(row.key, row.oracle, row.target) for row in rows] == [
+        ("topics", "", "[]"),
+        ("[0]", "", None),
+        ("name", '"orders"', None),
+        ("partitions", "[]", None),
+    ]
+
+
 def test_values_that_differ_without_a_recorded_difference_are_only_tolerated() -> None:
     assert marks({"leader": "member:ana"}, {"leader": "member:bob"}, {}) == {"leader": Mark.TOLERATED}
 

@@ -120,7 +120,7 @@ def test_a_fault_in_the_code_is_found_and_shrunk() -> None:
     order = Order(
         target=target,
         against=target,
-        mutant=mutated(target, mutant),
+        mutant=mutant,
         steps=12_000,
         seed=_SEED,
         stops_at_first=True,

@@ -5,9 +5,9 @@ names. What it prints is the only account of what is missing, so it is read.
 """
 
 import asyncio
-import importlib.util
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,12 +64,12 @@ class IvyReport:
 
 
 def ivy_jar() -> Path | None:
-    """Return the Ivy inside PySpark, found without importing PySpark; None when it is not there."""
-    spec = importlib.util.find_spec("pyspark")
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    jars = sorted(Path(spec.submodule_search_locations[0]).glob("jars/ivy-*.jar"))
-    return jars[-1] if jars else None
+    """Return the Ivy inside PySpark, found without importing PySpark; None when it is not there.
+
+    What an executor of Spark starts finds an archive of PySpark first, which has no jars.
+    """
+    found = (sorted(Path(each, "pyspark", "jars").glob("ivy-*.jar")) for each in sys.path)
+    return next((jars[-1] for jars in found if jars), None)
 
 
 def require_ivy_jar() -> Path:

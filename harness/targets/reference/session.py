@@ -27,7 +27,7 @@ from harness.wire.log_records import EncodedRecord
 from harness.wire.record_batch import encode_batch
 from reference_coordinator.broker.cluster import Cluster
 from reference_coordinator.broker.listener import ConnectionId, Outgoing, SendFrame
-from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.ids import GroupId, Millis
 from reference_coordinator.log.external_records import external_batch
 from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
 
@@ -82,8 +82,8 @@ class ReferenceSession(BrokerSession):
 
     def group_in(self, group_id: str) -> tuple[str, str] | None:
         """Return type and state of a group, as ListGroups prints them; None if there is none."""
-        groups = self._cluster.listener(self._coordinator).apis.coordinator.shard.groups()
-        listed = next((each.as_listed_group() for each in groups if each.group_id == group_id), None)
+        found = self._cluster.listener(self._coordinator).apis.coordinator.shard.find_group(GroupId(group_id))
+        listed = None if found is None else found.as_listed_group()
         return None if listed is None else (listed.group_type, listed.group_state)
 
     async def prepared(self) -> Preparation:

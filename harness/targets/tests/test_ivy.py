@@ -1,6 +1,7 @@
 """What Ivy is asked and what it prints."""
 
 import xml.etree.ElementTree as ET
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,20 @@ def test_pyspark_ships_an_ivy() -> None:
 
     assert jar is not None
     assert jar.is_file()
+
+
+def test_an_archive_of_pyspark_before_it_hides_no_ivy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tmp_path / "pyspark.zip"
+    with zipfile.ZipFile(archive, "w") as written:
+        written.writestr("pyspark/__init__.py", "")
+    installed = ivy_jar()
+
+    # As Spark's executors have it for what they start.
+    monkeypatch.syspath_prepend(str(archive))
+
+    assert ivy_jar() == installed
 
 
 def _report(*missing: str, is_unreachable: bool = False) -> IvyReport:
