@@ -1,7 +1,9 @@
 """`search`: conversations that nobody wrote, on two references in virtual time."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -107,28 +109,43 @@ def search(
         )
         return (dry_run_of_search if dry_run else search_target)(plan, wide_console())
     _refuse_unfit(profile, against, mutant)
-    one = _reference(target)
-    order = replace(_order(one, against, mutant, steps=steps, seed=seed), corpus=kept_corpus(corpus))
-    names = (target, against or f"{target} with {mutant}")
+    made = _order(_reference(target), against, mutant, steps=steps, seed=seed)
+    order = replace(made, corpus=kept_corpus(corpus))
+    names, line = _sides(target, against, mutant)
+    if on is None:
+        return _search_here(order, names, line(seed, steps), write_to)
+    there = partial(ClusterPlan, on=on, tasks=tasks, names=names, reproduced=line)
+    return _search_there(order, there(out=out, corpus=corpus, write_to=write_to))
+
+
+def _sides(
+    target: str, against: str | None, mutant: str | None
+) -> tuple[tuple[str, str], Callable[[int, int], str]]:
+    """Return what the two sides are called, and what says how to search them again."""
+    compared = f"--against {against}" if against else f"--mutant {mutant}"
+    line = partial(_reproduced, f"kafka-conformance search --target {target} {compared}")
+    return (target, against or f"{target} with {mutant}"), line
+
+
+def _search_there(order: Order, plan: ClusterPlan) -> ExitCode:
+    outcome = search_on(plan, replace(order, corpus=None), wide_console())
+    lost = ExitCode.EXPECTED if outcome.losses.lost is None else ExitCode.UNAVAILABLE
+    return worst((lost, _exit_code(outcome.harvest, is_mutant=order.stops_at_first)))
+
+
+def _reproduced(compared: str, seed: int, steps: int) -> str:
+    return f"{compared} --seed {seed} --steps {steps}"
+
+
+def _search_here(order: Order, names: tuple[str, str], reproduced: str, write_to: Path | None) -> ExitCode:
     console = wide_console()
     hunt = _hunt(order, Display(console, names))
-    compared = f"--against {against}" if against else f"--mutant {mutant}"
-
-    def reproduced(seed: int, steps: int) -> str:
-        return f"kafka-conformance search --target {target} {compared} --seed {seed} --steps {steps}"
-
-    if on is not None:
-        cluster = ClusterPlan(
-            on=on, tasks=tasks, out=out, corpus=corpus, write_to=write_to, names=names, reproduced=reproduced
-        )
-        outcome = search_on(cluster, replace(order, corpus=None), console)
-        lost = ExitCode.EXPECTED if outcome.losses.lost is None else ExitCode.UNAVAILABLE
-        return worst((lost, _exit_code(outcome.harvest, is_mutant=mutant is not None)))
     harvest = asyncio.run(hunt.run())
     print_outcome(harvest, console)
     if write_to is not None:
-        asyncio.run(_write(hunt, harvest, write_to, names, reproduced(seed, steps), console))
-    return _exit_code(harvest, is_mutant=mutant is not None)
+        asyncio.run(_write(hunt, harvest, write_to, names, reproduced, console))
+    # It stops at the first difference where that is a fault to be found.
+    return _exit_code(harvest, is_mutant=order.stops_at_first)
 
 
 def _hunt(order: Order, display: Display) -> Hunt:

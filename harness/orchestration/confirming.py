@@ -62,7 +62,8 @@ class _Accused:
 
     target: Target
     script: Script
-    """As the target was driven with it."""
+    as_driven: Script
+    """The same, fitted to a broker of others."""
     info: TargetInfo
     repeated: Repeated
     """All attempts so far."""
@@ -93,7 +94,7 @@ class _Accused:
         """Judge what was recorded of a further attempt, if anything was."""
         if events:
             self.repeated = with_attempt(
-                self.repeated, self.script, self.info, events, self.oracle, self.retell
+                self.repeated, self.as_driven, self.info, events, self.oracle, self.retell
             )
 
 
@@ -199,7 +200,8 @@ class Rerun:
             oracle, retell = measures.get(each.target, (None, None))
             one = _Accused(
                 target=targets[each.target],
-                script=self._as_driven(each),
+                script=self.plan.scripts[each.scenario_id],
+                as_driven=self._as_driven(each),
                 info=target_info(self.folder, each.target),
                 repeated=attempts[each.target, each.scenario_id],
                 oracle=oracle,

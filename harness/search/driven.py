@@ -61,6 +61,8 @@ class DrivenTarget:
             run_id=f"{self._run_id}.{self._drives}",
             target=self._kept,
             target_name=self.target.name,
+            # The reference has the conversation as it is.
+            fits=False,
             limits=self._limits,
             sinks=DriveSinks(
                 write=lambda event: recorded[event.scenario_id].append(event),
