@@ -204,6 +204,8 @@ class _Pace:
     _stretches: tuple[StarvedStretch, ...] = field(init=False)
     _acts: dict[int, float] = field(default_factory=dict, init=False)
     """By step that acts, when it did on record."""
+    _halts: tuple[tuple[float, float], ...] = field(init=False)
+    """When a broker begins to wait, on record, and for how long."""
     _ends: dict[int, float] = field(default_factory=dict, init=False)
     """By step, when the last was heard of it."""
     _real_ms: float = field(default=0.0, init=False)
@@ -219,6 +221,7 @@ class _Pace:
                 self._ends[event.step] = event.at_ms
                 if event.kind in _ACTS:
                     self._acts.setdefault(event.step, event.at_ms)
+        self._halts = tuple(map(self._halt, self._stretches))
 
     async def before(self, step: int) -> None:
         """Let the time pass that passed on record before a step, and say when to halt the brokers."""
@@ -235,7 +238,7 @@ class _Pace:
             await self.session.elapse(max(0.0, min(slipped_ms, due_to_machine_ms)))
         self._real_ms, self._virtual_ms = real_ms, self.session.now_ms()
         until_ms = min((at_ms for at_ms in self._acts.values() if at_ms > real_ms), default=inf)
-        for begin_ms, length_ms in map(self._halt, self._stretches):
+        for begin_ms, length_ms in self._halts:
             if real_ms <= begin_ms < until_ms and length_ms >= 1:
                 self.session.halt(self._virtual_ms + begin_ms - real_ms, length_ms)
                 if begin_ms == real_ms:

@@ -40,7 +40,7 @@ class Stream:
         self.is_queued = False
         """Whether its next request is about to be handled."""
         self.took_s: float | None = None
-        """How long its last request took to handle, if there was one."""
+        """How long its next request may take to handle, as its last ones tell; None before the first."""
         self.awaits_confirmation = False
         """Whether the client has to take answers before its next request is handled."""
         self.is_withheld = False

@@ -13,8 +13,6 @@ from harness.targets.jars.resolved import repository_name
 
 STREAMS_MIN: Final = (4, 2)
 """The first release whose streams groups are more than a preview (KIP-1071)."""
-
-
 STREAMS: Final = "streams"
 TOOLS: Final = "tools"
 """Kafka's command line tools, since 3.7 outside the broker's jar."""
