@@ -15,12 +15,14 @@ from harness.orchestration.confirming import (
     ATTEMPTS,
     FIRST_CAUSES,
     LEAST_S,
+    Rerun,
     time_for_confirming,
 )
 from harness.orchestration.judging import judge_run
 from harness.orchestration.plan import RunPlan
 from harness.orchestration.run import CompletedRun, orchestrate
 from harness.results.exit_code import ENDED_INTERRUPTED, ExitCode
+from harness.scenario.script import Script
 from harness.targets.base.interface import Target
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.tests.moody_target import OTHER, SUITE, TELLING, Moody, group_of, telling
@@ -137,6 +139,24 @@ def test_a_stored_run_is_judged_again_by_all_attempts(
     assert again == run.checked
     assert read_records(Attempt, run.folder.attempts) == again.attempts
     assert cut_short(open_run(run.folder.path)) == ()
+
+
+def test_what_is_run_again_is_not_fitted_before_the_drive_fits_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driven: list[Script] = []
+
+    async def drive(_: Rerun, __: Target, scripts: Sequence[Script], *___: object) -> None:
+        driven.extend(scripts)
+
+    monkeypatch.setattr("harness.orchestration.confirming.imposed_settings", lambda *_: {})
+    monkeypatch.setattr(
+        "harness.orchestration.confirming.fitted", lambda script, _: replace(script, notes="fitted")
+    )
+    monkeypatch.setattr(Rerun, "_run", drive)
+    chosen = plan(tmp_path, Moody("moody", wrong=[1]))
+    orchestrate(chosen, Quiet())
+    assert driven == [chosen.scripts[TELLING]]
 
 
 def test_a_trace_of_an_attempt_that_lost_events_is_found(tmp_path: Path) -> None:
