@@ -4,7 +4,7 @@ A writer takes a value and returns its bytes; those of numbers are `struct`'s ow
 """
 
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
@@ -20,6 +20,8 @@ _TAGGED: Final = frozenset({"supported_features", "finalized_features_epoch", "f
 """Tagged response fields that are written; the others are hints to who else may lead."""
 _UNTOLD: Final = ((), -1)
 """What the tagged fields are where nothing is said of them."""
+_ITEMS_AT_ONCE: Final = 256
+"""An array of tens of thousands would otherwise be there once more in pieces, which take thrice as much."""
 _ONE_BYTE_VARINTS: Final = 0x80
 _NO_TAGS: Final = b"\0"
 _ONE_BYTE: Final = tuple(bytes((value,)) for value in range(_ONE_BYTE_VARINTS))
@@ -193,11 +195,15 @@ def _array_writer(write_item: _Writer, *, flexible: bool) -> _Writer:
     def write_length(length: int) -> bytes:
         return _write_unsigned_varint(length + 1) if flexible else _write_int32(length)
 
-    def write(items: Iterable[Any] | None) -> bytes:
+    def write(items: Sequence[Any] | None) -> bytes:
         if items is None:
             return write_length(-1)
-        written = [write_item(item) for item in items]
-        return write_length(len(written)) + b"".join(written)
+        if len(items) <= _ITEMS_AT_ONCE:
+            return write_length(len(items)) + b"".join([write_item(item) for item in items])
+        written = bytearray(write_length(len(items)))
+        for start in range(0, len(items), _ITEMS_AT_ONCE):
+            written += b"".join([write_item(item) for item in items[start : start + _ITEMS_AT_ONCE]])
+        return bytes(written)
 
     def write_numbers(items: Iterable[int] | None) -> bytes:
         if items is None:
