@@ -1,4 +1,4 @@
-"""Compare with brokers what the assignors assign: `python -m harness.tests.assignors_beside kafka:4.0.2 kafka:4.4.0`.
+"""Compare with brokers what the assignors assign: `python -m harness.tests.assignors_beside kafka:4.4.0`.
 
 Random consumer groups, whose members join, change, leave and see topics grow, are on a broker and on the
 reference of its release, which has the ids of the broker's topics. Each target assignment is compared, member
@@ -79,7 +79,7 @@ class Group:
     def __init__(self, random: Random, group_id: str) -> None:
         self._random = random
         self._id = group_id
-        self._shared = None if random.random() < 0.5 else self._topics()  # noqa: PLR2004 - half of them
+        self._shared = None if random.random() < 0.5 else self._topics()
         self._left = [*member_ids(random, random.randint(1, random.choice([3, 6, 12])))]
         self._members: list[str] = []
 
@@ -91,7 +91,7 @@ class Group:
         random = self._random
         while self._left:
             yield self._joins()
-            if random.random() < 0.2:  # noqa: PLR2004 - a fifth of the time
+            if random.random() < 0.2:
                 yield self._changes()
         yield self._changes()
         if len(self._members) > 1:
@@ -106,7 +106,7 @@ class Group:
         random, member_id = self._random, self._left.pop(0)
         self._members.append(member_id)
         says: Fields = {
-            "instance_id": f"instance-{random.randint(0, 10**6)}" if random.random() < 0.3 else None,  # noqa: PLR2004
+            "instance_id": f"instance-{random.randint(0, 10**6)}" if random.random() < 0.3 else None,
             "rack_id": random.choice([None, "a", "b"]),
             "rebalance_timeout_ms": REBALANCE_TIMEOUT_MS,
             "subscribed_topic_names": self._shared or self._topics(),
@@ -163,7 +163,7 @@ class Side:
         member = (move.group, move.member_id)
         epoch = self._epochs.get(member, 0) if move.epoch is None else move.epoch
         nothing_new: Fields = {"topic_partitions": None, "subscribed_topic_names": None}
-        said = {"group_id": move.group, "member_id": move.member_id, "member_epoch": epoch}
+        said: Fields = {"group_id": move.group, "member_id": move.member_id, "member_epoch": epoch}
         answer = await self._dialogue.ask("ConsumerGroupHeartbeat", 1, {**nothing_new, **said, **move.says})
         self._epochs[member] = answer.number("member_epoch")
         return answer
@@ -185,7 +185,7 @@ class Side:
         await self.knows_topics()
 
     async def knows_topics(self) -> None:
-        """Wait until the coordinator knows all partitions: a new member of a new group is to have them all."""
+        """Wait until the coordinator knows all partitions: a new group's only member is to have them."""
         for _ in range(_TRIES):
             self._probes += 1
             joins: Fields = {
@@ -247,9 +247,8 @@ async def compared(broker: Broker, target: Target, random: Random, groups: int) 
             for step in steps(random, groups):
                 expected, actual = await ours.takes(step), await theirs.takes(step)
                 outcome.assignments += expected is not None
-                if isinstance(step, Move) and expected is not None and actual is not None:
-                    if expected != actual:
-                        outcome.mismatches.append((step, expected, actual))
+                if isinstance(step, Move) and expected and actual and expected != actual:
+                    outcome.mismatches.append((step, expected, actual))
     return outcome
 
 
@@ -258,7 +257,7 @@ async def outcome_on(target: Target, directory: Path, *, groups: int, seed: int)
     await target.fetch(lambda _: None)
     broker = await target.start(broker_config=_CONFIG, directory=directory, progress=lambda _: None)
     try:
-        return await compared(broker, target, Random(seed), groups)  # noqa: S311 - can be repeated, no secret
+        return await compared(broker, target, Random(seed), groups)
     finally:
         await broker.stop()
 
@@ -287,9 +286,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for target in parse_targets(given.targets):
         began_s = time.monotonic()
         with tempfile.TemporaryDirectory() as directory:
-            found = asyncio.run(
-                outcome_on(target, Path(directory), groups=given.groups, seed=given.seed)
-            )
+            found = asyncio.run(outcome_on(target, Path(directory), groups=given.groups, seed=given.seed))
         took_s = time.monotonic() - began_s
         sys.stdout.write(report(target, found, groups=given.groups, took_s=took_s))
         sys.stdout.flush()

@@ -80,7 +80,7 @@ def of_equal_votes_the_last_assigns(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/assignors/tie-of-subscriber", source=VOTES, clauses=("CA-10",))
 def of_equal_votes_that_of_who_changes_assigns(conversation: Conversation) -> None:
-    """Of equal votes for uniform and range, the assignor of who subscribes anew assigns, as its vote is counted last."""
+    """Of equal votes for uniform and range, that of who subscribes anew is counted last, and assigns."""
     bob, ana = conversation.members("bob", "ana")
     topic = topic_made(conversation, bob, partitions=5)
     ana.enters(topic, assignor="range", assigned={topic: (0, 1, 2, 3, 4)})
@@ -96,7 +96,7 @@ def of_equal_votes_that_of_who_changes_assigns(conversation: Conversation) -> No
 
 @scenario("consumer_groups/assignors/tie-at-rest", source=CHANGES, clauses=("CA-04", "CA-10"))
 def equal_votes_do_not_rest(conversation: Conversation) -> None:
-    """Of equal votes for uniform and range, who votes for range raises the epoch with each heartbeat from 4.4 on."""
+    """From 4.4 on, who votes for range against as many for uniform raises the epoch with each heartbeat."""
     bob, ana = conversation.members("bob", "ana")
     topic = topic_made(conversation, bob, partitions=5)
     bob.enters(topic, assignor="uniform", assigned={topic: (0, 1, 2, 3, 4)})

@@ -102,7 +102,7 @@ class ConsumerGroupMembership(ModernGroup[ConsumerGroupMember, Assignment]):
     ) -> str | None:
         """The assignor with the most votes when a member votes anew, which is first among equals.
 
-        Source: ConsumerGroup#computePreferredServerAssignor, ConsumerGroup#maybeUpdateServerAssignors (4.3.1).
+        Source: ConsumerGroup#computePreferredServerAssignor (4.3.1).
         """
         before = self._server_assignors
         votes = JavaHashMap[str, int](string_hash_code, capacity=capacity_for(len(before)))
