@@ -5,6 +5,7 @@ Nothing is written and nothing is imported anew; the objects of the reference st
 
 import builtins
 import importlib
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
@@ -59,8 +60,9 @@ def live_function(module: str, qualname: str, package: str = PACKAGE) -> Functio
         found = found.fget
     elif isinstance(found, classmethod | staticmethod):
         found = found.__func__
-    while not isinstance(found, FunctionType):
-        found = found.__wrapped__  # type: ignore[attr-defined] # what is no function wraps one
+    # What decorates a function may be one itself, as a context manager's is.
+    found = inspect.unwrap(found)  # type: ignore[arg-type] # it may be called
+    assert isinstance(found, FunctionType), f"{module}:{qualname} is no function"
     return found
 
 

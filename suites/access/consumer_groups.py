@@ -7,7 +7,7 @@ from suites.access.entries import AUTHORIZER, NEEDS, NO_GROUP, NO_TOPIC, adminis
 @scenario(
     "access/consumer-groups/heartbeat",
     source="KafkaApis#handleConsumerGroupHeartbeat",
-    clauses=("AU-26", "AU-27"),
+    clauses=("AU-26", "AU-27", "CH-57", "CH-58"),
     needs=NEEDS,
     broker_config=AUTHORIZER,
 )
@@ -29,7 +29,7 @@ def a_consumer_reads_its_group_and_sees_its_topics(conversation: Conversation) -
 @scenario(
     "access/consumer-groups/describe",
     source="KafkaApis#handleConsumerGroupDescribe",
-    clauses=("AU-28",),
+    clauses=("AU-28", "CD-09"),
     needs=NEEDS,
     broker_config=AUTHORIZER,
 )

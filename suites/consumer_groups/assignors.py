@@ -8,6 +8,8 @@ from suites.consumer_groups.membership import deletes, group_is, grows, topic_ma
 from suites.consumer_groups.validation import ALL, BOTH, sole_member
 
 CHOOSES = "ConsumerGroup#preferredServerAssignor"
+VOTES = "ConsumerGroup#computePreferredServerAssignor"
+CHANGES = "GroupMetadataManager#hasPreferredServerAssignorChanged"
 BY_RANGE = "RangeAssignor#assign"
 KEEPS = "UniformHomogeneousAssignmentBuilder#maybeRevokePartitions"
 BY_UNIFORM = "UniformHomogeneousAssignmentBuilder#build"
@@ -50,8 +52,8 @@ def the_assignor_with_most_votes_assigns(conversation: Conversation) -> None:
 
 
 @scenario("consumer_groups/assignors/tie", source=CHOOSES, clauses=("CA-08",))
-def of_equal_votes_uniform_has_more(conversation: Conversation) -> None:
-    """Of one vote for range and one for uniform, the latter decides, whoever came first."""
+def of_equal_votes_uniform_is_described(conversation: Conversation) -> None:
+    """Of one vote for range and one for uniform, the latter is described, whoever came first."""
     ana, bob = conversation.members("ana", "bob")
     topic = topic_made(conversation, ana, partitions=2)
     ana.enters(topic, assignor="range", assigned={topic: (0, 1)})
@@ -62,6 +64,52 @@ def of_equal_votes_uniform_has_more(conversation: Conversation) -> None:
     # With two partitions nobody is due an extra one, which would depend on the members' ids.
     ana.enters(topic, assignor="range")
     assignor_is(ana, "uniform")
+
+
+@scenario("consumer_groups/assignors/tie-of-last-vote", source=VOTES, clauses=("CA-08", "CA-10"))
+def of_equal_votes_the_last_assigns(conversation: Conversation) -> None:
+    """Of one vote for uniform and one for range, whichever came last assigns, though uniform is described."""
+    bob, ana = conversation.members("bob", "ana")
+    topic = topic_made(conversation, bob, partitions=5)
+    bob.enters(topic, assignor="uniform", assigned={topic: (0, 1, 2, 3, 4)})
+
+    ana.enters(topic, assignor="range", assigned={})
+    assignor_is(ana, "uniform")
+    bob.heartbeats(assigned={topic: (3, 4)})
+
+
+@scenario("consumer_groups/assignors/tie-of-subscriber", source=VOTES, clauses=("CA-10",))
+def of_equal_votes_that_of_who_changes_assigns(conversation: Conversation) -> None:
+    """Of equal votes for uniform and range, that of who subscribes anew is counted last, and assigns."""
+    bob, ana = conversation.members("bob", "ana")
+    topic = topic_made(conversation, bob, partitions=5)
+    ana.enters(topic, assignor="range", assigned={topic: (0, 1, 2, 3, 4)})
+    bob.enters(topic, assignor="uniform", assigned={})
+    ana.heartbeats(assigned={topic: (0, 1, 2)})
+    ana.heartbeats(owned={topic: (0, 1, 2)}, assigned=None)
+    bob.heartbeats(owned={}, assigned={topic: (3, 4)})
+
+    bob.heartbeats(topics=(topic, "missing"), assigned=None)
+    ana.heartbeats(topics=(topic, "missing"), assigned=None)
+    assignor_is(ana, "uniform")
+
+
+@scenario("consumer_groups/assignors/tie-at-rest", source=CHANGES, clauses=("CA-04", "CA-10"))
+def equal_votes_do_not_rest(conversation: Conversation) -> None:
+    """From 4.4 on, who votes for range against as many for uniform raises the epoch with each heartbeat."""
+    bob, ana = conversation.members("bob", "ana")
+    topic = topic_made(conversation, bob, partitions=5)
+    bob.enters(topic, assignor="uniform", assigned={topic: (0, 1, 2, 3, 4)})
+    ana.enters(topic, assignor="range", assigned={})
+    bob.heartbeats(assigned={topic: (3, 4)})
+    bob.heartbeats(owned={topic: (3, 4)}, assigned=None)
+    ana.heartbeats(owned={}, assigned={topic: (0, 1, 2)})
+
+    ana.heartbeats(assigned=None)
+    ana.heartbeats(assigned=None)
+    bob.heartbeats(assigned=None)
+    bob.heartbeats(assigned=None)
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(assignor_name="uniform"))
 
 
 @scenario("consumer_groups/assignors/other-vote", source=CHOOSES, clauses=("CA-04",))

@@ -46,6 +46,13 @@ def test_properties_have_functions_too() -> None:
     assert live_function(MEMBERSHIP, f"{CLASS}.can_rebalance").__name__ == "can_rebalance"
 
 
+def test_a_function_that_is_decorated_by_another_is_found() -> None:
+    mutated = "groups.consumer.embedded_protocol:_runtime_exceptions:check-dropped:0"
+
+    with patched(mutant(mutated)):
+        pass
+
+
 def test_a_named_behaviour_is_switched_and_no_other() -> None:
     profile = profile_for("4.4")
     one, other = Behaviour.REJOIN_UPDATES_TIMEOUTS, Behaviour.PENDING_SYNC_EXPIRES

@@ -121,7 +121,8 @@ class Dialogue:
         try:
             await self._connection.send(request)
             frame = await self._connection.receive(timeout_ms=timeout_ms)
-            return Answer(decode_response(api, version, frame.payload).fields)
+            decoded = decode_response(api, version, frame.payload, is_written_again=False)
+            return Answer(decoded.fields)
         except NoAnswer as error:
             # Silence for less than an answer may take says nothing of the broker.
             kind = OutOfTime if timeout_ms < _ANSWER_TIMEOUT_MS else NotYet

@@ -1,6 +1,5 @@
 """Who is in a consumer group, what they read, and what they are to have: the only writer of its members."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -9,7 +8,8 @@ from typing import Final, Self
 from typing_extensions import override
 
 from reference_coordinator.core.ids import GroupInstanceId, MemberId, TopicId
-from reference_coordinator.core.map_order import in_java_hash_map_order
+from reference_coordinator.core.java_hash_map import JavaHashMap, capacity_for
+from reference_coordinator.core.map_order import string_hash_code
 from reference_coordinator.core.timeline_hash_map import TimelineHashMap
 from reference_coordinator.groups.consumer.assignors.group_spec import Assignment, SubscriptionType
 from reference_coordinator.groups.consumer.member import ConsumerGroupMember
@@ -100,21 +100,29 @@ class ConsumerGroupMembership(ModernGroup[ConsumerGroupMember, Assignment]):
     def compute_preferred_server_assignor(
         self, old_member: ConsumerGroupMember, new_member: ConsumerGroupMember
     ) -> str | None:
-        """The assignor with the most votes when a member votes anew.
+        """The assignor with the most votes when a member votes anew, which is first among equals.
 
         Source: ConsumerGroup#computePreferredServerAssignor (4.3.1).
         """
-        votes = self._server_assignors
-        if old_member.server_assignor_name is not None:
-            votes.subtract([old_member.server_assignor_name])
-        if new_member.server_assignor_name is not None:
-            votes.update([new_member.server_assignor_name])
-        return _most_voted(+votes)
+        before = self._server_assignors
+        votes = JavaHashMap[str, int](string_hash_code, capacity=capacity_for(len(before)))
+        votes.update(before)
+        old, new = old_member.server_assignor_name, new_member.server_assignor_name
+        if old is not None:
+            votes[old] -= 1
+            if not votes[old]:
+                del votes[old]
+        if new is not None:
+            votes[new] = votes.compute_if_absent(new, int) + 1
+        return _most_voted(votes)
 
     @property
-    def _server_assignors(self) -> Counter[str]:
-        names = (each.server_assignor_name for each in self.members.values())
-        return Counter(each for each in names if each is not None)
+    def _server_assignors(self) -> TimelineHashMap[str, int]:
+        votes = TimelineHashMap[str, int](string_hash_code)
+        for member in self.members.values():
+            if member.server_assignor_name is not None:
+                votes[member.server_assignor_name] = votes.get(member.server_assignor_name, 0) + 1
+        return votes
 
     def update_member(self, member: ConsumerGroupMember) -> Self:
         """The group with a member as it is now.
@@ -204,8 +212,6 @@ class ConsumerGroupMembership(ModernGroup[ConsumerGroupMember, Assignment]):
         )
 
 
-def _most_voted(votes: Counter[str]) -> str | None:
-    if not votes:
-        return None
-    # Of several with as many votes, the first of Kafka's hash map.
-    return max(in_java_hash_map_order(tuple(votes)), key=lambda name: votes[name])
+def _most_voted(votes: Mapping[str, int]) -> str | None:
+    """Of several with as many votes, the first of Kafka's map."""
+    return max(votes, key=lambda name: votes[name], default=None)

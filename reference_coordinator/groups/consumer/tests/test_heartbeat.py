@@ -3,10 +3,11 @@
 import pytest
 
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import GroupId, Millis
+from reference_coordinator.core.ids import GroupId, MemberId, Millis
 from reference_coordinator.groups.consumer.tests.consumer_kit import (
     EVERY_RELEASE,
     Consumers,
+    described,
     heartbeat_of,
 )
 from reference_coordinator.profile.group_config import GroupConfig
@@ -207,3 +208,22 @@ def test_a_null_client_id_is_empty() -> None:
     consumers.broker.send(heartbeat_of("ana", 0, names=("t",)), version=1, client_id=None)
 
     assert consumers.describe().members[0].client_id == ""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "owned"),
+    [("uniform", "range", (0, 1, 2)), ("range", "uniform", (3, 4))],
+    ids=("range last", "uniform last"),
+)
+def test_of_equal_votes_the_last_assigns_and_uniform_is_described(
+    first: str, second: str, owned: tuple[int, ...]
+) -> None:
+    consumers = Consumers.on("4.3", orders=5)
+    consumers.beat(heartbeat_of("b", 0, names=("orders",), assignor=first))
+
+    consumers.beat(heartbeat_of("a", 0, names=("orders",), assignor=second))
+
+    group = consumers.describe()
+    target = {each.member_id: described(each.target_assignment) for each in group.members}
+    assert group.assignor_name == "uniform"
+    assert target[MemberId("a")] == {"orders": owned}

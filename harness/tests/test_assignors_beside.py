@@ -1,0 +1,31 @@
+"""The comparison of assignors finds a broken one, and nothing where there is nothing."""
+
+import asyncio
+from pathlib import Path
+
+from harness.targets.base.interface import Target
+from harness.targets.reference.target import ReferenceTarget
+from harness.tests.assignors_beside import Outcome, outcome_on, report
+from harness.tests.broken_assignor import broken_reference
+
+
+def outcome(target: Target, directory: Path, *, groups: int) -> Outcome:
+    return asyncio.run(outcome_on(target, directory, groups=groups, seed=1))
+
+
+def test_an_assignor_that_moves_a_partition_too_many_is_found(tmp_path: Path) -> None:
+    (tmp_path / "code").mkdir()
+    target = broken_reference(tmp_path / "code" / "broken")
+
+    found = outcome(target, tmp_path, groups=4)
+
+    assert found.mismatches
+    assert "4 groups" in report(target, found, groups=4, took_s=0)
+    assert "reference: Answered(" in report(target, found, groups=4, took_s=0)
+
+
+def test_references_of_one_release_agree(tmp_path: Path) -> None:
+    found = outcome(ReferenceTarget("4.0.2"), tmp_path, groups=5)
+
+    assert found.assignments > 20
+    assert not found.mismatches
