@@ -6,6 +6,7 @@ from typing import Final
 from reference_coordinator.broker.broker_apis import Broker
 from reference_coordinator.broker.offset_apis import Forward
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import MemberId
 from reference_coordinator.messages import GroupResponse
 from reference_coordinator.messages.share_groups import (
     AlterShareGroupOffsetsRequest,
@@ -36,8 +37,6 @@ def is_share_group_protocol_enabled(broker: Broker) -> bool:
 def handle_share_group_request(broker: Broker, request: ShareGroupRequest) -> GroupResponse | Forward:
     """Refuse what is about share groups where there are none, and do what the broker does by itself.
 
-    Everybody may read every group and topic.
-
     Source: KafkaApis#handleShareGroupHeartbeat, KafkaApis#handleShareGroupDescribe (4.3.1).
     """
     if not is_share_group_protocol_enabled(broker):
@@ -51,9 +50,14 @@ def handle_share_group_request(broker: Broker, request: ShareGroupRequest) -> Gr
             return Forward(request=request)
 
 
-def _handle_heartbeat(broker: Broker, request: ShareGroupHeartbeatRequest) -> GroupResponse | Forward:
+def is_share_member_id_refused(broker: Broker, member_id: MemberId) -> bool:
+    """Source: KafkaApis#isMemberIdValid (4.3.1)."""
     limits = broker.profile.has(Behaviour.SHARE_MEMBER_ID_LIMITED)
-    if limits and not 0 < len(request.member_id) <= _MAX_MEMBER_ID_LENGTH:
+    return limits and not 0 < len(member_id) <= _MAX_MEMBER_ID_LENGTH
+
+
+def _handle_heartbeat(broker: Broker, request: ShareGroupHeartbeatRequest) -> GroupResponse | Forward:
+    if is_share_member_id_refused(broker, request.member_id):
         return ShareGroupHeartbeatResponse(error_code=Errors.INVALID_REQUEST)
     return Forward(request=request)
 

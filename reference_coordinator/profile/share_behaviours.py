@@ -66,4 +66,11 @@ OF_SHARE_GROUPS: Final = (
         "answers nothing of them.",
         source="KafkaApis#handleAlterShareGroupOffsetsRequest (4.2.0)",
     ),
+    Row(
+        behaviour=Behaviour.SHARE_OFFSETS_DELETED_BY_GROUP,
+        spans=since(4, 2, 0),
+        meaning="DeleteShareGroupOffsets of topics of which none may be read asks the group all the same. "
+        "In 4.1 it is answered TOPIC_AUTHORIZATION_FAILED for each, whatever the group is.",
+        source="KafkaApis#handleDeleteShareGroupOffsetsRequest (4.2.0)",
+    ),
 )
