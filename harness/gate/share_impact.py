@@ -11,6 +11,10 @@ OF_SHARE_GROUPS: Final[Mapping[str, str]] = MappingProxyType(
             "With it, share consumers can be used on a new cluster. Without it, they fail with "
             "UNSUPPORTED_VERSION until share groups are enabled."
         ),
+        "share_groups_by_feature_alone": (
+            "This concerns clusters whose feature share.version is 0. With it, group.share.enable brings no "
+            "share groups any more."
+        ),
         "share_state_initialized": (
             "With it, a share consumer gets its first partitions one heartbeat later. Without it, it gets "
             "them when it joins."

@@ -25,13 +25,15 @@ _NO_SUCH_TOPIC: Final = "This server does not host this topic-partition."
 
 
 def is_share_group_protocol_enabled(broker: Broker) -> bool:
-    """Whether the release has share groups, and this broker does.
+    """Whether the release has share groups, and this broker or, from 4.3 on, its cluster does.
 
     Source: KafkaApis#isShareGroupProtocolEnabled (4.3.1).
     """
     has, config = broker.profile.has, broker.config
     is_configured = config.group_share_enable or "share" in config.group_coordinator_rebalance_protocols
-    return has(Behaviour.SHARE_GROUPS_BY_DEFAULT) or (has(Behaviour.SHARE_GROUPS) and is_configured)
+    if has(Behaviour.SHARE_GROUPS_BY_DEFAULT) and config.share_version > 0:
+        return True
+    return is_configured and has(Behaviour.SHARE_GROUPS) and not has(Behaviour.SHARE_GROUPS_BY_FEATURE_ALONE)
 
 
 def handle_share_group_request(broker: Broker, request: ShareGroupRequest) -> GroupResponse | Forward:

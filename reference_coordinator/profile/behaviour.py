@@ -151,6 +151,7 @@ class Behaviour(Enum):
 
     SHARE_GROUPS = auto()
     SHARE_GROUPS_BY_DEFAULT = auto()
+    SHARE_GROUPS_BY_FEATURE_ALONE = auto()
     SHARE_STATE_INITIALIZED = auto()
     SHARE_GROUPS_STAY = auto()
     SHARE_MEMBER_ID_LIMITED = auto()

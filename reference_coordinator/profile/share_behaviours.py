@@ -19,6 +19,13 @@ OF_SHARE_GROUPS: Final = (
         source="ShareVersion#LATEST_PRODUCTION (4.2.0)",
     ),
     Row(
+        behaviour=Behaviour.SHARE_GROUPS_BY_FEATURE_ALONE,
+        spans=since(4, 3, 0),
+        meaning="A cluster whose feature share.version is 0 has no share groups. In 4.1 and 4.2 a broker "
+        "with group.share.enable has them all the same.",
+        source="KafkaApis#isShareGroupProtocolEnabled (4.3.0)",
+    ),
+    Row(
         behaviour=Behaviour.SHARE_STATE_INITIALIZED,
         spans=since(4, 1, 0),
         meaning="A share group has a partition only when the share coordinator has state of it. In the "
