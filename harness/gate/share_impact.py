@@ -43,8 +43,8 @@ OF_SHARE_GROUPS: Final[Mapping[str, str]] = MappingProxyType(
             "With it, kafka-share-groups --reset-offsets works. Without it, it does nothing, silently."
         ),
         "share_offsets_deleted_by_group": (
-            "This concerns only who deletes offsets of topics that he may not read. Without it, he is not "
-            "told if the group does not exist or has members."
+            "This concerns only who deletes offsets of no topics, or of none that he may read. Without it, "
+            "he is not told if the group does not exist or has members."
         ),
     }
 )

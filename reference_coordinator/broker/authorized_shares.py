@@ -26,7 +26,6 @@ from reference_coordinator.messages.share_groups import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
 )
-from reference_coordinator.profile.behaviour import Behaviour
 
 _MESSAGE = "Topic authorization failed."
 
@@ -144,12 +143,12 @@ def narrow_alter_share_group_offsets(
 
 
 def narrow_delete_share_group_offsets(
-    broker: Broker,
+    _: Broker,
     authorizer: StandardAuthorizer,
     request: DeleteShareGroupOffsetsRequest,
     context: RequestContext,
-) -> Narrowed | DeleteShareGroupOffsetsResponse:
-    """Refuse topics that may not be read; in 4.1 nobody is asked about the group if no other is left.
+) -> Narrowed:
+    """Refuse topics that may not be read.
 
     Source: KafkaApis#handleDeleteShareGroupOffsetsRequest (4.3.1).
     """
@@ -161,8 +160,6 @@ def narrow_delete_share_group_offsets(
         for each in request.topics
         if each not in left
     )
-    if not left and not broker.profile.has(Behaviour.SHARE_OFFSETS_DELETED_BY_GROUP):
-        return DeleteShareGroupOffsetsResponse(responses=refused)
 
     def finish(response: DeleteShareGroupOffsetsResponse) -> DeleteShareGroupOffsetsResponse:
         if response.error_code is not Errors.NONE:

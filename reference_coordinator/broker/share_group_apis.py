@@ -13,6 +13,8 @@ from reference_coordinator.messages.share_groups import (
     AlterShareGroupOffsetsResponse,
     AlterShareGroupOffsetsResponsePartition,
     AlterShareGroupOffsetsResponseTopic,
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsResponse,
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
     ShareGroupRequest,
@@ -48,6 +50,10 @@ def handle_share_group_request(broker: Broker, request: ShareGroupRequest) -> Gr
             return _handle_heartbeat(broker, request)
         case AlterShareGroupOffsetsRequest():
             return _handle_alter_offsets(broker, request)
+        case DeleteShareGroupOffsetsRequest(topics=()) if not broker.profile.has(
+            Behaviour.SHARE_OFFSETS_DELETED_BY_GROUP
+        ):
+            return DeleteShareGroupOffsetsResponse()
         case _:
             return Forward(request=request)
 

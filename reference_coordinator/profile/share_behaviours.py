@@ -76,8 +76,8 @@ OF_SHARE_GROUPS: Final = (
     Row(
         behaviour=Behaviour.SHARE_OFFSETS_DELETED_BY_GROUP,
         spans=since(4, 2, 0),
-        meaning="DeleteShareGroupOffsets of topics of which none may be read asks the group all the same. "
-        "In 4.1 it is answered TOPIC_AUTHORIZATION_FAILED for each, whatever the group is.",
+        meaning="DeleteShareGroupOffsets of no topics, or of none that may be read, is refused where the "
+        "group is missing or has members. In 4.1 nobody asks what the group is.",
         source="KafkaApis#handleDeleteShareGroupOffsetsRequest (4.2.0)",
     ),
 )
