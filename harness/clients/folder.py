@@ -63,8 +63,8 @@ class ClientsFolder(ClientsFiles):
         self._write(self.target_json(record.name), asdict(record))
 
     def make_logs(self, target: str) -> Path:
-        """Return where a target's broker is to log; it is made."""
-        return _made(self.logs(target))
+        """Return where a target's broker is to run and log, wherever it is started from; it is made."""
+        return _made(self.logs(target)).absolute()
 
     def make_conversation_dir(self, target: str, script_id: str, library: str) -> Path:
         """Return where a script's clients are to keep what they say; it is made."""

@@ -11,6 +11,10 @@ OF_SHARE_GROUPS: Final[Mapping[str, str]] = MappingProxyType(
             "With it, share consumers can be used on a new cluster. Without it, they fail with "
             "UNSUPPORTED_VERSION until share groups are enabled."
         ),
+        "share_groups_by_feature_alone": (
+            "This concerns clusters whose feature share.version is 0. With it, group.share.enable brings no "
+            "share groups any more."
+        ),
         "share_state_initialized": (
             "With it, a share consumer gets its first partitions one heartbeat later. Without it, it gets "
             "them when it joins."
@@ -37,6 +41,10 @@ OF_SHARE_GROUPS: Final[Mapping[str, str]] = MappingProxyType(
         ),
         "share_offsets_alterable": (
             "With it, kafka-share-groups --reset-offsets works. Without it, it does nothing, silently."
+        ),
+        "share_offsets_deleted_by_group": (
+            "This concerns only who deletes offsets of no topics, or of none that he may read. Without it, "
+            "he is not told if the group does not exist or has members."
         ),
     }
 )

@@ -76,14 +76,17 @@ class Conversation(BrokerVerbs):
         """Bring in several dynamic members of a consumer group."""
         return tuple(self.member(name) for name in names)
 
-    def share_member(self, name: str, *, client_id: str | None = "") -> ShareMember:
+    def share_member(
+        self, name: str, *, client_id: str | None = "", principal: str | None = None
+    ) -> ShareMember:
         """Bring in a client that speaks the protocol of share groups (KIP-932).
 
         Args:
             name: of the actor; its member id is made of it, and is the same in every run.
             client_id: the actor's name unless told otherwise.
+            principal: who connects, where an authorizer decides what he may do.
         """
-        return ShareMember(self, self.actor(name, client_id=client_id).sheet)
+        return ShareMember(self, self.actor(name, client_id=client_id, principal=principal).sheet)
 
     def share_members(self, *names: str) -> tuple[ShareMember, ...]:
         """Bring in several members of a share group."""

@@ -13,6 +13,7 @@ from reference_coordinator.broker.error_responses import error_response
 from reference_coordinator.broker.kafka_apis import Answers, KafkaApis, answer_with
 from reference_coordinator.broker.narrowing import Narrowed
 from reference_coordinator.broker.routing import lacks_mandatory_protocol
+from reference_coordinator.broker.share_group_apis import is_share_group_protocol_enabled
 from reference_coordinator.broker.standard_authorizer import StandardAuthorizer
 from reference_coordinator.broker.streams_group_apis import is_streams_group_protocol_enabled
 from reference_coordinator.broker_messages import BrokerRequest, BrokerResponse
@@ -27,6 +28,7 @@ from reference_coordinator.broker_messages.tools import StreamsGroupTopologyDesc
 from reference_coordinator.core.effects import Permitted, Respond
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis, ResponseToken
+from reference_coordinator.messages import share_groups
 from reference_coordinator.shares.messages import ShareAcknowledgeRequest, ShareFetchRequest, StateRequest
 from reference_coordinator.transactions.messages import (
     AddOffsetsToTxnRequest,
@@ -49,6 +51,9 @@ _CHECKS: Final = MappingProxyType[type, tuple[_Check, ...]](
         messages.OffsetDeleteRequest: ((AclOperation.DELETE, ResourceType.GROUP, "group_id"),),
         messages.TxnOffsetCommitRequest: (_WRITES_TRANSACTION, _READS_GROUP),
         messages.ConsumerGroupHeartbeatRequest: (_READS_GROUP,),
+        share_groups.ShareGroupHeartbeatRequest: (_READS_GROUP,),
+        share_groups.AlterShareGroupOffsetsRequest: (_READS_GROUP,),
+        share_groups.DeleteShareGroupOffsetsRequest: ((AclOperation.DELETE, ResourceType.GROUP, "group_id"),),
         ShareFetchRequest: (_READS_GROUP,),
         ShareAcknowledgeRequest: (_READS_GROUP,),
         **dict.fromkeys(get_args(StateRequest), (_ACTS_AS_BROKER,)),
@@ -109,6 +114,12 @@ class AuthorizedApis(KafkaApis):
                 | StreamsGroupTopologyDescriptionUpdateRequest()
             ):
                 return not is_streams_group_protocol_enabled(self.broker)
+            case ShareFetchRequest(group_id=None) | ShareAcknowledgeRequest(group_id=None):
+                return True
+            case _ if isinstance(
+                request, ShareFetchRequest | ShareAcknowledgeRequest | share_groups.ShareGroupRequest
+            ):
+                return not is_share_group_protocol_enabled(self.broker)
             case _:
                 return False
 

@@ -7,7 +7,7 @@ from functools import partial
 from reference_coordinator import messages
 from reference_coordinator.broker.broker_apis import Broker
 from reference_coordinator.broker.error_responses import error_response
-from reference_coordinator.broker.narrowing import REFUSED, Narrowed, sees
+from reference_coordinator.broker.narrowing import REFUSED, Narrowed, reads, sees
 from reference_coordinator.broker.offset_apis import failed_fetch
 from reference_coordinator.broker.standard_authorizer import StandardAuthorizer
 from reference_coordinator.broker_messages.acls import AclOperation, ResourceType
@@ -15,10 +15,6 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import TopicId
 
 _FetchTopic = messages.OffsetFetchRequestTopic | messages.OffsetFetchResponseTopic
-
-
-def _reads(authorizer: StandardAuthorizer, context: messages.RequestContext, topic: str) -> bool:
-    return authorizer.authorize(context, AclOperation.READ, ResourceType.TOPIC, topic)
 
 
 def narrow_offset_commit(
@@ -35,8 +31,8 @@ def narrow_offset_commit(
     def may_commit(name: str, topic_id: TopicId | None) -> bool:
         if topic_id is not None:
             topic = broker.topics.get_by_id(topic_id)
-            return topic is None or _reads(authorizer, context, topic.name)
-        return _reads(authorizer, context, name)
+            return topic is None or reads(authorizer, context, topic.name)
+        return reads(authorizer, context, name)
 
     left = tuple(each for each in request.topics if may_commit(each.name, each.topic_id))
     refused = tuple(
@@ -66,7 +62,7 @@ def narrow_offset_delete(
     context: messages.RequestContext,
 ) -> Narrowed:
     """Source: KafkaApis#handleOffsetDeleteRequest (3.9.2)."""
-    left = tuple(each for each in request.topics if _reads(authorizer, context, each.name))
+    left = tuple(each for each in request.topics if reads(authorizer, context, each.name))
     refused = tuple(
         messages.OffsetDeleteResponseTopic(
             name=topic.name,

@@ -15,6 +15,12 @@ from reference_coordinator.broker.authorized_offsets import (
     narrow_offset_delete,
     narrow_offset_fetch,
 )
+from reference_coordinator.broker.authorized_shares import (
+    narrow_alter_share_group_offsets,
+    narrow_delete_share_group_offsets,
+    narrow_describe_share_group_offsets,
+    narrow_share_group_heartbeat,
+)
 from reference_coordinator.broker.broker_apis import Broker
 from reference_coordinator.broker.error_responses import error_response
 from reference_coordinator.broker.narrowing import REFUSED, Narrow, Narrowed, sees
@@ -42,6 +48,14 @@ from reference_coordinator.messages import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
     TxnOffsetCommitRequest,
+)
+from reference_coordinator.messages.share_groups import (
+    AlterShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsRequest,
+    DescribeShareGroupOffsetsRequest,
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+    ShareGroupHeartbeatRequest,
 )
 from reference_coordinator.transactions.messages import (
     AddPartitionsToTxnRequest,
@@ -106,7 +120,7 @@ def _describe_groups(
 
     def finish(response: AboutGroups) -> AboutGroups:
         answered = tuple(_with_operations(each, authorizer, context) for each in getattr(response, entries))
-        if isinstance(response, ConsumerGroupDescribeResponse):
+        if isinstance(response, ConsumerGroupDescribeResponse | ShareGroupDescribeResponse):
             answered = tuple(_with_visible_topics(each, authorizer, context) for each in answered)
         if isinstance(response, StreamsGroupDescribeResponse):
             answered = tuple(_with_visible_topology(each, authorizer, context) for each in answered)
@@ -148,12 +162,12 @@ def _with_visible_topics(
 ) -> AboutGroups:
     """Hide a whole group of whose topics one may not be seen.
 
-    Source: KafkaApis#handleConsumerGroupDescribe (4.3.1).
+    Source: KafkaApis#handleConsumerGroupDescribe, #handleShareGroupDescribe (4.3.1).
     """
     shown = (
         topic.topic_name
         for member in entry.members
-        for assignment in (member.assignment, member.target_assignment)
+        for assignment in (member.assignment, getattr(member, "target_assignment", member.assignment))
         for topic in assignment.topic_partitions
     )
     if all(sees(authorizer, context, each) for each in shown):
@@ -365,6 +379,11 @@ NARROWING: Final[Mapping[type, Narrow]] = MappingProxyType(
         ConsumerGroupHeartbeatRequest: _consumer_group_heartbeat,
         StreamsGroupHeartbeatRequest: _streams_group_heartbeat,
         StreamsGroupDescribeRequest: partial(_describe_groups, "group_ids", AclOperation.DESCRIBE, "groups"),
+        ShareGroupHeartbeatRequest: narrow_share_group_heartbeat,
+        ShareGroupDescribeRequest: partial(_describe_groups, "group_ids", AclOperation.DESCRIBE, "groups"),
+        DescribeShareGroupOffsetsRequest: narrow_describe_share_group_offsets,
+        AlterShareGroupOffsetsRequest: narrow_alter_share_group_offsets,
+        DeleteShareGroupOffsetsRequest: narrow_delete_share_group_offsets,
         brokers.MetadataRequest: _metadata,
         AddPartitionsToTxnRequest: _add_partitions_to_txn,
     }

@@ -71,7 +71,7 @@ _INTERNAL: Final = frozenset(
     }
 )
 """Properties that are described only where the broker was started with them."""
-_FEATURES: Final = frozenset({"group.version"})
+_FEATURES: Final = frozenset({"group.version", "share.version", "streams.version"})
 """What is configured beside properties, and never described."""
 _TYPES: Final = MappingProxyType(
     {

@@ -216,9 +216,20 @@ def _write_txn_markers(request: txn.WriteTxnMarkersRequest, error: Errors) -> tx
 
 
 def _share_state(request: shares.StateRequest, error: Errors) -> shares.ShareGroupStateResponse:
-    """Source: ReadShareGroupStateRequest#getErrorResponse (4.3.1)."""
+    """Source: ReadShareGroupStateResponse#toGlobalErrorResponse (4.3.1)."""
+    is_refused = error is Errors.CLUSTER_AUTHORIZATION_FAILED
+    partitions = {
+        "error_code": error,
+        "error_message": "Cluster authorization failed." if is_refused else None,
+    }
     return shares.ShareGroupStateResponse(
-        results=_by_topic(shares.StateTopicResult, shares.StatePartitionResult, request.topics, error)
+        results=tuple(
+            shares.StateTopicResult(
+                topic_id=topic.topic_id,
+                partitions=_results(shares.StatePartitionResult, topic.partitions, **partitions),
+            )
+            for topic in request.topics
+        )
     )
 
 

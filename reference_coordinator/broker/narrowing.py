@@ -27,6 +27,11 @@ Narrow = Callable[[Broker, StandardAuthorizer, Any, RequestContext], Narrowed | 
 """Takes from a request what may not be asked for, or answers it."""
 
 
+def reads(authorizer: StandardAuthorizer, context: RequestContext, topic: str) -> bool:
+    """Whether who asks may read a topic."""
+    return authorizer.authorize(context, AclOperation.READ, ResourceType.TOPIC, topic)
+
+
 def sees(authorizer: StandardAuthorizer, context: RequestContext, topic: str) -> bool:
     """Whether who asks may know that a topic exists."""
     return authorizer.authorize(context, AclOperation.DESCRIBE, ResourceType.TOPIC, topic)

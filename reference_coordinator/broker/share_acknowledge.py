@@ -1,11 +1,15 @@
 """Acknowledgements of a request: which of them are taken, and what is said of the others."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from reference_coordinator.broker.broker_apis import Broker
+from reference_coordinator.broker.narrowing import reads
 from reference_coordinator.broker.share_partitions import SharePartitions
+from reference_coordinator.broker.standard_authorizer import StandardAuthorizer
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.ids import Millis, TopicPartition
+from reference_coordinator.messages import RequestContext
 from reference_coordinator.shares.acknowledging import RENEW, Started, acknowledge
 from reference_coordinator.shares.messages import (
     AcknowledgementBatch,
@@ -15,6 +19,8 @@ from reference_coordinator.shares.messages import (
 )
 from reference_coordinator.shares.sessions import ShareSessionKey, TopicIdPartition
 from reference_coordinator.shares.state import SharePartitionKey
+
+_FIRST_RENEWING: Final = 2
 
 
 class Acknowledgements:
@@ -34,8 +40,8 @@ class Acknowledgements:
         self,
         topics: Iterable[ShareTopicRequest],
         key: ShareSessionKey,
+        context: RequestContext,
         *,
-        may_renew: bool,
         is_renew: bool,
         now_ms: Millis,
     ) -> None:
@@ -49,7 +55,7 @@ class Acknowledgements:
                     TopicIdPartition(topic.topic_id, each.partition_index),
                     each.acknowledgement_batches,
                 )
-                error = self._refused(name, at, batches, may_renew=may_renew, is_renew=is_renew)
+                error = self._refused(name, at, batches, context, is_renew=is_renew)
                 if error is not Errors.NONE:
                     self._results[at] = error
                 elif batches:
@@ -65,16 +71,16 @@ class Acknowledgements:
         name: str | None,
         at: TopicIdPartition,
         batches: Iterable[AcknowledgementBatch],
+        context: RequestContext,
         *,
-        may_renew: bool,
         is_renew: bool,
     ) -> Errors:
         if name is None:
             return Errors.UNKNOWN_TOPIC_ID
-        if not _is_valid(batches, RENEW if may_renew else RENEW - 1, is_renew=is_renew):
+        highest = RENEW if context.api_version >= _FIRST_RENEWING else RENEW - 1
+        if not _is_valid(batches, highest, is_renew=is_renew):
             return Errors.INVALID_REQUEST
-        is_there = self._broker.topics.has_partition(name, at.partition)
-        return Errors.NONE if is_there else Errors.UNKNOWN_TOPIC_OR_PARTITION
+        return refused_topic(self._broker, TopicPartition(name, at.partition), context)
 
     def _take_partition(
         self,
@@ -99,6 +105,19 @@ def topic_name(broker: Broker, topic: ShareTopicRequest) -> str | None:
     """
     known = None if topic.topic_id is None else broker.topics.get_by_id(topic.topic_id)
     return None if known is None else known.name
+
+
+def refused_topic(broker: Broker, where: TopicPartition, context: RequestContext) -> Errors:
+    """Why a partition cannot be fetched from, nor acknowledged: it may not be read, or there is none.
+
+    Source: KafkaApis#handleFetchFromShareFetchRequest, KafkaApis#handleAcknowledgements (4.3.1).
+    """
+    if broker.config.authorizer_class_name:
+        authorizer = StandardAuthorizer(broker.config, broker.cluster.acls)
+        if not reads(authorizer, context, where.topic):
+            return Errors.TOPIC_AUTHORIZATION_FAILED
+    is_there = broker.topics.has_partition(where.topic, where.partition)
+    return Errors.NONE if is_there else Errors.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def leader_of(broker: Broker, error: Errors) -> LeaderIdAndEpoch:

@@ -10,6 +10,7 @@ from reference_coordinator.broker.share_acknowledge import (
     endpoints,
     has_acknowledgements,
     leader_of,
+    refused_topic,
     topic_name,
 )
 from reference_coordinator.broker.share_fetch import DelayedShareFetch
@@ -53,7 +54,6 @@ from reference_coordinator.shares.share_partition import SharePartition
 from reference_coordinator.shares.state import SharePartitionKey
 
 ShareAnswers = tuple[Respond[ShareResponse], ...]
-_FIRST_RENEWING: Final = 2
 _LONGEST_MEMBER_ID: Final = 36
 _UUID: Final = re.compile(r"[A-Za-z0-9_-]{22}(?:==)?")
 _FENCED: Final = frozenset({Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_TOPIC_OR_PARTITION})
@@ -163,7 +163,7 @@ class ShareApis:
             token=token, request=request, session=session, lock_timeout_ms=self._lock_timeout(key.group_id)
         )
         started = self._started(request, key, delayed.acknowledged, context, now_ms=now_ms)
-        is_done = request.is_renew_ack or self._try_fetch(delayed, wanted, now_ms=now_ms)
+        is_done = request.is_renew_ack or self._try_fetch(delayed, wanted, context, now_ms=now_ms)
         answers = self._finished(started, delayed.acknowledged, now_ms=now_ms)
         if request.share_session_epoch == FINAL_EPOCH:
             answers += self._end(key, now_ms=now_ms)
@@ -200,7 +200,12 @@ class ShareApis:
         return session, rotated(session.topics, epoch)
 
     def _try_fetch(
-        self, delayed: DelayedShareFetch, wanted: dict[TopicIdPartition, str | None], *, now_ms: Millis
+        self,
+        delayed: DelayedShareFetch,
+        wanted: dict[TopicIdPartition, str | None],
+        context: RequestContext,
+        *,
+        now_ms: Millis,
     ) -> bool:
         """Load what is fetched from, and acquire records of it.
 
@@ -211,10 +216,13 @@ class ShareApis:
         for at, name in wanted.items():
             if name is None or at.topic_id is None:
                 self._refuse(delayed, at, Errors.UNKNOWN_TOPIC_ID)
-            elif not self._broker.topics.has_partition(name, at.partition):
-                self._refuse(delayed, at, Errors.UNKNOWN_TOPIC_OR_PARTITION)
+                continue
+            where = TopicPartition(name, at.partition)
+            error = refused_topic(self._broker, where, context)
+            if error is Errors.NONE:
+                interested.append((at, where))
             else:
-                interested.append((at, TopicPartition(name, at.partition)))
+                self._refuse(delayed, at, error)
         if not interested or not request.max_records or not request.max_bytes:
             return True
         is_refused = True
@@ -325,10 +333,7 @@ class ShareApis:
         """Source: KafkaApis#handleAcknowledgements (4.3.1)."""
         acknowledgements = Acknowledgements(self._broker, self._partitions, results)
         if isinstance(request, ShareAcknowledgeRequest) or has_acknowledgements(request.topics):
-            may_renew = context.api_version >= _FIRST_RENEWING
-            acknowledgements.take(
-                request.topics, key, may_renew=may_renew, is_renew=request.is_renew_ack, now_ms=now_ms
-            )
+            acknowledgements.take(request.topics, key, context, is_renew=request.is_renew_ack, now_ms=now_ms)
         return acknowledgements.started
 
     def _finished(

@@ -6,12 +6,15 @@ from typing import Final
 from reference_coordinator.broker.broker_apis import Broker
 from reference_coordinator.broker.offset_apis import Forward
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import MemberId
 from reference_coordinator.messages import GroupResponse
 from reference_coordinator.messages.share_groups import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsResponse,
     AlterShareGroupOffsetsResponsePartition,
     AlterShareGroupOffsetsResponseTopic,
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsResponse,
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
     ShareGroupRequest,
@@ -24,19 +27,19 @@ _NO_SUCH_TOPIC: Final = "This server does not host this topic-partition."
 
 
 def is_share_group_protocol_enabled(broker: Broker) -> bool:
-    """Whether the release has share groups, and this broker does.
+    """Whether the release has share groups, and this broker or, from 4.3 on, its cluster does.
 
     Source: KafkaApis#isShareGroupProtocolEnabled (4.3.1).
     """
     has, config = broker.profile.has, broker.config
     is_configured = config.group_share_enable or "share" in config.group_coordinator_rebalance_protocols
-    return has(Behaviour.SHARE_GROUPS_BY_DEFAULT) or (has(Behaviour.SHARE_GROUPS) and is_configured)
+    if has(Behaviour.SHARE_GROUPS_BY_DEFAULT) and config.share_version > 0:
+        return True
+    return is_configured and has(Behaviour.SHARE_GROUPS) and not has(Behaviour.SHARE_GROUPS_BY_FEATURE_ALONE)
 
 
 def handle_share_group_request(broker: Broker, request: ShareGroupRequest) -> GroupResponse | Forward:
     """Refuse what is about share groups where there are none, and do what the broker does by itself.
-
-    Everybody may read every group and topic.
 
     Source: KafkaApis#handleShareGroupHeartbeat, KafkaApis#handleShareGroupDescribe (4.3.1).
     """
@@ -47,13 +50,22 @@ def handle_share_group_request(broker: Broker, request: ShareGroupRequest) -> Gr
             return _handle_heartbeat(broker, request)
         case AlterShareGroupOffsetsRequest():
             return _handle_alter_offsets(broker, request)
+        case DeleteShareGroupOffsetsRequest(topics=()) if not broker.profile.has(
+            Behaviour.SHARE_OFFSETS_DELETED_BY_GROUP
+        ):
+            return DeleteShareGroupOffsetsResponse()
         case _:
             return Forward(request=request)
 
 
-def _handle_heartbeat(broker: Broker, request: ShareGroupHeartbeatRequest) -> GroupResponse | Forward:
+def is_share_member_id_refused(broker: Broker, member_id: MemberId) -> bool:
+    """Source: KafkaApis#isMemberIdValid (4.3.1)."""
     limits = broker.profile.has(Behaviour.SHARE_MEMBER_ID_LIMITED)
-    if limits and not 0 < len(request.member_id) <= _MAX_MEMBER_ID_LENGTH:
+    return limits and not 0 < len(member_id) <= _MAX_MEMBER_ID_LENGTH
+
+
+def _handle_heartbeat(broker: Broker, request: ShareGroupHeartbeatRequest) -> GroupResponse | Forward:
+    if is_share_member_id_refused(broker, request.member_id):
         return ShareGroupHeartbeatResponse(error_code=Errors.INVALID_REQUEST)
     return Forward(request=request)
 

@@ -9,6 +9,7 @@ from reference_coordinator.core.ids import GroupId, TopicId
 from reference_coordinator.shares import messages as shares
 from reference_coordinator.shares.state import ShareGroupOffset
 
+_NEGATIVE = "The partition id cannot be a negative number."
 _Result = ShareGroupOffset | Errors
 
 
@@ -69,7 +70,10 @@ def _written(each: shares.StatePartition) -> ShareGroupOffset:
 
 def _result(asked: shares.StatePartition, result: _Result) -> shares.StatePartitionResult:
     if isinstance(result, Errors):
-        return shares.StatePartitionResult(partition=asked.partition, error_code=result)
+        message = _NEGATIVE if asked.partition < 0 else None
+        return shares.StatePartitionResult(
+            partition=asked.partition, error_code=result, error_message=message
+        )
     return shares.StatePartitionResult(
         partition=asked.partition,
         state_epoch=result.state_epoch,

@@ -27,14 +27,14 @@ _NO_PLUGIN: Final = "The broker has no streams group topology description plugin
 
 
 def is_streams_group_protocol_enabled(broker: Broker) -> bool:
-    """Whether the release has streams groups, and the broker was not told to do without.
+    """Whether the release and its cluster have streams groups, and the broker was not told to do without.
 
     Source: KafkaApis#isStreamsGroupProtocolEnabled (4.3.1).
     """
     config = broker.config
     is_named = _STREAMS in config.group_coordinator_rebalance_protocols
     is_configured = is_named or _PROTOCOLS not in config.named
-    return is_configured and broker.profile.has(Behaviour.STREAMS_GROUPS)
+    return is_configured and config.streams_version > 0 and broker.profile.has(Behaviour.STREAMS_GROUPS)
 
 
 def handle_streams_group_heartbeat(

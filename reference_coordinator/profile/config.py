@@ -156,6 +156,10 @@ class GroupCoordinatorConfig:
     """`group.streams.task.offset.interval.ms`: how often clients send offsets of tasks, from 4.4 on."""
     group_version: int = number(1, at_least=0, at_most=1)
     """`group.version`: no property but a feature (KIP-848), which a cluster has at a level, or at 0 not."""
+    share_version: int = number(1, at_least=0, at_most=2)
+    """`share.version`: the same of share groups (KIP-932)."""
+    streams_version: int = number(1, at_least=0, at_most=1)
+    """`streams.version`: the same of streams groups (KIP-1071)."""
     group_share_assignment_interval_ms: int = number(1_000, at_least=0)
     """`group.share.assignment.interval.ms`: how long a target assignment stands at least, from 4.3 on."""
     group_share_enable: bool = flag(default=False)

@@ -19,6 +19,13 @@ OF_SHARE_GROUPS: Final = (
         source="ShareVersion#LATEST_PRODUCTION (4.2.0)",
     ),
     Row(
+        behaviour=Behaviour.SHARE_GROUPS_BY_FEATURE_ALONE,
+        spans=since(4, 3, 0),
+        meaning="A cluster whose feature share.version is 0 has no share groups. In 4.1 and 4.2 a broker "
+        "with group.share.enable has them all the same.",
+        source="KafkaApis#isShareGroupProtocolEnabled (4.3.0)",
+    ),
+    Row(
         behaviour=Behaviour.SHARE_STATE_INITIALIZED,
         spans=since(4, 1, 0),
         meaning="A share group has a partition only when the share coordinator has state of it. In the "
@@ -65,5 +72,12 @@ OF_SHARE_GROUPS: Final = (
         meaning="AlterShareGroupOffsets sets offsets. In 4.1 it loses the topics that it is to change, and "
         "answers nothing of them.",
         source="KafkaApis#handleAlterShareGroupOffsetsRequest (4.2.0)",
+    ),
+    Row(
+        behaviour=Behaviour.SHARE_OFFSETS_DELETED_BY_GROUP,
+        spans=since(4, 2, 0),
+        meaning="DeleteShareGroupOffsets of no topics, or of none that may be read, is refused where the "
+        "group is missing or has members. In 4.1 nobody asks what the group is.",
+        source="KafkaApis#handleDeleteShareGroupOffsetsRequest (4.2.0)",
     ),
 )

@@ -25,6 +25,7 @@ from reference_coordinator.messages.share_groups import (
 _TEXTS: Final[Mapping[Errors, str]] = MappingProxyType(
     {
         Errors.UNSUPPORTED_VERSION: "The version of API is not supported.",
+        Errors.GROUP_AUTHORIZATION_FAILED: "Group authorization failed.",
         Errors.INVALID_GROUP_ID: "The group id is invalid.",
         Errors.NOT_COORDINATOR: "This is not the correct coordinator.",
         Errors.COORDINATOR_LOAD_IN_PROGRESS: "The coordinator is loading and hence can't process requests.",

@@ -4,7 +4,16 @@ from collections.abc import Mapping
 
 from harness.scenario import Conversation, GroupRef, ask, expect, scenario
 from harness.scenario.ask_shares import ACCEPT, GAP, REJECT, RELEASE, RENEW, Acknowledged
-from suites.share_fetch.readers import FIRST_MS, Options, another, reader, writes
+from suites.share_fetch.readers import (
+    FIRST_MS,
+    Options,
+    Reader,
+    another,
+    has_state,
+    reader,
+    topic_of,
+    writes,
+)
 
 TAKES = "SharePartition#acknowledge"
 TAKES_BATCH = "SharePartition#acknowledgeCompleteBatch"
@@ -243,6 +252,18 @@ def unknown_partitions_are_refused_by_themselves(conversation: Conversation) -> 
         nowhere: {0: "UNKNOWN_TOPIC_ID"},
     }
     ana.actor.asks(asked, expect.share_acknowledge(results=results))
+
+
+@scenario("share_fetch/acknowledging/not-fetched", source=TAKES, clauses=("SF-14",))
+def a_partition_that_nobody_has_fetched_is_unknown(conversation: Conversation) -> None:
+    """Records of a partition that the group has not fetched from cannot be acknowledged."""
+    actor = conversation.actor("ana")
+    topic = topic_of(conversation, actor, 1, partitions=2)
+    has_state(actor, topic)
+    ana = Reader(actor, topic)
+    ana.fetches((0, 0, 1))
+    ana.acknowledges((0, 0, (ACCEPT,)), partition=1, error_code="UNKNOWN_TOPIC_OR_PARTITION")
+    ana.acknowledges((0, 0, (ACCEPT,)))
 
 
 @scenario(

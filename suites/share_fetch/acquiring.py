@@ -57,6 +57,13 @@ def records_come_in_batches_of_a_size(conversation: Conversation) -> None:
     ana.fetches((8, 15, 2), batch_size=1)
 
 
+@scenario("share_fetch/acquiring/batch-size-reached", source=BATCHES, clauses=("SF-34",))
+def a_batch_of_the_size_ends_before_the_last_record(conversation: Conversation) -> None:
+    """Where batch_size records end with a batch of the log, a single record behind them comes by itself."""
+    ana = reader(conversation, 2, 1)
+    ana.fetches((0, 1, 1), (2, 2, 1), batch_size=2)
+
+
 @scenario("share_fetch/acquiring/two-members", source=ACQUIRES, clauses=("SF-08",))
 def members_are_given_different_records(conversation: Conversation) -> None:
     """Two members of a group are never given the same records at once."""

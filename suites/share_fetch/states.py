@@ -144,6 +144,20 @@ def unknown_partitions_have_no_state(conversation: Conversation) -> None:
     )
 
 
+@scenario("share_fetch/states/negative", source=SUMS_UP, clauses=("SI-07",))
+def partitions_below_0_are_invalid(conversation: Conversation) -> None:
+    """Of partition -1 nothing is read, written, deleted or summed up: INVALID_REQUEST."""
+    ana, topic = begun(conversation)
+    asked = {
+        "Read": ask.read_share_group_state(topic, partition=-1),
+        "Write": ask.write_share_group_state(topic, partition=-1),
+        "Delete": ask.delete_share_group_state(topic, partition=-1),
+        "Summary": ask.share_group_state_summary(topic, partition=-1),
+    }
+    for verb, request in asked.items():
+        ana.asks(request, expect.share_state(verb, "INVALID_REQUEST"))
+
+
 @scenario("share_fetch/states/of-a-leader", source="SharePartition#writeShareGroupState", clauses=("SI-04",))
 def a_leader_writes_what_it_hears(conversation: Conversation) -> None:
     """What members acknowledge is in the state, and what is in flight is not."""

@@ -1,6 +1,6 @@
 """Describing, listing and deleting share groups, and their sessions and configurations."""
 
-from harness.scenario import Conversation, GroupRef, ask, containing, expect, one_of, scenario
+from harness.scenario import Capability, Conversation, GroupRef, ask, containing, expect, one_of, scenario
 from suites.share_groups.membership import ALL, share_group_is, sole_sharer
 
 DESCRIBES = "GroupMetadataManager#shareGroupDescribe"
@@ -10,6 +10,8 @@ TIMES_SESSION = "GroupMetadataManager#shareGroupSessionTimeoutMs"
 TELLS_INTERVAL = "GroupMetadataManager#shareGroupHeartbeatIntervalMs"
 DROPS = "GroupMetadataManager#shareGroupFenceMemberOperation"
 CONFIGURES = "GroupConfig#validate"
+WITHOUT_FEATURES = {"share.version": "0", "streams.version": "0"}
+"""Of both, so that scenarios without either share a broker."""
 SHORT_SESSION = {"share.session.timeout.ms": 4_000, "share.heartbeat.interval.ms": 500}
 
 
@@ -185,3 +187,26 @@ def share_groups_are_off(conversation: Conversation) -> None:
         ask.describe_share_group_offsets(),
         expect.share_offsets(error_code=one_of("NONE", "UNSUPPORTED_VERSION")),
     )
+
+
+@scenario(
+    "share_groups/off/feature",
+    source="KafkaApis#isShareGroupProtocolEnabled",
+    clauses=("SH-01",),
+    broker_config=WITHOUT_FEATURES,
+    needs=(Capability.FEATURES,),
+)
+def a_cluster_may_lack_share_groups(conversation: Conversation) -> None:
+    """Without the feature `share.version` share groups are UNSUPPORTED_VERSION, from 4.3 on in any case."""
+    ana = conversation.share_member("ana")
+    either = one_of("NONE", "UNSUPPORTED_VERSION")
+
+    ana.enters("unheard-of", error_code=either)
+    ana.asks(ask.share_group_describe(), expect.share_group_describe(error_code=either))
+    ana.asks(ask.describe_share_group_offsets(), expect.share_offsets(error_code=either))
+    ana.asks(ask.alter_share_group_offsets(topics={}), expect.altered_share_offsets())
+    ana.asks(ask.delete_share_group_offsets(topics=()), expect.deleted_share_offsets())
+    refused = one_of("SHARE_SESSION_NOT_FOUND", "UNKNOWN_SERVER_ERROR", "UNSUPPORTED_VERSION")
+    ana.asks(ask.share_fetch(member_id="ana", share_session_epoch=3), expect.share_fetch(error_code=refused))
+    acknowledging = ask.share_acknowledge(member_id="ana", share_session_epoch=3)
+    ana.asks(acknowledging, expect.share_acknowledge(error_code=refused))

@@ -14,12 +14,14 @@ from harness.scenario import (
     scenario,
 )
 from suites.consumer_groups.membership import topic_made
+from suites.share_fetch.readers import has_state, topic_of
 
 ALL = {"orders": (0, 1, 2)}
 BOTH = {"orders": (0, 1, 2), "payments": (0, 1)}
 HEARTBEATS = "GroupMetadataManager#shareGroupHeartbeat"
 CHECKS_EPOCH = "GroupMetadataManager#throwIfShareGroupMemberEpochIsInvalid"
 INITIALIZES = "GroupMetadataManager#initializeShareGroupState"
+UNINITIALIZES = "GroupMetadataManager#uninitializeShareGroupState"
 FENCES = "GroupMetadataManager#shareGroupFenceMember"
 NOTICES_TOPICS = "GroupMetadataManager#onMetadataUpdate"
 PENDS = "GroupMetadataManager#initializedAssignmentPending"
@@ -296,3 +298,21 @@ def topics_that_were_given_up(conversation: Conversation) -> None:
     ana.heartbeats()
     ana.heartbeats()
     ana.asks(ask.share_group_describe(), expect.share_group_describe(error_code="NONE", group_state="Stable"))
+
+
+@scenario(
+    "share_groups/membership/state-refused",
+    source=UNINITIALIZES,
+    clauses=("SI-01",),
+)
+def partitions_wait_for_their_state(conversation: Conversation) -> None:
+    """A partition whose state the share coordinator refuses is not assigned, until it is granted."""
+    ana = conversation.share_member("ana")
+    topic = topic_of(conversation, ana)
+    has_state(ana, topic, epoch=50)
+
+    ana.enters(topic, assigned={})
+    ana.heartbeats(assigned=None)
+    ana.asks(ask.describe_share_group_offsets(), expect.share_offsets({}))
+    ana.asks(ask.delete_share_group_state(topic), expect.share_state("Delete", "NONE"))
+    ana.awaits({topic: (0,)})

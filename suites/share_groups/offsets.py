@@ -273,3 +273,12 @@ def a_consumer_group_has_none_to_delete(conversation: Conversation) -> None:
         ask.delete_share_group_offsets(topics=("orders",)),
         expect.deleted_share_offsets(error_code="GROUP_ID_NOT_FOUND"),
     )
+
+
+@scenario("share_groups/offsets/delete-nothing", source=DELETES, clauses=("SO-02",))
+def nothing_is_deleted_of_a_group_with_members(conversation: Conversation) -> None:
+    """Deleting the offsets of no topics is NON_EMPTY_GROUP of a group with members, and NONE in 4.1."""
+    ana, _ = sole_sharer(conversation)
+
+    error = one_of("NON_EMPTY_GROUP", "NONE")
+    ana.asks(ask.delete_share_group_offsets(topics=()), expect.deleted_share_offsets(error_code=error))

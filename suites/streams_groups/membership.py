@@ -1,6 +1,16 @@
 """Joining a streams group, running its tasks, and leaving."""
 
-from harness.scenario import Answer, Conversation, StreamsMember, scenario
+from harness.scenario import (
+    Answer,
+    Capability,
+    Conversation,
+    GroupRef,
+    StreamsMember,
+    ask,
+    expect,
+    scenario,
+)
+from suites.share_groups.administration import WITHOUT_FEATURES
 
 HEARTBEATS = "GroupMetadataManager#streamsGroupHeartbeat"
 LEAVES = "GroupMetadataManager#streamsGroupLeave"
@@ -37,3 +47,19 @@ def the_last_member_leaves_an_empty_group(conversation: Conversation) -> None:
 
     ana.leaves()
     ana.describes("Empty", epoch=3, members=())
+
+
+@scenario(
+    "streams_groups/off/feature",
+    source="KafkaApis#isStreamsGroupProtocolEnabled",
+    clauses=("KS-01",),
+    broker_config=WITHOUT_FEATURES,
+    needs=(Capability.FEATURES,),
+)
+def a_cluster_may_lack_streams_groups(conversation: Conversation) -> None:
+    """Without the feature `streams.version` streams groups are UNSUPPORTED_VERSION."""
+    ana = conversation.streams_member("ana")
+
+    ana.enters(error_code="UNSUPPORTED_VERSION")
+    described = expect.response("StreamsGroupDescribe", groups=({"error_code": "UNSUPPORTED_VERSION"},))
+    ana.asks(ask.request("StreamsGroupDescribe", 0, group_ids=(GroupRef("main"),)), described)

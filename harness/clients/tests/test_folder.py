@@ -9,6 +9,13 @@ from harness.results.client_results import ClientObservation, ScriptOutcome, rea
 from harness.trace.schema import TraceError
 
 
+def test_a_broker_runs_in_its_folder_wherever_that_is_named_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert ClientsFolder(Path("here")).make_logs("kafka-4.4.0").is_relative_to(tmp_path)
+
+
 def test_an_outcome_is_read_as_it_was_written_and_nothing_else_is(tmp_path: Path) -> None:
     folder = ClientsFolder(tmp_path)
     (tmp_path / "here").mkdir()

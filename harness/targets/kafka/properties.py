@@ -67,7 +67,7 @@ PAUSED_THREADS: Final[Mapping[str, str]] = {"num.io.threads": "32"}
 _GROUP_PROTOCOLS_SINCE: Final = (4, 0)
 _SHARE_PREVIEW: Final = (4, 0)
 _UNKNOWN: Final = (0, 0)
-FEATURES: Final = frozenset({"group.version"})
+FEATURES: Final = frozenset({"group.version", "share.version", "streams.version"})
 """What scenarios set as they set properties (Capability.FEATURES), and clusters have at a level."""
 _COORDINATOR_PREFIXES: Final = ("group.", "offset.", "offsets.", "unstable.")
 

@@ -32,13 +32,6 @@ class ShareGroupMember:
     subscribed_topic_names: frozenset[str] = frozenset()
     assigned_partitions: AssignedPartitions = field(default_factory=dict)
 
-    def is_reconciled_to(self, target_assignment_epoch: int) -> bool:
-        """Whether it has all that an assignment has for it.
-
-        Source: ModernGroupMember#isReconciledTo (4.3.1).
-        """
-        return self.state is MemberState.STABLE and self.member_epoch == target_assignment_epoch
-
     def update_member_epoch(self, member_epoch: int) -> "ShareGroupMember":
         """Let it be in an epoch, and remember the one before.
 
