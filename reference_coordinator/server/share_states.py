@@ -24,7 +24,8 @@ def save_share_states(states: SharePartitionStates, journal: Journal) -> None:
 
 
 def restore_share_states(states: SharePartitionStates, journal: Journal) -> None:
-    """Give partitions the state that was noted."""
+    """Give partitions the state that was noted, and have their changes noted from now on."""
+    states.note_changes()
     for name, content in journal.items(_PREFIX):
         topic_id, partition, group_id = name.split(" ", 2)
         key = SharePartitionKey(GroupId(group_id), TopicId(topic_id), int(partition))

@@ -5,6 +5,7 @@ It is written at once, and outlives the brokers, as Kafka's topic `__share_group
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from reference_coordinator.core.errors import Errors
@@ -15,6 +16,7 @@ from reference_coordinator.shares.state_batches import StateBatch, combine_state
 UNINITIALIZED_START_OFFSET: Final = -1
 """Source: PartitionFactory.UNINITIALIZED_START_OFFSET (4.3.1)."""
 NO_EPOCH: Final = -1
+_REMEMBERED_STATES: Final = 256
 
 
 class SharePartitionKey(NamedTuple):
@@ -67,31 +69,22 @@ class SharePartitionStates:
             partition_count: how many partitions a topic has; None if there is no such topic.
         """
         self._partition_count = partition_count
-        self._offsets: dict[SharePartitionKey, ShareGroupOffset] = {}
-        self._leader_epochs: dict[SharePartitionKey, int] = {}
-        """The highest of each that was seen."""
-        self._state_epochs: dict[SharePartitionKey, int] = {}
-        self._changed: set[SharePartitionKey] = set()
+        self._kept: dict[SharePartitionKey, KeptShareState] = {}
+        self._changed: set[SharePartitionKey] | None = None
+
+    def note_changes(self) -> None:
+        """Remember from now on where the state changes, until somebody takes it."""
+        self._changed = set()
 
     def take_changes(self) -> Mapping[SharePartitionKey, KeptShareState | None]:
         """Return the state of each partition where it changed since the last time; None where it is gone."""
-        changed = {key: self._kept(key) for key in sorted(self._changed)}
-        self._changed.clear()
+        changed = {key: self._kept.get(key) for key in sorted(self._changed or ())}
+        self.note_changes()
         return changed
-
-    def _kept(self, key: SharePartitionKey) -> KeptShareState | None:
-        offset = self._offsets.get(key)
-        if offset is None:
-            return None
-        return KeptShareState(
-            offset=offset, leader_epoch=self._leader_epochs[key], state_epoch=self._state_epochs[key]
-        )
 
     def restore(self, key: SharePartitionKey, kept: KeptShareState) -> None:
         """Have the state of a partition as it was."""
-        self._offsets[key] = kept.offset
-        self._leader_epochs[key] = kept.leader_epoch
-        self._state_epochs[key] = kept.state_epoch
+        self._kept[key] = kept
 
     def initialize(
         self, group_id: GroupId, topic_id: TopicId | None, partition: int, state_epoch: int, start_offset: int
@@ -103,15 +96,19 @@ class SharePartitionStates:
         if topic_id is None or partition < 0:
             return Errors.INVALID_REQUEST
         key = SharePartitionKey(group_id, topic_id, partition)
-        if state_epoch != NO_EPOCH and self._state_epochs.get(key, NO_EPOCH) > state_epoch:
+        found = self._kept.get(key)
+        if found is not None and state_epoch != NO_EPOCH and found.state_epoch > state_epoch:
             return Errors.FENCED_STATE_EPOCH
         if self._is_missing(key):
             return Errors.UNKNOWN_TOPIC_OR_PARTITION
-        count = -1 if start_offset == UNINITIALIZED_START_OFFSET else 0
-        self._offsets[key] = ShareGroupOffset(
-            state_epoch=state_epoch, start_offset=start_offset, delivery_complete_count=count
-        )
-        self._saw(key, leader_epoch=0, state_epoch=state_epoch)
+        kept = _initial(state_epoch, start_offset)
+        if found is not None:
+            kept = replace(
+                kept,
+                leader_epoch=max(found.leader_epoch, kept.leader_epoch),
+                state_epoch=max(found.state_epoch, kept.state_epoch),
+            )
+        self._keep(key, kept)
         return Errors.NONE
 
     def delete(self, group_id: GroupId, topic_id: TopicId | None, partition: int) -> Errors:
@@ -124,9 +121,8 @@ class SharePartitionStates:
         key = SharePartitionKey(group_id, topic_id, partition)
         if self._is_missing(key):
             return Errors.UNKNOWN_TOPIC_OR_PARTITION
-        for known in (self._offsets, self._leader_epochs, self._state_epochs):
-            known.pop(key, None)
-        self._changed.add(key)
+        self._kept.pop(key, None)
+        self._changes(key)
         return Errors.NONE
 
     def summary(
@@ -141,7 +137,8 @@ class SharePartitionStates:
         key = SharePartitionKey(group_id, topic_id, partition)
         if self._is_missing(key):
             return Errors.UNKNOWN_TOPIC_OR_PARTITION
-        return self._offsets.get(key, UNINITIALIZED)
+        kept = self._kept.get(key)
+        return UNINITIALIZED if kept is None else kept.offset
 
     def read(
         self, group_id: GroupId, topic_id: TopicId | None, partition: int, leader_epoch: int
@@ -153,15 +150,16 @@ class SharePartitionStates:
         if topic_id is None or partition < 0:
             return Errors.INVALID_REQUEST
         key = SharePartitionKey(group_id, topic_id, partition)
-        found = self._offsets.get(key)
-        if found is None:
+        kept = self._kept.get(key)
+        if kept is None:
             return Errors.INVALID_REQUEST
-        error = self._error(key, leader_epoch=leader_epoch, state_epoch=NO_EPOCH)
+        error = self._error(key, kept, leader_epoch=leader_epoch, state_epoch=NO_EPOCH)
         if error is not Errors.NONE:
             return error
-        if leader_epoch not in {NO_EPOCH, self._leader_epochs[key]}:
-            self._offsets[key] = replace(found, leader_epoch=leader_epoch)
-            self._saw(key, leader_epoch=leader_epoch, state_epoch=found.state_epoch)
+        found = kept.offset
+        if leader_epoch not in {NO_EPOCH, kept.leader_epoch}:
+            led = replace(found, leader_epoch=leader_epoch)
+            self._keep(key, replace(kept, offset=led, leader_epoch=leader_epoch))
         return found
 
     def write(
@@ -174,28 +172,30 @@ class SharePartitionStates:
         if topic_id is None or partition < 0:
             return Errors.INVALID_REQUEST
         key = SharePartitionKey(group_id, topic_id, partition)
-        found = self._offsets.get(key)
-        if found is None:
+        kept = self._kept.get(key)
+        if kept is None:
             return Errors.INVALID_REQUEST
-        error = self._error(key, leader_epoch=written.leader_epoch, state_epoch=written.state_epoch)
+        error = self._error(key, kept, leader_epoch=written.leader_epoch, state_epoch=written.state_epoch)
         if error is not Errors.NONE:
             return error
-        start_offset = written.start_offset
+        found, start_offset = kept.offset, written.start_offset
         if start_offset == UNINITIALIZED_START_OFFSET:
             start_offset = found.start_offset
-        self._offsets[key] = replace(
+        merged = replace(
             found,
             start_offset=start_offset,
             delivery_complete_count=written.delivery_complete_count,
             state_batches=combine_state_batches(found.state_batches + written.state_batches, start_offset),
         )
-        self._changed.add(key)
+        self._keep(key, replace(kept, offset=merged))
         return Errors.NONE
 
-    def _error(self, key: SharePartitionKey, *, leader_epoch: int, state_epoch: int) -> Errors:
-        if leader_epoch != NO_EPOCH and self._leader_epochs[key] > leader_epoch:
+    def _error(
+        self, key: SharePartitionKey, kept: KeptShareState, *, leader_epoch: int, state_epoch: int
+    ) -> Errors:
+        if leader_epoch != NO_EPOCH and kept.leader_epoch > leader_epoch:
             return Errors.FENCED_LEADER_EPOCH
-        if state_epoch != NO_EPOCH and self._state_epochs[key] > state_epoch:
+        if state_epoch != NO_EPOCH and kept.state_epoch > state_epoch:
             return Errors.FENCED_STATE_EPOCH
         return Errors.UNKNOWN_TOPIC_OR_PARTITION if self._is_missing(key) else Errors.NONE
 
@@ -203,7 +203,23 @@ class SharePartitionStates:
         count = self._partition_count(key.topic_id)
         return count is None or key.partition >= count
 
-    def _saw(self, key: SharePartitionKey, *, leader_epoch: int, state_epoch: int) -> None:
-        self._changed.add(key)
-        self._leader_epochs[key] = max(self._leader_epochs.get(key, NO_EPOCH), leader_epoch)
-        self._state_epochs[key] = max(self._state_epochs.get(key, NO_EPOCH), state_epoch)
+    def _keep(self, key: SharePartitionKey, kept: KeptShareState) -> None:
+        self._kept[key] = kept
+        self._changes(key)
+
+    def _changes(self, key: SharePartitionKey) -> None:
+        if self._changed is not None:
+            self._changed.add(key)
+
+
+@lru_cache(maxsize=_REMEMBERED_STATES)
+def _initial(state_epoch: int, start_offset: int) -> KeptShareState:
+    """A topic's thousands of partitions all begin alike."""
+    count = -1 if start_offset == UNINITIALIZED_START_OFFSET else 0
+    return KeptShareState(
+        offset=ShareGroupOffset(
+            state_epoch=state_epoch, start_offset=start_offset, delivery_complete_count=count
+        ),
+        leader_epoch=0,
+        state_epoch=max(state_epoch, NO_EPOCH),
+    )
