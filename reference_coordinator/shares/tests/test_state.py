@@ -30,6 +30,24 @@ def batch(first: int, last: int, state: int = 2, count: int = 1) -> StateBatch:
     return StateBatch(first_offset=first, last_offset=last, delivery_state=state, delivery_count=count)
 
 
+def test_partitions_that_begin_alike_share_what_they_begin_with() -> None:
+    made = states()
+    for partition in (0, 1):
+        made.initialize(GROUP, ORDERS, partition, state_epoch=1, start_offset=-1)
+
+    assert made.summary(GROUP, ORDERS, 0) is made.summary(GROUP, ORDERS, 1)
+
+
+def test_changes_are_noted_only_for_who_takes_them() -> None:
+    made = initialized()
+    assert not made.take_changes()
+
+    made.write(*AT, WRITTEN)
+
+    assert [*made.take_changes()] == [AT]
+    assert not made.take_changes()
+
+
 @pytest.mark.parametrize(
     ("topic_id", "partition", "error"),
     [

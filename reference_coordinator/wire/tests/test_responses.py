@@ -215,6 +215,24 @@ def test_the_other_admin_responses_are_written() -> None:
     assert written(Api.OFFSET_DELETE, 0, refused).error_code == 69
 
 
+@pytest.mark.parametrize("count", [0, 1, 256, 257, 1000])
+@pytest.mark.parametrize("version", [2, 5])
+def test_arrays_of_any_length_are_whole(version: int, count: int) -> None:
+    groups = tuple(
+        ListedGroup(
+            group_id=GroupId(f"g{number}"),
+            protocol_type="consumer",
+            group_state="Stable",
+            group_type="classic",
+        )
+        for number in range(count)
+    )
+
+    response = written(Api.LIST_GROUPS, version, ListGroupsResponse(error_code=Errors.NONE, groups=groups))
+
+    assert [each.group_id for each in response.groups] == [each.group_id for each in groups]
+
+
 def test_find_coordinator_is_the_only_coordinator_before_v4() -> None:
     found = Coordinator(key="g", node_id=1, host="h", port=2, error_code=Errors.NONE, error_message="NONE")
     message = FindCoordinatorResponse(coordinators=(found,))
