@@ -19,17 +19,43 @@ from reference_coordinator.core.records import (
     OffsetCommitRecord,
     OffsetCommitTombstone,
 )
+from reference_coordinator.core.values import value
 from reference_coordinator.log.batches import LogBatch
 from reference_coordinator.log.group_record_serde import GROUP_TOMBSTONES, type_and_name
 
 _Key: TypeAlias = tuple[str, str, int]
 """Group, topic or member, and partition, or the negative type of the record."""
 _OF_GROUP: Final = -2
+_ITEM_BYTES: Final = 32
+"""About what an object takes by itself, or its place in a list with a number in it."""
 _TOMBSTONES: Final = (
     OffsetCommitTombstone,
     GroupMetadataTombstone,
     *GROUP_TOMBSTONES,
 )
+
+
+@value
+class Amount:
+    """How much a log keeps."""
+
+    records: int = 0
+    size_bytes: int = 0
+    """In memory, roughly."""
+
+    def __add__(self, other: "Amount") -> "Amount":
+        """Return how much both are."""
+        return Amount(records=self.records + other.records, size_bytes=self.size_bytes + other.size_bytes)
+
+    def reaches(self, bound: "Amount") -> bool:
+        """Whether there are as many records as that, or as many bytes."""
+        return self.records >= bound.records or self.size_bytes >= bound.size_bytes
+
+    def or_more(self, other: "Amount") -> "Amount":
+        """Return the larger of each."""
+        return Amount(
+            records=max(self.records, other.records), size_bytes=max(self.size_bytes, other.size_bytes)
+        )
 
 
 @dataclass(slots=True)
@@ -63,9 +89,10 @@ def compacted(batches: Sequence[LogBatch]) -> list[LogBatch]:
     return kept
 
 
-def count_records(batches: Iterable[LogBatch]) -> int:
-    """Return how many records batches have."""
-    return sum(len(batch.records) for batch in batches)
+def amount_of(batches: Iterable[LogBatch]) -> Amount:
+    """Return how much batches keep."""
+    records = [record for batch in batches for record in batch.records]
+    return Amount(records=len(records), size_bytes=sum(map(_size_bytes, records)))
 
 
 def _plan(batches: Sequence[LogBatch]) -> _Plan:
@@ -105,6 +132,20 @@ def _kept(batch: LogBatch, plan: _Plan) -> Iterator[tuple[int, CoordinatorRecord
         is_tombstone = isinstance(record, _TOMBSTONES)
         if not is_tombstone and plan.last_offsets[_key(record)] == offset:
             yield offset, record
+
+
+def _size_bytes(content: object) -> int:
+    """Return about what a record takes, or a part of one."""
+    match content:
+        case str() | bytes():
+            return len(content)
+        case tuple():
+            return _ITEM_BYTES * len(content) + sum(map(_size_bytes, content))
+        case int() | None:
+            return 0
+        case _:
+            fields = type(content).__slots__  # type: ignore[attr-defined] # all values have them
+            return _ITEM_BYTES + sum(_size_bytes(getattr(content, each)) for each in fields)
 
 
 def _key(record: CoordinatorRecord) -> _Key:

@@ -34,13 +34,14 @@ from reference_coordinator.log.batches import (
     UnreadableRecord,
     UnwritableBatchError,
 )
-from reference_coordinator.log.memory import compacted, count_records
+from reference_coordinator.log.memory import Amount, amount_of, compacted
 
 _FIRST_STRICT_TRANSACTION_VERSION: Final = 2
 _SHORT_MAX: Final = 2**15 - 1
 _NO_COORDINATOR_EPOCH: Final = -1
-_COMPACTED_FROM: Final = 1024
-"""How many records a partition has when it is compacted first; later, twice as many as were left."""
+_NOTHING: Final = Amount()
+_COMPACTED_FROM: Final = Amount(records=1024, size_bytes=4 * 1024 * 1024)
+"""What a partition has of one or the other when it is compacted first; later, twice as much as was left."""
 _PartitionOfProducer = tuple[str, int, ProducerId]
 
 
@@ -69,9 +70,9 @@ class _PartitionLog:
     """The latest that a record brought; those that bring none have it too."""
     unreadable: UnreadableRecord | None
     external_count: int = 0
-    num_records: int = 0
-    compacted_from: int = _COMPACTED_FROM
-    """How many records it has when it is compacted the next time."""
+    amount: Amount = _NOTHING
+    compacted_from: Amount = _COMPACTED_FROM
+    """What it has of one or the other when it is compacted the next time."""
     compactions: int = 0
     measured: int = 0
     """How many batches `measured_bytes` is about."""
@@ -84,11 +85,11 @@ class _PartitionLog:
         """
         added = tuple(batches)
         self.batches.extend(added)
-        self.num_records += count_records(added)
-        if self.num_records >= self.compacted_from:
+        self.amount += amount_of(added)
+        if self.amount.reaches(self.compacted_from):
             self.batches = compacted(self.batches)
-            self.num_records = count_records(self.batches)
-            self.compacted_from = max(_COMPACTED_FROM, 2 * self.num_records)
+            self.amount = amount_of(self.batches)
+            self.compacted_from = _COMPACTED_FROM.or_more(self.amount + self.amount)
             self.compactions += 1
             self.measured = self.measured_bytes = 0
 

@@ -5,7 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from reference_coordinator.core.ids import GroupId
+from reference_coordinator.core.ids import GroupId, TopicId
+from reference_coordinator.core.share_records import (
+    ShareGroupStatePartitionMetadataRecord,
+    TopicPartitionsInfo,
+)
 from reference_coordinator.log.memory import compacted
 from reference_coordinator.log.offsets_log import OffsetsLog
 from reference_coordinator.tests.log_kit import (
@@ -104,3 +108,18 @@ def test_a_log_of_groups_that_come_and_go_stays_small() -> None:
         append(log, replace(FORGOTTEN, group_id=GroupId(f"g{number}")))
 
     assert len(log.records) < 2_000
+
+
+def test_a_log_of_large_records_that_are_overwritten_stays_small() -> None:
+    log = OffsetsLog()
+    member = replace(STABLE.members[0], subscription=bytes(100_000))
+    topics = tuple(
+        TopicPartitionsInfo(topic_id=TopicId(f"t{number}"), topic_name="orders", partitions=tuple(range(100)))
+        for number in range(30)
+    )
+    of_shares = ShareGroupStatePartitionMetadataRecord(group_id=GroupId("s"), initialized_topics=topics)
+    for _ in range(200):
+        append(log, replace(STABLE, members=(member,)))
+        append(log, of_shares)
+
+    assert len(log.records) < 100
