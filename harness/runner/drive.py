@@ -80,12 +80,14 @@ class Gate:
         slots: each running scenario takes one; they bound how late this process may be for a timer.
         late_slots: a broker of scripts that come later takes one, and its scripts take none.
         rounds: which brokers are up together.
+        beginning: taken by who begins a scenario, for a turn of the loop.
     """
 
     def __init__(self, targets: frozenset[str], *, jobs: int) -> None:
         self.slots = LongestFirst(jobs)
         self.late_slots = LongestFirst(machine().brokers_at_once)
         self.rounds = Rounds(targets)
+        self.beginning = asyncio.Lock()
         self._busy = set(targets)
         self._calm = asyncio.Event()
         if not targets:
@@ -280,6 +282,9 @@ class Drive:
             # Who waits for others at a rendezvous must not keep a slot from them.
             slot = contextlib.nullcontext() if slots is None else slots.taken(script.waiting_ms + rest_ms)
             async with slot:
+                # Hundreds that begin in the same turn would keep each other from the loop for a second.
+                async with self.gate.beginning:
+                    await asyncio.sleep(0)
                 del waiting[script.id]
                 try:
                     await self._run(broker, script, until_s, rendezvous)
