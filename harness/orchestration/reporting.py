@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final
 
@@ -34,7 +35,24 @@ def archive_and_build_tables(
         SparkError: Spark cannot be started.
         TraceError: the run's own files are damaged.
     """
-    run_ids: tuple[str, ...] = ()
+    partitions = _partitions(archive)
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="archive") as pool:
+        # Spark takes as long to start as a run to be archived, and is asked for the run's own tables first.
+        archived = pool.submit(_archived, folder, archive, progress)
+        build_page_tables(
+            folder, archive, archived.result, partitions=partitions, master=master, progress=progress
+        )
+
+
+def _partitions(archive: Archive) -> int:
+    try:
+        return shuffle_partitions(archive)
+    except (ArchiveError, OSError):
+        return 1  # whoever archives says what is wrong, and there will be no history to shuffle
+
+
+def _archived(folder: RunFolder, archive: Archive, progress: Callable[[str], None]) -> Sequence[str]:
+    """Put a run into the archive; return the runs of its history, none if the archive is damaged."""
     try:
         if folder.read_footer() is not None:
             pack([folder], archive, clients_of=client_verdicts, progress=progress)
@@ -42,15 +60,16 @@ def archive_and_build_tables(
         archive.check(run_ids)
     except ArchiveError as error:
         progress(f"no history: {error}")
-        run_ids = ()
-    build_page_tables(folder, archive, run_ids, master=master, progress=progress)
+        return ()
+    return run_ids
 
 
 def build_page_tables(
     folder: RunFolder,
     archive: Archive,
-    run_ids: Sequence[str],
+    run_ids: Callable[[], Sequence[str]],
     *,
+    partitions: int,
     master: str,
     progress: Callable[[str], None],
 ) -> None:
@@ -59,7 +78,8 @@ def build_page_tables(
     Args:
         folder: of the run.
         archive: has the runs of the trend.
-        run_ids: of those runs, as `newest_up_to` finds them.
+        run_ids: returns those runs, as `newest_up_to` finds them; asked when the run's tables are made.
+        partitions: into how many parts the archive is shuffled.
         master: Spark's.
         progress: told what is being worked on.
 
@@ -70,16 +90,15 @@ def build_page_tables(
     trend = (folder.path / TREND_FOLDER).resolve()
     # Pages show what is there, so a history of before must not outlive the archive.
     shutil.rmtree(trend, ignore_errors=True)
-    if len(run_ids) < 2:
-        build_tables([folder.path], folder.tables, master=master, progress=progress)
-        return
-    partitions = shuffle_partitions(archive)
     with spark_session(master=master, partitions=partitions) as spark:
         build_tables([folder.path], folder.tables, master=master, progress=progress)
-        progress(f"tables of {len(run_ids)} runs")
+        archived = run_ids()
+        if len(archived) < 2:
+            return
+        progress(f"tables of {len(archived)} runs")
         try:
             with unreadable_files(partial(damaged_archive, archive.root)):
-                sources = Archived(spark, archive, run_ids)
+                sources = Archived(spark, archive, archived)
                 write_tables(_MARTS, sources, trend, partitions=partitions, progress=progress)
         except ArchiveError as error:
             progress(f"no history: {error}")

@@ -25,6 +25,7 @@ def _dies() -> None:
     os._exit(3)
 
 
+@pytest.mark.slow
 def test_what_a_process_returns_and_raises_reaches_the_caller() -> None:
     assert asyncio.run(in_background(partial(divmod, 7, 3))) == (2, 1)
     with pytest.raises(TargetError, match="no such profile"):
@@ -51,6 +52,7 @@ def test_who_is_interrupted_leaves_no_process(*, is_there: bool) -> None:
     assert multiprocessing.active_children() == []
 
 
+@pytest.mark.slow
 def test_references_that_run_in_the_background_leave_the_same_trace(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -247,6 +247,7 @@ def test_fewer_attempts_than_due_hear_of(tmp_path: Path) -> None:
     assert found.reason.endswith("; shown 2 of 2; no further attempt: the 0 s for it had passed")
 
 
+@pytest.mark.slow
 def test_what_accuses_nobody_is_run_again_together_and_then_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

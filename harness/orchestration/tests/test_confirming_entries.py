@@ -27,6 +27,7 @@ def plan(reports: Path, moody: Moody, run_id: str = "run") -> RunPlan:
     return replace(plan_of(reports, [moody], SUITE, run_id=run_id), confirm_s=60.0)
 
 
+@pytest.mark.slow
 def test_the_gate_is_green_for_what_did_not_show_again(
     kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:
@@ -77,6 +78,7 @@ def test_a_change_that_was_seen_once_is_put_down_to_no_release(
     assert FLAKY in kafka_conformance.out
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("suites")
 def test_a_run_prints_rates_and_may_be_left_raw(kafka_conformance: CommandLine, tmp_path: Path) -> None:
     target = ("--suites", "small_suites", "--target", "reference-tcp", "--no-report", "--out", tmp_path)

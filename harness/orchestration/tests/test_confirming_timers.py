@@ -16,6 +16,8 @@ from harness.targets.reference.tcp import ReferenceTcpTarget
 from harness.tests.completed_runs import Quiet, plan_of
 from harness.verdict import Confirmation, DifferenceClass, Outcome
 
+pytestmark = pytest.mark.slow
+
 _DELAY: Final = "group.initial.rebalance.delay.ms"
 _SHARE: Final = 0.7
 OFF: Final = "classic/initial-delay/first-member-waits"

@@ -73,6 +73,7 @@ def events_of(folder: RunFolder, target: str) -> tuple[Event, ...]:
     return read_events(folder.events(target)).events
 
 
+@pytest.mark.slow
 def test_each_target_is_compared_with_the_reference_of_its_profile(tmp_path: Path) -> None:
     report, folder = driven(tmp_path, Disguised("old", "2.6.0"), Disguised("new", "4.3.1"))
     assert report.ended == "complete"

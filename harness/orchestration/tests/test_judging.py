@@ -120,6 +120,7 @@ def test_a_damaged_script_or_trace_is_reported_with_its_place(folder: RunFolder)
         judge_run_again(folder, expectation_files=(), catalogue=frozenset(catalogue()), baseline=None)
 
 
+@pytest.mark.slow
 def test_many_processes_judge_as_one_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = completed_run(tmp_path, ["reference", "reference:3.9", "reference:2.4"], SUITE).folder
     alone = judged(folder, entry(CHOSEN))

@@ -12,6 +12,8 @@ from harness.scenario.fitting import fitted
 from harness.scenario.registry import collect
 from harness.targets.base.interface import BrokerDescription
 
+pytestmark = pytest.mark.slow
+
 INTERVAL = "group.consumer.assignment.interval.ms"
 MINDS = "consumer_groups/assignors/range"
 DOES_NOT = ("consumer_groups/validation/assignor", "classic/heartbeat/before-assignments")

@@ -100,6 +100,7 @@ def names(scripts: Sequence[Script]) -> list[str]:
     return [each.id.rpartition("/")[2] for each in scripts]
 
 
+@pytest.mark.slow
 def test_a_script_about_requests_that_the_release_does_not_serve_starts_no_broker(tmp_path: Path) -> None:
     # Kafka 3.9 refuses to start with fewer than ten members of a share group.
     scripts = [collect("suites")["share_groups/membership/full"]]
@@ -223,6 +224,7 @@ def test_what_is_known_of_who_takes_the_log_away_needs_no_configuration(profile:
     assert bool(packing.final) is (profile == "4.0.0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("profile", "disturbs"), [("4.1.0", True), ("4.4", False), ("3.9.2", False)])
 def test_a_write_that_delays_others_disturbs_them_where_the_release_has_that_fault(
     profile: str, *, disturbs: bool
@@ -232,6 +234,7 @@ def test_a_write_that_delays_others_disturbs_them_where_the_release_has_that_fau
     assert asyncio.run(runs.disturbs(too_large, too_large.broker_config)) is disturbs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "is_minded"), [("refreshed", True), ("topic-deleted", False)])
 def test_who_resolves_a_regular_expression_again_minds_topics_of_others(
     name: str, *, is_minded: bool
@@ -240,6 +243,7 @@ def test_who_resolves_a_regular_expression_again_minds_topics_of_others(
     assert asyncio.run(minds_topics(waits, asked_config(waits), ReferenceRuns("4.4"))) is is_minded
 
 
+@pytest.mark.slow
 def test_who_minds_topics_of_others_is_alone_on_its_broker(tmp_path: Path) -> None:
     waits = collect()["consumer_groups/regex/refreshed"]
     beside = script("one", is_nobody, waits.broker_config)
@@ -248,6 +252,7 @@ def test_who_minds_topics_of_others_is_alone_on_its_broker(tmp_path: Path) -> No
     assert sorted(names(each.scripts) for each in broker_group.cohorts) == [["one"], ["refreshed"]]
 
 
+@pytest.mark.slow
 def test_who_writes_nothing_minds_no_time_for_writes(tmp_path: Path) -> None:
     impatient = {"offsets.commit.timeout.ms": "2000"}
     heard = {"group.coordinator.rebalance.protocols": "classic"}
@@ -258,6 +263,7 @@ def test_who_writes_nothing_minds_no_time_for_writes(tmp_path: Path) -> None:
         assert len(broker_groups((writes, other), CAN, packing)) == broker_count
 
 
+@pytest.mark.slow
 def test_what_a_script_leaves_behind_is_reported() -> None:
     runs = ReferenceRuns("4.4")
 
@@ -273,6 +279,7 @@ def test_what_a_script_leaves_behind_is_reported() -> None:
     assert asyncio.run(lefts()) == [Left.CLEAN, Left.TO_CLEAR, Left.SPOILT, Left.SPOILT]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "spoils", ["loading/unreadable/every-api", "consumer_groups/loading/truncated-member"]
 )
@@ -310,6 +317,7 @@ def test_a_target_of_a_profile_that_nobody_knows_shares_no_configured_broker() -
     assert [names(each.scripts) for each in found] == [["s0"], ["s1"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("profile", "left"), [("3.9.2-java", Left.SPOILT), ("4.0.0", Left.SPOILT), ("4.4.0", Left.CLEAN)]
 )

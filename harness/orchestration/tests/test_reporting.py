@@ -37,8 +37,8 @@ def _built(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     """Give what tables were built with, in place of Spark."""
     built: list[tuple[str, ...]] = []
 
-    def build(_: RunFolder, __: Archive, run_ids: Sequence[str], **___: object) -> None:
-        built.append(tuple(run_ids))
+    def build(_: RunFolder, __: Archive, run_ids: Callable[[], Sequence[str]], **___: object) -> None:
+        built.append(tuple(run_ids()))
 
     monkeypatch.setattr(reporting, "build_page_tables", build)
     return built
@@ -136,12 +136,23 @@ def test_damage_that_spark_finds_costs_the_history_alone(
 ) -> None:
     folder, archive = archived
     pack([folder], archive, clients_of=client_verdicts)
-    run_ids, reported = ("before", "run"), list[str]()
-    build_page_tables(folder, archive, run_ids, master="local[1]", progress=reported.append)
+    reported: list[str] = []
+
+    def build() -> None:
+        build_page_tables(
+            folder,
+            archive,
+            lambda: ("before", "run"),
+            partitions=1,
+            master="local[1]",
+            progress=reported.append,
+        )
+
+    build()
     assert (folder.path / TREND_FOLDER).exists()
     shifted("judgements")(archive.root)
 
-    build_page_tables(folder, archive, run_ids, master="local[1]", progress=reported.append)
+    build()
 
     assert any("no history: the archive" in text and "move it away" in text for text in reported)
     assert folder.tables.exists()

@@ -165,6 +165,7 @@ def test_an_attempt_that_is_interrupted_keeps_its_events_and_is_not_whole(tmp_pa
     assert has_ended(share.folder / "attempt-0")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_task_gone", [True, False], ids=["its task is gone", "it is asked to"])
 def test_a_shares_process_ends_in_order(tmp_path: Path, *, is_task_gone: bool) -> None:
     share = share_of(tmp_path)

@@ -29,6 +29,7 @@ def bases_and_others(behaviour: Behaviour) -> Iterator[tuple[str, str]]:
             yield from ((one, other), (other, one))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "scenario_id"), SHOWN)
 def test_a_scenario_shows_a_behaviour(name: str, scenario_id: str) -> None:
     script = catalogue()[scenario_id]
