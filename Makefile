@@ -9,7 +9,7 @@ REPORTS ?= reports
 # The targets of `make conformance`; each is compared with the reference in its profile.
 TARGETS ?= --target reference --target kafka:3.9.2 --target kafka:latest
 STAMP := $(VENV)/.installed
-QUICK := not (broker or spark or docker or browser or history)
+QUICK := not (slow or broker or spark or docker or browser or history)
 
 # Tests start our programs by the hundred: without bytecode on disk each would compile all of it again.
 export PYTHONDONTWRITEBYTECODE :=
@@ -42,7 +42,7 @@ bench-spark: setup ## Time the tables of many runs beside DuckDB
 history: setup ## Run the scenario of each known Kafka fault before and after its fix (a dozen releases)
 	$(BIN)/python -X dev -m pytest -m history -n 0
 
-check: setup ## What you run all day: lint, types, contracts, tests without brokers, containers, Spark and browser
+check: setup ## What you run all day, in three minutes: lint, types, contracts, and the tests that are not slow
 	$(MAKE) --no-print-directory --jobs=2 lint contracts types quick
 
 test: lint types contracts unit ## All checks and tests
@@ -57,7 +57,7 @@ types: setup ## Types
 contracts: setup ## Who may import whom
 	$(BIN)/lint-imports
 
-quick: setup ## Our own tests that need no broker, container, Spark or browser
+quick: setup ## Our own tests that take less than a second each, and start no broker, container, Spark or browser
 	$(BIN)/pytest -q -m "$(QUICK)" --durations=10
 
 unit: setup ## Our own tests, those with real brokers and Spark among them

@@ -3,6 +3,8 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from harness.targets.base.interface import Target
 from harness.targets.reference.target import ReferenceTarget
 from harness.tests.assignors_beside import Outcome, outcome_on, report
@@ -13,6 +15,7 @@ def outcome(target: Target, directory: Path, *, groups: int) -> Outcome:
     return asyncio.run(outcome_on(target, directory, groups=groups, seed=1))
 
 
+@pytest.mark.slow
 def test_an_assignor_that_moves_a_partition_too_many_is_found(tmp_path: Path) -> None:
     (tmp_path / "code").mkdir()
     target = broken_reference(tmp_path / "code" / "broken")

@@ -2,12 +2,16 @@
 
 from pathlib import Path
 
+import pytest
+
 from harness.apis.consumer_impact import CONSUMER_GROUP_HEARTBEAT
 from harness.results.answer_impact import impact_of
 from harness.scenario.script import Receive
 from harness.tests.broken_assignor import HANDOVER, run_against_it
 from harness.tests.completed_runs import catalogue
 from harness.verdict import Outcome
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_partition_too_many_that_moves_is_red_where_the_member_is_to_give_it_up(tmp_path: Path) -> None:

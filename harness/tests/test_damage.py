@@ -17,6 +17,8 @@ from harness.tests.damage import CAPTURED, SCENARIO, VERBS, called, examine, fol
 from harness.tests.raced import Shuffled, raced
 from harness.trace.files import RunFolder
 
+pytestmark = pytest.mark.slow
+
 SAMPLE = {
     "invariants": 30,
     "diff from": 30,
@@ -58,7 +60,6 @@ def _tapped(whole: Path) -> Iterator[RunFolder]:
         path.write_bytes(content)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("verb", "count"), SAMPLE.items(), ids=SAMPLE)
 def test_no_damage_ends_in_a_traceback_or_is_accepted_in_silence(whole: Path, verb: str, count: int) -> None:
     row = examine(verb, whole, seed=1, count=count)

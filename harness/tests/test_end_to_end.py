@@ -30,6 +30,8 @@ from harness.tests.completed_runs import (
 )
 from harness.trace.files import read_events
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["harness.tests.spark_fixture"]
 
 SUITE: Final = "classic/heartbeat"

@@ -30,6 +30,8 @@ from harness.trace.events import EventKind
 from harness.trace.files import read_events
 from harness.verdict import Outcome
 
+pytestmark = pytest.mark.slow
+
 CHOSEN: Final = "classic/heartbeat/empty-group-id"
 Change = Callable[[bytes], bytes | None]
 """From a true response to what is sent instead, or None to close the connection."""

@@ -28,6 +28,8 @@ from harness.trace.schema import from_json
 from harness.trace.starvation import Starvation
 from harness.verdict import Outcome
 
+pytestmark = pytest.mark.slow
+
 DELAYED: Final = "classic/initial-delay/first-member-waits"
 """A member is answered after the delay of 2000 ms, within 1700 to 2300."""
 BESIDE: Final = ("classic/initial-delay", "classic/heartbeat", "classic/rebalance")

@@ -283,6 +283,7 @@ def test_a_fault_tells_the_release_that_has_it_from_the_one_that_has_it_not(bug:
     assert _blindly(reports, bug.affected, bug.fixed)[bug.scenario].outcome == Outcome.DIVERGES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bug", ANSWERED, ids=str)
 def test_the_reference_has_a_fault_by_its_number(bug: Bug, reports: Path) -> None:
     sources = _run_of_references(reports, bug.affected, bug.fixed)

@@ -82,5 +82,6 @@ def test_a_record_obeys_its_schema(name: str, record: "DataclassInstance") -> No
     assert complaints({**content, "more": 1}, schema(name)) == ["has more"]
 
 
+@pytest.mark.slow
 def test_the_page_lists_every_schema() -> None:
     assert all(f"]({each.file})" in schemas_page() for each in SCHEMAS)

@@ -19,6 +19,8 @@ from reference_coordinator.coordinator import coordinator
 from reference_coordinator.core.timers import Timers
 from reference_coordinator.offsets import shard as shards
 
+pytestmark = pytest.mark.slow
+
 _SUITES = ("classic/**", "static_membership/**")
 _LEAST = 3
 """Scenarios that notice a fault, so that some do on a busy machine."""

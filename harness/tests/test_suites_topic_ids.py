@@ -13,6 +13,8 @@ from harness.targets.reference.target import DEFAULT_PROFILE
 from reference_coordinator.broker import topics
 from reference_coordinator.core.ids import TopicId
 
+pytestmark = pytest.mark.slow
+
 _DRAWS = 4
 """Two topics change places in half of the draws."""
 _BY_TOPIC_ID = {"ConsumerGroupHeartbeat", "ShareGroupHeartbeat", "StreamsGroupHeartbeat"}

@@ -72,6 +72,7 @@ def _errors_in(value: Json, *, is_error: bool = False) -> Iterator[str]:
             yield from _errors_in(item, is_error=is_error)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("api", "version"), EACH)
 def test_a_scenario_is_granted_what_it_asks_in_every_version(api: str, version: int) -> None:
     assert "NONE" in pinned_errors().get((api, version), frozenset())

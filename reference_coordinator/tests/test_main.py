@@ -33,6 +33,7 @@ def command(*arguments: str) -> Iterator[subprocess.Popen[str]]:
             process.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_the_ready_line_names_a_port_that_answers_and_a_signal_stops_cleanly(stop: signal.Signals) -> None:
     with command("--listen", "127.0.0.1:0", "--profile", "4.4") as process:

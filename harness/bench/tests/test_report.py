@@ -158,6 +158,7 @@ def test_every_subject_takes_its_turn_under_every_workload() -> None:
     assert all(each.requests_per_s > 0 for each in reported.samples)
 
 
+@pytest.mark.slow
 def test_a_target_without_a_port_cannot_be_compared_with() -> None:
     with pytest.raises(TargetError, match="listens nowhere"):
         run(ReferenceTarget("3.9"), WORKLOAD)

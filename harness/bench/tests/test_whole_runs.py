@@ -9,6 +9,7 @@ from harness.bench.whole_runs import WholeRunPlan, run_whole
 from harness.targets.reference.tcp import REFERENCE_ROOT
 
 
+@pytest.mark.slow
 def test_a_run_is_measured_as_a_user_starts_it(tmp_path: Path) -> None:
     plan = WholeRunPlan(
         targets=("reference", "reference-tcp"),

@@ -111,6 +111,7 @@ def _with_gap(row: Row) -> Row:
     return row._replace(content=(*row.content[:3], ((0.0, 1.0, False),)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("lie", LIES)
 @pytest.mark.parametrize("stretch", [10, STRETCH, 61])

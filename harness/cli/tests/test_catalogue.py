@@ -11,6 +11,8 @@ from harness.results.exit_code import ExitCode
 from harness.scenario.script import script_from_json, step_text
 from harness.tests.completed_runs import catalogue
 
+pytestmark = pytest.mark.slow
+
 PAST = "classic/heartbeat/before-assignments"
 
 

@@ -9,6 +9,8 @@ from harness.results.exit_code import ExitCode
 from harness.targets.external.namespace import MARK
 from harness.tests.in_process import CommandLine
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
 EXTERNAL = "external:127.0.0.1:1"

@@ -37,6 +37,7 @@ def ended_by(tmp_path: Path, *numbers: signal.Signals) -> tuple[int, str]:
     return process.returncode, (tmp_path / "log").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda each: each.name)
 def test_a_signal_ends_a_run_in_order(tmp_path: Path, number: signal.Signals) -> None:
     code, reported = ended_by(tmp_path, number)
@@ -47,6 +48,7 @@ def test_a_signal_ends_a_run_in_order(tmp_path: Path, number: signal.Signals) ->
     assert footer.ended == "interrupted"
 
 
+@pytest.mark.slow
 def test_five_times_ctrl_c_ends_at_once_without_a_traceback(tmp_path: Path) -> None:
     code, reported = ended_by(tmp_path, *[signal.SIGINT] * 5)
     # A shell tells 130 of both: Python gives up its handlers before it has ended.
@@ -91,6 +93,7 @@ def test_markdown_turns_no_text_around_and_carries_no_control_character() -> Non
     assert "\\\\u202eb\\\\u2066c\\\\x9b31md" in reported
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signals", ["SIGHUP", "five times Ctrl-C"])
 @pytest.mark.parametrize("command", ["tap, not ready", "tap", "clients", "gate"])
 def test_signals_end_what_waits_or_carries_at_once_and_keep_what_came(command: str, signals: str) -> None:

@@ -33,6 +33,7 @@ def _first_run(kafka_conformance: CommandLine, out: Path) -> RunFolder:
     return RunFolder(out / "first")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("suites")
 @pytest.mark.parametrize(
     ("command", "content", "says"),
@@ -133,6 +134,7 @@ def test_a_run_that_is_there_is_not_written_over(
     assert (run / "run.json").read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "reader"),
     [(("race", "delete-left"), "race --judge"), (("clients", "--client", "kafka-python"), "report")],

@@ -18,6 +18,8 @@ from harness.targets.reference.tcp import REFERENCE_ROOT
 from harness.targets.reference.variants import behaviour_source
 from harness.tests.in_process import CommandLine
 
+pytestmark = pytest.mark.slow
+
 _MODULE = Path(PACKAGE, "offsets", "fetch.py")
 _HEALTHY = "if not shard.profile.has(Behaviour.DUPLICATE_PARTITIONS_ANSWERED_EACH):"
 _FAULTY = "if shard.profile.has(Behaviour.DUPLICATE_PARTITIONS_ANSWERED_EACH):"

@@ -62,6 +62,7 @@ def test_what_needs_no_command_imports_none(arguments: list[str]) -> None:
     assert not modules & places
 
 
+@pytest.mark.slow
 def test_a_run_without_a_report_imports_nothing_that_only_other_runs_need(tmp_path: Path) -> None:
     chosen = "classic/heartbeat/before-assignments"
     modules = imported_by("run", "--no-report", "--out", tmp_path, chosen)

@@ -21,6 +21,7 @@ from harness.trace.files import RunFolder
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -77,6 +78,7 @@ def test_a_command_line_that_makes_no_sense_ends_with_64_and_says_why(
     assert not (tmp_path / "reports").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spec", "is_newer"), [("reference:4.5", True), ("reference:4.4.9", False)])
 def test_a_release_that_the_reference_does_not_know_is_said_to_be_judged_as_an_older_one(
     kafka_conformance: CommandLine, tmp_path: Path, spec: str, *, is_newer: bool
@@ -86,6 +88,7 @@ def test_a_release_that_the_reference_does_not_know_is_said_to_be_judged_as_an_o
     assert (f"{spec} is judged as 4.4" in kafka_conformance.out) is is_newer
 
 
+@pytest.mark.slow
 def test_a_run_that_was_cut_short_before_its_scripts_is_no_input(
     kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:
@@ -229,6 +232,7 @@ def test_a_scenario_of_the_baseline_that_is_gone_is_red_and_one_that_was_not_cho
     assert kafka_conformance(*report) == ExitCode.NOTHING_RAN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", ["no-such-folder", "."])
 def test_a_baseline_that_is_no_run_ends_with_66_before_anything_is_driven(
     kafka_conformance: CommandLine, tmp_path: Path, given: str
@@ -239,6 +243,7 @@ def test_a_baseline_that_is_no_run_ends_with_66_before_anything_is_driven(
     assert not reports.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", ["report", "gate", "coverage", "trend", "loading-table", "invariants", "tap --finish"]
 )
@@ -262,6 +267,7 @@ def test_a_report_of_a_damaged_trace_ends_with_65_and_names_the_line(
     assert "events.jsonl:1" in kafka_conformance.err
 
 
+@pytest.mark.slow
 def test_our_own_fault_ends_with_70_and_a_traceback(
     kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

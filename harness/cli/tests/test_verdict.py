@@ -47,6 +47,7 @@ def refuse_a_report(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     monkeypatch.setattr(import_module("harness.cli.run"), "make_report", fail)
 
 
+@pytest.mark.slow
 def test_without_java_a_run_tells_its_verdict_and_before_the_drive_what_is_left_out(
     kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,6 +75,7 @@ def test_without_java_a_difference_ends_with_its_own_code(
     assert "1 unexpected difference." in kafka_conformance.out.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("lost_externals")
 def test_a_run_whose_targets_are_all_lost_is_one_line_with_cause_and_remedy_and_no_report(
     kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -90,6 +92,7 @@ def test_a_run_whose_targets_are_all_lost_is_one_line_with_cause_and_remedy_and_
     assert "indeterminate result" not in reported
 
 
+@pytest.mark.slow
 def test_a_report_that_fails_leaves_the_verdict_reported(
     kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,6 +103,7 @@ def test_a_report_that_fails_leaves_the_verdict_reported(
     assert "no room for Spark" in kafka_conformance.err
 
 
+@pytest.mark.slow
 def test_a_matrix_without_java_drives_nothing_and_names_the_remedy(
     kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +149,7 @@ def test_two_lost_targets_are_counted(tmp_path: Path) -> None:
     assert "2 targets lost" in verdict_line(Run.load(with_lost(SCALA, REFERENCE).write(tmp_path)))
 
 
+@pytest.mark.slow
 def test_a_target_of_ours_that_cannot_start_has_its_own_cause_and_no_other_remedy(
     kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,7 @@ def alone(play: Play) -> None:
 '''
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
@@ -47,6 +48,7 @@ def test_what_cannot_be_is_said_before_any_client_starts(
     assert says in kafka_conformance.err
 
 
+@pytest.mark.slow
 def test_a_run_is_not_written_over(kafka_conformance: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "first").mkdir()
 
@@ -78,6 +80,7 @@ def test_clients_go_into_a_run_of_wire_suites_once_and_onto_its_targets(
     assert kafka_conformance("clients", "--into", wire, "--soak", "1") == ExitCode.USAGE
 
 
+@pytest.mark.slow
 def test_a_stored_run_of_clients_is_rendered_anew_and_ends_as_it_had(
     kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:
@@ -100,6 +103,7 @@ def test_a_run_of_clients_that_came_to_its_end_and_lost_its_judgement_is_refused
     assert "judgement.json is missing" in kafka_conformance.err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("suites")
 def test_a_run_lets_clients_in_after_its_scenarios_and_tells_of_both(
     suites: Path, kafka_conformance: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

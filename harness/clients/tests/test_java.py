@@ -131,6 +131,7 @@ def test_what_did_not_compile_is_compiled_again(fake_java: FakeJava) -> None:
     assert len(fake_java.calls) == 2
 
 
+@pytest.mark.slow
 def test_who_names_it_where_nothing_compiles_is_reported_the_remedy(
     fake_java: FakeJava, kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:

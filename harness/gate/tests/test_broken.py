@@ -18,6 +18,8 @@ from harness.tests.completed_runs import CHECKOUT
 from harness.tests.in_process import CommandLine
 from harness.trace.files import RunFolder, read_records
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
 SCENARIOS: Final = ("classic/heartbeat/stranger", "classic/heartbeat/other-generation")

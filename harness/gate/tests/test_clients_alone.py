@@ -201,6 +201,7 @@ def test_what_cannot_be_a_baseline_is_refused(kafka_conformance: CommandLine, tm
     assert kafka_conformance(*paired) == ExitCode.CONFIGURATION
 
 
+@pytest.mark.slow
 def test_its_page_leads_to_the_script_and_has_the_line_that_repeats_it(
     kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:

@@ -3,10 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from harness.diff.model import Judgement
 from harness.results.exit_code import ExitCode
 from harness.tests.in_process import CommandLine
 from harness.trace.files import RunFolder, read_records, write_records
+
+pytestmark = pytest.mark.slow
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 

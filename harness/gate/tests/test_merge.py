@@ -14,6 +14,8 @@ from harness.tests.completed_runs import catalogue
 from harness.tests.in_process import CommandLine
 from harness.trace.files import RunFolder, read_events, read_records
 
+pytestmark = pytest.mark.slow
+
 pytest_plugins = ["harness.tests.command_line_fixture"]
 
 SUITE = "classic/heartbeat/**"

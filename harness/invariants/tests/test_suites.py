@@ -8,6 +8,8 @@ from harness.invariants import AtFault, Violation, check
 from harness.mutants.dry_run import DryRun
 from harness.scenario.registry import collect
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("profile", ["4.0.0", "4.4"])
 def test_the_reference_breaks_none_in_the_suites_of_consumer_groups(profile: str, tmp_path: Path) -> None:

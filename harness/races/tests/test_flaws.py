@@ -29,6 +29,8 @@ from reference_coordinator.messages import (
 from reference_coordinator.profile.api_versions import Api
 from reference_coordinator.wire import ReceivedRequest, read_request, write_response
 
+pytestmark = pytest.mark.slow
+
 ROUNDS: Final = 50
 PROFILES_AND_RACES: Final = [
     (profile, race.name)

@@ -225,6 +225,7 @@ def test_a_run_that_was_stopped_before_its_last_round_is_judged_and_said_to_be_c
     assert "kafka:0.0.0: join-sync: cut short, 0 of 5 rounds" in ended.output
 
 
+@pytest.mark.slow
 def test_an_answer_that_no_order_explains_ends_with_1_and_is_drawn(tmp_path: Path) -> None:
     histories = raced(Shuffled, "4.4", "commit-leave", rounds=1, seed=1)
     wrong = history_to_json(histories[0]).replace('"group_state":"Empty"', '"group_state":"Stable"')
@@ -248,6 +249,7 @@ def test_a_folder_without_races_is_refused(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, ["race", "--judge", str(tmp_path)]).exit_code == 66
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "target", ["reference-tcp:4.4", pytest.param("kafka:3.9.2", marks=pytest.mark.broker)]
 )

@@ -208,6 +208,7 @@ def test_results_of_an_earlier_report_do_not_linger(run_dir: Path) -> None:
     assert len(list(write_allure_results(run_dir).iterdir())) == count
 
 
+@pytest.mark.slow
 def test_a_machine_without_node_gets_a_reason_and_everything_else(
     run_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

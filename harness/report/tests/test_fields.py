@@ -113,6 +113,7 @@ def test_values_are_written_for_people(text: str, words: str) -> None:
     assert readable(text) == words
 
 
+@pytest.mark.slow
 @given(JSON, JSON)
 def test_any_two_documents_can_be_laid_side_by_side(oracle: object, target: object) -> None:
     rows = aligned_fields(json.dumps(oracle), json.dumps(target))

@@ -174,6 +174,7 @@ def test_an_answer_whose_fields_cannot_be_read_is_not_left_out() -> None:
     assert heard((EVENTS[0], broken))[0] == (EVENTS[0], broken)
 
 
+@pytest.mark.slow
 def test_report_renders_a_tap_and_judges_nothing(folder: RunFolder, kafka_conformance: CommandLine) -> None:
     assert kafka_conformance("report", folder.path) == ExitCode.EXPECTED
     assert "index.html" in kafka_conformance.out

@@ -88,6 +88,7 @@ def test_results_that_were_kept_before_there_were_expectations_are_read(tmp_path
     assert [each.expectation for each in run.results if each.outcome == "conforms"] == ["expected"] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("suites")
 def test_report_and_gate_go_by_the_entry(kafka_conformance: CommandLine, tmp_path: Path, known: Path) -> None:
     folder = red().write(tmp_path / "run")
@@ -106,6 +107,7 @@ def test_report_and_gate_go_by_the_entry(kafka_conformance: CommandLine, tmp_pat
     assert "KAFKA-12345" in page
 
 
+@pytest.mark.slow
 def test_update_writes_an_entry_that_foresees_a_script_and_prune_removes_it(
     kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:
@@ -124,6 +126,7 @@ def test_update_writes_an_entry_that_foresees_a_script_and_prune_removes_it(
     assert "[[expect]]" not in file.read_text()
 
 
+@pytest.mark.slow
 def test_an_entry_for_a_script_that_is_not_there_is_refused(
     kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:
@@ -135,6 +138,7 @@ def test_an_entry_for_a_script_that_is_not_there_is_refused(
     assert "matches no scenario" in kafka_conformance.err
 
 
+@pytest.mark.slow
 def test_entries_for_other_libraries_say_another_thing(
     kafka_conformance: CommandLine, tmp_path: Path
 ) -> None:

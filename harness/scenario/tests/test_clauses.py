@@ -94,6 +94,7 @@ def test_a_scenario_may_not_name_a_row_that_is_not_there(package: Path) -> None:
         lint_clauses([script("HB-01", "HB-02")], clauses)
 
 
+@pytest.mark.slow
 def test_nothing_is_said_to_be_out_of_reach_that_a_scenario_exercises() -> None:
     clauses = load_clauses()
     named = {name for script in collect().values() for name in script.clauses}

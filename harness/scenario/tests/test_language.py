@@ -328,11 +328,13 @@ plain = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(plain)
 def test_plain_values_survive_json(value: object) -> None:
     assert from_json(json.loads(json.dumps(to_json(value)))) == value  # type: ignore[arg-type] # plain values
 
 
+@pytest.mark.slow
 @given(plain)
 def test_a_plain_value_matches_itself(value: object) -> None:
     assert mismatches(value, value) == ()  # type: ignore[arg-type] # likewise

@@ -49,6 +49,7 @@ def test_a_reference_agrees_with_itself() -> None:
     assert harvest.clusters == harvest.mixtures == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "behaviour",
     [

@@ -28,6 +28,7 @@ def _asked(made: list[Made]) -> Counter[str]:
     return Counter(step.api for each in made for step in each.script.steps if isinstance(step, Send))
 
 
+@pytest.mark.slow
 def test_everything_in_the_table_is_asked_and_done() -> None:
     made = asyncio.run(_made("4.4", VIRTUAL, 120))
 

@@ -54,6 +54,7 @@ def _carried_out(share: SearchShare) -> SearchOutcome:
     return read_outcome(outcome_file(attempt))
 
 
+@pytest.mark.slow
 def test_what_two_shares_found_of_one_cause_is_one_finding_with_the_shorter_conversation(
     tmp_path: Path,
 ) -> None:

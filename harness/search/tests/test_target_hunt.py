@@ -16,6 +16,8 @@ from harness.targets.base.interface import Broker, BrokerSession, Target
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget, flipped
 
+pytestmark = pytest.mark.slow
+
 
 def _reference() -> VariantTarget:
     return VariantTarget(reference_profile("4.4"))

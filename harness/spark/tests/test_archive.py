@@ -86,6 +86,7 @@ def test_a_run_is_packed_once_and_again_when_it_was_judged_anew(tmp_path: Path) 
     assert [row["outcome"] for row in rows(archive, "judgements")] == ["diverges"] * 4
 
 
+@pytest.mark.slow
 def test_volumes_are_merged_without_loss_and_a_merged_run_can_be_replaced(tmp_path: Path) -> None:
     folders = [finished(tmp_path / "reports", number) for number in range(1, 33)]
     archive = packed(tmp_path, *folders)

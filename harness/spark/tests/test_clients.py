@@ -112,6 +112,7 @@ def test_who_puts_clients_into_a_run_has_them_archived_if_the_run_is(
     assert len(kept(archive)) == (4 if is_archived else 0)
 
 
+@pytest.mark.slow
 def test_runs_with_and_without_clients_are_merged_without_loss(tmp_path: Path) -> None:
     reports = tmp_path / "reports"
     folders = [finished(reports, number) for number in range(1, 31)]

@@ -174,6 +174,7 @@ def test_a_broker_that_is_gone_is_felt_as_a_reset(tmp_path: Path) -> None:
         assert any("Connection refused" in (event.note or "") for event in tapped.events())
 
 
+@pytest.mark.slow
 def test_a_broker_that_reads_nothing_stops_its_client_and_fills_no_memory(tapped: Tapped) -> None:
     client, broker = tapped.open()
     before = memory_bytes(tapped.tap.pid)

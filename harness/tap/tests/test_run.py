@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from harness.results.exit_code import ExitCode
 from harness.tap.journal import JOURNAL
 from harness.tests.completed_runs import CHECKOUT
@@ -20,6 +22,8 @@ from harness.tests.tapped import PATIENCE_S, Line, connected
 from harness.trace.events import EventKind
 from harness.trace.files import RunFolder, read_events
 from harness.wire.codec import Fields
+
+pytestmark = pytest.mark.slow
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
 

@@ -28,6 +28,8 @@ from harness.tests.patience import NOW_OR_NEVER_S
 from harness.tests.reference_broker import reference_broker
 from harness.tests.stock_brokers import stock_brokers
 
+pytestmark = pytest.mark.slow
+
 AS_SCRIPTS_WANT = {
     "auto.create.topics.enable": "false",
     "group.initial.rebalance.delay.ms": "0",

@@ -22,6 +22,8 @@ from harness.tests.reference_broker import reference_broker
 from harness.tests.stock_brokers import stock_brokers
 from harness.verdict import STARVED, Outcome
 
+pytestmark = pytest.mark.slow
+
 LINGER = "group.coordinator.append.linger.ms"
 LINGERING = {LINGER: "1000", "offsets.commit.timeout.ms": "2000"}
 """What a scenario about lingering asks for."""

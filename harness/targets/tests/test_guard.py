@@ -265,6 +265,7 @@ def why_not(script: Script) -> str | None:
     return why_not_applicable(script, (), description, run_namespace=run_namespace(ranges))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scenario_id", "what"),
     [
@@ -283,6 +284,7 @@ def test_a_script_that_would_do_harm_is_known_before_it_begins(scenario_id: str,
     assert what in reason
 
 
+@pytest.mark.slow
 def test_most_scripts_that_need_nothing_else_do_no_harm() -> None:
     # Share fetches write share state as brokers do among themselves.
     beyond = "InitializeShareGroupState"

@@ -129,6 +129,7 @@ def test_each_session_has_a_cluster_of_its_own_with_the_topics_of_the_suites(tmp
     with_mock(tmp_path, conversation)
 
 
+@pytest.mark.slow
 def test_a_cluster_that_ends_itself_takes_nobody_with_it(tmp_path: Path) -> None:
     log = tmp_path / "mock.log"
 
@@ -165,6 +166,7 @@ def test_a_program_that_is_gone_is_reported(tmp_path: Path) -> None:
     with_mock(tmp_path, conversation)
 
 
+@pytest.mark.slow
 def test_spoken_to_in_versions_that_it_can_read_it_lets_members_in(tmp_path: Path) -> None:
     async def join(_: Broker, opened: Open) -> None:
         connection = await opened("it").connect()
@@ -223,6 +225,7 @@ def test_what_is_of_other_versions_or_cannot_be_read_goes_through_as_it_is() -> 
     assert asyncio.run(connection.receive(timeout_ms=1)).payload == b""
 
 
+@pytest.mark.slow
 def test_a_report_says_what_clients_suffer_from_it(kafka_conformance: CommandLine, tmp_path: Path) -> None:
     run = ("run", "classic/heartbeat/unknown-group", "--no-report", "--run-id", "it")
     code = kafka_conformance(*run, "--target", SPEC, "--out", tmp_path)

@@ -175,6 +175,7 @@ def test_an_unknown_property_is_refused_by_name(spec: str, tmp_path: Path) -> No
         _with_session(play, spec=spec, broker_config={"group.max.sizes": "1"}, directory=tmp_path)
 
 
+@pytest.mark.slow
 def test_the_reference_serves_over_tcp_and_stops(tmp_path: Path) -> None:
     async def play(session: BrokerSession) -> None:
         answer = await _ask(session, "JoinGroup", 3, _JOIN)

@@ -18,6 +18,8 @@ from harness.targets.base.interface import (
 from harness.targets.spec import parse_target
 from harness.wire.codec import Fields
 
+pytestmark = pytest.mark.slow
+
 ALL = frozenset(BrokerAction) - {BrokerAction.LENGTHEN}
 JOIN: Fields = {
     "group_id": "g",

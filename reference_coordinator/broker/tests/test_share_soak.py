@@ -29,6 +29,8 @@ from reference_coordinator.shares.messages import (
 from reference_coordinator.tests.wire_topic_client import batch
 from reference_coordinator.topic_logs.batch import BatchHeader, read_header
 
+pytestmark = pytest.mark.slow
+
 GROUP = GroupId("soak")
 BATCH = 500
 LOCK_MS = 1_000

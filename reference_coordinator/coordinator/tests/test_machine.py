@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import ClassVar
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -32,6 +33,8 @@ from reference_coordinator.tests.kit import (
     sync,
 )
 from reference_coordinator.tests.txn_kit import end, txn_commit
+
+pytestmark = pytest.mark.slow
 
 PROFILES = ["2.4.1", "2.6.0", "2.8.2", "3.0", "3.9", "3.9-java", "4.3", "4.4"]
 GROUPS = st.sampled_from(["a", "b"])

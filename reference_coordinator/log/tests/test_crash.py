@@ -29,6 +29,8 @@ from reference_coordinator.tests.log_kit import (
     in_transaction,
 )
 
+pytestmark = pytest.mark.slow
+
 DIRECTORY = Path("/data")
 SEGMENT_BYTES = 600
 KILL_POINTS_AT_LEAST = 1_000

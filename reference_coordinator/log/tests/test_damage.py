@@ -17,6 +17,7 @@ def written(directory: Path) -> Path:
     return segment_of(directory)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bit", [*range(8 * 12), *range(8 * 12, 8 * 163, 7)])
 def test_no_flipped_bit_of_an_acknowledged_batch_passes_for_a_torn_tail(bit: int, tmp_path: Path) -> None:
     path = written(tmp_path)

@@ -6,6 +6,8 @@ import pytest
 
 from reference_coordinator.tests.kills import kill_often
 
+pytestmark = pytest.mark.slow
+
 POINTS = 12
 
 

@@ -169,6 +169,7 @@ def test_whatever_was_acknowledged_outlives_a_crash_at_any_step() -> None:
         assert found == [b"%d" % number for number in range(len(found))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_offsets", [True, False])
 @pytest.mark.parametrize("committed", [True, False])
 def test_a_transaction_happens_whole_or_not_at_all_wherever_a_crash_comes(

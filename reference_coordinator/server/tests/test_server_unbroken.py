@@ -30,6 +30,7 @@ def connected(server: ServerProcess) -> socket.socket:
     return socket.create_connection(("127.0.0.1", server.port), timeout=TIMEOUT_S)
 
 
+@pytest.mark.slow
 def test_mutated_frames_end_nothing(tmp_path: Path) -> None:
     outcome = attack(tmp_path, profile="4.4", frames=FRAMES, seed=1)
 
@@ -143,6 +144,7 @@ def test_an_answer_that_has_no_bytes_is_an_error_and_the_connection_stays() -> N
         thread.join(TIMEOUT_S)
 
 
+@pytest.mark.slow
 def test_a_client_that_does_not_read_its_answers_keeps_nothing_but_itself(tmp_path: Path) -> None:
     """Its answers would be 600 MB."""
     with server_process(tmp_path, "--topic", *(f"orders-{each}:100" for each in range(20))) as server:
@@ -162,6 +164,7 @@ def test_a_client_that_does_not_read_its_answers_keeps_nothing_but_itself(tmp_pa
             assert len(greedy.recv(1 << 16)) > 0
 
 
+@pytest.mark.slow
 def test_what_comes_behind_a_parked_request_stays_with_the_client(tmp_path: Path) -> None:
     slow = ("--config", "group.initial.rebalance.delay.ms=60000")
     large = struct.pack(">i", 64 * MIB) + bytes(64 * MIB)
@@ -215,6 +218,7 @@ def test_a_server_without_descriptors_refuses_new_clients_and_serves_the_others(
             assert ask(again, HEARTBEAT)
 
 
+@pytest.mark.slow
 def test_a_directory_of_many_partitions_needs_few_descriptors(tmp_path: Path) -> None:
     limited: Any = ("sh", "-c", 'ulimit -n 256; exec "$@"', "limited")
     longest = "x" * 249

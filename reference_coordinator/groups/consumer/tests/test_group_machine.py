@@ -17,6 +17,8 @@ from reference_coordinator.groups.consumer.tests.consumer_kit import (
 )
 from reference_coordinator.messages.consumer_groups import ConsumerGroupHeartbeatRequest
 
+pytestmark = pytest.mark.slow
+
 MEMBERS = ("ana", "bob", "cy", "dan")
 TOPICS = ("t", "u")
 names = st.sets(st.sampled_from(TOPICS)).map(lambda chosen: tuple(sorted(chosen)))
