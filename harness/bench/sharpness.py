@@ -20,6 +20,7 @@ from harness.diff.model import Judgement
 from harness.orchestration.confirming import ATTEMPTS
 from harness.orchestration.plan import RunPlan, new_run_id, select_scripts
 from harness.orchestration.run import orchestrate
+from harness.results.exit_code import ENDED_INTERRUPTED
 from harness.results.status import ResultStatus, status_of
 from harness.runner.watcher import Watcher
 from harness.scenario.registry import collect
@@ -91,7 +92,10 @@ def _tried(fault: SlowTimer, scripts: Mapping[str, Script], out: Path, watcher: 
             command=f"bench-drive --sharpness: {fault}",
             confirm_s=CONFIRM_S,
         )
-        judgements = orchestrate(plan, watcher).checked.judgements
+        completed = orchestrate(plan, watcher)
+    if completed.footer.ended.startswith(ENDED_INTERRUPTED):
+        raise KeyboardInterrupt  # which ended that run in order; the others shall not begin
+    judgements = completed.checked.judgements
     red = [
         each for each in judgements if each.target == target.name and status_of(each) is ResultStatus.FAILED
     ]
