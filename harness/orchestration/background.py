@@ -1,13 +1,16 @@
 """Work that goes on in a process of its own, beside brokers that must not wait for it."""
 
 import asyncio
+import os
 from collections.abc import Callable
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from harness.workers import leave_signals_to_parent
 
+_NICENESS: Final = 5
+"""Brokers get three times as much of a core where there is none left, and this process still gets on."""
 T = TypeVar("T")
 
 
@@ -57,6 +60,7 @@ def _received(receiver: Connection) -> tuple[bool, object]:
 
 def _call(function: Callable[[], object], sender: Connection) -> None:
     leave_signals_to_parent()
+    os.nice(_NICENESS)
     try:
         outcome: tuple[bool, object] = (True, function())
     except Exception as error:  # noqa: BLE001 - the parent raises it

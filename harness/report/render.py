@@ -41,11 +41,11 @@ def render_all(run_dir: Path, *, allure: bool, archive: Path | None = None) -> R
     Raises:
         ReportError: the run folder or a table is missing or damaged.
     """
-    run = Run.load(run_dir)
     lacking = why_without("allure") if allure else None
     # Allure has a core of its own, where there are two.
     with workers(1) if allure and lacking is None else nullcontext() as beside:
         pages = None if beside is None else beside.submit(_allure_of, run_dir, archive)
+        run = Run.load(run_dir)
         index, junit, summary = site_of(run), junit_of(run), summary_of(run)
         results, made = (None, None) if pages is None else pages.result()
     return Rendered(
