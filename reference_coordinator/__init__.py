@@ -1,1 +1,10 @@
 """A group coordinator as an executable specification: deterministic, sans-IO, Kafka's method by method."""
+
+import os
+import tempfile
+from pathlib import Path
+
+# kio imports Hypothesis where it is installed, which would leave its folder in the user's.
+os.environ.setdefault(
+    "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "kafka-conformance-hypothesis"))
+)

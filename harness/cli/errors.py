@@ -2,7 +2,9 @@
 
 import errno
 import functools
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Final, ParamSpec
 
 import typer
@@ -48,6 +50,8 @@ _REMEDIES: Final = {
     errno.ENFILE: "close the program that has too many files open",
 }
 """What a system may refuse that is no fault of ours, and what helps."""
+_ELSEWHERE: Final = "choose another place"
+"""What helps where nothing can be made, for whatever reason, such as below `/proc`."""
 
 
 def ends_with_exit_code(command: Callable[P, ExitCode | None]) -> Callable[P, None]:
@@ -58,7 +62,7 @@ def ends_with_exit_code(command: Callable[P, ExitCode | None]) -> Callable[P, No
         try:
             code = command(*args, **kwargs)
         except Exception as error:
-            reported = _reported(error)
+            reported = _reported(error, [each for each in kwargs.values() if isinstance(each, Path)])
             if reported is None:
                 raise
             message, code = reported
@@ -68,8 +72,13 @@ def ends_with_exit_code(command: Callable[P, ExitCode | None]) -> Callable[P, No
     return run
 
 
-def _reported(error: Exception) -> tuple[str, ExitCode] | None:
-    """Return what users are told of an error, and its code; None where it is our fault."""
+def _reported(error: Exception, named: Collection[Path]) -> tuple[str, ExitCode] | None:
+    """Return what users are told of an error, and its code; None where it is our fault.
+
+    Args:
+        error: what was raised.
+        named: files and folders of the command line.
+    """
     remedy = remedy_for(error) if isinstance(error, ImportError) else None
     if remedy is not None:
         return remedy, ExitCode.CONFIGURATION
@@ -77,18 +86,50 @@ def _reported(error: Exception) -> tuple[str, ExitCode] | None:
     code = next((CODES[name] for name in names if name in CODES), None)
     if code is not None:
         return str(error), code
-    refused = _refused(error)
+    refused = _refused(error, named)
     if refused is None:
         return None
-    what = "" if refused.filename is None else f"{refused.filename}: "
-    return f"{what}{refused.strerror}: {_REMEDIES[refused.errno or 0]}", ExitCode.TEMPORARY_FAILURE
+    if refused.errno in _REMEDIES:
+        what, remedy = refused.filename, _REMEDIES[refused.errno]
+    else:
+        what, remedy = _place_of(refused, named), _ELSEWHERE
+    where = "" if what is None else f"{what}: "
+    return f"{where}{refused.strerror}: {remedy}", ExitCode.TEMPORARY_FAILURE
 
 
-def _refused(error: Exception) -> OSError | None:
+def _refused(error: Exception, named: Collection[Path]) -> OSError | None:
     """Return what the system refused, if it is that alone which went wrong."""
+    cause = error.__context__
+    if isinstance(error, RuntimeError) and isinstance(cause, OSError) and cause.errno == errno.ELOOP:
+        error = cause  # a loop of links, as `Path.resolve` reports it until Python 3.12
     if isinstance(error, OSError):
-        return error if error.errno in _REMEDIES else None
+        is_refused = error.errno in _REMEDIES or _place_of(error, named) is not None
+        return error if is_refused else None
     if isinstance(error, ExceptionGroup):
-        found = [_refused(each) for each in error.exceptions]
+        found = [_refused(each, named) for each in error.exceptions]
         return found[0] if all(found) else None
     return None
+
+
+def _place_of(error: OSError, named: Collection[Path]) -> Path | None:
+    """Return what was named on the command line, and leads to where nothing can be made.
+
+    That is tried, since the system says the same of a file that should be there and is not.
+    """
+    if not isinstance(error.filename, str | os.PathLike):
+        return None
+    path = Path(error.filename).absolute()
+    beside = [each for each in named if _lies_beside(path, each.absolute())]
+    if not beside or os.path.lexists(path):
+        return None
+    try:
+        path.mkdir()
+    except OSError:
+        return max(beside, key=lambda each: len(os.path.commonpath((path, each.absolute()))))
+    path.rmdir()
+    return None
+
+
+def _lies_beside(path: Path, named: Path) -> bool:
+    """Tell whether one path is the other, below it, above it, or a file that is made beside it."""
+    return path.is_relative_to(named.parent) or named.is_relative_to(path)

@@ -20,7 +20,16 @@ from harness.report.model.names import scenario_page, target_anchor
 from harness.report.model.phrases import expectation_entry
 from harness.report.render import render_all
 from harness.report.terminal.summary import print_summary
-from harness.tests.report_run import JAVA, REFERENCE, SCALA, difference, judgement, small_run, summary
+from harness.tests.report_run import (
+    FOOTER,
+    JAVA,
+    REFERENCE,
+    SCALA,
+    difference,
+    judgement,
+    small_run,
+    summary,
+)
 
 HEARTBEAT = "classic/heartbeat/while-completing"
 
@@ -255,6 +264,22 @@ def test_the_summary_takes_no_markup_from_a_target(tmp_path: Path) -> None:
     made = small_run()
     made.add(judgement("a/b", JAVA, "diverges", reason="<b>x</b>\n# loud | [go](http://x)"))
     assert r"\<b\>x\</b\> \# loud \| \[go\](http://x)" in write_summary(made.write(tmp_path)).read_text()
+
+
+def test_the_summary_has_nothing_that_turns_text_around_or_that_a_terminal_obeys(tmp_path: Path) -> None:
+    wild = "a\u202eb\u2066c\x9b31md\x85e\x1b[2Jf\u200fg"
+    made = small_run()
+    scenario_id = f"classic/join/{wild}"
+    found = difference(scenario_id, JAVA, actual=wild, expected=wild, field=wild, api=wild, cluster="h")
+    made.add(judgement(scenario_id, JAVA, "diverges", title=wild, reason=wild), (), found)
+    made.add(judgement(f"a/{wild}", JAVA, "indeterminate", title=wild, reason=wild))
+    made.header = replace(made.header, command=wild)
+    made.footer = replace(FOOTER, ended=wild)
+
+    text = write_summary(made.write(tmp_path)).read_text()
+
+    assert text.count("u202e") >= 6
+    assert [line for line in text.split("\n") if not line.isprintable()] == []
 
 
 def printed(run_dir: Path) -> str:

@@ -1,0 +1,104 @@
+"""`clean`: by age and by run, and transactions that a killed run left open are aborted."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+import confluent_kafka as ck
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from harness.results.exit_code import ExitCode
+from harness.targets.external.namespace import Namespace
+from harness.targets.tests.test_external_stock import left_on
+from harness.tests.in_process import CommandLine
+from harness.tests.reference_broker import GIVES_UP_AFTER_S, reference_broker
+
+pytest_plugins = ["harness.tests.command_line_fixture"]
+pytestmark = pytest.mark.slow
+
+OLD: Final = Namespace.new("old", now=datetime.now(UTC) - timedelta(hours=2))
+YOUNG: Final = Namespace.new("young", now=datetime.now(UTC) - timedelta(minutes=20))
+
+
+def create(address: str, topic: str) -> None:
+    admin = AdminClient({"bootstrap.servers": address})
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(GIVES_UP_AFTER_S)
+
+
+def leave_a_group(address: str, namespace: Namespace) -> None:
+    """Have a run commit an offset, and be gone."""
+    topic = namespace.topic("orders")
+    create(address, topic)
+    group = {"bootstrap.servers": address, "group.id": f"{namespace.prefix}main", "log_level": 2}
+    consumer = ck.Consumer(group)
+    consumer.commit(offsets=[ck.TopicPartition(topic, 0, 7)], asynchronous=False)
+    consumer.close()
+
+
+def begun(address: str, transactional_id: str, topic: str) -> ck.Producer:
+    """Begin a transaction and write to a topic in it."""
+    settings = {"bootstrap.servers": address, "transactional.id": transactional_id, "log_level": 0}
+    producer = ck.Producer(settings)
+    producer.init_transactions(GIVES_UP_AFTER_S)
+    producer.begin_transaction()
+    producer.produce(topic, value=b"not yet")
+    assert producer.flush(GIVES_UP_AFTER_S) == 0
+    return producer
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        ((), (YOUNG,)),
+        (("--older-than", "90m"), (YOUNG,)),
+        (("--older-than", "600s"), ()),
+        (("--older-than", "3h"), (OLD, YOUNG)),
+        (("--older-than", "1d"), (OLD, YOUNG)),
+        (("--run", "young"), (OLD,)),
+    ],
+)
+def test_what_is_older_or_of_a_run_goes_and_the_rest_stays(
+    kafka_conformance: CommandLine, options: tuple[str, ...], kept: tuple[Namespace, ...]
+) -> None:
+    with reference_broker("3.9", properties=()) as address:
+        for namespace in (OLD, YOUNG):
+            leave_a_group(address, namespace)
+        assert kafka_conformance("clean", f"external:{address}", *options) == ExitCode.EXPECTED
+        gone = 2 - len(kept)
+        assert f"{gone} groups and {gone} topics deleted, 0 transactions aborted" in kafka_conformance.out
+        left = asyncio.run(left_on(address))
+        assert {name.partition("..")[0] for name in left} == {each.prefix.removesuffix("..") for each in kept}
+
+
+@pytest.mark.parametrize("profile", ["3.9", "4.4"])
+def test_an_open_transaction_of_a_killed_run_is_aborted_and_that_of_others_goes_on(
+    kafka_conformance: CommandLine, profile: str
+) -> None:
+    with reference_broker(profile, properties=()) as address:
+        leave_a_group(address, OLD)
+        create(address, "payments")
+        ours = begun(address, f"{OLD.prefix}id", OLD.topic("orders"))
+        theirs = begun(address, "payroll", "payments")
+        assert f"{OLD.prefix}id" in asyncio.run(left_on(address))
+
+        assert kafka_conformance("clean", f"external:{address}") == ExitCode.EXPECTED
+
+        assert "1 transactions aborted" in kafka_conformance.out
+        assert asyncio.run(left_on(address)) == []
+        theirs.commit_transaction(GIVES_UP_AFTER_S)
+        with pytest.raises(ck.KafkaException):
+            ours.commit_transaction(GIVES_UP_AFTER_S)
+
+
+def test_two_choices_at_once_are_one_too_many(kafka_conformance: CommandLine) -> None:
+    options = ("--run", "old", "--older-than", "1h")
+    assert kafka_conformance("clean", "external:127.0.0.1:1", *options) == ExitCode.USAGE
+    assert "--run and --older-than are one too many" in kafka_conformance.err
+
+
+@pytest.mark.parametrize("age", ["1", "h", "-1h", "1w", "1 h", "9999999h"])
+def test_what_is_no_age_is_refused(kafka_conformance: CommandLine, age: str) -> None:
+    assert kafka_conformance("clean", "external:127.0.0.1:1", f"--older-than={age}") == ExitCode.USAGE
+    assert "is not an age" in kafka_conformance.err
