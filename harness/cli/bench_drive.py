@@ -60,15 +60,18 @@ def bench_drive(
     console = Console()
     out.mkdir(parents=True, exist_ok=True)
     runs: list[WholeRun] = []
-    with ProgressDisplay(console) as display:
-        for run in run_whole(plan, out, display.teller("bench-drive")):
-            runs.append(run)
-            write_whole_runs(plan, runs, out)
-        display.finish("bench-drive")
-    if runs:
-        print_whole_runs(runs, console)
+    try:
+        with ProgressDisplay(console) as display:
+            for run in run_whole(plan, out, display.teller("bench-drive")):
+                runs.append(run)
+                write_whole_runs(plan, runs, out)
+            display.finish("bench-drive")
+    finally:
+        # Who interrupts it has waited for what there is.
+        if runs:
+            print_whole_runs(runs, console)
+            console.print(f"Figures: {out / 'latest.json'}", soft_wrap=True, highlight=False)
     is_sharp = not sharpness or _is_sharp(plan, out, console)
-    console.print(f"Figures: {out / 'latest.json'}", soft_wrap=True, highlight=False)
     accuses = any(run.red or run.exit_code == ExitCode.UNEXPECTED for run in runs)
     return ExitCode.UNEXPECTED if accuses or not is_sharp else ExitCode.EXPECTED
 
@@ -80,9 +83,13 @@ def _is_sharp(plan: WholeRunPlan, out: Path, console: Console) -> bool:
         f"{len(scripts)} scenarios mind the time; it takes {MOST_S / 60:.0f} min at most", highlight=False
     )
     tried: list[Sharpness] = []
-    with ProgressDisplay(console) as display, busy_processes(plan.busy, out):
-        for each in try_faults(scripts, out, display):
-            tried.append(each)
-            write_sharpness(tried, plan.busy, out)
-    print_sharpness(tried, plan.busy, console)
+    try:
+        with ProgressDisplay(console) as display, busy_processes(plan.busy, out):
+            for each in try_faults(scripts, out, display):
+                tried.append(each)
+                write_sharpness(tried, plan.busy, out)
+    finally:
+        if tried:
+            print_sharpness(tried, plan.busy, console)
+            console.print(f"Figures: {out / 'sharpness.json'}", soft_wrap=True, highlight=False)
     return all(each.is_found for each in tried)
