@@ -230,6 +230,11 @@ def _orchestrate(config: pytest.Config, chosen: list[ScenarioItem]) -> None:
             state.completed = orchestrate(plan, display)
     except ExpectationError as error:
         raise pytest.UsageError(str(error)) from error
+    except OSError as error:
+        if plan.reports.is_dir():
+            raise
+        why = f"--conformance-out {plan.reports}: {error.strerror}: choose another place"
+        raise pytest.UsageError(why) from error
     state.judgements = {
         (judgement.scenario_id, judgement.target): judgement
         for judgement in state.completed.checked.judgements

@@ -11,6 +11,7 @@ from harness.bench.rounds import Turns
 from harness.bench.run import BenchPlan
 from harness.bench.run import bench as run_bench
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.run_folder import make_place
 from harness.cli.suites_here import SUITES
 from harness.cli.wide_console import wide_console
 from harness.orchestration.plan import parse_targets
@@ -51,6 +52,7 @@ def bench(
         scripts=collect(suites) if suite_rounds else {},
         suite_rounds=suite_rounds,
     )
+    make_place(out)
     with ProgressDisplay(console) as display:
         display.teller("bench")
         report = asyncio.run(run_bench(plan, display))

@@ -12,6 +12,7 @@ from harness.bench.judge_run import GOAL, write_judge_report
 from harness.bench.judge_run import bench_judge as measure
 from harness.captures.judging import Terms
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.run_folder import make_place
 from harness.cli.wide_console import wide_console
 from harness.orchestration.plan import PlanError
 from harness.orchestration.progress import ProgressDisplay
@@ -54,6 +55,7 @@ def bench_judge(
         on_spark = partial(judge_on_spark, master=spark_master)
     terms = Terms(spec=specification(profile, {}), ports=frozenset(), is_whole=True)
     console = wide_console()
+    make_place(out)
     with ProgressDisplay(console) as display:
         sizes = measure(
             load_base(tap),

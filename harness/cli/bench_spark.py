@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.run_folder import make_place
 from harness.cli.wide_console import wide_console
 from harness.orchestration.plan import PlanError
 from harness.orchestration.progress import ProgressDisplay
@@ -60,6 +61,7 @@ def bench_spark(
         master=spark_master,
         driver_memory=driver_memory,
     )
+    make_place(out)
     with ProgressDisplay(console) as display:
         report = measure(plan, display.teller("bench-spark"))
         display.finish("bench-spark")

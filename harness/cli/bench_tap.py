@@ -9,6 +9,7 @@ import typer
 from harness.bench.rounds import Turns
 from harness.bench.tap_run import TapBenchPlan, bench_tap, print_tap_report, write_tap_report
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.run_folder import make_place
 from harness.cli.wide_console import wide_console
 from harness.orchestration.plan import parse_targets
 from harness.orchestration.progress import ProgressDisplay
@@ -36,6 +37,7 @@ def bench_of_tap(
     plan = TapBenchPlan(
         target=parsed, turns=Turns(rounds=rounds, seconds=seconds, heat_up_s=heat_up, clients=1)
     )
+    make_place(out)
     with ProgressDisplay(console) as display:
         report = asyncio.run(bench_tap(plan, display.teller("bench-tap")))
         display.finish("bench-tap")

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from harness.capacity import machine
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.run_folder import make_place
 from harness.cli.suites_here import SUITES
 from harness.mutants.campaign import DEFAULT_PROFILES, Campaign, Order, campaign, chosen_mutants
 from harness.mutants.equivalents import read_equivalents
@@ -100,6 +101,8 @@ def _listed(order: Order) -> ExitCode:
 def _carried_out(order: Order, *, out: Path | None, minimum: float) -> ExitCode:
     console = Console()
     began_s = time.monotonic()
+    if out is not None:
+        make_place(out)
     with _Display(console) as display:
         found = campaign(order, display.tell)
     print_outcome(found, console)

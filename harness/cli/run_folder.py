@@ -40,6 +40,11 @@ def refuse_taken(folder: Path) -> None:
         raise PlanError(f"{folder} is there already: give the run another name")
 
 
+def make_place(folder: Path) -> None:
+    """Make the folder of what is written at the end, so that nobody works for nothing where none can be."""
+    folder.mkdir(parents=True, exist_ok=True)
+
+
 RUN_ID = typer.Option(
     help="The name of the run's folder; by default made from the time.",
     show_default=False,

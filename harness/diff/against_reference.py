@@ -4,9 +4,11 @@ Looking at canonical answers only, so that ids, hosts and accidental orders are 
 answer hangs on chance, the reference declares the values that are right, and any of them is accepted.
 """
 
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from harness.diff.alignment import aligned
 from harness.diff.answers import kind_words
@@ -17,6 +19,10 @@ from harness.trace.events import Event, EventKind
 from harness.trace.schema import parsed_json
 from harness.verdict import DifferenceClass
 
+_KEPT: Final = 4
+"""How many comparisons are kept: a starved target's answer is compared with dozens of courses of the
+reference, which mostly answer alike, and it may be of megabytes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Permitted:
@@ -24,6 +30,16 @@ class _Permitted:
 
     place: re.Pattern[str]
     any_of: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Unequal:
+    """A field in which two answers differ."""
+
+    path: str
+    difference_class: DifferenceClass
+    expected: str
+    actual: str
 
 
 def against_reference(events: Sequence[Event], oracle_events: Sequence[Event]) -> tuple[RawDifference, ...]:
@@ -63,21 +79,37 @@ def _kind_class(kind: str, oracle_kind: str) -> DifferenceClass:
 
 
 def _fields_compared(event: Event, oracle_event: Event) -> Iterator[RawDifference]:
-    actual, expected = _read(event.canonical), _read(oracle_event.canonical)
-    permitted = _read_permitted(oracle_event.permitted)
-    for path, due, came in unequal_leaves(expected, actual):
-        if not any(_accepts(entry, actual, path) for entry in permitted):
-            yield RawDifference(
-                step=event.step,
-                event_sequence=event.sequence,
-                api=event.api,
-                api_version=event.api_version,
-                against=Against.REFERENCE,
-                difference_class=field_class(path, presence_differs=_has_nothing(due) != _has_nothing(came)),
-                field=path,
-                expected=leaf_text(due),
-                actual=leaf_text(came),
-            )
+    for found in _unequal(event.canonical, oracle_event.canonical, oracle_event.permitted):
+        yield RawDifference(
+            step=event.step,
+            event_sequence=event.sequence,
+            api=event.api,
+            api_version=event.api_version,
+            against=Against.REFERENCE,
+            difference_class=found.difference_class,
+            field=found.path,
+            expected=found.expected,
+            actual=found.actual,
+        )
+
+
+@functools.lru_cache(maxsize=_KEPT)
+def _unequal(
+    canonical: str | None, oracle_canonical: str | None, permitted: str | None
+) -> tuple[_Unequal, ...]:
+    """Return the fields in which two answers differ."""
+    actual, expected = _read(canonical), _read(oracle_canonical)
+    entries = _read_permitted(permitted)
+    return tuple(
+        _Unequal(
+            path=path,
+            difference_class=field_class(path, presence_differs=_has_nothing(due) != _has_nothing(came)),
+            expected=leaf_text(due),
+            actual=leaf_text(came),
+        )
+        for path, due, came in unequal_leaves(expected, actual)
+        if not any(_accepts(entry, actual, path) for entry in entries)
+    )
 
 
 def _has_nothing(value: Leaf) -> bool:

@@ -22,7 +22,8 @@ catalogue()  # Scenarios are collected before anything is forked off, since that
 def forked(command: Sequence[str], directory: Path) -> Iterator[BaseProcess]:
     """Run a command line.
 
-    What it prints is in the directory's `log`, the most MiB of memory that it had in `peak`.
+    What it prints is in the directory's `log`, the most MiB of memory that it had, or one of its workers, in
+    `peak`.
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
@@ -43,5 +44,6 @@ def _be_command_line(arguments: Sequence[str], directory: Path) -> None:
     try:
         main_of_cli()
     finally:
-        peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        of_whom = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+        peak_mib = max(resource.getrusage(each).ru_maxrss for each in of_whom) / 1024
         (directory / "peak").write_text(str(peak_mib))

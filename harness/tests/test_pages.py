@@ -43,3 +43,7 @@ def test_rows_about_inter_broker_protocols_are_on_the_page_of_what_is_not_modell
 
     assert rows
     assert rows <= set(_ROW.findall(NOT_MODELLED.read_text()))
+
+
+def test_no_row_is_left_out_for_want_of_access_control_which_scenarios_have() -> None:
+    assert [name for name, row in load_clauses("suites").items() if "ACL" in (row.reason or "")] == []

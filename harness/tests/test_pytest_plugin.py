@@ -123,6 +123,13 @@ def test_a_wrong_target_or_expectation_is_a_usage_error(
     assert not (project / "reports").exists()
 
 
+def test_a_place_where_no_run_can_be_made_is_a_usage_error_and_named(project: Path) -> None:
+    done = ran(project, "suites", _NO_REPORT, "--conformance-out", "/proc/x")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "--conformance-out /proc/x: No such file or directory: choose another place" in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
 def test_collecting_drives_nothing(project: Path) -> None:
     done = ran(project, "suites", "--collect-only", "-q", "-k", "right")
     assert done.returncode == pytest.ExitCode.OK

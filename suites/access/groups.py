@@ -16,7 +16,7 @@ from suites.access.entries import (
 @scenario(
     "access/groups/join",
     source="KafkaApis#handleJoinGroupRequest",
-    clauses=("AU-01", "AU-02"),
+    clauses=("AU-01", "AU-02", "CO-25"),
     needs=NEEDS,
     broker_config=AUTHORIZER,
 )
@@ -40,7 +40,7 @@ def a_group_is_joined_by_who_may_read_it(conversation: Conversation) -> None:
 @scenario(
     "access/groups/every-request",
     source="KafkaApis#handleHeartbeatRequest",
-    clauses=("AU-01", "AU-03"),
+    clauses=("AU-01", "AU-03", "CO-25"),
     needs=NEEDS,
     broker_config=AUTHORIZER,
 )
