@@ -47,3 +47,10 @@ def test_rows_about_inter_broker_protocols_are_on_the_page_of_what_is_not_modell
 
 def test_no_row_is_left_out_for_want_of_access_control_which_scenarios_have() -> None:
     assert [name for name, row in load_clauses("suites").items() if "ACL" in (row.reason or "")] == []
+
+
+@pytest.mark.parametrize("types", ["KIP-848", "consumer", "KIP-932", "share", "KIP-1071", "streams"])
+def test_no_row_is_left_out_for_want_of_types_of_groups_which_the_reference_has(types: str) -> None:
+    lacks = re.compile(rf"\b{types}\b.*\bnot in the reference\b", re.IGNORECASE)
+
+    assert [name for name, row in load_clauses("suites").items() if lacks.search(row.reason or "")] == []

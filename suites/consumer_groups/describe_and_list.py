@@ -135,7 +135,7 @@ def several_groups_are_described_at_once(conversation: Conversation) -> None:
     )
 
 
-@scenario("consumer_groups/list/types-and-states", source=LISTS, clauses=("CL-02", "CL-03", "CL-04"))
+@scenario("consumer_groups/list/types-and-states", source=LISTS, clauses=("CL-02", "CL-03", "CL-04", "LG-13"))
 def consumer_groups_are_listed(conversation: Conversation) -> None:
     """ListGroups shows a consumer group's type and state, and finds it by both, in letters large or small."""
     ana, _ = sole_member(conversation)
@@ -164,7 +164,9 @@ def consumer_groups_are_listed(conversation: Conversation) -> None:
     ana.asks(ask.list_groups(version=3), expect.list_groups(groups=containing(listed)))
 
 
-@scenario("consumer_groups/list/described-as-classic", source=CLASSIC, clauses=("CL-11", "CL-12", "XT-11"))
+@scenario(
+    "consumer_groups/list/described-as-classic", source=CLASSIC, clauses=("CL-11", "CL-12", "DG-11", "XT-11")
+)
 def a_consumer_group_is_no_classic_one(conversation: Conversation) -> None:
     """DescribeGroups of a consumer group is Dead, and from v6 on GROUP_ID_NOT_FOUND too."""
     ana, _ = sole_member(conversation)
@@ -175,7 +177,7 @@ def a_consumer_group_is_no_classic_one(conversation: Conversation) -> None:
     ana.asks(ask.describe_groups(version=6), missing)
 
 
-@scenario("consumer_groups/delete/members", source=DELETES, clauses=("CL-21", "CL-22"))
+@scenario("consumer_groups/delete/members", source=DELETES, clauses=("CL-21", "CL-22", "DL-12"))
 def only_an_empty_group_is_deleted(conversation: Conversation) -> None:
     """DeleteGroups of a group with members is NON_EMPTY_GROUP; an empty one goes, and its offsets too."""
     ana, _ = sole_member(conversation)

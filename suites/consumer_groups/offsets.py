@@ -44,7 +44,9 @@ def old_versions_cannot_say_epochs(conversation: Conversation) -> None:
     _commits(ana, "NONE")
 
 
-@scenario("consumer_groups/offsets/earlier-epoch", source=VALIDATES, clauses=("KO-04", "KO-05"))
+@scenario(
+    "consumer_groups/offsets/earlier-epoch", source=VALIDATES, clauses=("KO-04", "KO-05", "OC-40", "OC-41")
+)
 def a_commit_may_be_late(conversation: Conversation) -> None:
     """A commit with an earlier epoch is taken from 4.3 on if its partition was assigned by then."""
     ana, joined = sole_member(conversation)
@@ -61,7 +63,7 @@ def a_commit_may_be_late(conversation: Conversation) -> None:
     _commits(ana, "STALE_MEMBER_EPOCH", epoch=ana.epoch + 1)
 
 
-@scenario("consumer_groups/offsets/being-given-up", source=VALIDATES, clauses=("KO-06",))
+@scenario("consumer_groups/offsets/being-given-up", source=VALIDATES, clauses=("KO-06", "OC-41"))
 def what_is_given_up_may_be_committed_late(conversation: Conversation) -> None:
     """A partition that is being given up may be committed with an earlier epoch, from 4.3 on.
 
@@ -92,7 +94,9 @@ def whose_partition_it_is_does_not_matter(conversation: Conversation) -> None:
 
 
 @scenario(
-    "consumer_groups/offsets/who-and-when", source=VALIDATES, clauses=("KO-08", "KO-09", "KO-10", "KO-11")
+    "consumer_groups/offsets/who-and-when",
+    source=VALIDATES,
+    clauses=("KO-08", "KO-09", "KO-10", "KO-11", "OC-39", "OC-40"),
 )
 def a_commit_is_a_members(conversation: Conversation) -> None:
     """A commit to a group with members is refused unless a member sends it with its epoch."""
@@ -115,7 +119,7 @@ def instance_ids_are_not_checked(conversation: Conversation) -> None:
     )
 
 
-@scenario("consumer_groups/offsets/empty-group", source=VALIDATES, clauses=("KO-14",))
+@scenario("consumer_groups/offsets/empty-group", source=VALIDATES, clauses=("KO-14", "OC-42", "OC-43"))
 def an_empty_group_has_no_members(conversation: Conversation) -> None:
     """A commit with an epoch to an empty consumer group is UNKNOWN_MEMBER_ID; one of nobody is taken."""
     ana, joined = sole_member(conversation)
@@ -172,7 +176,9 @@ def whoever_commits_for_nobody_makes_a_classic_group(conversation: Conversation)
     ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="GROUP_ID_NOT_FOUND"))
 
 
-@scenario("consumer_groups/offsets/fetch", source=FETCHES, clauses=("KO-21", "KO-22", "KO-24", "KO-25"))
+@scenario(
+    "consumer_groups/offsets/fetch", source=FETCHES, clauses=("KO-21", "KO-22", "KO-24", "KO-25", "OF-27")
+)
 def a_fetch_is_of_a_member_or_of_nobody(conversation: Conversation) -> None:
     """OffsetFetch v9 is answered to a member with exactly its epoch, and to nobody in particular."""
     ana, joined = sole_member(conversation)
@@ -201,6 +207,21 @@ def a_fetch_is_of_a_member_or_of_nobody(conversation: Conversation) -> None:
     )
 
 
+@scenario("consumer_groups/offsets/fetch-of-strangers", source=FETCHES, clauses=("OF-28",))
+def an_empty_member_id_is_an_unknown_one(conversation: Conversation) -> None:
+    """OffsetFetch v9 of a member that the group does not know is UNKNOWN_MEMBER_ID, also without a name."""
+    ana, _ = sole_member(conversation)
+    _commits(ana, "NONE")
+
+    epochs: tuple[tuple[str, Number], ...] = (("stranger", ana.epoch), ("", ana.epoch), ("", -1))
+    for member_id, epoch in epochs:
+        for topics in ({"orders": (0,)}, None):
+            ana.asks(
+                ask.offset_fetch(version=9, member_id=member_id, member_epoch=epoch, topics=topics),
+                expect.offset_fetch({}, version=9, error_code="UNKNOWN_MEMBER_ID"),
+            )
+
+
 @scenario(
     "consumer_groups/offsets/fetch-of-others", source="OffsetMetadataManager#fetchOffsets", clauses=("KO-26",)
 )
@@ -218,7 +239,7 @@ def others_are_not_checked(conversation: Conversation) -> None:
         )
 
 
-@scenario("consumer_groups/offsets/delete", source=DELETES, clauses=("KO-31", "KO-32"))
+@scenario("consumer_groups/offsets/delete", source=DELETES, clauses=("KO-31", "KO-32", "OD-17", "OD-18"))
 def subscribed_topics_keep_their_offsets(conversation: Conversation) -> None:
     """OffsetDelete of a topic to which the group subscribes is refused; of another one it is not."""
     ana, _ = sole_member(conversation)
@@ -234,17 +255,20 @@ def subscribed_topics_keep_their_offsets(conversation: Conversation) -> None:
             error_code="NONE", errors={"orders": {0: "GROUP_SUBSCRIBED_TO_TOPIC"}, "payments": {0: "NONE"}}
         ),
     )
+    left = ask.offset_fetch(topics={"orders": (0,), "payments": (0,)})
+    ana.asks(left, expect.offset_fetch({"orders": {0: 7}, "payments": {0: -1}}))
     ana.leaves()
     ana.asks(
         ask.offset_delete(topics={"orders": (0,)}),
         expect.offset_delete(error_code="NONE", errors={"orders": {0: "NONE"}}),
     )
+    ana.asks(left, expect.offset_fetch({"orders": {0: -1}, "payments": {0: -1}}))
 
 
 @scenario(
     "consumer_groups/offsets/transactional",
     source=TRANSACTIONAL,
-    clauses=("KO-41", "KO-42", "KO-44", "KO-45", "KO-46"),
+    clauses=("KO-41", "KO-42", "KO-44", "KO-45", "KO-46", "TC-36", "TC-37"),
 )
 def a_transaction_is_a_members_or_nobodys(conversation: Conversation) -> None:
     """TxnOffsetCommit until v5 is taken of a member with its epoch and of nobody, and refused otherwise."""
@@ -281,7 +305,7 @@ def a_transaction_to_a_missing_group_is_nobodys(conversation: Conversation) -> N
 @scenario(
     "consumer_groups/offsets/commit-by-id",
     source=HANDLES,
-    clauses=("KO-18", "KO-04", "KO-11"),
+    clauses=("KO-18", "KO-04", "KO-11", "OC-39", "OC-40"),
     sweep=sweep("OffsetCommit", 10, 10),
 )
 def a_member_commits_by_topic_id(conversation: Conversation, version: int) -> None:
@@ -314,7 +338,7 @@ def a_member_commits_by_topic_id(conversation: Conversation, version: int) -> No
 @scenario(
     "consumer_groups/offsets/fetch-by-id",
     source="KafkaApis#handleOffsetFetchRequest",
-    clauses=("KO-21", "KO-22"),
+    clauses=("KO-21", "KO-22", "OF-27"),
     sweep=sweep("OffsetFetch", 10, 10),
 )
 def a_member_fetches_by_topic_id(conversation: Conversation, version: int) -> None:
@@ -345,7 +369,7 @@ def a_member_fetches_by_topic_id(conversation: Conversation, version: int) -> No
 @scenario(
     "consumer_groups/offsets/transactional-by-id",
     source=TRANSACTIONAL,
-    clauses=("KO-41", "KO-42", "KO-44", "KO-46"),
+    clauses=("KO-41", "KO-42", "KO-44", "KO-46", "TC-36", "TC-38"),
     sweep=sweep("TxnOffsetCommit", 6, 6),
 )
 def a_transaction_of_version_6_names_a_stale_epoch(conversation: Conversation, version: int) -> None:

@@ -103,7 +103,9 @@ def a_sync_waits_for_a_join(conversation: Conversation) -> None:
     ana.asks(ask.sync_group(), error_code=IN_PROGRESS)
 
 
-@scenario("migration/upgrade/commit", source=COMMITS, clauses=("MG-05",), sweep=sweep("OffsetCommit", 5, 9))
+@scenario(
+    "migration/upgrade/commit", source=COMMITS, clauses=("MG-05", "OC-44"), sweep=sweep("OffsetCommit", 5, 9)
+)
 def a_classic_member_commits(conversation: Conversation, version: int) -> None:
     """OffsetCommit v{version} of a classic member in its generation is NONE after an upgrade."""
     ana, _ = upgraded(conversation)
@@ -115,7 +117,7 @@ def a_classic_member_commits(conversation: Conversation, version: int) -> None:
 @scenario(
     "migration/upgrade/commit-of-another-generation",
     source=COMMITS,
-    clauses=("MG-06",),
+    clauses=("MG-06", "OC-44"),
     sweep=sweep("OffsetCommit", 8, 9),
 )
 def a_commit_of_another_generation_is_refused(conversation: Conversation, version: int) -> None:

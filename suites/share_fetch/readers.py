@@ -42,13 +42,17 @@ def writes(actor: Actor, topic: GroupRef, *batch_sizes: int, partition: int = 0)
         actor.asks(producing, expect.response("Produce"))
 
 
+def finds_share_coordinator(actor: Actor) -> None:
+    """Await the share coordinator, which the first question brings into being."""
+    finding = ask.find_coordinator(version=6, key=SHARE_KEY, key_type=2)
+    actor.repeats(finding, until=expect.find_coordinator(coordinators=({"error_code": "NONE"},)))
+
+
 def has_state(
     actor: Actor, topic: GroupRef, *, offset: int = 0, partitions: Sequence[int] = (0,), epoch: int = 0
 ) -> None:
     """Have the group read a topic from an offset on; -1 leaves that to its configuration."""
-    finding = ask.find_coordinator(version=6, key=SHARE_KEY, key_type=2)
-    found = expect.find_coordinator(coordinators=({"error_code": "NONE"},))
-    actor.repeats(finding, until=found)
+    finds_share_coordinator(actor)
     for partition in partitions:
         beginning = ask.initialize_share_group_state(
             topic, partition=partition, start_offset=offset, state_epoch=epoch

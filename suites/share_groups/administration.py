@@ -1,6 +1,18 @@
 """Describing, listing and deleting share groups, and their sessions and configurations."""
 
-from harness.scenario import Capability, Conversation, GroupRef, ask, containing, expect, one_of, scenario
+from harness.scenario import (
+    GONE,
+    Capability,
+    Conversation,
+    GroupRef,
+    ask,
+    containing,
+    expect,
+    one_of,
+    scenario,
+)
+from suites.offsets.expiry import FREQUENT_EXPIRY
+from suites.share_fetch.readers import finds_share_coordinator
 from suites.share_groups.membership import ALL, share_group_is, sole_sharer
 
 DESCRIBES = "GroupMetadataManager#shareGroupDescribe"
@@ -76,7 +88,7 @@ def every_member_is_described(conversation: Conversation) -> None:
     )
 
 
-@scenario("share_groups/describe/as-others", source=DESCRIBES, clauses=("SH-26",))
+@scenario("share_groups/describe/as-others", source=DESCRIBES, clauses=("SH-26", "DG-11"))
 def a_share_group_is_no_other(conversation: Conversation) -> None:
     """A share group is no consumer group and no classic group to those who describe such groups."""
     ana, _ = sole_sharer(conversation)
@@ -126,6 +138,46 @@ def a_deleted_group_begins_anew(conversation: Conversation) -> None:
 
     ana.enters(member_epoch=first["member_epoch"], assigned={})
     ana.awaits(ALL, member_epoch=first["member_epoch"] + 1)
+
+
+@scenario("share_groups/delete/state", source=DELETES, clauses=("SH-34", "DL-13"))
+def state_goes_with_its_group(conversation: Conversation) -> None:
+    """When a share group is deleted, the state of its partitions is, too; a refused deletion leaves both."""
+    ana, _ = sole_sharer(conversation)
+    finds_share_coordinator(ana)
+    read = ask.read_share_group_state("orders")
+
+    ana.asks(ask.delete_groups(), expect.delete_groups("NON_EMPTY_GROUP"))
+    ana.asks(read, expect.share_state("Read", "NONE"))
+    ana.leaves()
+    ana.asks(ask.delete_groups(), expect.delete_groups("NONE"))
+    ana.asks(read, expect.share_state("Read", "INVALID_REQUEST"))
+
+
+@scenario(
+    "share_groups/expiry/empty-group",
+    source="ShareGroup#shouldExpire",
+    clauses=("EX-15",),
+    broker_config=FREQUENT_EXPIRY,
+)
+def an_empty_share_group_stays(conversation: Conversation) -> None:
+    """An empty share group stays when a pass removes the group beside it, whose offset has expired."""
+    other = conversation.group("other", beside=conversation.group("main"))
+    ana, _ = sole_sharer(conversation)
+    ana.leaves()
+    bob = conversation.actor("bob")
+    expired = ask.offset_commit(
+        version=4,
+        group_id=other,
+        generation_id=-1,
+        member_id="",
+        retention_time_ms=0,
+        topics={"orders": {0: 7}},
+    )
+    bob.asks(expired, expect.offset_commit({"orders": {0: "NONE"}}))
+
+    bob.repeats(ask.describe_groups(groups=(other,)), until=GONE)
+    share_group_is(ana, "Empty")
 
 
 @scenario("share_groups/sessions/silent", source=DROPS, clauses=("SH-29", "SH-35"))

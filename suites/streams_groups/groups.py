@@ -217,7 +217,7 @@ def an_empty_classic_group_gives_its_id(conversation: Conversation) -> None:
     )
 
 
-@scenario("streams_groups/conversion/empty-streams", source=JOINS_CLASSIC, clauses=("KS-40",))
+@scenario("streams_groups/conversion/empty-streams", source=JOINS_CLASSIC, clauses=("KS-40", "XT-10"))
 def an_empty_streams_group_gives_its_id(conversation: Conversation) -> None:
     """A classic member is let into the id of an empty streams group, and not of another."""
     ana, _ = sole_member(conversation)
@@ -227,6 +227,8 @@ def an_empty_streams_group_gives_its_id(conversation: Conversation) -> None:
     ana.leaves()
 
     conversation.stable_group(bob)
+    bob.asks(ask_describe(), expect_describe(error_code="GROUP_ID_NOT_FOUND"))
+    bob.asks(ask.describe_groups(version=6), expect.describe_groups(error_code="NONE", group_state="Stable"))
 
 
 @scenario("streams_groups/conversion/consumer", source=CONVERTS, clauses=("KS-16",))

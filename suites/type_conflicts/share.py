@@ -14,6 +14,7 @@ from suites.type_conflicts.table import (
     OR,
     UNKNOWN,
     Call,
+    cells_of,
     scenarios_of,
 )
 
@@ -61,6 +62,18 @@ CELLS = MappingProxyType(
     }
 )
 """What each call of the table is answered by a share group, and by an empty one."""
+CLASSIC_MEMBERS = ("join", "join-made-up", "join-static", "sync", "heartbeat", "leave")
+"""The calls of classic members."""
+ROWS = MappingProxyType(
+    {
+        "DG-11": cells_of(SHARES, "describe-v6", "describe-v5"),
+        "OC-45": cells_of(SHARES, "commit-of-nobody", "commit-v9", "commit-v8"),
+        "OD-19": cells_of(SHARES, "delete-offsets"),
+        "OF-30": cells_of(SHARES, "fetch-of-nobody", "fetch-v9", "fetch-v8"),
+        "XT-09": cells_of(SHARES, *CLASSIC_MEMBERS),
+    }
+)
+"""The rows of the catalogue about share groups, and the cells that show them."""
 
 
 def _heartbeat(epoch: int) -> Request:
@@ -156,5 +169,5 @@ SHARE_CALLS = (
         cells=(*(NOT_FOUND,) * 7, NOT_EMPTY, NONE),
     ),
 )
-globals().update(scenarios_of(CALLS, SHARES, SAID_OF_SHARES, CELLS))
+globals().update(scenarios_of(CALLS, SHARES, SAID_OF_SHARES, CELLS, ROWS))
 globals().update(scenarios_of(SHARE_CALLS, {**GROUPS, **SHARES}, {**SAID, **SAID_OF_SHARES}))

@@ -6,7 +6,7 @@ from harness.scenario import Conversation, StreamsMember, topology
 from harness.scenario.messages import Request, Response
 from harness.scenario.streams import ask_describe, ask_heartbeat, expect_describe, expect_heartbeat
 from suites.type_conflicts.groups import GROUPS, SAID
-from suites.type_conflicts.share import SAID_OF_SHARES, SHARE_CALLS, SHARES
+from suites.type_conflicts.share import CLASSIC_MEMBERS, SAID_OF_SHARES, SHARE_CALLS, SHARES
 from suites.type_conflicts.table import (
     CALLS,
     INCONSISTENT,
@@ -17,6 +17,7 @@ from suites.type_conflicts.table import (
     SUBSCRIBED,
     UNKNOWN,
     Call,
+    cells_of,
     scenarios_of,
 )
 
@@ -70,6 +71,13 @@ CELLS = MappingProxyType(
     }
 )
 """What each call of the table is answered by a streams group, and by an empty one."""
+ROWS = MappingProxyType(
+    {
+        "DG-11": cells_of(STREAMS, "describe-v6", "describe-v5"),
+        "XT-09": cells_of(("streams",), *CLASSIC_MEMBERS),
+    }
+)
+"""The rows of the catalogue about streams groups, and the cells that show them."""
 
 
 def _heartbeat(epoch: int) -> Request:
@@ -134,7 +142,7 @@ STREAMS_CALLS = (
         cells=(*(f"{NOT_FOUND}:",) * 9, "NONE:Stable", "NONE:Empty"),
     ),
 )
-globals().update(scenarios_of((*CALLS, *SHARE_CALLS), STREAMS, SAID_OF_STREAMS, CELLS))
+globals().update(scenarios_of((*CALLS, *SHARE_CALLS), STREAMS, SAID_OF_STREAMS, CELLS, ROWS))
 globals().update(
     scenarios_of(
         STREAMS_CALLS, {**GROUPS, **SHARES, **STREAMS}, {**SAID, **SAID_OF_SHARES, **SAID_OF_STREAMS}

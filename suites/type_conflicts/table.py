@@ -1,7 +1,8 @@
 """The table: what each call to a group of each type is answered, and a scenario for each of its cells."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from harness.scenario import (
     Conversation,
@@ -343,8 +344,10 @@ def _words(cell: str) -> str:
     return f"is {error} and {state}" if state else f"is {error}"
 
 
-def scenario_of(call: Call, group: str, cell: str, makes: Makes, said: str) -> Callable[[Conversation], None]:
-    """Return the scenario of one cell."""
+def scenario_of(
+    call: Call, group: str, cell: str, makes: Makes, said: str, rows: Iterable[str]
+) -> Callable[[Conversation], None]:
+    """Return the scenario of one cell, which shows these rows of the catalogue beside the call's own."""
 
     def cell_of_table(conversation: Conversation) -> None:
         ana = makes(conversation)
@@ -356,9 +359,14 @@ def scenario_of(call: Call, group: str, cell: str, makes: Makes, said: str) -> C
             caller.asks(call.asks, call.answers(cell))
 
     cell_of_table.__doc__ = f"{call.says} to {said} {_words(cell)}."
-    return scenario(f"type_conflicts/{call.id}/{group}", source=call.source, clauses=(call.clause,))(
+    return scenario(f"type_conflicts/{call.id}/{group}", source=call.source, clauses=(call.clause, *rows))(
         cell_of_table
     )
+
+
+def cells_of(groups: Iterable[str], *calls: str) -> Collection[str]:
+    """Return the names of the cells of some calls to some groups."""
+    return frozenset(f"{call}/{group}" for group in groups for call in calls)
 
 
 def scenarios_of(
@@ -366,6 +374,7 @@ def scenarios_of(
     groups: Mapping[str, Makes],
     said: Mapping[str, str],
     cells: Mapping[str, tuple[str, ...]] | None = None,
+    rows: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Mapping[str, Callable[[Conversation], None]]:
     """Return the scenarios of some cells, by name.
 
@@ -374,12 +383,15 @@ def scenarios_of(
         groups: the columns.
         said: the columns in words.
         cells: of these columns, by call; those of the calls themselves by default.
+        rows: of the catalogue beside the calls' own, each with the names of the cells that show it.
     """
-    return {
-        f"{call.id}/{group}": scenario_of(call, group, cell, groups[group], said[group])
-        for call in calls
-        for group, cell in zip(groups, call.cells if cells is None else cells[call.id], strict=True)
-    }
+    scenarios: dict[str, Callable[[Conversation], None]] = {}
+    for call in calls:
+        for group, cell in zip(groups, call.cells if cells is None else cells[call.id], strict=True):
+            name = f"{call.id}/{group}"
+            shown = [row for row, names in rows.items() if name in names]
+            scenarios[name] = scenario_of(call, group, cell, groups[group], said[group], shown)
+    return scenarios
 
 
 globals().update(scenarios_of(CALLS, GROUPS, SAID))
