@@ -23,6 +23,7 @@ from harness.bench.whole_runs import (
     write_whole_runs,
 )
 from harness.cli.errors import ends_with_exit_code
+from harness.cli.run_folder import make_place
 from harness.orchestration.progress import ProgressDisplay
 from harness.results.exit_code import ExitCode
 
@@ -58,7 +59,7 @@ def bench_drive(
         with_report=report,
     )
     console = Console()
-    out.mkdir(parents=True, exist_ok=True)
+    make_place(out)
     runs: list[WholeRun] = []
     try:
         with ProgressDisplay(console) as display:
@@ -67,7 +68,7 @@ def bench_drive(
                 write_whole_runs(plan, runs, out)
             display.finish("bench-drive")
     finally:
-        # Who interrupts it has waited for what there is.
+        # After Ctrl-C, too: a round takes minutes.
         if runs:
             print_whole_runs(runs, console)
             console.print(f"Figures: {out / 'latest.json'}", soft_wrap=True, highlight=False)
