@@ -7,8 +7,15 @@ from suites.migration.groups import beats, classic_consumer
 DISABLED = "KafkaApis#isConsumerGroupProtocolEnabled"
 FINDS = "CoordinatorRuntime#withActiveContextOrThrow"
 CLASSIC_ONLY = {"group.coordinator.rebalance.protocols": "classic"}
-WITHOUT_FEATURE = {"group.version": "0", "group.coordinator.rebalance.protocols": "classic,consumer"}
-"""The feature alone decides: no other scenario's protocols may come to the same broker."""
+WITHOUT_FEATURE = {
+    "group.version": "0",
+    "group.coordinator.rebalance.protocols": "classic,consumer",
+    "offsets.commit.timeout.ms": "2000",
+}
+"""The feature alone decides: no other scenario's protocols may come to the same broker.
+
+The timeout is that of classic groups whose writes fail, so that this shares their broker.
+"""
 FIVE = {"offsets.topic.num.partitions": "5"}
 
 
