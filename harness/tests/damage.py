@@ -75,7 +75,10 @@ VERBS: Final[Mapping[str, Verb]] = {
         "merged/traces/*/*.json*",
     ),
     "run baseline": _run(
-        lambda run, _: ("run", "--no-report", "--out", run.parent, "--baseline", run, SCENARIO)
+        lambda run, _: (
+            *("run", "--no-report", "--run-id", "later", "--out", run.parent),
+            *("--baseline", run, SCENARIO),
+        )
     ),
     "coverage": Verb(
         damaged="reported", line=lambda run, _: ("coverage", run, "--minimum", "0"), needs_spark=True

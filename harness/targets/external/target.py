@@ -48,7 +48,11 @@ from harness.targets.secured.security import PLAINTEXT, Security
 EXTERNAL_TIMEOUT_MS: Final = 20_000.0
 _TOGETHER: Final = 1.25
 """How many times as long as either alone it may take to learn who there is and whether they are ready.
-With `CLEANING_LIMIT_S` behind it, who answers slowest is done with within a minute."""
+With the two limits behind it, who answers slowest is done with well within a minute."""
+_DESCRIBED_WITHIN_S: Final = 5.0
+"""How much longer it may take to learn what a broker that is ready allows, and how it is configured."""
+_UNREADY_CLEANING_LIMIT_S: Final = 10.0
+"""For what was made before a broker turned out not to be ready: topics, and the group of a probe."""
 CLEANING_LIMIT_S: Final = 30.0
 _PROBE: Final = "ready"
 _MISSING_TOPIC: Final = "no-such-topic"
@@ -170,15 +174,21 @@ class ExternalTarget(Target):
             topics=TopicNames(guard.namespace, (*CONFORMANCE_TOPICS, _MISSING_TOPIC)),
             security=self.security,
         )
+        limit_s = left_ms / 1000 + _DESCRIBED_WITHIN_S
         try:
-            prepared = await self._prepare(guard, layout, timeout_ms=min(self._timeout_ms, left_ms))
-            await self._learn_rights(guard, layout)
-            guard.api_ranges = {each.api_key: each for each in prepared.api_ranges}
-            description = await self._description(run_namespace, prepared)
-            guard.may_configure = guard.may_configure and OF_CONFIGURED_GROUPS in description.broker_config
-        except BaseException:
-            await to_its_end(take_away(self.spec, run_namespace, progress))
+            async with asyncio.timeout(limit_s):
+                prepared = await self._prepare(guard, layout, timeout_ms=min(self._timeout_ms, left_ms))
+                await self._learn_rights(guard, layout)
+                guard.api_ranges = {each.api_key: each for each in prepared.api_ranges}
+                description = await self._description(run_namespace, prepared)
+        except BaseException as error:
+            undone = take_away(self.spec, run_namespace, progress, limit_s=_UNREADY_CLEANING_LIMIT_S)
+            await to_its_end(undone)
+            if isinstance(error, TimeoutError):
+                text = f"the broker did not say how it is configured within {limit_s:.0f} s"
+                raise TargetError(text) from None
             raise
+        guard.may_configure = guard.may_configure and OF_CONFIGURED_GROUPS in description.broker_config
         return ExternalBroker(description, run_namespace, progress)
 
     async def layout(self, guard: Guard) -> Layout:
@@ -347,7 +357,9 @@ class ExternalBroker(Broker):
                 await connection.close()
 
 
-async def take_away(spec: str, run: RunNamespace, progress: Progress) -> None:
+async def take_away(
+    spec: str, run: RunNamespace, progress: Progress, *, limit_s: float = CLEANING_LIMIT_S
+) -> None:
     """Take away what a run made, within a bounded time, and tell what is left and how to be rid of it."""
     guard = run.guard
     if not guard.has_changed:
@@ -362,7 +374,7 @@ async def take_away(spec: str, run: RunNamespace, progress: Progress) -> None:
     made_by = made(guard.namespace.prefix)
     remedy = "" if made_by is None else f"; `kafka-conformance clean {spec} --run {made_by.run_part}` goes on"
     try:
-        cleaned = await cleaner.clean(guard.transactional_ids, limit_s=CLEANING_LIMIT_S)
+        cleaned = await cleaner.clean(guard.transactional_ids, limit_s=limit_s)
     except asyncio.CancelledError:
         progress(Lasting(f"interrupted before all that the run made was taken away{remedy}"))
         raise

@@ -137,18 +137,44 @@ CLASSIC = ("classic/initial-delay/**", "classic/join/**")
 STREAMS = ("streams_groups/**",)
 
 
+OPENS_A_TRANSACTION = '''
+from harness.scenario import Conversation, scenario
+from suites.transactions.producers import pending
+
+
+@scenario("waiting/transaction/open", source="TransactionCoordinator#handleEndTransaction")
+def nobody_ends_it(conversation: Conversation) -> None:
+    """A transaction is open until the run is interrupted."""
+    pending(conversation)
+    conversation.elapses(60_000)
+'''
+
+
 def _run(
-    address: str, reports: Path, run_id: str, patterns: tuple[str, ...] = CLASSIC
+    address: str,
+    reports: Path,
+    run_id: str,
+    patterns: tuple[str, ...] = CLASSIC,
+    *,
+    search_path: str = str(CHECKOUT),
 ) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "harness.cli", "run", "--target", f"external:{address}", "--no-report"]
     options = ["--run-id", run_id, "--out", str(reports), *patterns]
     return subprocess.Popen(
-        [*command, *options], cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [*command, *options],
+        cwd=CHECKOUT,
+        env={**os.environ, "PYTHONPATH": search_path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
     )
 
 
-async def _until_there_is_something(address: str, what: str = "classic") -> None:
-    while not any(what in name for name in await left_on(address)):  # noqa: ASYNC110 - it is asked
+async def _until_there_is_something(
+    address: str, what: str = "classic", *, of: "subprocess.Popen[str] | None" = None
+) -> None:
+    while not any(what in name for name in await left_on(address)):
+        assert of is None or of.poll() is None, of.communicate()
         await asyncio.sleep(0.1)
 
 
@@ -171,9 +197,28 @@ def test_a_run_that_is_interrupted_takes_away_what_it_made(
     how: signal.Signals, profile: str, patterns: tuple[str, ...], made: str, tmp_path: Path
 ) -> None:
     with reference_broker(profile, properties=()) as address, _run(address, tmp_path, "cut", patterns) as run:
-        asyncio.run(_until_there_is_something(address, made))
+        asyncio.run(_until_there_is_something(address, made, of=run))
         os.kill(run.pid, how)
         run.communicate()
+        assert asyncio.run(left_on(address)) == []
+
+
+@pytest.mark.parametrize("profile", ["3.9", "4.4"])
+def test_a_transaction_that_an_interrupted_run_has_open_is_aborted(profile: str, tmp_path: Path) -> None:
+    suite = tmp_path / "suite" / "opens_a_transaction"
+    suite.mkdir(parents=True)
+    (suite / "__init__.py").write_text(OPENS_A_TRANSACTION)
+    search_path = os.pathsep.join((str(suite.parent), str(CHECKOUT)))
+    chosen = ("--suites", suite.name)
+
+    with (
+        reference_broker(profile, properties=()) as address,
+        _run(address, tmp_path, "cut", chosen, search_path=search_path) as run,
+    ):
+        asyncio.run(_until_there_is_something(address, "txn", of=run))
+        run.send_signal(signal.SIGINT)
+        said, _ = run.communicate()
+        assert "1 transactions aborted" in said
         assert asyncio.run(left_on(address)) == []
 
 
@@ -218,6 +263,24 @@ def test_what_set_up_made_is_taken_away_where_set_up_ends_early(
             await target.start(broker_config={}, directory=tmp_path, progress=lambda _: None)
 
     monkeypatch.setattr(external_target, "described_config", fails)
+    with reference_broker("3.9", properties=()) as address:
+        asyncio.run(start(address))
+        assert asyncio.run(left_on(address)) == []
+
+
+def test_set_up_is_bounded_as_a_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async def never(*_: object) -> NoReturn:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def start(address: str) -> None:
+        host, _, port = address.rpartition(":")
+        target = ExternalTarget(host, int(port), timeout_ms=5_000)
+        with pytest.raises(TargetError, match="did not say how it is configured within"):
+            await target.start(broker_config={}, directory=tmp_path, progress=lambda _: None)
+
+    monkeypatch.setattr(external_target, "described_config", never)
+    monkeypatch.setattr(external_target, "_DESCRIBED_WITHIN_S", 1.0)
     with reference_broker("3.9", properties=()) as address:
         asyncio.run(start(address))
         assert asyncio.run(left_on(address)) == []
