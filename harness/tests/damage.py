@@ -32,7 +32,7 @@ LOADING: Final = "loading/version/heartbeat/**"
 CAPTURED: Final = "captured"
 CLIENTS: Final = ("clients/position/seek", "--client", "confluent-kafka")
 REFUSED: Final = frozenset({ExitCode.BAD_DATA, ExitCode.NO_INPUT, ExitCode.CONFIGURATION, ExitCode.USAGE})
-_TIMES: Final = re.compile(r"\b\d+(\.\d+)? m?s\b|/tmp/\S+|\d{4}-\d\d-\d\d[T ]\S+")
+_TIMES: Final = re.compile(r"\b\d+(\.\d+)? m?s\b|/tmp/\S+|\d{4}-\d\d-\d\d[T ]\S+|\"duration_s\": [\d.]+")
 _PROGRESS: Final = re.compile(r"^report: .*$", re.MULTILINE)
 """What is told of a report as it is made: how much hangs on how fast it goes."""
 _BEAT: Final = re.compile(r"[⠀-⣿]")

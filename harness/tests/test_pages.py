@@ -13,6 +13,7 @@ from harness.tests.completed_runs import CHECKOUT
 DOCS: Final = CHECKOUT / "docs"
 NOT_MODELLED: Final = DOCS / "not-modelled.md"
 _TEST: Final = re.compile(r"`((?:[\w/]+/)?test_\w+\.py)`")
+_NAMED_OF: Final = re.compile(r"\[test_\w+\.py\]\(\.\./([\w/]+\.py)\)((?:[:,] `test_\w+`)*)")
 _ROW: Final = re.compile(r"\b[A-Z]{2}-\d+[a-z]?\b")
 
 
@@ -24,6 +25,15 @@ def test_every_file_of_tests_that_a_page_names_is_there() -> None:
 
     assert len(named) > 5
     assert not [each for each in named if not any(f"/{path}".endswith(f"/{each}") for path in listed)]
+
+
+def test_every_test_that_shows_robustness_is_in_its_file() -> None:
+    found = _NAMED_OF.findall((DOCS / "robustness-tests.md").read_text())
+
+    assert len(found) > 50
+    for path, names in found:
+        text = (CHECKOUT / path).read_text()
+        assert [name for name in re.findall(r"test_\w+", names) if f"def {name}(" not in text] == []
 
 
 @pytest.mark.parametrize(
