@@ -68,6 +68,7 @@ class StreamsHeartbeat(TypedDict, total=False):
     assigned: Tasks | None | Unpinned
     """Which active tasks the answer tells it to run; None where it brings none."""
     standbys: Tasks | None | Unpinned
+    warmups: Tasks | None | Unpinned
     statuses: Sequence[int] | Unpinned
     """The codes of what the answer tells of the group."""
     interval_ms: PinNumber
@@ -120,6 +121,7 @@ class StreamsMember(HeartbeatingActor):
             else tuple({"status_code": code} for code in statuses),
             active_tasks=_expected(said.get("assigned", ANY)),
             standby_tasks=_expected(said.get("standbys", ANY)),
+            warmup_tasks=_expected(said.get("warmups", ANY)),
         )
         return self.asks(asked, answer)
 

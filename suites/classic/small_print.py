@@ -90,7 +90,7 @@ def keys_of_no_share_group_are_refused(conversation: Conversation) -> None:
         )
 
 
-@scenario("admin/find/share-keys", source="KafkaApis#getCoordinator", clauses=("FC-07",))
+@scenario("admin/find/share-keys", source="KafkaApis#getCoordinator", clauses=("FC-07", "SH-30"))
 def keys_of_share_groups_have_a_form(conversation: Conversation) -> None:
     """FindCoordinator v6 takes a share group's key as group:topic-id:partition; other keys are refused."""
     ana = conversation.actor("ana")
@@ -102,7 +102,7 @@ def keys_of_share_groups_have_a_form(conversation: Conversation) -> None:
         ana.receives(expect.find_coordinator(coordinators=({"key": asked},)))
 
 
-@scenario("admin/find/odd-share-keys", source="SharePartitionKey#getInstance", clauses=("FC-07",))
+@scenario("admin/find/odd-share-keys", source="SharePartitionKey#getInstance", clauses=("FC-07", "SH-30"))
 def keys_of_share_groups_are_read_by_java(conversation: Conversation) -> None:
     """A share group's key may have a sign, a padded id and a colon behind, and others since 4.2."""
     ana = conversation.actor("ana")

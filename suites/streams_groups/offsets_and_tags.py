@@ -24,6 +24,7 @@ PUSHES = "GroupCoordinatorService#throwIfStreamsGroupTopologyDescriptionUpdateIn
 VALIDATES = "GroupConfig#validateValues"
 TAGS = "streams.rack.aware.assignment.tags"
 ASSIGNOR = "streams.assignor.name"
+STANDBYS = "streams.num.standby.replicas"
 MISSING_TAGS = 6
 Offsets = tuple[Mapping[str, str | int], ...]
 UNTAGGED = {"zone": "a"}
@@ -171,6 +172,16 @@ def a_group_has_a_known_assignor(conversation: Conversation) -> None:
 
     ana.configures({ASSIGNOR: "other"}, error_code="INVALID_CONFIG")
     ana.configures({ASSIGNOR: ""}, error_code="INVALID_CONFIG")
+
+
+@scenario("streams_groups/configs/standbys", source=VALIDATES, clauses=("KS-36",))
+def a_group_has_no_more_standbys_than_the_broker_allows(conversation: Conversation) -> None:
+    """A group is configured to no more standby tasks than group.streams.max.standby.replicas: 2, if not set."""
+    ana = conversation.streams_member("ana")
+
+    ana.configures({STANDBYS: 2})
+    ana.configures({STANDBYS: 3}, error_code="INVALID_CONFIG")
+    ana.configures({STANDBYS: -1}, error_code="INVALID_CONFIG")
 
 
 @scenario("streams_groups/configs/task-offsets", source=VALIDATES, clauses=("KS-48",))

@@ -119,6 +119,21 @@ def standbys_run_elsewhere(conversation: Conversation) -> None:
     ana.describes("Stable")
 
 
+@scenario("streams_groups/reconciliation/no-warm-up", source=ASSIGNS, clauses=("KS-52",))
+def no_task_is_warmed_up(conversation: Conversation) -> None:
+    """A task with state goes to who joins without a warm-up task there before, and nobody is given one."""
+    ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
+    changelog = topic_made(conversation, ana)
+    stateful = subtopology(changelogs=(topic_info(changelog),))
+    ana.enters(stateful, assigned=ALL, warmups={})
+    bob.enters(stateful, assigned={}, warmups={})
+
+    ana.heartbeats(owned=ana.assigned, assigned={"0": (0, 1)}, warmups={})
+    ana.heartbeats(owned=ana.assigned)
+    bob.heartbeats(owned=bob.assigned, assigned={"0": (2,)}, warmups={})
+    ana.describes("Stable")
+
+
 @scenario("streams_groups/reconciliation/standby-takes-over", source=ASSIGNS, clauses=("KS-35",))
 def a_standby_takes_over(conversation: Conversation) -> None:
     """When the member that runs a task leaves, whoever has the standby runs it."""
