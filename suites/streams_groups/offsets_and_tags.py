@@ -176,7 +176,7 @@ def a_group_has_a_known_assignor(conversation: Conversation) -> None:
 
 @scenario("streams_groups/configs/standbys", source=VALIDATES, clauses=("KS-36",))
 def a_group_has_no_more_standbys_than_the_broker_allows(conversation: Conversation) -> None:
-    """A group is configured to no more standby tasks than group.streams.max.standby.replicas: 2, if not set."""
+    """A group has no more standby tasks than group.streams.max.standby.replicas: 2, if that is not set."""
     ana = conversation.streams_member("ana")
 
     ana.configures({STANDBYS: 2})
