@@ -163,8 +163,13 @@ def a_group_outlives_its_coordinator(conversation: Conversation) -> None:
     epoch = joined["member_epoch"]
     conversation.restarts_coordinator()
 
+    member = expect.share_group_member("member-ana", epoch=epoch, owned=ALL, topics=("orders",))
     described = expect.share_group_describe(
-        error_code="NONE", group_state="Stable", group_epoch=epoch, assignment_epoch=epoch
+        error_code="NONE",
+        group_state="Stable",
+        group_epoch=epoch,
+        assignment_epoch=epoch,
+        members=(member,),
     )
     ana.repeats(ask.share_group_describe(), until=described, within_ms=LOADED_WITHIN_MS)
     ana.heartbeats(member_epoch=epoch, assigned=None)

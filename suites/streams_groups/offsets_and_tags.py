@@ -14,7 +14,7 @@ from harness.scenario import (
 )
 from harness.scenario.messages import OWN
 from suites.streams_groups.membership import ALL, HEARTBEATS, sole_member
-from suites.streams_groups.reconciliation import AT_ONCE
+from suites.streams_groups.reconciliation import AT_ONCE, STANDBYS
 
 UPDATES = "MemberTaskOffsets#update"
 RANKS = "StickyTaskAssignor#rankStandbyCandidates"
@@ -24,7 +24,6 @@ PUSHES = "GroupCoordinatorService#throwIfStreamsGroupTopologyDescriptionUpdateIn
 VALIDATES = "GroupConfig#validateValues"
 TAGS = "streams.rack.aware.assignment.tags"
 ASSIGNOR = "streams.assignor.name"
-STANDBYS = "streams.num.standby.replicas"
 MISSING_TAGS = 6
 Offsets = tuple[Mapping[str, str | int], ...]
 UNTAGGED = {"zone": "a"}
@@ -174,9 +173,14 @@ def a_group_has_a_known_assignor(conversation: Conversation) -> None:
     ana.configures({ASSIGNOR: ""}, error_code="INVALID_CONFIG")
 
 
-@scenario("streams_groups/configs/standbys", source=VALIDATES, clauses=("KS-36",))
+@scenario(
+    "streams_groups/configs/standbys",
+    source=VALIDATES,
+    clauses=("KS-36",),
+    broker_config={"group.streams.max.standby.replicas": "2"},
+)
 def a_group_has_no_more_standbys_than_the_broker_allows(conversation: Conversation) -> None:
-    """A group has no more standby tasks than group.streams.max.standby.replicas: 2, if that is not set."""
+    """A group is configured to no more standby tasks than group.streams.max.standby.replicas allows."""
     ana = conversation.streams_member("ana")
 
     ana.configures({STANDBYS: 2})

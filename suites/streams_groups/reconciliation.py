@@ -8,6 +8,7 @@ RECONCILES = "streams.CurrentAssignmentBuilder#build"
 ASSIGNS = "StickyTaskAssignor#assign"
 FENCES = "GroupMetadataManager#streamsGroupFenceMember"
 TIMES = "GroupMetadataManager#scheduleStreamsGroupRebalanceTimeout"
+STANDBYS = "streams.num.standby.replicas"
 AT_ONCE = {"streams.initial.rebalance.delay.ms": 0}
 EXPIRES = "GroupMetadataManager#scheduleStreamsGroupSessionTimeout"
 
@@ -108,7 +109,7 @@ def standbys_run_elsewhere(conversation: Conversation) -> None:
     ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
     changelog = topic_made(conversation, ana)
     stateful = subtopology(changelogs=(topic_info(changelog),))
-    ana.configures({"streams.num.standby.replicas": 1, **AT_ONCE})
+    ana.configures({STANDBYS: 1, **AT_ONCE})
     ana.enters(stateful, assigned=ALL, standbys={})
     bob.enters(stateful, assigned={})
 
@@ -140,7 +141,7 @@ def a_standby_takes_over(conversation: Conversation) -> None:
     ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
     changelog = topic_made(conversation, ana)
     stateful = subtopology(changelogs=(topic_info(changelog),))
-    ana.configures({"streams.num.standby.replicas": 1, **AT_ONCE})
+    ana.configures({STANDBYS: 1, **AT_ONCE})
     ana.enters(stateful, assigned=ALL, standbys={})
     bob.enters(stateful, assigned={})
     ana.leaves()
@@ -155,7 +156,7 @@ def a_standby_takes_over(conversation: Conversation) -> None:
 def a_configuration_raises_the_epoch(conversation: Conversation) -> None:
     """When a group is configured to another number of standby tasks, a heartbeat raises its epoch."""
     ana, joined = sole_member(conversation)
-    ana.configures({"streams.num.standby.replicas": 1})
+    ana.configures({STANDBYS: 1})
 
     ana.heartbeats(owned=ana.assigned, member_epoch=joined["member_epoch"] + 1, assigned=None)
 
