@@ -13,7 +13,7 @@ from harness.tests.completed_runs import CHECKOUT
 DOCS: Final = CHECKOUT / "docs"
 NOT_MODELLED: Final = DOCS / "not-modelled.md"
 _TEST: Final = re.compile(r"`((?:[\w/]+/)?test_\w+\.py)`")
-_NAMED_OF: Final = re.compile(r"\[test_\w+\.py\]\(\.\./([\w/]+\.py)\)((?:[:,] `test_\w+`)*)")
+_TESTS_OF_A_FILE: Final = re.compile(r"\[test_\w+\.py\]\(\.\./([\w/]+\.py)\)((?:[:,] `test_\w+`)*)")
 _ROW: Final = re.compile(r"\b[A-Z]{2}-\d+[a-z]?\b")
 
 
@@ -28,7 +28,7 @@ def test_every_file_of_tests_that_a_page_names_is_there() -> None:
 
 
 def test_every_test_that_shows_robustness_is_in_its_file() -> None:
-    found = _NAMED_OF.findall((DOCS / "robustness-tests.md").read_text())
+    found = _TESTS_OF_A_FILE.findall((DOCS / "robustness-tests.md").read_text())
 
     assert len(found) > 50
     for path, names in found:

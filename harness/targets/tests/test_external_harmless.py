@@ -156,14 +156,14 @@ def _run(
     run_id: str,
     patterns: tuple[str, ...] = CLASSIC,
     *,
-    search_path: str = str(CHECKOUT),
+    suites: Path = CHECKOUT,
 ) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "harness.cli", "run", "--target", f"external:{address}", "--no-report"]
     options = ["--run-id", run_id, "--out", str(reports), *patterns]
     return subprocess.Popen(
         [*command, *options],
         cwd=CHECKOUT,
-        env={**os.environ, "PYTHONPATH": search_path},
+        env={**os.environ, "PYTHONPATH": str(suites)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -171,10 +171,10 @@ def _run(
 
 
 async def _until_there_is_something(
-    address: str, what: str = "classic", *, of: "subprocess.Popen[str] | None" = None
+    run: "subprocess.Popen[str]", address: str, what: str = "classic"
 ) -> None:
     while not any(what in name for name in await left_on(address)):
-        assert of is None or of.poll() is None, of.communicate()
+        assert run.poll() is None, run.communicate()
         await asyncio.sleep(0.1)
 
 
@@ -197,7 +197,7 @@ def test_a_run_that_is_interrupted_takes_away_what_it_made(
     how: signal.Signals, profile: str, patterns: tuple[str, ...], made: str, tmp_path: Path
 ) -> None:
     with reference_broker(profile, properties=()) as address, _run(address, tmp_path, "cut", patterns) as run:
-        asyncio.run(_until_there_is_something(address, made, of=run))
+        asyncio.run(_until_there_is_something(run, address, made))
         os.kill(run.pid, how)
         run.communicate()
         assert asyncio.run(left_on(address)) == []
@@ -205,17 +205,16 @@ def test_a_run_that_is_interrupted_takes_away_what_it_made(
 
 @pytest.mark.parametrize("profile", ["3.9", "4.4"])
 def test_a_transaction_that_an_interrupted_run_has_open_is_aborted(profile: str, tmp_path: Path) -> None:
-    suite = tmp_path / "suite" / "opens_a_transaction"
+    suite = tmp_path / "suites_of_its_own" / "opens_a_transaction"
     suite.mkdir(parents=True)
     (suite / "__init__.py").write_text(OPENS_A_TRANSACTION)
-    search_path = os.pathsep.join((str(suite.parent), str(CHECKOUT)))
     chosen = ("--suites", suite.name)
 
     with (
         reference_broker(profile, properties=()) as address,
-        _run(address, tmp_path, "cut", chosen, search_path=search_path) as run,
+        _run(address, tmp_path, "cut", chosen, suites=suite.parent) as run,
     ):
-        asyncio.run(_until_there_is_something(address, "txn", of=run))
+        asyncio.run(_until_there_is_something(run, address, "txn"))
         run.send_signal(signal.SIGINT)
         said, _ = run.communicate()
         assert "1 transactions aborted" in said
@@ -236,7 +235,7 @@ def test_who_interrupts_the_cleaning_too_is_shown_how_to_go_on(tmp_path: Path) -
             serving(lying(true_port, Lie(unanswered, api="ListGroups"))) as port,
             _run(f"127.0.0.1:{port}", tmp_path, "cut") as run,
         ):
-            asyncio.run(_until_there_is_something(address))
+            asyncio.run(_until_there_is_something(run, address))
             run.send_signal(signal.SIGINT)
             assert is_deleting.wait(NOW_OR_NEVER_S)
             run.send_signal(signal.SIGINT)
@@ -294,7 +293,7 @@ def test_what_a_killed_run_left_is_taken_away_and_nothing_else(tmp_path: Path) -
         theirs.commit(offsets=[ck.TopicPartition("orders", 0, 7)], asynchronous=False)
         theirs.close()
         with _run(address, tmp_path, "killed") as run:
-            asyncio.run(_until_there_is_something(address))
+            asyncio.run(_until_there_is_something(run, address))
             run.kill()
             run.communicate()
         left = asyncio.run(left_on(address))
@@ -309,7 +308,7 @@ def test_what_a_killed_run_left_is_taken_away_and_nothing_else(tmp_path: Path) -
 def test_streams_groups_of_a_killed_run_are_taken_away_with_topics_and_configurations(tmp_path: Path) -> None:
     with reference_broker("4.4", properties=()) as address:
         with _run(address, tmp_path, "killed", STREAMS) as run:
-            asyncio.run(_until_there_is_something(address, "streams_groups.topics"))
+            asyncio.run(_until_there_is_something(run, address, "streams_groups.topics"))
             run.kill()
             run.communicate()
         _clean(address, "--run", "killed")
