@@ -48,7 +48,8 @@ from harness.targets.secured.security import PLAINTEXT, Security
 EXTERNAL_TIMEOUT_MS: Final = 20_000.0
 _TOGETHER: Final = 1.25
 """How many times as long as either alone it may take to learn who there is and whether they are ready.
-With the two limits behind it, who answers slowest is done with well within a minute."""
+With `_DESCRIBED_WITHIN_S` and `_UNREADY_CLEANING_LIMIT_S` behind it, who answers slowest is done with within
+45 s."""
 _DESCRIBED_WITHIN_S: Final = 5.0
 """How much longer it may take to learn what a broker that is ready allows, and how it is configured."""
 _UNREADY_CLEANING_LIMIT_S: Final = 10.0
