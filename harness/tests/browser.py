@@ -105,6 +105,12 @@ class Tab:
                 "Input.dispatchMouseEvent", type=kind, x=place[0], y=place[1], button="left", clickCount=1
             )
 
+    def follow(self, selector: str) -> None:
+        """Click on a link to another page, and wait until all of that page is there."""
+        self.read("window.left = true")
+        self.click(selector)
+        self.until("!window.left && document.readyState === 'complete'")
+
     def press(self, key: str) -> None:
         """Press a key and let it go."""
         text = key if len(key) == 1 else ""

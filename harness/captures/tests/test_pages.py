@@ -114,10 +114,10 @@ def test_a_browser_shows_the_conversation_and_runs_nothing_of_the_capture(
 
     with browser(tmp_path / "profile") as tab:
         tab.open((out / "index.html").as_uri())
-        tab.click("#findings-title ~ div tbody a")
+        tab.follow("#findings-title ~ div tbody a")
         tab.until("document.querySelector('tr.finding.first')")
         titles = [str(tab.read("document.title"))]
-        tab.click(".reds a")
+        tab.follow(".reds a")
         tab.until("document.querySelector('tr.finding.first')")
         titles.append(str(tab.read("document.title")))
         tab.is_as_wide_as(390)

@@ -34,7 +34,7 @@ def test_a_red_cell_leads_to_a_line_that_shows_the_same_difference_again(
 
     with browser(tmp_path / "profile") as tab:
         tab.open((reports / "red" / "index.html").as_uri())
-        tab.click("tr.row a.mark.diverges.unexpected")
+        tab.follow("tr.row a.mark.diverges.unexpected")
         tab.until("location.pathname.includes('/scenarios/') && document.querySelector('table.talk')")
         tab.click("details.target.differs .to-first")
         tab.until("document.querySelector('tr.finding.first')")
@@ -73,7 +73,7 @@ def test_a_red_client_cell_leads_to_its_first_mismatch_and_what_each_client_saw(
         tab.read("document.querySelector('tr.row:not([hidden]) th a').focus()")
         tab.press("ArrowRight")
         cell = tab.read("document.activeElement.getAttribute('href')")
-        tab.click("tr.row a.mark.diverges.unexpected")
+        tab.follow("tr.row a.mark.diverges.unexpected")
         tab.until("location.pathname.includes('/scripts/') && document.querySelector('table.lanes')")
         tab.click("details.target.differs .to-first")
         tab.until("location.hash.startsWith('#first-difference-')")
