@@ -283,10 +283,10 @@ def _agrees(
 
 
 def _breaks_as_much(step: Receive, answer: Event, observed: Event) -> bool:
-    """Tell whether an answer of the starved reference breaks a bound, and by no less than the target's."""
+    """Tell whether an answer of the starved reference breaks the same bound by no less than the target's."""
     took_ms, observed_ms = answer.elapsed_ms or 0.0, observed.elapsed_ms or 0.0
-    if step.not_before_ms is not None and took_ms < step.not_before_ms:
-        return took_ms <= observed_ms + _NEAR_MS
+    if step.not_before_ms is not None and observed_ms < step.not_before_ms:
+        return took_ms < step.not_before_ms and took_ms <= observed_ms + _NEAR_MS
     return step.not_after_ms is not None and step.not_after_ms < took_ms >= observed_ms - _NEAR_MS
 
 

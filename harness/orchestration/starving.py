@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from math import inf
+from math import ceil, inf
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +30,10 @@ from harness.trace.schema import json_object
 
 _RUN_ID: Final = "starved"
 _LATEST_ACTS: Final = 6
+_LEAST_SHARES: Final = 2
+_MOST_SHARES: Final = 8
+_NEXT_SHARE_MS: Final = 200.0
+"""By how much the waits of a broker may differ from one way to the next."""
 _OFTEN_MS: Final = "10"
 _HALTED_AFTER_MS: Final = 1
 DrawsOf = Callable[[Script, Sequence[Event]], Draws]
@@ -65,23 +69,35 @@ class _Way:
     """From when on, on record, anything was starved that mattered."""
 
 
-_WAYS: Final = (
-    *(
-        _Way(
-            halt_share=share,
-            place=place,
-            requests_first=requests_first,
-            last_connection_first=last_connection_first,
-        )
-        for share, last_connection_first in ((1.0, False), (0.5, False), (1.0, True))
-        for place in _Place
-        for requests_first in (False, True)
-    ),
+_FURTHER_WAYS: Final = (
     _Way(halt_share=0.0),
     _Way(halt_share=0.0, waits_longer=True),
     _Way(acts_late=False),
     _Way(sweeps_often=True),
 )
+
+
+def _ways(halts_ms: float) -> Iterator[_Way]:
+    """Give the ways in which starvation may have come about.
+
+    A timer of a broker runs out the later, the longer the broker could not do without what it waited for. So
+    the shares of its wait are so close to each other that the answers of the reference are too.
+
+    Args:
+        halts_ms: how long the broker waited, in all.
+    """
+    count = min(_MOST_SHARES, max(_LEAST_SHARES, ceil(halts_ms / _NEXT_SHARE_MS)))
+    shares = [each / count for each in range(count, 0, -1)]
+    for share, last_connection_first in (*((each, False) for each in shares), (1.0, True)):
+        for place in _Place:
+            for requests_first in (False, True):
+                yield _Way(
+                    halt_share=share,
+                    place=place,
+                    requests_first=requests_first,
+                    last_connection_first=last_connection_first,
+                )
+    yield from _FURTHER_WAYS
 
 
 def reteller(folder: RunFolder, oracle: str) -> Retell:
@@ -112,8 +128,9 @@ def reteller_of(
     def retell(script: Script, events: Sequence[Event], until: int) -> Iterator[Sequence[Event]]:
         shortened = replace(script, steps=script.steps[: until + 1])
         draws = draws_of(script, events)
+        halts_ms = sum(each.figures.broker_ms for each in starved_stretches(events))
         for since_ms in _beginnings(events, until):
-            for way in _WAYS:
+            for way in _ways(halts_ms):
                 retold = _in_a_thread(brokers, shortened, events, replace(way, since_ms=since_ms), draws)
                 if retold is not None:
                     yield retold
@@ -240,7 +257,7 @@ class _Pace:
         until_ms = min((at_ms for at_ms in self._acts.values() if at_ms > real_ms), default=inf)
         for begin_ms, length_ms in self._halts:
             if real_ms <= begin_ms < until_ms and length_ms >= 1:
-                self.session.halt(self._virtual_ms + begin_ms - real_ms, length_ms)
+                await self.session.halt(self._virtual_ms + begin_ms - real_ms, length_ms)
                 if begin_ms == real_ms:
                     # What the client sends now comes to a broker that waits already.
                     await self.session.elapse(_HALTED_AFTER_MS)

@@ -227,6 +227,11 @@ def test_an_answer_that_came_too_early_is_checked_against_when_the_starved_refer
     assert outcome(retell=lambda *_: [reference_trace()]).judgement.outcome == Outcome.DIVERGES
 
 
+def test_a_starved_reference_that_is_late_excuses_no_answer_that_came_too_early() -> None:
+    late = answered_after(3900)
+    assert judged(answered_after(70), SLOW, retell=lambda *_: [late]).judgement.outcome == Outcome.DIVERGES
+
+
 def test_a_late_answer_excuses_no_wrong_one_after_it() -> None:
     late = with_event(expired(trace()), JOINED, elapsed_ms=3100.0, at_ms=3140.0, correlation_id=4)
     one = judged(late, starved(1000, 2000, broker_ms=412), retell=lambda *_: [reference_trace()])

@@ -108,7 +108,7 @@ async def harness_late(session: StarvedSession, step: int) -> None:
 async def broker_stopped(session: StarvedSession, step: int) -> None:
     """Stop the broker for 1000 ms before the second heartbeat, and let the session run out meanwhile."""
     if step == SECOND - 1:
-        session.halt(session.now_ms() + 700, 1000)
+        await session.halt(session.now_ms() + 700, 1000)
 
 
 def test_a_session_that_ran_out_while_the_harness_was_late_is_starved(folder: RunFolder) -> None:
@@ -163,7 +163,7 @@ def test_a_stretch_that_began_before_the_first_request_delays_it(folder: RunFold
     async def before(session: StarvedSession, step: int) -> None:
         if step == 0:
             await session.elapse(400)
-            session.halt(session.now_ms(), 270)
+            await session.halt(session.now_ms(), 270)
             await session.elapse(1)
         if step == 2:
             await session.elapse(1150)
@@ -172,6 +172,22 @@ def test_a_stretch_that_began_before_the_first_request_delays_it(folder: RunFold
     harness_late = kept(1100, 2440, harness_ms=1340)
     assert late(kept(0, 1100, harness_ms=700, broker_ms=270), harness_late).outcome == Outcome.INDETERMINATE
     assert late(kept(0, 1100, harness_ms=700), harness_late).outcome == Outcome.DIVERGES
+
+
+def test_a_broker_that_could_do_without_most_of_what_it_waited_for_is_starved_as_well(
+    folder: RunFolder,
+) -> None:
+    async def before(session: StarvedSession, step: int) -> None:
+        if step == 0:
+            await session.halt(session.now_ms(), 120)
+            await session.elapse(1)
+        if step == 2:
+            await session.elapse(1100)
+
+    late = partial(judged, folder, before, scenario=RESTARTS)
+    harness_late = kept(870, 2130, harness_ms=1260)
+    assert late(kept(0, 870, broker_ms=870), harness_late).outcome == Outcome.INDETERMINATE
+    assert late(harness_late).outcome == Outcome.DIVERGES
 
 
 def test_starvation_that_changed_nothing_is_no_matter(folder: RunFolder) -> None:
@@ -189,7 +205,7 @@ def test_what_happened_before_does_not_hide_what_a_later_stretch_explains(folder
 def test_a_bound_of_a_timer_is_broken_by_no_more_than_the_stop(folder: RunFolder) -> None:
     async def stopped(session: StarvedSession, step: int) -> None:
         if step == 3:
-            session.halt(session.now_ms() + 1900, 2500)
+            await session.halt(session.now_ms() + 1900, 2500)
 
     late = partial(judged, folder, stopped, scenario=DELAYED)
     assert late(kept(1900, 4400, broker_ms=2500)).outcome == Outcome.INDETERMINATE
@@ -219,10 +235,9 @@ def test_requests_that_came_while_a_broker_was_stopped_are_taken_in_in_any_order
         async def before(session: StarvedSession, step: int) -> None:
             session.last_connection_first = last_connection_first
             if step == 0:
-                await session.elapse(0)
                 # Two stretches without a moment between them are one stop.
-                session.halt(0, 300)
-                session.halt(300, 300)
+                await session.halt(0, 300)
+                await session.halt(300, 300)
                 await session.elapse(1)
 
         return before

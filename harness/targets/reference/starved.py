@@ -58,8 +58,10 @@ class StarvedSession(ReferenceSession):
         """How long the harness waited on record: part of why a request came as late as it did."""
         return SETTLE_MS
 
-    def halt(self, begin_ms: float, length_ms: float) -> None:
+    async def halt(self, begin_ms: float, length_ms: float) -> None:
         """Halt the brokers at a time of the broker session's clock, or as soon as it is past."""
+        # What prepares them is not halted, and that clock begins after it.
+        await self.elapse(0)
         self._halts.append((ceil(begin_ms) + self._opened_ms, ceil(length_ms)))
         self._halts.sort()
 
