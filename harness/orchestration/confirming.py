@@ -30,7 +30,8 @@ from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.packings import packings
 from harness.orchestration.plan import RunPlan
 from harness.orchestration.starving import reteller
-from harness.runner.drive import Drive, DriveSinks, Gate
+from harness.runner.admission import Admission
+from harness.runner.drive import Drive, DriveSinks
 from harness.runner.recorder import EventPosition, Recorder
 from harness.runner.sharing import Packing
 from harness.runner.watcher import Watcher
@@ -313,7 +314,7 @@ class Rerun:
                 watcher=watcher,
                 base_config=self._properties_of(target),
                 packing=packing,
-                gate=Gate(frozenset(), jobs=self.plan.limits.jobs),
+                admission=Admission(frozenset(), jobs=self.plan.limits.jobs),
             )
             try:
                 drives = drive.run if self.cluster is None else partial(self.cluster.drive, drive)

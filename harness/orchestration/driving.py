@@ -19,7 +19,8 @@ from harness.orchestration.plan import RunPlan
 from harness.orchestration.shares import divided_group
 from harness.orchestration.target_record import TargetRecord, Trace, header_of
 from harness.results.exit_code import ENDED_COMPLETE, ENDED_INTERRUPTED
-from harness.runner.drive import Drive, DriveSinks, Gate
+from harness.runner.admission import Admission
+from harness.runner.drive import Drive, DriveSinks
 from harness.runner.recorder import EventPosition, Recorder
 from harness.runner.sharing import Packing, brokers_json
 from harness.runner.watcher import Unwatched, Watcher
@@ -174,10 +175,10 @@ class RunDrive:
 
     async def _drive_together(self, targets: Sequence[Target]) -> None:
         """Drive some targets at once, in rounds of as many brokers as the machine carries."""
-        gate = Gate(frozenset(target.name for target in targets), jobs=self.plan.limits.jobs)
+        admission = Admission(frozenset(target.name for target in targets), jobs=self.plan.limits.jobs)
         async with asyncio.TaskGroup() as tasks:
             for target in targets:
-                tasks.create_task(self._drive(target, target.name, gate=gate))
+                tasks.create_task(self._drive(target, target.name, admission=admission))
 
     def _ended(self) -> str:
         lost = [f"{record.name}: {record.lost}" for record in self._records.values() if record.lost]
@@ -189,7 +190,7 @@ class RunDrive:
         name: str,
         *,
         base_config: Mapping[str, str] | None = None,
-        gate: Gate | None = None,
+        admission: Admission | None = None,
         scripts: Mapping[str, Script] | None = None,
     ) -> None:
         record = self._records[name] = TargetRecord(name=name)
@@ -213,7 +214,7 @@ class RunDrive:
                 packing=self._packings.get(name),
                 fits=self.plan.against is None,
                 with_needs=with_needs,
-                gate=gate or Gate(frozenset(), jobs=self.plan.limits.jobs),
+                admission=admission or Admission(frozenset(), jobs=self.plan.limits.jobs),
             )
             began_s = time.monotonic()
             chosen = self.plan.scripts if scripts is None else scripts
@@ -228,7 +229,7 @@ class RunDrive:
             except TargetError as error:
                 record.lost = str(error).partition("\n")[0]
                 record.drive_ms = round((time.monotonic() - began_s) * 1000, 1)
-                drive.gate.settle(name)
+                drive.admission.settle(name)
                 self._abandon_rest(record, target, trace, f"{TARGET_LOST}{record.lost}", why=str(error))
             except asyncio.CancelledError:
                 self._abandon_rest(record, target, trace, ENDED_INTERRUPTED, why=_NO_BROKER_YET)

@@ -89,7 +89,7 @@ class Cluster:
         except* SparkError as errors:
             raise TargetError(str(errors.exceptions[0])) from None
         finally:
-            drive.gate.settle(drive.target_name)
+            drive.admission.settle(drive.target_name)
             shutil.rmtree(folder, ignore_errors=True)
         results = [task.result() for task in driven]
         return DriveResult(

@@ -25,7 +25,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from harness.capacity import share_start_slots
 from harness.orchestration.target_record import TargetRecord, Trace
-from harness.runner.drive import Drive, DriveSinks, Gate, Limits
+from harness.runner.admission import Admission
+from harness.runner.drive import Drive, DriveSinks, Limits
 from harness.runner.sharing import BrokerGroup, Cohort, Packing
 from harness.runner.watcher import Unwatched
 from harness.scenario.script import Script
@@ -230,7 +231,7 @@ class _Driving:
                     write=write, broker_ready=lambda *ready: self.brokers.append(ready), logs=Path(logs)
                 ),
                 watcher=Unwatched(),
-                gate=Gate(frozenset(), jobs=share.limits.jobs),
+                admission=Admission(frozenset(), jobs=share.limits.jobs),
                 fits=share.fits,
                 with_needs=share.with_needs,
                 base_config=share.base_config,

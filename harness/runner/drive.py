@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from harness.capacity import broker_slots, machine
+from harness.runner.admission import Admission
 from harness.runner.applicable import why_not_applicable
 from harness.runner.interpreter import Interpreter
 from harness.runner.placing import clear_log_of, group_ids, num_partitions
 from harness.runner.recorder import EventPosition, Recorder, recorder_of
 from harness.runner.rendezvous import Rendezvous
-from harness.runner.rounds import LongestFirst, Rounds, Turn
+from harness.runner.rounds import LongestFirst, Turn
 from harness.runner.sharing import BrokerGroup, Packing, broker_groups
 from harness.runner.watcher import Watcher
 from harness.runner.witness import Witness, sampler
@@ -33,8 +34,8 @@ from harness.targets.base.nonsense import blaming_target
 from harness.targets.external.guard import NotOurs
 from harness.trace.events import TARGET_LOST, Event, EventKind
 
-JOBS: Final = machine().jobs(per_core=32)
-"""Scenarios at once: they mostly wait, and each that does not makes the others late."""
+JOBS: Final = machine().jobs(per_core=64)
+"""Scenarios at once: they mostly wait, and begin only when those that go on leave the time."""
 _EXTERNAL_JOBS: Final = machine().jobs(per_core=12)
 """Scenarios at once on a broker that has others to serve."""
 _IN_A_ROW_MS: Final = 3_000
@@ -73,38 +74,6 @@ class DriveResult:
     """Why a broker was gone before its scenarios were through."""
 
 
-class Gate:
-    """What targets that are driven together share: rounds of brokers, and slots for scenarios.
-
-    Attributes:
-        slots: each running scenario takes one; they bound how late this process may be for a timer.
-        late_slots: a broker of scripts that come later takes one, and its scripts take none.
-        rounds: which brokers are up together.
-        beginning: taken by who begins a scenario, for a turn of the loop.
-    """
-
-    def __init__(self, targets: frozenset[str], *, jobs: int) -> None:
-        self.slots = LongestFirst(jobs)
-        self.late_slots = LongestFirst(machine().brokers_at_once)
-        self.rounds = Rounds(targets)
-        self.beginning = asyncio.Lock()
-        self._busy = set(targets)
-        self._calm = asyncio.Event()
-        if not targets:
-            self._calm.set()
-
-    def settle(self, target: str) -> None:
-        """Say that a target is through with all scenarios that do not come later. Idempotent."""
-        self.rounds.leave(target)
-        self._busy.discard(target)
-        if not self._busy:
-            self._calm.set()
-
-    async def calm(self) -> None:
-        """Wait until all have settled: brokers that start and stop would disturb the timers of others."""
-        await self._calm.wait()
-
-
 @dataclass(slots=True, kw_only=True)
 class Drive:
     """Drives one target."""
@@ -116,7 +85,7 @@ class Drive:
     limits: Limits
     sinks: DriveSinks
     watcher: Watcher
-    gate: Gate = field(default_factory=lambda: Gate(frozenset(), jobs=JOBS))
+    admission: Admission = field(default_factory=lambda: Admission(frozenset(), jobs=JOBS))
     """Shared with the targets that are driven at the same time."""
     fits: bool = True
     """Whether scripts are fitted to a broker of others; not if its measure is driven as they are."""
@@ -148,28 +117,35 @@ class Drive:
         """Run the scripts of some brokers; raises TargetError as `run` does."""
         placed = [(broker_group, self._logs(number)) for number, broker_group in enumerate(found)]
         try:
-            await self._drive_rounds([one for one in placed if not one[0].does_something])
-            self.gate.settle(self.target_name)
-            await self._drive_late([one for one in placed if one[0].does_something])
+            left_over = await self._drive_rounds([one for one in placed if not one[0].does_something])
+            self.admission.settle(self.target_name)
+            await self._drive_late([*left_over, *(one for one in placed if one[0].does_something)])
         except* TargetError as errors:
             raise errors.exceptions[0] from None
         finally:
-            self.gate.settle(self.target_name)
+            self.admission.settle(self.target_name)
         began_s = self._first_conversation_s or time.monotonic()
         return DriveResult(drive_ms=round((time.monotonic() - began_s) * 1000, 1), lost=self._lost)
 
-    async def _drive_rounds(self, placed: Sequence[tuple[BrokerGroup, Path]]) -> None:
-        turns = await self.gate.rounds.turns(
+    async def _drive_rounds(
+        self, placed: Sequence[tuple[BrokerGroup, Path]]
+    ) -> Sequence[tuple[BrokerGroup, Path]]:
+        """Drive brokers round by round, and return those that are left over."""
+        turns = await self.admission.rounds.turns(
             self.target_name,
             [broker_group for broker_group, _ in placed],
             processes=self.target.process_count,
         )
+        chosen = [broker_group for (broker_group, _), turn in zip(placed, turns, strict=True) if turn]
+        self.admission.expect(self.target_name, sum(len(each.scripts) for each in chosen))
         async with asyncio.TaskGroup() as tasks:
             for (broker_group, directory), turn in zip(placed, turns, strict=True):
-                tasks.create_task(self._drive_broker(broker_group, directory, turn))
+                if turn is not None:
+                    tasks.create_task(self._drive_broker(broker_group, directory, turn))
+        return [one for one, turn in zip(placed, turns, strict=True) if turn is None]
 
     async def _drive_late(self, placed: Sequence[tuple[BrokerGroup, Path]]) -> None:
-        await self.gate.calm()
+        await self.admission.calm()
         async with asyncio.TaskGroup() as tasks:
             for broker_group, directory in placed:
                 tasks.create_task(self._drive_later(broker_group, directory))
@@ -219,7 +195,7 @@ class Drive:
     def _slots(self, broker: Broker) -> LongestFirst:
         """Return what bounds the scenarios at once: fewer for a broker that has others to serve."""
         if broker.run_namespace is None:
-            return self.gate.slots
+            return self.admission.slots
         return LongestFirst(min(self.limits.jobs, _EXTERNAL_JOBS))
 
     async def _fitted(self, broker: Broker, scripts: Sequence[Script]) -> Sequence[Script]:
@@ -232,7 +208,7 @@ class Drive:
     async def _drive_later(self, broker_group: BrokerGroup, directory: Path) -> None:
         """Run the cohorts of a party when all targets are through with the first ones."""
         async with (
-            self.gate.late_slots.taken(broker_group.duration_ms),
+            self.admission.late_slots.taken(broker_group.duration_ms),
             broker_slots().taken(self.target.process_count),
         ):
             broker = await self._started(broker_group, directory)
@@ -281,10 +257,7 @@ class Drive:
         async def run(script: Script, until_s: float) -> None:
             # Who waits for others at a rendezvous must not keep a slot from them.
             slot = contextlib.nullcontext() if slots is None else slots.taken(script.waiting_ms + rest_ms)
-            async with slot:
-                # Hundreds that begin in the same turn would keep each other from the loop for a second.
-                async with self.gate.beginning:
-                    await asyncio.sleep(0)
+            async with slot, self.admission.begun(self.target_name):
                 del waiting[script.id]
                 try:
                     await self._run(broker, script, until_s, rendezvous)

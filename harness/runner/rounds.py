@@ -3,6 +3,8 @@
 A JVM that starts keeps a core busy for a second or more, and with it from the timers of brokers that serve.
 Brokers therefore come in rounds of as many as the machine carries: those of a round all start, then all their
 scenarios run, then they stop. Long ones come together, so that a round's brokers end at about the same time.
+The few that are left over have no round: it would leave the machine idle. They come with those that start and
+stop all the time.
 """
 
 import asyncio
@@ -20,6 +22,8 @@ T = TypeVar("T")
 
 _SCENARIO_MS: Final = 20
 """What a scenario takes beside its waiting, when many run at once."""
+_LEFT_OVER_SHARE: Final = 0.5
+"""Brokers that would fill no more than this part of a round are left over."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -85,8 +89,10 @@ class Rounds:
 
     async def turns(
         self, target: str, broker_groups: Sequence[BrokerGroup], *, processes: int
-    ) -> Sequence[Turn]:
+    ) -> Sequence[Turn | None]:
         """Return the turn of each of a target's brokers, when every target has asked or gone.
+
+        Those without one are left over.
 
         Args:
             target: which one.
@@ -99,7 +105,7 @@ class Rounds:
         ]
         self.leave(target)
         await self._divided.wait()
-        return [self._turns[target, id(broker_group)] for broker_group in broker_groups]
+        return [self._turns.get((target, id(broker_group))) for broker_group in broker_groups]
 
     def leave(self, target: str) -> None:
         """Say that a target needs no more brokers than it asked for. Idempotent."""
@@ -111,7 +117,11 @@ class Rounds:
     def _divide(self) -> None:
         entries, self._entries = sorted(self._entries, key=_duration_ms, reverse=True), []
         before: Round | None = None
-        for chosen in divided([(entry, entry.processes) for entry in entries], slots=broker_slots().count):
+        slots = broker_slots().count
+        rounds = divided([(entry, entry.processes) for entry in entries], slots=slots)
+        if len(rounds) > 1 and sum(entry.processes for entry in rounds[-1]) <= slots * _LEFT_OVER_SHARE:
+            rounds = rounds[:-1]
+        for chosen in rounds:
             current = Round(awaited=len(chosen), unfinished=len(chosen))
             for entry in chosen:
                 self._turns[entry.target, id(entry.broker_group)] = Turn(round=current, before=before)

@@ -42,6 +42,8 @@ _LONG_MS: Final = 40_000
 _OFFSETS_TOPIC: Final = "__consumer_offsets"
 _CUT_MS: Final = 3_000
 """What a broker takes to come back, roughly: cohorts are dealt out by it."""
+_LENGTHENED_MS: Final = 6_000
+"""What it takes beside that to make a log long and to load it, roughly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,12 +278,9 @@ def _kills(each: Cohort) -> bool:
 
 
 def _script_ms(script: Script) -> int:
-    cuts = [
-        step
-        for step in script.steps
-        if isinstance(step, DoToBroker) and BrokerAction(step.lever).cuts_connections
-    ]
-    return script.waiting_ms + _CUT_MS * len(cuts)
+    actions = [BrokerAction(step.lever) for step in script.steps if isinstance(step, DoToBroker)]
+    cut_count = sum(each.cuts_connections for each in actions)
+    return script.waiting_ms + _CUT_MS * cut_count + _LENGTHENED_MS * actions.count(BrokerAction.LENGTHEN)
 
 
 def _broker_group(broker_config: Mapping[str, str], cohorts: Sequence[Cohort]) -> BrokerGroup:

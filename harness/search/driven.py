@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness.runner.drive import Drive, DriveSinks, Gate, Limits
+from harness.runner.admission import Admission
+from harness.runner.drive import Drive, DriveSinks, Limits
 from harness.scenario.script import Script
 from harness.search.moves import ALL_SHEETS
 from harness.targets.base.conformance import CONFORMANCE_TOPICS
@@ -70,7 +71,7 @@ class DrivenTarget:
                 logs=self._logs / f"drive-{self._drives}",
             ),
             watcher=_Nobody(),
-            gate=Gate(frozenset(), jobs=self._limits.jobs),
+            admission=Admission(frozenset(), jobs=self._limits.jobs),
         )
         try:
             # All who may take part, so that ids have the same names as where the conversation was made.

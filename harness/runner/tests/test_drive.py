@@ -7,7 +7,8 @@ from typing import NoReturn
 
 import pytest
 
-from harness.runner.drive import Drive, DriveResult, DriveSinks, Gate, Limits
+from harness.runner.admission import Admission
+from harness.runner.drive import Drive, DriveResult, DriveSinks, Limits
 from harness.runner.placing import group_names
 from harness.runner.sharing import Packing
 from harness.scenario import Capability, Conversation, Script, ask, expect, record, scenario
@@ -133,7 +134,7 @@ def driving(target: MemoryTarget, ready: DriveSinks, limits: Limits | None = Non
         target_name="memory",
         limits=limits or Limits(),
         sinks=ready,
-        gate=Gate(frozenset(), jobs=(limits or Limits()).jobs),
+        admission=Admission(frozenset(), jobs=(limits or Limits()).jobs),
         watcher=Silent(),
     )
 

@@ -21,7 +21,7 @@ def test_brokers_without_processes_are_all_in_one_round() -> None:
     assert divided([(number, 0) for number in range(9)], slots=1) == [list(range(9))]
 
 
-async def _journal_of(turns: Sequence[Turn], *, failing: int | None = None) -> list[str]:
+async def _journal_of(turns: Sequence[Turn | None], *, failing: int | None = None) -> list[str]:
     journal: list[str] = []
 
     async def live(number: int, turn: Turn) -> None:
@@ -39,6 +39,7 @@ async def _journal_of(turns: Sequence[Turn], *, failing: int | None = None) -> l
 
     async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
         for number, turn in enumerate(turns):
+            assert turn is not None
             tasks.create_task(live(number, turn))
     return journal
 
@@ -48,21 +49,32 @@ def test_a_broker_of_many_short_cohorts_comes_with_those_that_take_as_long() -> 
         capacity._BROKER_SLOTS[asyncio.get_running_loop()] = capacity.Slots(2)
         short, long = _lasting(1), _lasting(3)
         several = BrokerGroup(cohorts=[*short.cohorts] * 3)
-        turns = await Rounds(frozenset({"one"})).turns("one", [_lasting(2), several, long], processes=1)
-        assert turns[1].round is turns[2].round
-        assert turns[0].round is not turns[1].round
+        rounds = Rounds(frozenset({"one"}))
+        short_ones = [_lasting(2), _lasting(2)]
+        turns = await rounds.turns("one", [*short_ones, several, long], processes=1)
+        places = [turn.round for turn in turns if turn is not None]
+        assert places[2] is places[3]
+        assert places[0] is places[1]
+        assert places[0] is not places[2]
 
     asyncio.run(test())
 
 
-async def _turns(slots: int) -> Sequence[Turn]:
+async def _turns(slots: int, count: int = 4) -> Sequence[Turn | None]:
     capacity._BROKER_SLOTS[asyncio.get_running_loop()] = capacity.Slots(slots)
     rounds = Rounds(frozenset({"one", "other"}))
-    first = asyncio.create_task(rounds.turns("one", [BrokerGroup(), BrokerGroup()], processes=1))
+    wanted = [BrokerGroup() for _ in range(count - 1)]
+    first = asyncio.create_task(rounds.turns("one", wanted, processes=1))
     await asyncio.sleep(0)
     assert not first.done(), "the other target has not said yet what it needs"
     second = await rounds.turns("other", [BrokerGroup()], processes=1)
     return [*await first, *second]
+
+
+def test_brokers_that_would_fill_half_of_a_last_round_are_left_over() -> None:
+    assert asyncio.run(_turns(2, count=3))[2] is None
+    assert None not in asyncio.run(_turns(3, count=5))
+    assert None not in asyncio.run(_turns(9, count=3)), "the first round is for all that there are"
 
 
 def test_nothing_runs_before_all_brokers_of_its_round_are_ready() -> None:

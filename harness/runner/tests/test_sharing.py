@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from harness.capacity import BROKER_BYTES, Machine
-from harness.runner.drive import Drive, DriveSinks, Gate, Limits
+from harness.runner.admission import Admission
+from harness.runner.drive import Drive, DriveSinks, Limits
 from harness.runner.rendezvous import Rendezvous
 from harness.runner.sharing import (
     BROKER_GROUP_SIZE_MAX,
@@ -214,7 +215,7 @@ def events_of(
         limits=limits,
         sinks=DriveSinks(write=events.append, broker_ready=lambda *_: None, logs=tmp_path),
         watcher=Silent(),
-        gate=Gate(frozenset({"memory"}), jobs=limits.jobs),
+        admission=Admission(frozenset({"memory"}), jobs=limits.jobs),
         packing=packing,
     )
     asyncio.run(driving.run(scripts))
