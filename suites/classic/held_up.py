@@ -5,7 +5,6 @@ from typing import Final
 from harness.scenario import ANY, Actor, Conversation, ask, expect, scenario, subscription
 
 APPEND: Final = "KAFKA-19760, CoordinatorRuntime#append"
-SIMPLE: Final = "held-up"
 PAYMENTS: Final = subscription("payments")
 
 
@@ -17,10 +16,15 @@ SMALL_LOG: Final = {
 """Room for a small group, and time to say more while a write waits."""
 
 
-def _commits(actor: Actor, metadata_bytes: int, *, partition: int = 0, topic: str = "orders") -> None:
-    """Commit an offset with as much metadata for nobody in particular."""
+def _commits(
+    group_id: str, actor: Actor, metadata_bytes: int, *, partition: int = 0, topic: str = "orders"
+) -> None:
+    """Commit an offset with as much metadata for a group without members.
+
+    Its name is as long in every run, since it is part of every record, and each scenario has one of its own.
+    """
     offsets = {topic: {partition: (7, "m" * metadata_bytes)}}
-    actor.sends(ask.offset_commit(group_id=SIMPLE, generation_id=-1, member_id="", topics=offsets))
+    actor.sends(ask.offset_commit(group_id=group_id, generation_id=-1, member_id="", topics=offsets))
     actor.receives(expect.response("OffsetCommit"))
 
 
@@ -29,7 +33,7 @@ def members_behind_a_write_that_was_too_large(conversation: Conversation) -> Non
     """Heartbeats, assignments and departures wait behind a batch that was left open, and time out."""
     ana, bob = conversation.stable_group("ana", "bob")
     eve = conversation.actor("eve")
-    _commits(eve, 3_000)
+    _commits("held-up-members", eve, 3_000)
     ana.sends(ask.heartbeat())
     ana.receives(expect.heartbeat(error_code=ANY), not_after_ms=2_700)
     ana.asks(ask.heartbeat(member_id="nobody"), error_code="UNKNOWN_MEMBER_ID")
@@ -57,39 +61,40 @@ def members_behind_a_write_that_was_too_large(conversation: Conversation) -> Non
 def offsets_behind_a_write_that_was_too_large(conversation: Conversation) -> None:
     """Commits wait behind a batch that was left open until it is full, and so does what writes nothing."""
     ana, bob = conversation.actors("ana", "bob")
+    simple = "held-up-offsets"
     everything = {"orders": (0, 1, 2), "payments": (0, 1)}
-    _commits(ana, 300)
-    _commits(ana, 3_000)
+    _commits(simple, ana, 300)
+    _commits(simple, ana, 3_000)
     # Refused for its metadata alone, so that nothing is written.
-    _commits(ana, 6_000)
-    ana.sends(ask.offset_fetch(version=7, group_id=SIMPLE, topics={"orders": (0,)}, require_stable=True))
+    _commits(simple, ana, 6_000)
+    ana.sends(ask.offset_fetch(version=7, group_id=simple, topics={"orders": (0,)}, require_stable=True))
     ana.receives(expect.response("OffsetFetch"))
-    ana.asks(ask.offset_delete(group_id=SIMPLE, topics={"payments": (1,)}), error_code=ANY)
+    ana.asks(ask.offset_delete(group_id=simple, topics={"payments": (1,)}), error_code=ANY)
     ana.sends(ask.offset_delete(group_id="no-such-group", topics={"payments": (1,)}))
     ana.receives(expect.offset_delete(error_code="GROUP_ID_NOT_FOUND"))
     ana.asks(ask.delete_groups(groups=("no-such-group", "nor-that")), expect.response("DeleteGroups"))
 
-    _commits(ana, 300, partition=1)
-    ana.sends(ask.offset_fetch(version=7, group_id=SIMPLE, topics={"orders": (0,)}, require_stable=True))
+    _commits(simple, ana, 300, partition=1)
+    ana.sends(ask.offset_fetch(version=7, group_id=simple, topics={"orders": (0,)}, require_stable=True))
     ana.receives(expect.response("OffsetFetch"))
-    _commits(ana, 300, partition=2)
-    ana.sends(ask.offset_fetch(group_id=SIMPLE, topics=everything))
+    _commits(simple, ana, 300, partition=2)
+    ana.sends(ask.offset_fetch(group_id=simple, topics=everything))
     ana.receives(expect.response("OffsetFetch", error_code="NONE"))
-    bob.sends(ask.offset_fetch(version=7, group_id=SIMPLE, topics=everything, require_stable=True))
-    _commits(ana, 300, topic="payments")
+    bob.sends(ask.offset_fetch(version=7, group_id=simple, topics=everything, require_stable=True))
+    _commits(simple, ana, 300, topic="payments")
     bob.receives(expect.response("OffsetFetch"))
-    ana.sends(ask.offset_fetch(group_id=SIMPLE, topics=everything))
+    ana.sends(ask.offset_fetch(group_id=simple, topics=everything))
     ana.receives(expect.response("OffsetFetch", error_code="NONE"))
-    ana.sends(ask.offset_fetch(version=7, group_id=SIMPLE, topics=everything, require_stable=True))
+    ana.sends(ask.offset_fetch(version=7, group_id=simple, topics=everything, require_stable=True))
     ana.receives(expect.response("OffsetFetch", error_code="NONE"))
-    ana.asks(ask.delete_groups(groups=(SIMPLE,)), expect.delete_groups(ANY))
+    ana.asks(ask.delete_groups(groups=(simple,)), expect.delete_groups(ANY))
 
 
-def _fills_the_batch(*actors: Actor) -> None:
+def _fills_the_batch(group_id: str, *actors: Actor) -> None:
     """Have as much written at once as closes a batch that was left open."""
     for partition, actor in enumerate(actors):
         offsets = {"orders": {partition: (8, "m" * 300)}}
-        actor.sends(ask.offset_commit(group_id=SIMPLE, generation_id=-1, member_id="", topics=offsets))
+        actor.sends(ask.offset_commit(group_id=group_id, generation_id=-1, member_id="", topics=offsets))
     for actor in actors:
         actor.receives(expect.response("OffsetCommit"))
 
@@ -103,7 +108,7 @@ def _fills_the_batch(*actors: Actor) -> None:
 def assignments_written_when_the_group_rebalances(conversation: Conversation) -> None:
     """Assignments that are written when the next rebalance has begun are nobody's."""
     ana, bob, *others = conversation.stable_group("ana", "bob") + conversation.actors("eve", "fay", "gil")
-    _commits(others[0], 3_000)
+    _commits("held-up-state", others[0], 3_000)
     ana.sends(ask.join_group())
     bob.sends(ask.join_group())
     ana.receives(expect.join_group(error_code="NONE", generation_id=3))
@@ -113,7 +118,7 @@ def assignments_written_when_the_group_rebalances(conversation: Conversation) ->
     bob.sends(ask.join_group(protocols=(("range", PAYMENTS),)))
     ana.receives(expect.sync_group(error_code=ANY))
 
-    _fills_the_batch(*others)
+    _fills_the_batch("held-up-state", *others)
     ana.sends(ask.describe_groups())
     ana.receives(expect.describe_groups(error_code="NONE", group_state="PreparingRebalance"))
     ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=4))
@@ -129,7 +134,7 @@ def assignments_written_when_the_group_rebalances(conversation: Conversation) ->
 def assignments_written_in_the_next_generation(conversation: Conversation) -> None:
     """Assignments that are written when the next generation awaits its own are nobody's."""
     ana, bob, *others = conversation.stable_group("ana", "bob") + conversation.actors("eve", "fay", "gil")
-    _commits(others[0], 3_000)
+    _commits("held-up-generation", others[0], 3_000)
     ana.sends(ask.join_group())
     bob.sends(ask.join_group())
     ana.receives(expect.join_group(error_code="NONE", generation_id=3))
@@ -141,7 +146,7 @@ def assignments_written_in_the_next_generation(conversation: Conversation) -> No
     ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=4))
     bob.receives(expect.join_group(error_code="NONE", generation_id=4))
 
-    _fills_the_batch(*others)
+    _fills_the_batch("held-up-generation", *others)
     ana.sends(ask.describe_groups())
     ana.receives(expect.describe_groups(error_code="NONE", group_state="CompletingRebalance"))
 
@@ -154,14 +159,14 @@ def _restarts_twice(conversation: Conversation, version: int) -> None:
     anew = conversation.actor("bob-anew", group_instance_id="seat-b")
     conversation.stable_group(ana, bob)
     others = conversation.actors("eve", "fay", "gil")
-    _commits(others[0], 3_000)
+    _commits(f"held-up-restarts-v{version}", others[0], 3_000)
     again.sends(ask.join_group(version=version))
     conversation.elapses(200)
     anew.sends(ask.join_group(version=version))
     again.receives(expect.join_group(error_code=ANY))
     conversation.elapses(200)
 
-    _fills_the_batch(*others)
+    _fills_the_batch(f"held-up-restarts-v{version}", *others)
     anew.receives(expect.join_group(error_code="NONE", generation_id=2))
     anew.asks(ask.heartbeat(generation_id=2), error_code=ANY)
     ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Stable"))

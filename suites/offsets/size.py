@@ -4,8 +4,9 @@ from typing import Final
 
 from harness.scenario import Actor, Conversation, ask, expect, scenario
 
-GROUP: Final = "size"
+TO_THE_BYTE: Final = "size"
 """Of a length that is the same in every run, since it is part of every record."""
+FEW_REPLICAS: Final = "too-few-replicas"
 ROOM_FOR_ONE: Final = {
     "message.max.bytes": "1000",
     "offset.metadata.max.bytes": "5000",
@@ -14,13 +15,15 @@ ROOM_FOR_ONE: Final = {
 """What is too large may hold up others, for as long as the timeout: it is short."""
 
 
-def _commits(actor: Actor, *metadata_bytes: int, retention_time_ms: int | None = None) -> None:
+def _commits(
+    actor: Actor, *metadata_bytes: int, group_id: str = TO_THE_BYTE, retention_time_ms: int | None = None
+) -> None:
     """Commit an offset with metadata of such a length for each of the first partitions."""
     texts = {index: (7, "m" * length) for index, length in enumerate(metadata_bytes)}
     actor.sends(
         ask.offset_commit(
             version=8 if retention_time_ms is None else 2,
-            group_id=GROUP,
+            group_id=group_id,
             generation_id=-1,
             member_id="",
             retention_time_ms=retention_time_ms,
@@ -51,7 +54,7 @@ def a_batch_may_be_as_large_as_the_log_allows(conversation: Conversation) -> Non
     # The time of expiry takes more room than a leader epoch: 1001 bytes.
     _commits(ana, 883, retention_time_ms=3_600_000)
     ana.receives(expect.response("OffsetCommit"))
-    ana.sends(ask.offset_fetch(group_id=GROUP, topics={"orders": (0, 1)}))
+    ana.sends(ask.offset_fetch(group_id=TO_THE_BYTE, topics={"orders": (0, 1)}))
     ana.receives(expect.response("OffsetFetch", error_code="NONE"))
 
 
@@ -64,7 +67,7 @@ def a_batch_may_be_as_large_as_the_log_allows(conversation: Conversation) -> Non
 def replicas_are_counted_before_bytes(conversation: Conversation) -> None:
     """A commit too large for a log with too few replicas is refused for its replicas, until 3.6."""
     ana = conversation.actor("ana")
-    _commits(ana, 3_000)
+    _commits(ana, 3_000, group_id=FEW_REPLICAS)
     ana.receives(expect.response("OffsetCommit"))
-    ana.sends(ask.offset_fetch(group_id=GROUP, topics={"orders": (0,)}))
+    ana.sends(ask.offset_fetch(group_id=FEW_REPLICAS, topics={"orders": (0,)}))
     ana.receives(expect.offset_fetch({"orders": {0: -1}}))

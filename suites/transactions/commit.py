@@ -9,6 +9,7 @@ from suites.transactions.producers import (
     announces,
     ends,
     initialised,
+    is_through,
     pending,
     sees,
 )
@@ -178,6 +179,7 @@ def large_metadata_costs_its_own_partition(conversation: Conversation) -> None:
     ana.sends(producer.commits({"orders": {0: (7, "fits"), 1: (8, "eleven long"), 2: (9, "fits")}}))
     ana.receives(expect.txn_offset_commit({"orders": {0: "NONE", 1: "OFFSET_METADATA_TOO_LARGE", 2: "NONE"}}))
     ends(producer, committed=True)
+    is_through(producer, committed=True)
     conversation.elapses(500)
     ana.sends(ask.offset_fetch(topics={"orders": (0, 1, 2)}))
     ana.receives(expect.response("OffsetFetch", error_code="NONE"))

@@ -113,6 +113,11 @@ def ends(producer: Producer, *, committed: bool) -> None:
     producer.actor.asks(producer.ends(committed=committed), error_code="NONE")
 
 
+def is_through(producer: Producer, *, committed: bool) -> None:
+    """Await that all partitions have a decision; until then nobody may ask for it again."""
+    producer.actor.repeats(producer.ends(committed=committed), until=expect.end_txn(error_code="NONE"))
+
+
 def sees(actor: Actor, offsets: dict[str, dict[int, int]]) -> None:
     """Await that the group's offsets are these; what is committed takes a while to show."""
     topics = {topic: tuple(partitions) for topic, partitions in offsets.items()}
