@@ -90,7 +90,7 @@ def build_page_tables(
     trend = (folder.path / TREND_FOLDER).resolve()
     # Pages show what is there, so a history of before must not outlive the archive.
     shutil.rmtree(trend, ignore_errors=True)
-    with spark_session(master=master, partitions=partitions) as spark:
+    with spark_session(master=master, partitions=partitions, progress=progress) as spark:
         build_tables([folder.path], folder.tables, master=master, progress=progress)
         archived = run_ids()
         if len(archived) < 2:

@@ -114,8 +114,7 @@ def build_tables(
     run_headers(folders)  # before Spark costs seconds: are these runs at all?
     tell = progress or (lambda _: None)
     partitions = 1 + sum(_trace_bytes(folder) for folder in folders) // PARTITION_BYTES
-    tell("starting Spark")
-    with spark_session(master=master, partitions=partitions) as spark:
+    with spark_session(master=master, partitions=partitions, progress=tell) as spark:
         tell(f"reading {len(folders)} {'run' if len(folders) == 1 else 'runs'}")
         sources = stage(spark, folders)
         return write_tables(MARTS, sources, out.resolve(), partitions=partitions, progress=tell)

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -68,7 +68,11 @@ ENDINGS: Final[Mapping[type[Exception], int]] = {TraceError: 65, SparkError: 69,
 
 @contextmanager
 def spark_session(
-    *, master: str = LOCAL_MASTER, partitions: int = 1, driver_memory: str = DRIVER_MEMORY
+    *,
+    master: str = LOCAL_MASTER,
+    partitions: int = 1,
+    driver_memory: str = DRIVER_MEMORY,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[SparkSession]:
     """Start Spark, and stop it and its JVM afterwards; a session that is active already is lent instead.
 
@@ -77,11 +81,14 @@ def spark_session(
             A local one listens on the loopback interface alone. What spark-submit was told goes before it.
         partitions: into how many parts data is shuffled; with one, nothing is left to be adapted.
         driver_memory: the heap of the JVM that is started here, e.g. `4g`.
+        progress: told that Spark is started, if it does not run yet.
 
     Raises:
         OSError: the system refused Spark something in the session: a disk is full.
         SparkError: there is no usable Java, or the master cannot be reached.
     """
+    if SparkSession.getActiveSession() is None:
+        progress("starting Spark")
     with _session(master, partitions, driver_memory) as spark, system_refusals():
         yield spark
 

@@ -153,8 +153,7 @@ def build_trend(
         raise TraceError(f"{archive.root} contains no runs")
     tell = progress or (lambda _: None)
     partitions = shuffle_partitions(archive)
-    tell("starting Spark")
-    with spark_session(master=master, partitions=partitions) as spark:
+    with spark_session(master=master, partitions=partitions, progress=tell) as spark:
         tell(f"reading {len(run_ids or archived)} of {len(archived)} runs")
         return write_trend(spark, archive, out, run_ids=run_ids, partitions=partitions, progress=tell)
 

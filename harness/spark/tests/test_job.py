@@ -147,8 +147,8 @@ def test_what_is_going_on_is_reported(tmp_path: Path) -> None:
     folder = write_run(tmp_path)
     build_tables([folder.path], folder.tables, progress=reported.append)
 
-    assert reported[:2] == ["starting Spark", "reading 1 run"]
-    assert len(reported) == 2 + len(MARTS)
+    begun = reported[: -len(MARTS)]
+    assert begun in (["reading 1 run"], ["starting Spark", "reading 1 run"]), "it may run already"
 
 
 def test_the_job_says_nothing_of_its_own_and_leaves_no_process_and_no_file(tmp_path: Path) -> None:
