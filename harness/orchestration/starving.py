@@ -128,9 +128,9 @@ def reteller_of(
     def retell(script: Script, events: Sequence[Event], until: int) -> Iterator[Sequence[Event]]:
         shortened = replace(script, steps=script.steps[: until + 1])
         draws = draws_of(script, events)
-        halts_ms = sum(each.figures.broker_ms for each in starved_stretches(events))
+        stretches = starved_stretches(events)
         for since_ms in _beginnings(events, until):
-            for way in _ways(halts_ms):
+            for way in _ways(sum(each.figures.broker_ms for each in stretches if each.end_ms > since_ms)):
                 retold = _in_a_thread(brokers, shortened, events, replace(way, since_ms=since_ms), draws)
                 if retold is not None:
                     yield retold

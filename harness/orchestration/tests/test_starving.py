@@ -159,16 +159,22 @@ def test_a_sweep_that_comes_while_the_harness_is_late_explains_what_it_removes(f
     assert swept().outcome == Outcome.DIVERGES
 
 
-def test_a_stretch_that_began_before_the_first_request_delays_it(folder: RunFolder) -> None:
+def late_restart(begin_ms: float, *, halt_ms: float, late_ms: float) -> Before:
+    """Halt the broker when a member joins, and send its successor's join late."""
+
     async def before(session: StarvedSession, step: int) -> None:
         if step == 0:
-            await session.elapse(400)
-            await session.halt(session.now_ms(), 270)
+            await session.elapse(begin_ms)
+            await session.halt(session.now_ms(), halt_ms)
             await session.elapse(1)
         if step == 2:
-            await session.elapse(1150)
+            await session.elapse(late_ms)
 
-    late = partial(judged, folder, before, scenario=RESTARTS)
+    return before
+
+
+def test_a_stretch_that_began_before_the_first_request_delays_it(folder: RunFolder) -> None:
+    late = partial(judged, folder, late_restart(400, halt_ms=270, late_ms=1150), scenario=RESTARTS)
     harness_late = kept(1100, 2440, harness_ms=1340)
     assert late(kept(0, 1100, harness_ms=700, broker_ms=270), harness_late).outcome == Outcome.INDETERMINATE
     assert late(kept(0, 1100, harness_ms=700), harness_late).outcome == Outcome.DIVERGES
@@ -177,14 +183,7 @@ def test_a_stretch_that_began_before_the_first_request_delays_it(folder: RunFold
 def test_a_broker_that_could_do_without_most_of_what_it_waited_for_is_starved_as_well(
     folder: RunFolder,
 ) -> None:
-    async def before(session: StarvedSession, step: int) -> None:
-        if step == 0:
-            await session.halt(session.now_ms(), 120)
-            await session.elapse(1)
-        if step == 2:
-            await session.elapse(1100)
-
-    late = partial(judged, folder, before, scenario=RESTARTS)
+    late = partial(judged, folder, late_restart(0, halt_ms=120, late_ms=1100), scenario=RESTARTS)
     harness_late = kept(870, 2130, harness_ms=1260)
     assert late(kept(0, 870, broker_ms=870), harness_late).outcome == Outcome.INDETERMINATE
     assert late(harness_late).outcome == Outcome.DIVERGES
