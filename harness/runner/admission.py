@@ -14,7 +14,6 @@ _CARRIED: Final = machine().jobs(per_core=8)
 _LOOK_S: Final = 0.001
 _FREE_S: Final = 0.01
 """An event loop that is later than this for a timer has more to do than it can."""
-
 _PATIENCE_S: Final = 0.5
 """How long one waits for a free loop: those that have begun may be waiting for it."""
 
@@ -26,8 +25,9 @@ class Admission:
     first ones from their timers. So a loop that is late admits no more: the machine says how many go on.
 
     Attributes:
-        slots: each running scenario takes one; they bound how many there are, however fast the machine is.
-        late_slots: a broker of scripts that come later takes one, and its scripts take none.
+        slots: each running scenario takes one, unless it acts on its broker: that one waits for others. They
+            bound how many there are, however fast the machine is.
+        late_slots: a broker of scripts that come later takes one.
         rounds: which brokers are up together.
         running: how many scenarios go on.
     """

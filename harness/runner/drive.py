@@ -185,7 +185,7 @@ class Drive:
                 try:
                     await turn.all_ready()
                     self._first_conversation_s = self._first_conversation_s or time.monotonic()
-                    await self._run_cohorts(broker, broker_group, self._slots(broker))
+                    await self._run_cohorts(broker, broker_group)
                     self._lost = self._lost or how_it_ended(broker)
                 finally:
                     await to_its_end(broker.stop())
@@ -214,15 +214,14 @@ class Drive:
             broker = await self._started(broker_group, directory)
             self._first_conversation_s = self._first_conversation_s or time.monotonic()
             try:
-                await self._run_cohorts(broker, broker_group, None)
+                await self._run_cohorts(broker, broker_group)
                 self._lost = self._lost or how_it_ended(broker)
             finally:
                 await to_its_end(broker.stop())
 
-    async def _run_cohorts(
-        self, broker: Broker, broker_group: BrokerGroup, slots: LongestFirst | None
-    ) -> None:
+    async def _run_cohorts(self, broker: Broker, broker_group: BrokerGroup) -> None:
         """Run a broker's cohorts, one after the other."""
+        slots = self._slots(broker)
         rest_ms = broker_group.duration_ms + (_IN_A_ROW_MS if len(broker_group.cohorts) > 1 else 0)
         for number, each in enumerate(broker_group.cohorts):
             rest_ms -= each.duration_ms

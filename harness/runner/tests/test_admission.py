@@ -40,7 +40,10 @@ class Scenarios:
             await self._end.wait()
 
 
-def test_a_scenario_begins_at_once_where_hardly_any_go_on() -> None:
+def test_a_scenario_begins_at_once_where_hardly_any_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "_FREE_S", -1.0)
+    monkeypatch.setattr(admission, "_PATIENCE_S", 3600.0)
+
     async def test() -> None:
         scenarios = Scenarios(Admission(frozenset(), jobs=9), 2)
         await scenarios.have_begun(2)
