@@ -114,7 +114,7 @@ def ends(producer: Producer, *, committed: bool) -> None:
 
 
 def is_through(producer: Producer, *, committed: bool) -> None:
-    """Await that all partitions have a decision; until then nobody may ask for it again."""
+    """Await that the decision is in every log; until then EndTxn, asked again, is CONCURRENT_TRANSACTIONS."""
     producer.actor.repeats(producer.ends(committed=committed), until=expect.end_txn(error_code="NONE"))
 
 
