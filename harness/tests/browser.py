@@ -111,6 +111,17 @@ class Tab:
         self.click(selector)
         self.until("!window.left && document.readyState === 'complete'")
 
+    def click_shows(self, selector: str, text: str) -> None:
+        """Click on an element and wait until it has shown a text, for however short a time."""
+        self.until(f"document.querySelector({json.dumps(selector)})")
+        self.read(
+            f"(() => {{ const found = document.querySelector({json.dumps(selector)}); window.shown = [];"
+            "new MutationObserver(() => window.shown.push(found.textContent))"
+            ".observe(found, {childList: true, characterData: true, subtree: true}); })()"
+        )
+        self.click(selector)
+        self.until(f"window.shown.includes({json.dumps(text)})")
+
     def press(self, key: str) -> None:
         """Press a key and let it go."""
         text = key if len(key) == 1 else ""

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
 
@@ -78,7 +79,9 @@ def interrupted(command: str, signals: str) -> Ending:
             if waits:
                 wait_until(lambda: log.exists() and waits in log.read_text(), what=f"{command}: {waits}")
             else:
-                wait_until(lambda: _is_read(pipe), what=f"{command}: opens its policy")
+                wait_until(lambda: _is_opened(pipe), what=f"{command}: opens its policy")
+                # Before it sleeps in its read a signal may come too late to end the read: nothing would ever.
+                wait_until(lambda: _sleeps(process), what=f"{command}: reads its policy")
             began_s = time.monotonic()
             for number in SIGNALS[signals]:
                 if process.is_alive() and process.pid is not None:
@@ -93,14 +96,19 @@ def interrupted(command: str, signals: str) -> Ending:
     )
 
 
-def _is_read(pipe: Path) -> bool:
-    """Tell whether somebody reads from a pipe; whoever does goes on waiting."""
+def _is_opened(pipe: Path) -> bool:
+    """Tell whether somebody has opened a pipe to read from it; whoever has goes on, and waits for text."""
     try:
         writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
     except OSError:
         return False
     _KEPT_OPEN.append(writer)
     return True
+
+
+def _sleeps(process: BaseProcess) -> bool:
+    """Tell whether a process waits in the kernel. Source: Linux, proc_pid_stat(5), `state`."""
+    return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
 
 
 def _faults(command: str, signals: str, code: int | None, said: str, run: Path) -> tuple[str, ...]:

@@ -39,8 +39,7 @@ def test_a_red_cell_leads_to_a_line_that_shows_the_same_difference_again(
         tab.click("details.target.differs .to-first")
         tab.until("document.querySelector('tr.finding.first')")
         place = str(tab.read("document.querySelector('tr.finding.first').textContent"))
-        tab.click("details.target.differs .repro .copy")
-        tab.until("document.querySelector('.repro .copy').textContent === 'copied'")
+        tab.click_shows("details.target.differs .repro .copy", "copied")
         signature = tab.read("document.querySelector('.signature').textContent")
         line = str(tab.read("navigator.clipboard.readText()"))
 
