@@ -18,6 +18,7 @@ from harness.cli.limits import ANSWER_MIB, PAGE_MIB, TRACE_MIB
 from harness.cli.mirror import MAVEN_MIRROR
 from harness.cli.settings import SettingsError, apply_settings
 from harness.results.exit_code import ExitCode
+from harness.workers import collect_rarely
 
 app = typer.Typer(
     name="kafka-conformance",
@@ -58,6 +59,7 @@ add_commands(app)
 def main() -> None:
     """Run the command line and end with one of the codes of `docs/exit-codes.md`, whatever happens."""
     take_signals()
+    collect_rarely()
     try:
         sys.exit(app(standalone_mode=False, default_map=apply_settings(Path.cwd())))
     except SettingsError as error:

@@ -136,7 +136,7 @@ def _carry_out(plan: RunPlan, options: ReportOptions) -> ExitCode:
         tell = display.teller("report")
         if plan.against is None:
             explain_changes(completed, tell)
-        report(
+        rendered = report(
             completed.folder,
             allure=options.allure,
             spark_master=options.spark_master,
@@ -146,7 +146,7 @@ def _carry_out(plan: RunPlan, options: ReportOptions) -> ExitCode:
         written = write_changes(completed.folder.path)
         write_changes_data(completed.folder.path)
         display.finish("report")
-    print_summary(completed.folder.path, console)
+    print_summary(rendered.run, console)
     print_changes(completed.folder.path, console)
     console.print(f"Matrix: {written}", highlight=False, soft_wrap=True)
     console.print(f"[dim]{time.monotonic() - began_s:.1f} s in all[/]", highlight=False)

@@ -54,6 +54,7 @@ from harness.trace.files import LATEST, RunFolder
 
 if TYPE_CHECKING:
     from harness.clients.run import ClientsPlan
+    from harness.report.model.run_data import Run
 from harness.trace.schema import TraceError
 
 _SCENARIOS = typer.Argument(help="Scenario ids or globs; all if none is given.", show_default=False)
@@ -193,6 +194,7 @@ def carry_out(
     say = plainly(console)
     folder = plan.reports / plan.run_id
     is_reported = _announce(plan, options, console)
+    reported: Run | None = None
     began_s = time.monotonic()
     with telling_of_interruption(folder, "report"), ProgressDisplay(console) as display:
         with cluster_of(options.on, plan.reports, say) as cluster:
@@ -214,9 +216,9 @@ def carry_out(
                 f"No report: every target was lost; you can make one with `kafka-conformance report {folder}`"
             )
         if is_reported:
-            _report_or_explain(completed.folder, options, display, console)
-    if is_reported:
-        print_summary(folder, console)
+            reported = _report_or_explain(completed.folder, options, display, console)
+    if reported is not None:
+        print_summary(reported, console)
     else:
         print_verdict(folder, console)
     _print_clients(folder, console)
@@ -246,16 +248,16 @@ def _announce(plan: RunPlan, options: ReportOptions, console: Console) -> bool:
 
 def _report_or_explain(
     folder: RunFolder, options: ReportOptions, display: ProgressDisplay, console: Console
-) -> None:
-    """Make the report; where that fails, print the verdict before the failure ends the run."""
+) -> "Run":
+    """Make the report of a run and return the run; if that fails, print the verdict before the failure."""
     try:
-        _report(folder, options, display)
+        return _report(folder, options, display)
     except (SparkError, ReportError, TraceError, OSError):
         print_verdict(folder.path, console)
         raise
 
 
-def _report(folder: RunFolder, options: ReportOptions, display: ProgressDisplay) -> None:
+def _report(folder: RunFolder, options: ReportOptions, display: ProgressDisplay) -> "Run":
     tell = display.teller("report")
     rendered = make_report(
         folder,
@@ -271,6 +273,7 @@ def _report(folder: RunFolder, options: ReportOptions, display: ProgressDisplay)
     if rendered.allure_problem:
         tell(f"Allure's report was not rendered: {rendered.allure_problem}")
     display.finish("report")
+    return rendered.run
 
 
 def _print_clients(run_dir: Path, console: Console) -> None:
@@ -316,8 +319,8 @@ def report(
             baseline=baseline,
         )
         options = ReportOptions(wanted=True, allure=allure, spark_master=spark_master, archive=archive)
-        _report_or_explain(folder, options, display, console)
-    print_summary(folder.path, console)
+        reported = _report_or_explain(folder, options, display, console)
+    print_summary(reported, console)
     _print_clients(folder.path, console)
     clients = clients_folder(folder.path)
     return code if clients is None else worst((code, load_clients(clients).exit_code))

@@ -7,7 +7,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Final, TypeVar, cast
 
-from harness.workers import leave_signals_to_parent
+from harness.workers import collect_rarely, leave_signals_to_parent
 
 _NICENESS: Final = 5
 """Brokers get three times as much of a core where there is none left, and this process still gets on."""
@@ -60,6 +60,7 @@ def _received(receiver: Connection) -> tuple[bool, object]:
 
 def _call(function: Callable[[], object], sender: Connection) -> None:
     leave_signals_to_parent()
+    collect_rarely()
     os.nice(_NICENESS)
     try:
         outcome: tuple[bool, object] = (True, function())

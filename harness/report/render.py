@@ -1,8 +1,6 @@
 """All reports of a run, in one call."""
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,8 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
-    """Where the reports are."""
+    """Where the reports are, and the run that they tell of."""
 
+    run: Run
     index: Path
     junit: Path
     summary: Path
@@ -45,12 +44,13 @@ def render_all(run_dir: Path, *, allure: bool, archive: Path | None = None) -> R
     """
     lacking = why_without("allure") if allure else None
     # Allure has a core of its own, where there are two.
-    with workers(1) if allure and lacking is None else nullcontext() as beside, _collector_off():
+    with workers(1) if allure and lacking is None else nullcontext() as beside:
         pages = None if beside is None else beside.submit(_allure_of, run_dir, archive)
         run = Run.load(run_dir)
         index, junit, summary = site_of(run), junit_of(run), summary_of(run)
         results, made = (None, None) if pages is None else pages.result()
     return Rendered(
+        run=run,
         index=index,
         junit=junit,
         summary=summary,
@@ -66,17 +66,4 @@ def _allure_of(run_dir: Path, archive: Path | None) -> "tuple[Path, AllurePages]
     from harness.report.allure.pages import render_allure  # noqa: PLC0415 - as said
     from harness.report.allure.results import write_allure_results  # noqa: PLC0415 - likewise
 
-    with _collector_off():
-        return write_allure_results(run_dir, archive), render_allure(run_dir)
-
-
-@contextmanager
-def _collector_off() -> Iterator[None]:
-    """Keep Python's collector from going through a run's rows again and again: they stay to the end."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
+    return write_allure_results(run_dir, archive), render_allure(run_dir)

@@ -9,20 +9,25 @@ AddedProperties: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
 """By target and scenario id: what its broker had and it did not ask for; only where that is anything."""
 
 
-def added_properties(folder: RunFolder) -> AddedProperties:
+def added_properties(folder: RunFolder, scripts: Mapping[str, object] | None = None) -> AddedProperties:
     """Return what scenarios were run with beyond what they asked for.
 
     Only for targets whose brokers the run configured, and runs that keep it.
+
+    Args:
+        folder: of the run.
+        scripts: the run's, by scenario id, where they are read already.
 
     Raises:
         TraceError: the run's scripts are missing or damaged.
     """
     configs = folder.read_broker_configs()
-    scripts = folder.read_scripts() if configs else {}
+    if configs and scripts is None:
+        scripts = folder.read_scripts()
     found: dict[tuple[str, str], Mapping[str, str]] = {}
     for target, of_target in configs.items():
         for scenario_id, config in of_target.items():
-            asked = _asked(scripts.get(scenario_id))
+            asked = _asked((scripts or {}).get(scenario_id))
             added = {name: value for name, value in config.items() if name not in asked}
             if added:
                 found[target, scenario_id] = added

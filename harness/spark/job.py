@@ -27,7 +27,7 @@ from harness.spark.rows import (
 )
 from harness.spark.session import spark_session
 from harness.spark.stage import Sources, run_headers, stage
-from harness.spark.tables import PARTITION_BYTES, Mart, print_tables, write_tables
+from harness.spark.tables import Mart, partition_count, print_tables, write_tables
 from harness.trace.files import RunFolder
 
 MARTS: Final[Mapping[str, Mart[Sources]]] = {
@@ -113,7 +113,7 @@ def build_tables(
     folders = [RunFolder(path) for path in dict.fromkeys(run.resolve() for run in runs)]
     run_headers(folders)  # before Spark costs seconds: are these runs at all?
     tell = progress or (lambda _: None)
-    partitions = 1 + sum(_trace_bytes(folder) for folder in folders) // PARTITION_BYTES
+    partitions = partition_count(sum(_trace_bytes(folder) for folder in folders))
     with spark_session(master=master, partitions=partitions, progress=tell) as spark:
         tell(f"reading {len(folders)} {'run' if len(folders) == 1 else 'runs'}")
         sources = stage(spark, folders)

@@ -23,7 +23,14 @@ SourcesT = TypeVar("SourcesT")
 AT_ONCE: Final = 4
 """Tables in the making; more of them only wait for the same driver."""
 PARTITION_BYTES: Final = 64 * 1024 * 1024
-"""Of input for one partition: below that, more of them only cost time."""
+"""Of a large input for one partition."""
+_SMALL_BYTES: Final = 256 * 1024 * 1024
+"""Below that more partitions, and a JVM that optimises, cost more time than they save: on two cores."""
+
+
+def partition_count(input_bytes: int, *, each_bytes: int = PARTITION_BYTES) -> int:
+    """Say into how many parts data is shuffled, by its bytes: one if it is small."""
+    return 1 if input_bytes < _SMALL_BYTES else 1 + input_bytes // each_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from harness.spark.master import LOCAL_MASTER
 from harness.spark.refusals import unreadable_files
 from harness.spark.rows import ClauseCoverage
 from harness.spark.session import spark_session
-from harness.spark.tables import PARTITION_BYTES, Mart, print_tables, write_tables
+from harness.spark.tables import PARTITION_BYTES, Mart, partition_count, print_tables, write_tables
 from harness.spark.trend_rows import (
     AnswerCoverage,
     ErrorConfusion,
@@ -39,7 +39,7 @@ from harness.trace.schema import TraceError
 _SHUFFLED_SIZE: Final = 16
 """How many times larger rows are in a shuffle than in compressed columns."""
 _BYTES_IN_PART: Final = PARTITION_BYTES // 4
-"""Of what is shuffled: a few million events are work for all cores already."""
+"""Of what is shuffled, where it is much: a few million events are work for all cores."""
 
 
 def results(of: Archived) -> DataFrame:
@@ -180,7 +180,8 @@ def write_trend(
 def shuffle_partitions(archive: Archive) -> int:
     """Say into how many parts data is shuffled, by what is shuffled: everything but events."""
     shuffled = [file for kind in ("traces", "judgements", "differences") for file in archive.files(kind)]
-    return 1 + _SHUFFLED_SIZE * sum(file.stat().st_size for file in shuffled) // _BYTES_IN_PART
+    size = _SHUFFLED_SIZE * sum(file.stat().st_size for file in shuffled)
+    return partition_count(size, each_bytes=_BYTES_IN_PART)
 
 
 def main(

@@ -116,7 +116,7 @@ class Run:
             sources=sources,
             steps=StepTable(read_table(run_dir, "aligned_steps", AlignedStep)),
             by_target={summary.target: summary for summary in targets},
-            added=added_properties(RunFolder(run_dir)),
+            added=added_properties(RunFolder(run_dir), sources),
             clients=None if clients is None else load_clients(clients),
         )
 

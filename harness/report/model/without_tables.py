@@ -54,7 +54,7 @@ def load_verdict(run_dir: Path) -> Run:
         sources=sources,
         steps=StepTable(None),
         by_target={summary.target: summary for summary in summaries},
-        added=added_properties(folder),
+        added=added_properties(folder, sources),
         clients=None if clients is None else load_clients(clients),
     )
 

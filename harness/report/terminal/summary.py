@@ -36,10 +36,10 @@ _STYLES: Final = {
 }
 
 
-def print_summary(run_dir: Path, console: Console) -> None:
+def print_summary(run: Run, console: Console) -> None:
     """Print the summary of a run that has its tables, and where its pages are."""
-    _print_run(Run.load(run_dir), console)
-    console.print(_plain(f"Report: {run_dir / 'index.html'}"), soft_wrap=True)
+    _print_run(run, console)
+    console.print(_plain(f"Report: {run.directory / 'index.html'}"), soft_wrap=True)
 
 
 def print_verdict(run_dir: Path, console: Console) -> None:

@@ -12,6 +12,7 @@ from harness.report.exports.junit import write_junit
 from harness.report.exports.markdown import write_summary
 from harness.report.model.names import scenario_page
 from harness.report.model.phrases import property_options
+from harness.report.model.run_data import Run
 from harness.report.site.run_site import render_site
 from harness.report.terminal.summary import print_summary
 from harness.results.brokers import added_properties
@@ -54,7 +55,7 @@ def test_a_run_that_does_not_say_what_brokers_had_tells_nothing(tmp_path: Path) 
 
 def test_every_report_repeats_a_scenario_with_the_properties_that_it_had(packed: Path) -> None:
     console = Console(file=io.StringIO(), width=200)
-    print_summary(packed, console)
+    print_summary(Run.load(packed), console)
     assert AGAIN in console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
     assert AGAIN in write_summary(packed).read_text()
     assert f"repeat: {AGAIN}" in write_junit(packed).read_text()

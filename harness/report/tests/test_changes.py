@@ -13,6 +13,7 @@ from harness.report.exports.markdown import write_summary
 from harness.report.model.changes import print_changes, write_changes
 from harness.report.model.changes_data import write_changes_data
 from harness.report.model.names import scenario_page
+from harness.report.model.run_data import Run
 from harness.report.site.run_site import render_site
 from harness.report.terminal.summary import print_summary
 from harness.spark.rows import BehaviourChange
@@ -135,7 +136,7 @@ def test_what_differs_from_the_target_that_all_are_compared_with_is_repeated_aga
         assert f'<code class="line">{again}</code>' in (run_dir / page).read_text()
     assert again in write_summary(run_dir).read_text()
     output = StringIO()
-    print_summary(run_dir, Console(file=output, width=200))
+    print_summary(Run.load(run_dir), Console(file=output, width=200))
     assert again in output.getvalue()
 
 

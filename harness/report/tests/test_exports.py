@@ -18,6 +18,7 @@ from harness.report.exports.junit import write_junit
 from harness.report.exports.markdown import SIZE_MAX, write_summary
 from harness.report.model.names import scenario_page, target_anchor
 from harness.report.model.phrases import expectation_entry
+from harness.report.model.run_data import Run
 from harness.report.render import render_all
 from harness.report.terminal.summary import print_summary
 from harness.tests.report_run import (
@@ -284,7 +285,7 @@ def test_the_summary_has_nothing_that_turns_text_around_or_that_a_terminal_obeys
 
 def printed(run_dir: Path) -> str:
     console = Console(file=io.StringIO(), width=120, force_terminal=False)
-    print_summary(run_dir, console)
+    print_summary(Run.load(run_dir), console)
     text: str = console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
     return text
 

@@ -14,6 +14,7 @@ from harness.pytest_plugin import report_judgement
 from harness.report.allure.results import write_allure_results
 from harness.report.exports.junit import write_junit
 from harness.report.exports.markdown import write_summary
+from harness.report.model.run_data import Run
 from harness.report.render import render_all
 from harness.report.terminal.rates import print_rates, rates
 from harness.report.terminal.summary import print_summary
@@ -97,7 +98,7 @@ def test_junit_counts_it_as_passed_and_tells_of_it(run_dir: Path) -> None:
 
 def test_the_terminal_counts_it_in_a_column_and_a_line(run_dir: Path) -> None:
     output = io.StringIO()
-    print_summary(run_dir, Console(file=output, width=200))
+    print_summary(Run.load(run_dir), Console(file=output, width=200))
     assert "1 flaky result." in output.getvalue()
     assert f"flaky {SCENARIO} on {JAVA}, shown 1 of 3" in output.getvalue()
 

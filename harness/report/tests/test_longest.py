@@ -31,7 +31,7 @@ def test_the_longest_of_each_target_is_one_that_was_run(tmp_path: Path) -> None:
 def test_terminal_and_summary_name_the_longest(tmp_path: Path) -> None:
     directory = with_long_ones().write(tmp_path)
     console = Console(file=io.StringIO(), width=120, force_terminal=False)
-    print_summary(directory, console)
+    print_summary(Run.load(directory), console)
     printed: str = console.file.getvalue()  # type: ignore[attr-defined] # a StringIO
 
     assert f"longest on {SCALA}: a/long/est, 9000 ms of 14210 ms" in printed
