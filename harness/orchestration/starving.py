@@ -128,9 +128,8 @@ def reteller_of(
     def retell(script: Script, events: Sequence[Event], until: int) -> Iterator[Sequence[Event]]:
         shortened = replace(script, steps=script.steps[: until + 1])
         draws = draws_of(script, events)
-        stretches = starved_stretches(events)
         for since_ms in _beginnings(events, until):
-            for way in _ways(sum(each.figures.broker_ms for each in stretches if each.end_ms > since_ms)):
+            for way in _ways(sum(map(_halt_ms, _stretches_since(events, since_ms)))):
                 retold = _in_a_thread(brokers, shortened, events, replace(way, since_ms=since_ms), draws)
                 if retold is not None:
                     yield retold
@@ -142,6 +141,20 @@ def _beginnings(events: Sequence[Event], until: int) -> list[float]:
     """Return from when on starvation may have told: from the beginning, or from one of the last acts on."""
     acts = [each.at_ms for each in events if each.kind in _ACTS and each.step <= until]
     return [0.0, *acts[:0:-1][:_LATEST_ACTS]]
+
+
+def _stretches_since(events: Sequence[Event], since_ms: float) -> tuple[StarvedStretch, ...]:
+    """Return the starved stretches from some time on; one in which it falls begins then."""
+    return tuple(
+        replace(each, begin_ms=max(each.begin_ms, since_ms))
+        for each in starved_stretches(events)
+        if each.end_ms > since_ms
+    )
+
+
+def _halt_ms(stretch: StarvedStretch) -> float:
+    """Return for how long a broker can have waited in a stretch."""
+    return min(stretch.figures.broker_ms, stretch.end_ms - stretch.begin_ms)
 
 
 def _read_properties(text: str) -> Mapping[str, str]:
@@ -231,8 +244,7 @@ class _Pace:
 
     def __post_init__(self) -> None:
         """Find out when what happened."""
-        found = starved_stretches(self.events)
-        self._stretches = tuple(each for each in found if each.end_ms > self.way.since_ms)
+        self._stretches = _stretches_since(self.events, self.way.since_ms)
         for event in self.events:
             if event.kind != EventKind.STARVED and event.step >= 0:
                 self._ends[event.step] = event.at_ms

@@ -35,13 +35,15 @@ ABORTS = "transactions/expiry/pending-over-expired"
 """A transaction is aborted in step 11; in step 13 its group is there still, without any offset."""
 RESTARTS = "static_membership/corner/restart-extends-no-delay"
 """A static member joins in step 0 and is answered 2000 ms later; its successor joins in step 2."""
+OVERTAKES = "classic/sync/leader-never-syncs"
+"""In a stable group the leader joins again in step 16, and a follower in step 17."""
 Before = Callable[[StarvedSession, int], Awaitable[None]]
 
 
 @pytest.fixture(name="folder", scope="module")
 def _folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return completed_run(
-        tmp_path_factory.mktemp("run"), ["reference:3.9"], ALIVE, DELAYED, REJOINS, ABORTS, RESTARTS
+        tmp_path_factory.mktemp("run"), ["reference:3.9"], ALIVE, DELAYED, REJOINS, ABORTS, RESTARTS, OVERTAKES
     ).folder
 
 
@@ -199,6 +201,21 @@ def test_what_happened_before_does_not_hide_what_a_later_stretch_explains(folder
     far = kept(800, 1590, harness_ms=790)
     one = judged(folder, harness_late, early, far, kept(1600, 2500, harness_ms=900))
     assert one.outcome == Outcome.INDETERMINATE
+
+
+def test_a_broker_that_had_answered_before_may_have_waited_in_any_later_part_of_a_stretch(
+    folder: RunFolder,
+) -> None:
+    async def overtaken(session: StarvedSession, step: int) -> None:
+        session.last_connection_first = True
+        if step == 16:
+            await session.elapse(200)
+            await session.halt(session.now_ms(), 300)
+            await session.elapse(1)
+
+    late = partial(judged, folder, overtaken, scenario=OVERTAKES)
+    assert late(kept(0, 700, broker_ms=300)).outcome == Outcome.INDETERMINATE
+    assert late(kept(0, 190, broker_ms=190)).outcome == Outcome.DIVERGES
 
 
 def test_a_bound_of_a_timer_is_broken_by_no_more_than_the_stop(folder: RunFolder) -> None:
