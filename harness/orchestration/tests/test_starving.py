@@ -43,7 +43,14 @@ Before = Callable[[StarvedSession, int], Awaitable[None]]
 @pytest.fixture(name="folder", scope="module")
 def _folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     return completed_run(
-        tmp_path_factory.mktemp("run"), ["reference:3.9"], ALIVE, DELAYED, REJOINS, ABORTS, RESTARTS, OVERTAKES
+        tmp_path_factory.mktemp("run"),
+        ["reference:3.9"],
+        ALIVE,
+        DELAYED,
+        REJOINS,
+        ABORTS,
+        RESTARTS,
+        OVERTAKES,
     ).folder
 
 
