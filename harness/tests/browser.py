@@ -92,12 +92,15 @@ class Tab:
                 return
 
     def click(self, selector: str) -> None:
-        """Click in the middle of the first element that fits, as a mouse does."""
+        """Click in the middle of the first element that fits, as a mouse does, once it has come to rest."""
         self.until(f"document.querySelector({json.dumps(selector)})")
         place = self.read(
-            f"(() => {{ const found = document.querySelector({json.dumps(selector)});"
-            "found.scrollIntoView({block: 'center'}); const box = found.getBoundingClientRect();"
-            "return [box.x + box.width / 2, box.y + box.height / 2]; })()"
+            f"new Promise((kept) => {{ const found = document.querySelector({json.dumps(selector)});"
+            "const look = (x, y) => { found.scrollIntoView({block: 'center'});"
+            "const box = found.getBoundingClientRect();"
+            "const at = [box.x + box.width / 2, box.y + box.height / 2];"
+            "if (at[0] === x && at[1] === y && found.contains(document.elementFromPoint(x, y))) kept(at);"
+            "else requestAnimationFrame(() => look(...at)); }; look(); })"
         )
         assert isinstance(place, list)
         for kind in ("mousePressed", "mouseReleased"):

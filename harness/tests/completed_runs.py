@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -113,7 +113,8 @@ def command_line(*arguments: str | Path, out: Path) -> Iterator[subprocess.Popen
         process.kill()
         process.wait()
         for left_over in processes_of(out):
-            os.kill(left_over, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(left_over, signal.SIGKILL)
 
 
 @contextmanager

@@ -37,7 +37,7 @@ def test_a_red_cell_leads_to_a_line_that_shows_the_same_difference_again(
         tab.follow("tr.row a.mark.diverges.unexpected")
         tab.until("location.pathname.includes('/scenarios/') && document.querySelector('table.talk')")
         tab.click("details.target.differs .to-first")
-        tab.until("document.querySelector('tr.finding.first')")
+        tab.until("location.hash && document.querySelector('tr.finding.first')")
         place = str(tab.read("document.querySelector('tr.finding.first').textContent"))
         tab.click_shows("details.target.differs .repro .copy", "copied")
         signature = tab.read("document.querySelector('.signature').textContent")

@@ -13,12 +13,15 @@ from confluent_kafka.admin import AdminClient as ConfluentAdminClient
 from reference_coordinator.broker.listener import Listener
 from reference_coordinator.core.choices import DeterministicChoices
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.ids import Millis
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.server.serving import serving
 from reference_coordinator.tests.wire_client import read_response, request_frame
 
 TIMEOUT_S = 10
+INITIAL_DELAY_MS = 50
+SESSION_MS = 200
 PROFILES = ["2.8.2", "3.9", "4.4"]
 
 
@@ -27,7 +30,10 @@ def listener(profile: str) -> Callable[[str, int], Listener]:
         return Listener(
             profile=profile_for(profile),
             config=GroupCoordinatorConfig.from_properties(
-                {"group.initial.rebalance.delay.ms": "50", "group.min.session.timeout.ms": "100"}
+                {
+                    "group.initial.rebalance.delay.ms": str(INITIAL_DELAY_MS),
+                    "group.min.session.timeout.ms": "100",
+                }
             ),
             choices=DeterministicChoices(),
             host=host,
@@ -38,10 +44,30 @@ def listener(profile: str) -> Callable[[str, int], Listener]:
     return make
 
 
+class Clock:
+    """A server's clock that stands still until a test puts it forward."""
+
+    def __init__(self) -> None:
+        self._now_ms = Millis(1_000_000)
+
+    def now_ms(self) -> Millis:
+        """Return the time."""
+        return self._now_ms
+
+    def put_forward(self, port: int, ms: int) -> None:
+        """Let time pass at a server, once it has taken in what was sent before."""
+        with Client(port) as client:
+            for _ in range(2):
+                client.heartbeat()
+        self._now_ms = Millis(self._now_ms + ms)
+
+
 @contextmanager
-def server(profile: str = "3.9") -> Iterator[int]:
+def server(profile: str = "3.9", clock: Clock | None = None) -> Iterator[int]:
     """Serve from a thread of its own, so that blocking clients can be used; yields the port."""
     with serving(listener(profile), host="127.0.0.1", port=0) as serves:
+        if clock is not None:
+            serves.now_ms = clock.now_ms  # type: ignore[method-assign] # for this one server
         thread = threading.Thread(target=serves.run)
         thread.start()
         try:
@@ -161,12 +187,16 @@ def test_a_parked_request_is_answered_when_its_time_comes(port: int) -> None:
         assert read_response("heartbeat", 0, parked.receive()).error_code == Errors.UNKNOWN_MEMBER_ID
 
 
-def test_a_parked_client_that_goes_away_harms_nobody(port: int) -> None:
-    elect(port)
-    with Client(port) as other:
+def test_a_parked_client_that_goes_away_harms_nobody() -> None:
+    clock = Clock()
+    with server(clock=clock) as port, Client(port) as other:
+        elect(port)
         with Client(port) as parked:
             parked.send(JOIN)
         other.send(JOIN)
+        # The second member has the first wait as long again.
+        for _ in range(2):
+            clock.put_forward(port, INITIAL_DELAY_MS)
 
         assert read_response("join_group", 3, other.receive()).generation_id == 1
 
@@ -249,24 +279,27 @@ def test_what_came_before_a_size_that_is_none_is_answered(port: int) -> None:
         assert client.is_closed()
 
 
-def test_a_session_that_a_heartbeat_prolonged_ends_all_the_same(port: int) -> None:
-    elect(port)
+def test_a_session_that_a_heartbeat_prolonged_ends_all_the_same() -> None:
+    clock = Clock()
     join = request_frame(
         "join_group",
         3,
         group_id="g",
-        session_timeout=200,
+        session_timeout=SESSION_MS,
         rebalance_timeout=TIMEOUT_S * 10_000,
         protocol_type="consumer",
         protocols=({"name": "range", "metadata": b""},),
     )
-    with Client(port) as silent, Client(port) as newcomer:
+    with server(clock=clock) as port, Client(port) as silent, Client(port) as newcomer:
+        elect(port)
         silent.send(join)
+        clock.put_forward(port, INITIAL_DELAY_MS)
         member_id = read_response("join_group", 3, silent.receive()).member_id
         of_member: Any = {"group_id": "g", "generation_id": 1, "member_id": member_id}
         silent.send(request_frame("sync_group", 0, **of_member), request_frame("heartbeat", 0, **of_member))
         silent.receive()
         assert read_response("heartbeat", 0, silent.receive()).error_code == Errors.NONE
         newcomer.send(JOIN)
+        clock.put_forward(port, SESSION_MS)
 
         assert read_response("join_group", 3, newcomer.receive()).leader != member_id
