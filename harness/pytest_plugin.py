@@ -36,6 +36,7 @@ from harness.spark.master import LOCAL_MASTER
 from harness.targets.base.interface import Target
 from harness.targets.secured.properties import CommandConfigError
 from harness.verdict import Expectation, Outcome
+from harness.workers import collect_rarely
 
 
 @dataclass(slots=True)
@@ -225,6 +226,7 @@ def _orchestrate(config: pytest.Config, chosen: list[ScenarioItem]) -> None:
     for target in plan.targets:
         if target.is_external:
             config.get_terminal_writer().line(f"\n{announcement(target)}")
+    collect_rarely()
     try:
         with ProgressDisplay(Console(stderr=True, quiet=config.option.verbose < 1)) as display:
             state.completed = orchestrate(plan, display)

@@ -37,8 +37,8 @@ def _begin() -> None:
 def collect_rarely() -> None:
     """Have Python's collector look for cycles after far more new objects than by default.
 
-    A process reads records by the hundred thousand, of which nothing is garbage; a fifth to a third of that
-    time would go to looking.
+    A process reads records by the hundred thousand, of which nothing is garbage; a seventh to two fifths of
+    the time for reading and judging them would go to looking.
     """
     gc.set_threshold(_NEW_OBJECTS)
 

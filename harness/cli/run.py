@@ -51,11 +51,11 @@ from harness.scenario.registry import collect
 from harness.spark.master import LOCAL_MASTER, SparkError, why_no_spark
 from harness.trace.events import RunKind
 from harness.trace.files import LATEST, RunFolder
+from harness.trace.schema import TraceError
 
 if TYPE_CHECKING:
     from harness.clients.run import ClientsPlan
     from harness.report.model.run_data import Run
-from harness.trace.schema import TraceError
 
 _SCENARIOS = typer.Argument(help="Scenario ids or globs; all if none is given.", show_default=False)
 _TARGET = typer.Option(

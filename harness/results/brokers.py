@@ -22,12 +22,12 @@ def added_properties(folder: RunFolder, scripts: Mapping[str, object] | None = N
         TraceError: the run's scripts are missing or damaged.
     """
     configs = folder.read_broker_configs()
-    if configs and scripts is None:
-        scripts = folder.read_scripts()
+    if scripts is None:
+        scripts = folder.read_scripts() if configs else {}
     found: dict[tuple[str, str], Mapping[str, str]] = {}
     for target, of_target in configs.items():
         for scenario_id, config in of_target.items():
-            asked = _asked((scripts or {}).get(scenario_id))
+            asked = _asked(scripts.get(scenario_id))
             added = {name: value for name, value in config.items() if name not in asked}
             if added:
                 found[target, scenario_id] = added

@@ -23,9 +23,9 @@ SourcesT = TypeVar("SourcesT")
 AT_ONCE: Final = 4
 """Tables in the making; more of them only wait for the same driver."""
 PARTITION_BYTES: Final = 64 * 1024 * 1024
-"""Of a large input for one partition."""
+"""What a partition of a large input has."""
 _SMALL_BYTES: Final = 256 * 1024 * 1024
-"""Below that more partitions, and a JVM that optimises, cost more time than they save: on two cores."""
+"""Below that more partitions, and a JVM that optimises, take more time than they save, on two cores."""
 
 
 def partition_count(input_bytes: int, *, each_bytes: int = PARTITION_BYTES) -> int:

@@ -93,15 +93,16 @@ class Tab:
 
     def click(self, selector: str) -> None:
         """Click in the middle of the first element that fits, as a mouse does, once it has come to rest."""
-        self.until(f"document.querySelector({json.dumps(selector)})")
-        place = self.read(
-            f"new Promise((kept) => {{ const found = document.querySelector({json.dumps(selector)});"
-            "const look = (x, y) => { found.scrollIntoView({block: 'center'});"
-            "const box = found.getBoundingClientRect();"
-            "const at = [box.x + box.width / 2, box.y + box.height / 2];"
-            "if (at[0] === x && at[1] === y && found.contains(document.elementFromPoint(x, y))) kept(at);"
-            "else requestAnimationFrame(() => look(...at)); }; look(); })"
+        self.read("window.place = []")
+        self.until(
+            f"(() => {{ const found = document.querySelector({json.dumps(selector)});"
+            "if (!found) return false; found.scrollIntoView({block: 'center'});"
+            "const box = found.getBoundingClientRect(), before = String(window.place);"
+            "window.place = [box.x + box.width / 2, box.y + box.height / 2];"
+            "return before === String(window.place)"
+            " && found.contains(document.elementFromPoint(...window.place)); })()"
         )
+        place = self.read("window.place")
         assert isinstance(place, list)
         for kind in ("mousePressed", "mouseReleased"):
             self._say(

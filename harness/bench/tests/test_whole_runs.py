@@ -25,7 +25,8 @@ def test_a_run_is_measured_as_a_user_starts_it(tmp_path: Path) -> None:
     assert run.red == ()
     assert run.brokers == {"reference-tcp": 1}
     assert run.jvms_at_once == 0
-    assert sum(run.standings.values()) == run.results > 0
+    # The test keeps a core busy itself, which may make a result flaky, but nothing else.
+    assert run.standings["passed"] + run.standings.get("flaky", 0) == run.results > 0
 
 
 @pytest.mark.parametrize("fault", list(slow_timers()), ids=str)

@@ -10,6 +10,7 @@ import pytest
 from harness.targets.base.ports import free_port
 from harness.targets.kafka.network import CAN_TELL_PROCESSES, LoopbackNetwork
 from harness.targets.kafka.properties import HOST
+from harness.tests.patience import NOW_OR_NEVER_S
 
 pytestmark = pytest.mark.skipif(not CAN_TELL_PROCESSES, reason="needs Linux's table of connections")
 
@@ -54,7 +55,7 @@ class EchoNode:
         await self._order(f"connect {port}")
 
     async def hears(self, word: str) -> str:
-        """Say a word on its connection, and return what comes back, whenever it does."""
+        """Say a word on its connection, and return what comes back, however late."""
         await self._order(f"say {word}")
         return await self._line()
 
@@ -70,7 +71,8 @@ class EchoNode:
 
     async def _line(self) -> str:
         assert self.process.stdout is not None
-        return (await self.process.stdout.readline()).decode().strip()
+        async with asyncio.timeout(NOW_OR_NEVER_S):
+            return (await self.process.stdout.readline()).decode().strip()
 
 
 @asynccontextmanager
@@ -94,7 +96,8 @@ async def echoed(streams: Streams, word: str) -> str:
     reader, writer = streams
     try:
         writer.write(f"{word}\n".encode())
-        return (await reader.readline()).decode().strip() or "closed"
+        async with asyncio.timeout(NOW_OR_NEVER_S):
+            return (await reader.readline()).decode().strip() or "closed"
     except ConnectionError:
         return "closed"
 
