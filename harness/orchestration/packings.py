@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from harness.orchestration.packing import may_not_be_usual, pack
 from harness.orchestration.reference_runs import ReferenceRuns
 from harness.orchestration.run_cache import cached, is_known
-from harness.runner.sharing import Packing, acts_on_broker, asked_config
+from harness.runner.broker_actions import acts_on_broker
+from harness.runner.sharing import Packing, asked_config
 from harness.scenario.script import Script
 from harness.targets.base.interface import Capability, Target, TargetError
 from harness.targets.reference.target import DEFAULT_PROFILE

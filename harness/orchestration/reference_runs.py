@@ -22,10 +22,11 @@ from harness.orchestration.reference_sessions import (
     end_offsets,
 )
 from harness.runner.applicable import why_not_applicable, why_not_served
+from harness.runner.broker_actions import takes_log_away
 from harness.runner.interpreter import Interpreter
 from harness.runner.placing import group_ids, num_partitions
 from harness.runner.recorder import EventPosition, Recorder
-from harness.runner.sharing import asked_config, takes_log_away
+from harness.runner.sharing import asked_config
 from harness.scenario import Capability, Conversation, ask, expect, record, scenario
 from harness.scenario.bindings import Bindings
 from harness.scenario.script import Script

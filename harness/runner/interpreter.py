@@ -139,7 +139,8 @@ class Interpreter:
                 await self._together(partial(self.session.carry_out, action, step.broker_config))
             case Append():
                 # Each writes its own, when nobody is about to have the coordinator write any more.
-                await self._together(_nothing)
+                if not (index and isinstance(self.script.steps[index - 1], Append)):
+                    await self._together(_nothing)
                 await self._append(step)
             case PauseAt():
                 partitions = frozenset(map(self._partition_of, step.of))

@@ -3,21 +3,15 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeAlias
 
-from harness.scenario.ask import SESSION_TIMEOUT_MS
-from harness.scenario.script import (
-    Append,
-    Control,
-    DoToBroker,
-    Elapse,
-    PauseAt,
-    ResumeFrom,
-    Script,
-    Send,
-    StayParked,
-    script_to_json,
+from harness.runner.broker_actions import (
+    actions_on_broker,
+    spoils,
+    takes_log_away,
+    waits_at_its_end,
 )
+from harness.scenario.script import DoToBroker, PauseAt, Script
 from harness.scenario.values import Json
 from harness.targets.base.conformance import CONFORMANCE_CONFIG
 from harness.targets.base.interface import (
@@ -31,19 +25,19 @@ BROKER_GROUP_SIZE_MAX: Final = 24
 """How many conversations meet at a broker of which each keeps a thread: more would leave it none."""
 MEETING_SIZE_MAX: Final = 64
 """How many meet at any other broker: the more they are, the longer each waits for the others."""
-_WAITS_APART_MS: Final = 1_500
-"""Conversations that wait for less before something is done to the broker need not tell it from none."""
 BROKERS_A_CONFIG: Final = 2
 """How many brokers share the cohorts of one configuration, where they take long."""
-_SESSION_MS_MIN: Final = int(CONFORMANCE_CONFIG["group.min.session.timeout.ms"])
 _USUAL: Final = "{}"
 _LONG_MS: Final = 40_000
 """What takes longer on one broker gets two: a JVM more costs less than the wait for the last one."""
-_OFFSETS_TOPIC: Final = "__consumer_offsets"
 _CUT_MS: Final = 3_000
 """What a broker takes to come back, roughly: cohorts are dealt out by it."""
 _LENGTHENED_MS: Final = 6_000
 """What it takes beside that to make a log long and to load it, roughly."""
+
+
+_Wanted: TypeAlias = tuple[str, tuple[str, ...]]
+"""The configuration of a broker, as JSON, and what is done to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,10 +118,12 @@ def broker_groups(
         packing: which of them may share a broker although they ask for different ones; without it, each
             configuration and each sequence of broker actions has one of its own.
     """
-    groups: dict[tuple[str, tuple[str, ...]], list[Script]] = {}
+    groups: dict[_Wanted, list[Script]] = {}
     for script in scripts:
         config, actions = _wanted(script, capabilities, packing)
         groups.setdefault((json.dumps(config, sort_keys=True), actions), []).append(script)
+    if packing is not None:
+        groups = _with_beginnings(groups)
     if packing is None or Capability.CLUSTER in capabilities:
         # A broker of a cluster that was killed stays down: each cohort has a fresh cluster.
         return [
@@ -183,32 +179,6 @@ def applies(script: Script, capabilities: frozenset[Capability]) -> bool:
     return capabilities.issuperset(Capability(name) for name in script.needs)
 
 
-def acts_on_broker(script: Script) -> bool:
-    """Tell whether a script does something to its broker."""
-    return any(isinstance(step, DoToBroker | Append | PauseAt | ResumeFrom) for step in script.steps)
-
-
-def takes_log_away(script: Script) -> bool:
-    """Tell whether a script deletes the topic of all groups.
-
-    The first Java coordinators serve groups on as if nothing had happened, and then fail to write: a look at
-    another group in time shows nothing, and the reference has no such failure (KAFKA-19274).
-    """
-    return any(each.api == "DeleteTopics" for each in _about_offsets_topic(script))
-
-
-def minds_its_partition(script: Script) -> bool:
-    """Tell whether it may show in which partition of the offsets topic a script's groups are.
-
-    It does not while all partitions are loaded and nobody speaks of the topic, as on a broker of others.
-    """
-    return bool(script.placements) or acts_on_broker(script) or any(_about_offsets_topic(script))
-
-
-def _about_offsets_topic(script: Script) -> Iterator[Send]:
-    return (each for each in script.steps if isinstance(each, Send) and _OFFSETS_TOPIC in repr(each.fields))
-
-
 def _wanted(
     script: Script, capabilities: frozenset[Capability], packing: Packing | None
 ) -> tuple[Mapping[str, str], tuple[str, ...]]:
@@ -219,7 +189,22 @@ def _wanted(
         # requests may refuse to start with their configuration, too.
         return {}, ()
     config = None if packing is None else packing.configs.get(script.id)
-    return asked_config(script) if config is None else config, tuple(_actions(script))
+    return asked_config(script) if config is None else config, tuple(actions_on_broker(script))
+
+
+def _with_beginnings(groups: Mapping[_Wanted, Sequence[Script]]) -> dict[_Wanted, list[Script]]:
+    """Put scripts with those that begin alike and do more to their broker once the others have ended."""
+    joined: dict[_Wanted, list[Script]] = {}
+    for wanted, group in groups.items():
+        longer = [each for each in groups if each[0] == wanted[0] and _begins(wanted[1], each[1])]
+        may_join = longer and not any(map(waits_at_its_end, group))
+        into = max(longer, key=lambda each: len(each[1])) if may_join else wanted
+        joined.setdefault(into, []).extend(group)
+    return joined
+
+
+def _begins(actions: Sequence[str], longer: Sequence[str]) -> bool:
+    return 0 < len(actions) < len(longer) and longer[: len(actions)] == actions
 
 
 def _cohorts(group: Sequence[Script], packing: Packing, *, acts: bool) -> Iterator[Cohort]:
@@ -227,11 +212,9 @@ def _cohorts(group: Sequence[Script], packing: Packing, *, acts: bool) -> Iterat
     if acts:
         size = BROKER_GROUP_SIZE_MAX if Breakpoint.DEAD in _breakpoints(group) else MEETING_SIZE_MAX
         kinds = (packing.final, packing.to_clear)
-        for kind in sorted({_membership(script, kinds) for script in group}):
-            some = [script for script in group if _membership(script, kinds) == kind]
-            yield from (
-                Cohort(scripts=each, acts=True, clears=_clears(each, packing)) for each in _split(some, size)
-            )
+        # Those behind whom something is to be done come together, so that few cohorts have any.
+        for each in _met(sorted(group, key=lambda script: _membership(script, kinds)), size):
+            yield Cohort(scripts=each, acts=True, clears=_clears(each, packing))
         return
     alone = {each.id: each for each in group if each.id in packing.alone or takes_log_away(each)}
     together = [script for script in group if script.id not in alone]
@@ -293,8 +276,19 @@ def _broker_group(broker_config: Mapping[str, str], cohorts: Sequence[Cohort]) -
     )
 
 
-def _split(group: Sequence[Script], size: int) -> Iterator[Sequence[Script]]:
-    return (group[start : start + size] for start in range(0, len(group), size))
+def _met(group: Iterable[Script], size: int) -> Sequence[Sequence[Script]]:
+    """Divide scripts that do the same to their broker into those that meet: none where another spoils."""
+    meetings: list[list[Script]] = []
+    for script in group:
+        others = (
+            each for each in meetings if len(each) < size and not any(spoils(script, one) for one in each)
+        )
+        meeting = next(others, None)
+        if meeting is None:
+            meetings.append([script])
+        else:
+            meeting.append(script)
+    return meetings
 
 
 def _breakpoints(scripts: Iterable[Script]) -> Iterator[Breakpoint]:
@@ -310,50 +304,3 @@ def _broker_actions(scripts: Iterable[Script]) -> Iterator[BrokerAction]:
         for step in script.steps
         if isinstance(step, DoToBroker)
     )
-
-
-def _actions(script: Script) -> Iterator[str]:
-    """Say what a script does to its broker, step by step, and what else keeps it from sharing one."""
-    if not acts_on_broker(script):
-        return
-    steps = script_to_json(script)["steps"]
-    assert isinstance(steps, list)
-    waited_ms = 0
-    for step, content in zip(script.steps, steps, strict=True):
-        match step:
-            case Elapse():
-                waited_ms += step.duration_ms
-            case StayParked():
-                waited_ms += step.for_ms
-            case DoToBroker() | Append() | PauseAt() | ResumeFrom():
-                yield f"{_action(step, content, script)} after {waited_ms // _WAITS_APART_MS}"
-                waited_ms = 0
-            case _:
-                continue
-    if _minds_waiting(script) or takes_log_away(script):
-        yield script.id
-
-
-def _action(step: Control, content: Json, script: Script) -> str:
-    """Say a deed, but for what each does by itself when all have met."""
-    if isinstance(step, Append):
-        return script.id if step.spoils else "Append"
-    text = json.dumps(content, sort_keys=True)
-    if not isinstance(step, PauseAt) or not step.of:
-        return text
-    places = {each.group: each.partition for each in script.placements}
-    partitions = [places.get(group.name) for group in step.of]
-    # A group that is wherever it came to be is not where another's of that name is.
-    return f"{text} {script.id if None in partitions else partitions}"
-
-
-def _minds_waiting(script: Script) -> bool:
-    """Tell whether a script has members whose sessions would not outlive the others' conversations."""
-    sessions_ms = [_session_ms(step) for step in script.steps if isinstance(step, Send)]
-    # Who asks for less than the least becomes no member.
-    return any(_SESSION_MS_MIN <= each_ms < SESSION_TIMEOUT_MS for each_ms in sessions_ms)
-
-
-def _session_ms(step: Send) -> int:
-    session_ms = step.fields.get("session_timeout_ms")
-    return session_ms if isinstance(session_ms, int) else SESSION_TIMEOUT_MS

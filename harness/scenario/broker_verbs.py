@@ -99,7 +99,8 @@ class BrokerVerbs:
             records: written as one batch.
             to: a group whose partition they go to; main's, unless told otherwise.
             spoils: whether some release cannot load the partition any more, so that no other scenario's
-                groups should be there.
+                groups should be there. If its partition is stated, others that spoil other partitions may
+                share the broker: then all groups that the scenario speaks of should have one stated.
         """
         group = GroupRef("main") if to is None else to
         self.steps.append(Append(group=group, records=records, spoils=spoils))

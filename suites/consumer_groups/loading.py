@@ -33,8 +33,11 @@ LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 WITHIN_MS = 20_000
 EPOCH_TYPE, MEMBER_TYPE = 3, 5
 """Of the records of a group's epoch and of a member. Source: CoordinatorRecordType (4.3.1)."""
-NAMED_X = b"\x00\x01x"
-"""A key for a group `x`: a string with its length ahead."""
+
+
+def named(group_id: str) -> bytes:
+    """Return a key, or its beginning, that names a group: a string with its length ahead."""
+    return len(group_id).to_bytes(2, "big") + group_id.encode()
 
 
 def is_loaded(actor: Member, state: PinText) -> None:
@@ -295,10 +298,10 @@ def nothing_is_described_while_loading(conversation: Conversation) -> None:
     is_loaded(ana, "Stable")
 
 
-def _appends(conversation: Conversation, record: LogRecord, *, spoils: bool = False) -> tuple[Member, Answer]:
+def _appends(conversation: Conversation, record: LogRecord) -> tuple[Member, Answer]:
     """Append a record behind a group with a sole member and an offset, and restart the coordinator."""
     ana, joined = sole_member(conversation)
-    conversation.appends(offset_record("payments", 0, 7), record, spoils=spoils)
+    conversation.appends(offset_record("payments", 0, 7), record)
     conversation.restarts_coordinator()
     return ana, joined
 
@@ -306,7 +309,7 @@ def _appends(conversation: Conversation, record: LogRecord, *, spoils: bool = Fa
 @scenario("consumer_groups/loading/unknown-type", source=READS, clauses=("KL-08",), needs=WRITES)
 def a_record_of_an_unknown_type_is_left_out(conversation: Conversation) -> None:
     """A group is there after a load that met a record of a type that nobody knows."""
-    ana, joined = _appends(conversation, record_of_type(99, key=NAMED_X, value=b"\x00\x00"))
+    ana, joined = _appends(conversation, record_of_type(99, key=named("x"), value=b"\x00\x00"))
 
     is_loaded(ana, "Stable")
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=None)
@@ -315,7 +318,7 @@ def a_record_of_an_unknown_type_is_left_out(conversation: Conversation) -> None:
 @scenario("consumer_groups/loading/tombstones", source=REPLAYS, clauses=("KL-08",), needs=WRITES)
 def tombstones_of_nobody_are_left_out(conversation: Conversation) -> None:
     """A group is there after a load that met a tombstone of a group that does not exist."""
-    ana, joined = _appends(conversation, record_of_type(EPOCH_TYPE, key=NAMED_X, value=None))
+    ana, joined = _appends(conversation, record_of_type(EPOCH_TYPE, key=named("x"), value=None))
 
     is_loaded(ana, "Stable")
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=None)
@@ -325,10 +328,10 @@ def tombstones_of_nobody_are_left_out(conversation: Conversation) -> None:
 def a_group_may_be_written_from_outside(conversation: Conversation) -> None:
     """A group's epoch that somebody else has written is loaded, in version 0 too."""
     epoch = b"\x00\x00\x00\x00\x00\x07\x00"
-    ana, _ = _appends(conversation, record_of_type(EPOCH_TYPE, key=NAMED_X, value=epoch), spoils=True)
+    ana, _ = _appends(conversation, record_of_type(EPOCH_TYPE, key=named("of-another"), value=epoch))
 
     is_loaded(ana, "Stable")
     described = expect.consumer_group_describe(
         error_code="NONE", group_state="Empty", group_epoch=7, members=()
     )
-    ana.asks(ask.consumer_group_describe(group_ids=("x",)), described)
+    ana.asks(ask.consumer_group_describe(group_ids=("of-another",)), described)

@@ -2,7 +2,7 @@
 
 from harness.scenario import Capability, Conversation, Member, ask, expect, record_of_type, scenario
 from harness.scenario.log_records import LogRecord
-from suites.consumer_groups.loading import EPOCH_TYPE, MEMBER_TYPE, NAMED_X
+from suites.consumer_groups.loading import EPOCH_TYPE, MEMBER_TYPE, named
 from suites.consumer_groups.validation import ALL
 
 TARGET_EPOCH_TYPE, TARGET_TYPE, ASSIGNMENT_TYPE = 6, 7, 8
@@ -24,14 +24,15 @@ def _text(value: str) -> bytes:
     return bytes([len(value) + 1]) + value.encode()
 
 
-def logged(member_id: str, state: int) -> tuple[LogRecord, ...]:
-    """Return a group `x` of one member, which subscribes to `orders` and has nothing.
+def logged(group_id: str, state: int) -> tuple[LogRecord, ...]:
+    """Return a group of one member, which subscribes to `orders` and has nothing.
 
     Source: ConsumerGroupMetadataValue.json, ConsumerGroupMemberMetadataValue.json,
     ConsumerGroupTargetAssignmentMetadataValue.json, ConsumerGroupTargetAssignmentMemberValue.json and
     ConsumerGroupCurrentMemberAssignmentValue.json (4.0.0).
     """
-    of_member = NAMED_X + len(member_id).to_bytes(2, "big") + member_id.encode()
+    of_group = named(group_id)
+    of_member = of_group + named("member-ana")
     epoch = b"\x00\x00" + _number(EPOCH) + b"\x00"
     client = b"\x00\x00" + _text("ana") + _text("/127.0.0.1")
     names = b"\x02" + _text("orders") + _text("")
@@ -40,20 +41,20 @@ def logged(member_id: str, state: int) -> tuple[LogRecord, ...]:
     assigned = b"\x00\x00" + _number(EPOCH) + _number(EPOCH - 1) + bytes([state]) + b"\x01\x01\x00"
     return (
         record_of_type(MEMBER_TYPE, key=of_member, value=member),
-        record_of_type(EPOCH_TYPE, key=NAMED_X, value=epoch),
+        record_of_type(EPOCH_TYPE, key=of_group, value=epoch),
         record_of_type(TARGET_TYPE, key=of_member, value=b"\x00\x00\x01\x00"),
-        record_of_type(TARGET_EPOCH_TYPE, key=NAMED_X, value=epoch),
+        record_of_type(TARGET_EPOCH_TYPE, key=of_group, value=epoch),
         record_of_type(ASSIGNMENT_TYPE, key=of_member, value=assigned),
     )
 
 
-def loaded(conversation: Conversation, state: int) -> Member:
-    """Have a coordinator load the group `x`, and return its member."""
+def loaded(conversation: Conversation, group_id: str, state: int) -> Member:
+    """Have a coordinator load a group, whose name no other scenario has, and return its member."""
     ana = conversation.member("ana")
-    conversation.appends(*logged("member-ana", state), spoils=True)
+    conversation.appends(*logged(group_id, state))
     conversation.restarts_coordinator()
     ana.repeats(
-        ask.consumer_group_describe(group_ids=("x",)),
+        ask.consumer_group_describe(group_ids=(group_id,)),
         until=expect.consumer_group_describe(error_code="NONE", group_epoch=EPOCH),
         within_ms=WITHIN_MS,
     )
@@ -65,10 +66,10 @@ def loaded(conversation: Conversation, state: int) -> Member:
 @scenario("consumer_groups/logged/stable", source=BUILDS, clauses=("KL-11",), needs=WRITES)
 def a_member_goes_on_where_the_log_ends(conversation: Conversation) -> None:
     """A member that is Stable in the log is assigned its topics in the next epoch."""
-    ana = loaded(conversation, STABLE)
+    ana = loaded(conversation, "stable", STABLE)
 
-    ana.heartbeats(group_id="x", epoch=EPOCH, member_epoch=EPOCH + 1, assigned=ALL)
-    ana.heartbeats(group_id="x", epoch=EPOCH + 1, owned=ALL, member_epoch=EPOCH + 1, assigned=None)
+    ana.heartbeats(group_id="stable", epoch=EPOCH, member_epoch=EPOCH + 1, assigned=ALL)
+    ana.heartbeats(group_id="stable", epoch=EPOCH + 1, owned=ALL, member_epoch=EPOCH + 1, assigned=None)
 
 
 @scenario("consumer_groups/logged/state-to-come", source=BUILDS, clauses=("KL-11",), needs=WRITES)
@@ -77,11 +78,11 @@ def a_state_that_nobody_knows_is_fenced(conversation: Conversation) -> None:
 
     What it gets when it owns nothing differs from attempt to attempt on Kafka 4.0.0.
     """
-    ana = loaded(conversation, OF_A_RELEASE_TO_COME)
+    ana = loaded(conversation, "to-come", OF_A_RELEASE_TO_COME)
 
     for owned in (None, {"orders": (0,)}):
-        ana.heartbeats(group_id="x", epoch=EPOCH, owned=owned, error_code="FENCED_MEMBER_EPOCH")
+        ana.heartbeats(group_id="to-come", epoch=EPOCH, owned=owned, error_code="FENCED_MEMBER_EPOCH")
     ana.asks(
-        ask.consumer_group_describe(group_ids=("x",)),
+        ask.consumer_group_describe(group_ids=("to-come",)),
         expect.consumer_group_describe(group_state="Reconciling", group_epoch=EPOCH),
     )

@@ -2,9 +2,9 @@
 
 from harness.scenario import Conversation, ask, expect, offset_record, record_of_type, scenario
 from harness.scenario.log_records import LogRecord
-from suites.consumer_groups.loading import EPOCH_TYPE, MEMBER_TYPE, NAMED_X
+from suites.consumer_groups.loading import EPOCH_TYPE, MEMBER_TYPE, named
 from suites.consumer_groups.validation import sole_member
-from suites.loading.unreadable import LOADS, SIXTEEN, UNKNOWN, WRITES, restarts
+from suites.loading.unreadable import GOOD, LOADS, MANY_PARTITIONS, UNKNOWN, WRITES, restarts
 from suites.transactions.producers import initialised
 
 LOST = "NOT_COORDINATOR"
@@ -14,14 +14,14 @@ def _costs_the_partition(conversation: Conversation, record: LogRecord, *, parti
     """Append a record behind a group with a member, and find after a restart that the group is lost.
 
     A transaction with a group of another partition tells that every load has begun. Each scenario has a
-    partition of its own to lose, since one may come after another on the same broker.
+    partition of its own to lose, since others lose theirs on the same broker.
     """
     zoe = conversation.actor("zoe")
     producer = initialised(zoe)
     main = conversation.group("main", partition=partition)
-    good = conversation.group("good", partition=15)
+    good = conversation.group("good", partition=GOOD)
     ana, _ = sole_member(conversation)
-    conversation.appends(offset_record("payments", 0, 15, group=good), to=good, spoils=True)
+    conversation.appends(offset_record("payments", 0, GOOD, group=good), to=good)
     conversation.appends(record, spoils=True)
     restarts(conversation, producer, main)
 
@@ -35,13 +35,13 @@ def _costs_the_partition(conversation: Conversation, record: LogRecord, *, parti
     source=LOADS,
     clauses=("KL-08",),
     needs=WRITES,
-    broker_config=SIXTEEN,
+    broker_config=MANY_PARTITIONS,
 )
 def a_truncated_member_costs_the_partition(conversation: Conversation) -> None:
     """A member that is cut off costs the whole partition: its groups are NOT_COORDINATOR."""
-    truncated = record_of_type(MEMBER_TYPE, key=NAMED_X + NAMED_X, value=b"\x00\x00\x05on")
+    truncated = record_of_type(MEMBER_TYPE, key=named("x") + named("x"), value=b"\x00\x00\x05on")
 
-    _costs_the_partition(conversation, truncated, partition=9)
+    _costs_the_partition(conversation, truncated, partition=18)
 
 
 @scenario(
@@ -49,13 +49,13 @@ def a_truncated_member_costs_the_partition(conversation: Conversation) -> None:
     source=LOADS,
     clauses=("KL-08",),
     needs=WRITES,
-    broker_config=SIXTEEN,
+    broker_config=MANY_PARTITIONS,
 )
 def a_truncated_epoch_costs_the_partition(conversation: Conversation) -> None:
     """A group's epoch that is cut off costs the whole partition: its groups are NOT_COORDINATOR."""
-    truncated = record_of_type(EPOCH_TYPE, key=NAMED_X, value=b"\x00\x00\x00\x00")
+    truncated = record_of_type(EPOCH_TYPE, key=named("x"), value=b"\x00\x00\x00\x00")
 
-    _costs_the_partition(conversation, truncated, partition=10)
+    _costs_the_partition(conversation, truncated, partition=19)
 
 
 @scenario(
@@ -63,10 +63,10 @@ def a_truncated_epoch_costs_the_partition(conversation: Conversation) -> None:
     source=LOADS,
     clauses=("KL-08",),
     needs=WRITES,
-    broker_config=SIXTEEN,
+    broker_config=MANY_PARTITIONS,
 )
 def an_epoch_of_a_later_version_costs_the_partition(conversation: Conversation) -> None:
     """A group's epoch of an unknown version costs the whole partition: its groups are NOT_COORDINATOR."""
-    later = record_of_type(EPOCH_TYPE, key=NAMED_X, value=UNKNOWN + bytes(5))
+    later = record_of_type(EPOCH_TYPE, key=named("x"), value=UNKNOWN + bytes(5))
 
-    _costs_the_partition(conversation, later, partition=11)
+    _costs_the_partition(conversation, later, partition=20)

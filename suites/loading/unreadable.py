@@ -23,7 +23,10 @@ from suites.transactions.producers import Producer, ends, initialised
 
 WRITES = (Capability.RESTART, Capability.WRITE_LOG, Capability.SOLE_LEADER)
 """In a cluster partitions are led again one by one."""
-SIXTEEN = {"offsets.topic.num.partitions": "16"}
+MANY_PARTITIONS = {"offsets.topic.num.partitions": "32"}
+"""Each scenario that spoils partitions has some of its own, so that all can be spoilt at once."""
+GOOD = 31
+"""The partition that nobody spoils."""
 LOADS = "CoordinatorLoaderImpl#doLoad"
 READS = "CoordinatorRecordSerde#deserialize"
 LOST = ("NONE", "NOT_COORDINATOR")
@@ -36,10 +39,10 @@ ASSIGNMENT_TYPE = 8
 
 
 def _appends(conversation: Conversation, name: str, partition: int, *records: LogRecord) -> GroupRef:
-    """Put records into a partition, behind one that is good, and return the group that is in it."""
+    """Put records that spoil it, if any, into a partition behind one that is good; returns a group there."""
     group = conversation.group(name, partition=partition)
     good = offset_record("payments", 0, partition, group=group)
-    conversation.appends(good, *records, to=group, spoils=True)
+    conversation.appends(good, *records, to=group, spoils=bool(records))
     return group
 
 
@@ -54,7 +57,7 @@ def restarts(conversation: Conversation, producer: Producer, *groups: GroupRef, 
     conversation.restarts_coordinator()
     ana.repeats(
         ask.offset_fetch(group_id=good, topics={"payments": (0,)}),
-        until=expect.offset_fetch({"payments": {0: 15}}),
+        until=expect.offset_fetch({"payments": {0: GOOD}}),
         within_ms=WITHIN_MS,
     )
     ana.repeats(
@@ -86,7 +89,11 @@ def _fetches(ana: Actor, *groups: GroupRef) -> None:
 
 
 @scenario(
-    "loading/unreadable/every-api", source=LOADS, clauses=("RP-11",), needs=WRITES, broker_config=SIXTEEN
+    "loading/unreadable/every-api",
+    source=LOADS,
+    clauses=("RP-11",),
+    needs=WRITES,
+    broker_config=MANY_PARTITIONS,
 )
 def an_offset_of_an_unknown_version_costs_the_partition(conversation: Conversation) -> None:
     """An offset of version 77 costs its partition, while the groups of others are there.
@@ -96,8 +103,8 @@ def an_offset_of_an_unknown_version_costs_the_partition(conversation: Conversati
     """
     ana = conversation.actor("ana")
     producer = initialised(ana)
-    main = _appends(conversation, "main", 3, with_value(offset_record("orders", 0, 10), UNKNOWN + bytes(20)))
-    good = _appends(conversation, "good", 15)
+    main = _appends(conversation, "main", 16, with_value(offset_record("orders", 0, 10), UNKNOWN + bytes(20)))
+    good = _appends(conversation, "good", GOOD)
     restarts(conversation, producer, main)
 
     _fetches(ana, main)
@@ -134,7 +141,7 @@ def an_offset_of_an_unknown_version_costs_the_partition(conversation: Conversati
     source=READS,
     clauses=("RP-11", "RP-18"),
     needs=WRITES,
-    broker_config=SIXTEEN,
+    broker_config=MANY_PARTITIONS,
 )
 def what_cannot_be_read_costs_the_partition(conversation: Conversation) -> None:
     """Unknown versions, values and keys that end too early, and values of no bytes cost their partitions."""
@@ -152,7 +159,7 @@ def what_cannot_be_read_costs_the_partition(conversation: Conversation) -> None:
         _appends(conversation, "short-key", 6, record_of_type(1, key=b"\x00\x09short", value=None)),
         _appends(conversation, "short-group-key", 7, record_of_type(2, key=b"\x00", value=None)),
     )
-    _appends(conversation, "good", 15)
+    _appends(conversation, "good", GOOD)
     restarts(conversation, producer, *spoilt)
 
     _fetches(ana, *spoilt)
@@ -163,7 +170,7 @@ def what_cannot_be_read_costs_the_partition(conversation: Conversation) -> None:
     source=READS,
     clauses=("RP-01", "RP-03", "RP-10", "RP-15", "RP-16"),
     needs=WRITES,
-    broker_config=SIXTEEN,
+    broker_config=MANY_PARTITIONS,
 )
 def what_some_releases_read_costs_the_partition_in_others(conversation: Conversation) -> None:
     """Types, versions and tags that are new or old are read, passed over, or cost the partition, by release.
@@ -185,7 +192,7 @@ def what_some_releases_read_costs_the_partition_in_others(conversation: Conversa
     tagged = b"\x00\x04" + begins + b"\x04ten" + committed
     names = ("types", "v4", "group-v4", "to-come", "group-to-come", "type-0", "tag", "longer")
     types_, v4, group_v4, to_come, group_to_come, type_0, tag, longer = (
-        conversation.group(name, partition=partition) for partition, name in enumerate(names)
+        conversation.group(name, partition=partition) for partition, name in enumerate(names, 8)
     )
     member = logged_member("bob-1", assignment=b"all")
     for group, *records in (
@@ -200,7 +207,7 @@ def what_some_releases_read_costs_the_partition_in_others(conversation: Conversa
     ):
         conversation.appends(offset_record("payments", 0, 7, group=group), *records, to=group, spoils=True)
     groups = (types_, v4, group_v4, to_come, group_to_come, type_0, tag, longer)
-    _appends(conversation, "good", 15)
+    _appends(conversation, "good", GOOD)
     restarts(conversation, producer, *groups)
 
     _fetches(ana, *groups)
@@ -233,7 +240,7 @@ def _owns(member_id: str, epoch: int, *partitions: int) -> LogRecord:
     source="KAFKA-19862",
     clauses=("KL-10",),
     needs=WRITES,
-    broker_config=SIXTEEN,
+    broker_config=MANY_PARTITIONS,
 )
 def a_log_may_be_compacted_while_it_is_read(conversation: Conversation) -> None:
     """A member may have a partition before the log says that another has given it up.
@@ -244,8 +251,8 @@ def a_log_may_be_compacted_while_it_is_read(conversation: Conversation) -> None:
     ana = conversation.actor("ana")
     producer = initialised(ana)
     records = (_owns("bob-1", 1, 0, 1), _owns("dan-1", 2, 1), _owns("bob-1", 3, 0))
-    group = _appends(conversation, "main", 12, *records)
-    _appends(conversation, "good", 15)
+    group = _appends(conversation, "main", 17, *records)
+    _appends(conversation, "good", GOOD)
     restarts(conversation, producer, group)
 
     _fetches(ana, group)

@@ -1,0 +1,138 @@
+"""What a script does to its broker, and whether it may do so together with others."""
+
+import json
+from collections.abc import Iterator
+from typing import Final
+
+from harness.scenario.ask import SESSION_TIMEOUT_MS
+from harness.scenario.script import (
+    Append,
+    Control,
+    DoToBroker,
+    Elapse,
+    PauseAt,
+    ResumeFrom,
+    Script,
+    Send,
+    StayParked,
+    Step,
+    script_to_json,
+)
+from harness.scenario.values import Json
+from harness.targets.base.conformance import CONFORMANCE_CONFIG
+
+_WAITS_APART_MS: Final = 1_500
+"""Conversations that wait for less before something is done to the broker need not tell it from none."""
+_SESSION_MS_MIN: Final = int(CONFORMANCE_CONFIG["group.min.session.timeout.ms"])
+_OFFSETS_TOPIC: Final = "__consumer_offsets"
+
+
+def acts_on_broker(script: Script) -> bool:
+    """Tell whether a script does something to its broker."""
+    return any(isinstance(step, DoToBroker | Append | PauseAt | ResumeFrom) for step in script.steps)
+
+
+def takes_log_away(script: Script) -> bool:
+    """Tell whether a script deletes the topic of all groups.
+
+    The first Java coordinators serve groups on as if nothing had happened, and then fail to write: a look at
+    another group in time shows nothing, and the reference has no such failure (KAFKA-19274).
+    """
+    return any(each.api == "DeleteTopics" for each in _about_offsets_topic(script))
+
+
+def minds_its_partition(script: Script) -> bool:
+    """Tell whether it may show in which partition of the offsets topic a script's groups are.
+
+    It does not while all partitions are loaded and nobody speaks of the topic, as on a broker of others.
+    """
+    return bool(script.placements) or acts_on_broker(script) or any(_about_offsets_topic(script))
+
+
+def _about_offsets_topic(script: Script) -> Iterator[Send]:
+    return (each for each in script.steps if isinstance(each, Send) and _OFFSETS_TOPIC in repr(each.fields))
+
+
+def spoils(one: Script, other: Script) -> bool:
+    """Tell whether one of two scripts has groups where the other spoils the log."""
+    return bool(_spoilt(one) & _partitions(other) or _spoilt(other) & _partitions(one))
+
+
+def _partitions(script: Script) -> frozenset[int | None]:
+    """Return which partitions of the offsets topic a script asks for."""
+    return frozenset(each.partition for each in script.placements)
+
+
+def _spoilt(script: Script) -> frozenset[int | None]:
+    places = {each.group: each.partition for each in script.placements}
+    appends = [step for step in script.steps if isinstance(step, Append) and step.spoils]
+    return frozenset(places.get(step.group.name) for step in appends)
+
+
+def actions_on_broker(script: Script) -> Iterator[str]:
+    """Say what a script does to its broker, step by step, and first of all whether it has to do so alone."""
+    if not acts_on_broker(script):
+        return
+    if _minds_waiting(script) or takes_log_away(script) or _spoils_all(script):
+        yield script.id
+    steps = script_to_json(script)["steps"]
+    assert isinstance(steps, list)
+    waited_ms = 0
+    previous: Step | None = None
+    for step, content in zip(script.steps, steps, strict=True):
+        waited_ms += _waiting_ms(step)
+        # Appends in a row meet once, before the first.
+        if isinstance(step, Control) and not (isinstance(step, Append) and isinstance(previous, Append)):
+            yield f"{_action(step, content, script)} after {waited_ms // _WAITS_APART_MS}"
+            waited_ms = 0
+        previous = step
+
+
+def waits_at_its_end(script: Script) -> bool:
+    """Tell whether a script, when it has done all that it does to its broker, goes on for some time."""
+    last = max(index for index, step in enumerate(script.steps) if isinstance(step, Control))
+    return sum(map(_waiting_ms, script.steps[last:])) >= _WAITS_APART_MS
+
+
+def _waiting_ms(step: Step) -> int:
+    match step:
+        case Elapse():
+            return step.duration_ms
+        case StayParked():
+            return step.for_ms
+        case _:
+            return 0
+
+
+def _spoils_all(script: Script) -> bool:
+    """Tell whether a script spoils the log where any group may be, or while the coordinator writes."""
+    appends = [index for index, step in enumerate(script.steps) if isinstance(step, Append) and step.spoils]
+    followed = (script.steps[index + 1 : index + 2] for index in appends)
+    is_loaded_first = all(isinstance(step, Append | PauseAt | DoToBroker) for [step] in followed)
+    return None in _spoilt(script) or not is_loaded_first
+
+
+def _action(step: Control, content: Json, script: Script) -> str:
+    """Say a deed, but for what each does by itself when all have met."""
+    if isinstance(step, Append):
+        # Whoever spoils nothing chooses no partition, and so does not share with who does.
+        return "Append that spoils" if _spoilt(script) else "Append"
+    text = json.dumps(content, sort_keys=True)
+    if not isinstance(step, PauseAt) or not step.of:
+        return text
+    places = {each.group: each.partition for each in script.placements}
+    partitions = [places.get(group.name) for group in step.of]
+    # A group that is wherever it came to be is not where another's of that name is.
+    return f"{text} {script.id if None in partitions else partitions}"
+
+
+def _minds_waiting(script: Script) -> bool:
+    """Tell whether a script has members whose sessions would not outlive the others' conversations."""
+    sessions_ms = [_session_ms(step) for step in script.steps if isinstance(step, Send)]
+    # Who asks for less than the least becomes no member.
+    return any(_SESSION_MS_MIN <= each_ms < SESSION_TIMEOUT_MS for each_ms in sessions_ms)
+
+
+def _session_ms(step: Send) -> int:
+    session_ms = step.fields.get("session_timeout_ms")
+    return session_ms if isinstance(session_ms, int) else SESSION_TIMEOUT_MS
