@@ -16,6 +16,7 @@ from harness.spark.arrow_schemas import arrow_schema, arrow_table, column_names
 from harness.spark.attempts import ruling_attempts
 from harness.spark.conversations import Numbers, RunRows, bounds_of, completed, rows_of
 from harness.trace.clause import Clause
+from harness.trace.completeness import refuse_lost_events
 from harness.trace.events import Event, TraceHeader
 from harness.trace.files import RunFolder, read_records
 from harness.trace.schema import TraceError, parsed_json
@@ -45,7 +46,7 @@ def pack(
         progress: told what is being worked on.
 
     Raises:
-        TraceError: one was cut short, was not judged, or a file of it is damaged.
+        TraceError: one was cut short, has lost events, was not judged, or a file of it is damaged.
     """
     count = 0
     with archive.writing(), naming_damage(archive.root):
@@ -65,9 +66,10 @@ def _add(folder: RunFolder, archive: Archive, clients: Sequence[ClientVerdict]) 
     footer = folder.read_footer()
     if footer is None:
         raise TraceError(f"{folder.path}: the run was cut short; only finished runs are archived")
+    refuse_lost_events(folder)
     if not folder.judgements.exists():
         raise TraceError(f"{folder.path}: the run was not judged; `kafka-conformance report` does that")
-    judgements = read_records(Judgement, folder.judgements)
+    judgements = _judgements(folder)
     headers: list[BrokerHeader] = []
     traces: list[Trace] = []
     timed: list[TimedStep] = []
@@ -96,6 +98,18 @@ def _add(folder: RunFolder, archive: Archive, clients: Sequence[ClientVerdict]) 
             writer.write(kind, arrow_table(KINDS[kind], found_records))
     archive.keep_conversations(conversations)
     archive.commit({name: {run.run_id: _stamp(folder)}})
+
+
+def _judgements(folder: RunFolder) -> Sequence[Judgement]:
+    """Read what became of each script on each target; raises TraceError where one has lost its judgement."""
+    judgements = read_records(Judgement, folder.judgements)
+    judged = {(each.target, each.scenario_id) for each in judgements}
+    scripts = folder.read_scripts() if folder.scripts_json.exists() else ()
+    for target in dict.fromkeys(each.target for each in judgements):
+        for scenario_id in scripts:
+            if (target, scenario_id) not in judged:
+                raise TraceError(f"{folder.judgements}: there is no judgement of {scenario_id} on {target}")
+    return judgements
 
 
 def target_rows(folder: RunFolder) -> Iterator[tuple[Sequence[BrokerHeader], pa.Table, RunRows]]:

@@ -33,8 +33,8 @@ CAPTURED: Final = "captured"
 CLIENTS: Final = ("clients/position/seek", "--client", "confluent-kafka")
 REFUSED: Final = frozenset({ExitCode.BAD_DATA, ExitCode.NO_INPUT, ExitCode.CONFIGURATION, ExitCode.USAGE})
 _TIMES: Final = re.compile(r"\b\d+(\.\d+)? m?s\b|/tmp/\S+|\d{4}-\d\d-\d\d[T ]\S+")
-_PROGRESS: Final = re.compile(r"^report: .*$", re.MULTILINE)
-"""What is told of a report as it is made: how much hangs on how fast it goes."""
+_PROGRESS: Final = re.compile(r"^(report: |(trend|matrix): (packing|reading|table) ).*(\n|\Z)", re.MULTILINE)
+"""What is told of tables and pages as they are made: which lines, and in which order, hangs on the speed."""
 _BEAT: Final = re.compile(r"[⠀-⣿]")
 """What a progress display turns, while a command works."""
 
@@ -121,8 +121,8 @@ VERBS: Final[Mapping[str, Verb]] = {
     "archive: matrix": Verb(
         damaged="runs",
         line=lambda runs, _: (
-            *("matrix", "--versions", "", "--target", "reference:3.9.2", "--archive", runs),
-            *("--out", runs.parent / "matrices", "--run-id", "matrix", SCENARIO),
+            *("matrix", "--versions", "", "--target", "reference:3.9.2", "--target", "reference:4.4.0"),
+            *("--archive", runs, "--out", runs.parent / "matrices", "--run-id", "matrix", SCENARIO),
         ),
         says="no history: the archive",
         needs_spark=True,

@@ -10,7 +10,7 @@ from harness.diff.model import Difference, Judgement
 from harness.report.model.client_verdicts import client_verdicts
 from harness.spark.archive import Archive
 from harness.spark.packing import pack
-from harness.tests.spark_records import EVENT, FOOTER, JUDGEMENT, RUN, align_run, write_run
+from harness.tests.spark_records import EVENT, JUDGEMENT, RUN, align_run, footer_of, write_run
 from harness.trace.events import Event
 from harness.trace.files import RunFolder, write_records
 
@@ -58,8 +58,9 @@ def finished(
     )
     folder = align_run(write_run(reports, run=run, events=events))
     judge(folder, judgements, differences)
-    folder.write_footer(replace(FOOTER, run_id=run.run_id))
-    folder.write_scripts({EVENT.scenario_id: {"steps": [{"not_after_ms": 10}, {}, {}]}})
+    folder.write_footer(footer_of(folder))
+    scripts = {EVENT.scenario_id: {"steps": [{"not_after_ms": 10}, {}, {}]}}
+    folder.write_scripts(scripts if any(each.scenario_id in scripts for each in judgements) else {})
     return folder
 
 

@@ -1,5 +1,6 @@
 """Records to vary, and files to put them into; for tests of traces and of Spark."""
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from harness.spark.schemas import frame_of
 from harness.spark.stage import Sources, aligned_events
 from harness.tests.made_events import ANSWER
 from harness.trace.events import Event, RunFooter, RunHeader, TraceHeader
-from harness.trace.files import EventWriter, RunFolder, read_events, write_records
+from harness.trace.files import EventWriter, RunFolder, count_events, read_events, write_records
 
 RUN: Final = RunHeader(
     run_id="run-1",
@@ -183,8 +184,14 @@ def finish_run(
 ) -> RunFolder:
     write_records(align_run(folder).judgements, judgements)
     write_records(folder.differences, differences)
-    folder.write_footer(FOOTER)
+    folder.write_footer(footer_of(folder))
     return folder
+
+
+def footer_of(folder: RunFolder) -> RunFooter:
+    """Return the footer of a run that had recorded what is there."""
+    counts = {target: count_events(folder.events(target)) for target in folder.targets()}
+    return replace(FOOTER, run_id=folder.read_run().run_id, event_counts=json.dumps(counts))
 
 
 def align_run(folder: RunFolder) -> RunFolder:

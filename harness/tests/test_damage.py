@@ -17,6 +17,7 @@ from harness.tests.damage import CAPTURED, SCENARIO, VERBS, called, examine, fol
 from harness.tests.raced import Shuffled, raced
 from harness.trace.files import RunFolder
 
+pytest_plugins = ["harness.tests.spark_fixture"]
 pytestmark = pytest.mark.slow
 
 SAMPLE = {
@@ -65,6 +66,15 @@ def test_no_damage_ends_in_a_traceback_or_is_accepted_in_silence(whole: Path, ve
     row = examine(verb, whole, seed=1, count=count)
     assert (row.tracebacks, row.accepted) == ([], [])
     assert row.codes[ExitCode.BAD_DATA] > 0
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+def test_tables_of_damaged_archives_and_runs_are_made_or_refused(tmp_path: Path) -> None:
+    folders(tmp_path, frozenset({"shard-1", "runs"}))
+    trend, matrix = (examine(verb, tmp_path, seed=1, count=2) for verb in ("trend", "archive: matrix"))
+    assert [(row.tracebacks, row.accepted) for row in (trend, matrix)] == [([], []), ([], [])]
+    assert set(matrix.codes) == {ExitCode.EXPECTED}
 
 
 def test_every_verb_that_reads_a_run_is_among_them(tmp_path: Path) -> None:

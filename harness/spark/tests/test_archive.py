@@ -57,6 +57,15 @@ def test_a_run_that_was_cut_short_is_refused(tmp_path: Path) -> None:
         packed(tmp_path, write_run(tmp_path / "reports"))
 
 
+def test_a_run_that_has_lost_events_or_a_judgement_is_refused(tmp_path: Path) -> None:
+    for number, lost in enumerate(("events", "judgement"), start=1):
+        folder = finished(tmp_path / "reports", number)
+        path = folder.judgements if lost == "judgement" else folder.events("reference")
+        path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
+        with pytest.raises(TraceError, match=r"5 of its 6 events|there is no judgement of"):
+            packed(tmp_path, folder)
+
+
 def test_a_run_with_an_answer_that_its_alignments_lack_is_refused(tmp_path: Path) -> None:
     folder = finished(tmp_path / "reports", 1)
     lines = folder.alignments.read_bytes().splitlines(keepends=True)
