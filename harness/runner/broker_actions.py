@@ -107,8 +107,8 @@ def _waiting_ms(step: Step) -> int:
 def _spoils_all(script: Script) -> bool:
     """Tell whether a script spoils the log where any group may be, or while the coordinator writes."""
     appends = [index for index, step in enumerate(script.steps) if isinstance(step, Append) and step.spoils]
-    followed = (script.steps[index + 1 : index + 2] for index in appends)
-    is_loaded_first = all(isinstance(step, Append | PauseAt | DoToBroker) for [step] in followed)
+    following = [step for index in appends for step in script.steps[index + 1 : index + 2]]
+    is_loaded_first = all(isinstance(step, Append | PauseAt | DoToBroker) for step in following)
     return None in _spoilt(script) or not is_loaded_first
 
 
