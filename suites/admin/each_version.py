@@ -3,7 +3,8 @@
 Those of FindCoordinator and DeleteGroups are swept where their suites tell of them.
 """
 
-from harness.scenario import Conversation, ask, containing, expect, scenario, sweep
+from harness.scenario import Conversation, ask, expect, scenario, sweep
+from suites.admin.list_groups import awaits_listed
 
 
 @scenario(
@@ -33,11 +34,10 @@ def a_missing_group_is_dead(conversation: Conversation, version: int) -> None:
 def a_group_is_listed(conversation: Conversation, version: int) -> None:
     """ListGroups v{version} names a group with its protocol type while it has members, and after."""
     (ana,) = conversation.stable_group("ana")
-    listed = containing({"group_id": conversation.group("main"), "protocol_type": "consumer"})
 
-    ana.repeats(ask.list_groups(version=version), until=expect.list_groups(error_code="NONE", groups=listed))
+    awaits_listed(ana, conversation.group("main"), "Stable", version=version)
     ana.asks(ask.leave_group(), error_code="NONE")
-    ana.repeats(ask.list_groups(version=version), until=expect.list_groups(error_code="NONE", groups=listed))
+    awaits_listed(ana, conversation.group("main"), "Empty", version=version)
 
 
 @scenario(

@@ -3,9 +3,25 @@
 A broker names the groups of all scenarios, so an answer is only ever expected to contain one's own.
 """
 
-from harness.scenario import ANY, Conversation, ask, containing, expect, scenario
+from harness.scenario import ANY, Actor, Conversation, GroupRef, ask, containing, expect, scenario
+from harness.scenario.values import Pattern
 
 LISTS = "GroupMetadataManager#listGroups"
+STATES_SINCE = 4
+"""The first version of ListGroups that tells states."""
+
+
+def awaits_listed(actor: Actor, group: GroupRef, state: str, *, version: int = 4) -> None:
+    """Await that a group with members, or without, is listed, and in a state if the version tells any.
+
+    The Scala coordinator lists groups without their locks, and answers SyncGroup before the group is Stable.
+    Source: GroupMetadata#overview (3.9.2), GroupCoordinator#doSyncGroup (3.9.2).
+    """
+    found: dict[str, Pattern] = {"group_id": group, "protocol_type": "consumer"}
+    if version >= STATES_SINCE:
+        found["group_state"] = state
+    listed = expect.list_groups(error_code="NONE", groups=containing(found))
+    actor.repeats(ask.list_groups(version=version), until=listed)
 
 
 @scenario("admin/list/all", source=LISTS, clauses=("LG-01",))
@@ -29,14 +45,11 @@ def all_groups_are_listed_with_their_protocol_type(conversation: Conversation) -
 def groups_are_listed_with_their_state(conversation: Conversation) -> None:
     """ListGroups v4 names the state of a group, and finds it by that state."""
     (ana,) = conversation.stable_group("ana")
-    stable = containing(
-        {"group_id": conversation.group("main"), "protocol_type": "consumer", "group_state": "Stable"}
-    )
-    empty = containing(
-        {"group_id": conversation.group("main"), "protocol_type": "consumer", "group_state": "Empty"}
-    )
+    main = conversation.group("main")
+    stable = containing({"group_id": main, "protocol_type": "consumer", "group_state": "Stable"})
+    empty = containing({"group_id": main, "protocol_type": "consumer", "group_state": "Empty"})
 
-    ana.repeats(ask.list_groups(version=4), until=expect.list_groups(error_code="NONE", groups=stable))
+    awaits_listed(ana, main, "Stable")
     ana.repeats(
         ask.list_groups(version=4, states_filter=("Dead", "Stable")),
         until=expect.list_groups(error_code="NONE", groups=stable),
@@ -89,6 +102,7 @@ def an_unknown_type_is_nobodys(conversation: Conversation) -> None:
 def a_state_in_small_letters_is_no_error(conversation: Conversation) -> None:
     """A state in small letters is no error, and finds groups from 3.8 on; one with blanks, from 4.0 on."""
     (ana,) = conversation.stable_group("ana")
+    awaits_listed(ana, conversation.group("main"), "Stable")
 
     ana.sends(ask.list_groups(version=4, states_filter=("stable",)))
     ana.receives(expect.list_groups(error_code="NONE", groups=ANY))
