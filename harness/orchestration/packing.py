@@ -100,9 +100,12 @@ async def minds_topics(script: Script, config: Mapping[str, str], runs: Runs) ->
 
 
 async def _left(script: Script, config: Mapping[str, str], runs: RunCache) -> Left:
-    if acts_on_broker(script) or await runs.disturbs(script, config):
-        return await runs.left(script, config)
-    return Left.CLEAN
+    if not acts_on_broker(script) and not await runs.disturbs(script, config):
+        return Left.CLEAN
+    left = await runs.left(script, config)
+    # A broker has its log again before it coordinates, which takes no time on the reference. Clearing the log
+    # awaits both.
+    return Left.TO_CLEAR if left is Left.CLEAN and takes_log_away(script) else left
 
 
 async def _spread_spoilers(

@@ -1,6 +1,6 @@
 """The internal topics of a streams group, which its coordinator's broker creates."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -10,6 +10,7 @@ from reference_coordinator.broker.topic_apis import handle_create_topics
 from reference_coordinator.broker.topic_creation_errors import TopicCreationError
 from reference_coordinator.broker_messages import CreatableTopic, CreateTopicsRequest
 from reference_coordinator.broker_messages.acls import AclOperation, ResourceType
+from reference_coordinator.core.effects import Permitted
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.core.streams_records import TopicInfo
@@ -27,7 +28,8 @@ def create_streams_internal_topics(
     """Create what is missing, or let the status say why it is not there.
 
     Kafka creates topics in the background. So a heartbeat hears of errors that an earlier one has caused,
-    and for two heartbeat intervals after an error a topic is not tried again.
+    and of its own if the answer comes late. For two heartbeat intervals after an error a topic is not tried
+    again.
 
     Decided in: KafkaApis#handleStreamsGroupHeartbeat,
     AutoTopicCreationManager#createStreamsInternalTopics (4.3.1).
@@ -51,9 +53,25 @@ def create_streams_internal_topics(
     for each in created.topics:
         if each.error_code is not Errors.NONE:
             errors[each.name] = TopicCreationError(message=each.error_message or "", until_ms=until_ms)
-    if not known:
+    now_known = {each: errors[each] for each in names if each in errors and errors[each].until_ms > now_ms}
+    return replace(_with_errors(response, known), status_if_late=_with_errors(response, now_known).status)
+
+
+def permitted_statuses(response: StreamsGroupHeartbeatResponse) -> tuple[Permitted, ...]:
+    """What the status may be instead: topics are created, or refused, while the answer is made."""
+    late = response.status_if_late
+    if late is None or late == response.status:
+        return ()
+    reason = "creation of internal topics in the background, which may fail before the answer is made"
+    return (Permitted(field="status", any_of=(response.status, late), reason=reason),)
+
+
+def _with_errors(
+    response: StreamsGroupHeartbeatResponse, errors: Mapping[str, TopicCreationError]
+) -> StreamsGroupHeartbeatResponse:
+    if not errors:
         return response
-    listed = [f"{name} ({error.message})" for name, error in known.items()]
+    listed = [f"{name} ({error.message})" for name, error in errors.items()]
     more = len(listed) - _ERRORS_SHOWN
     detail = ", ".join(listed[:_ERRORS_SHOWN]) + (f" and {more} more" if more > 0 else "")
     return _with_reason(response, f"; Creation failed: {detail}.")

@@ -17,6 +17,7 @@ from reference_coordinator.broker.broker_apis import (
 )
 from reference_coordinator.broker.client_apis import ClientApis
 from reference_coordinator.broker.cluster_state import ClusterState, Leadership, Node
+from reference_coordinator.broker.internal_topics import permitted_statuses
 from reference_coordinator.broker.metadata_publisher import MetadataPublisher
 from reference_coordinator.broker.offset_apis import Finish, Forward
 from reference_coordinator.broker.response_fallbacks import as_far_as_sayable
@@ -36,6 +37,7 @@ from reference_coordinator.messages import (
     GroupResponse,
     RequestContext,
     StreamsGroupHeartbeatRequest,
+    StreamsGroupHeartbeatResponse,
 )
 from reference_coordinator.profile.api_versions import served_ranges
 from reference_coordinator.profile.config import GroupCoordinatorConfig
@@ -377,8 +379,11 @@ class KafkaApis:
         # Effect says object because effects know no messages; the coordinator answers with its own.
         response = cast("GroupResponse", effect.response)
         finish = self._finishes.pop(effect.token)
-        permitted = tuple(_finished(choice, response, finish) for choice in effect.permitted)
-        return Respond(token=effect.token, response=finish(response), permitted=permitted)
+        permitted = [_finished(choice, response, finish) for choice in effect.permitted]
+        finished = finish(response)
+        if isinstance(finished, StreamsGroupHeartbeatResponse):
+            permitted += permitted_statuses(finished)
+        return Respond(token=effect.token, response=finished, permitted=tuple(permitted))
 
 
 def answer_with(token: ResponseToken, response: brokers.BrokerResponse) -> Answers:

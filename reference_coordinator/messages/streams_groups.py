@@ -96,6 +96,8 @@ class StreamsGroupHeartbeatResponse:
     topology_description_required: bool = False
     creatable_topics: tuple[TopicInfo, ...] = ()
     """Internal topics that the broker is to create. Source: StreamsGroupHeartbeatResult (4.3.1)."""
+    status_if_late: tuple[StreamsGroupHeartbeatResponseStatus, ...] | None = None
+    """The status if the answer comes after what it has caused; the broker sets it."""
 
 
 @value

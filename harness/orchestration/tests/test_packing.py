@@ -203,6 +203,10 @@ def test_whoever_takes_the_log_away_is_alone_on_a_usual_broker(
         found = broker_groups(scripts, capabilities, known)
         cohorts = [names(each.scripts) for broker_group in found for each in broker_group.cohorts]
         assert cohorts == [["one", "two"], ["takes-log"]]
+    # Only the brokers that the harness starts are packed, and no others' log is ever cleared.
+    assert packing.to_clear == (
+        {"a/b/takes-log"} if Capability.BROKER_CONFIG in capabilities else frozenset()
+    )
 
 
 def test_whoever_takes_the_log_away_acts_on_its_broker_alone(tmp_path: Path) -> None:

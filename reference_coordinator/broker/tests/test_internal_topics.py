@@ -1,7 +1,7 @@
 """Internal topics of streams groups: created, refused by an authorizer, or not to be created."""
 
 from reference_coordinator.broker.broker_apis import Broker
-from reference_coordinator.broker.internal_topics import create_streams_internal_topics
+from reference_coordinator.broker.internal_topics import create_streams_internal_topics, permitted_statuses
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.core.streams_records import KeyValue, TopicInfo
@@ -19,8 +19,8 @@ def broker_of(**properties: str) -> Broker:
     return WireBroker("4.4", **properties).listener.apis.broker
 
 
-def details(broker: Broker, *topics: TopicInfo) -> list[str]:
-    """What a member is told while topics are missing, besides that it has a stale topology."""
+def answered(broker: Broker, *topics: TopicInfo) -> StreamsGroupHeartbeatResponse:
+    """What a member with a stale topology is told while topics are missing."""
     response = StreamsGroupHeartbeatResponse(
         error_code=Errors.NONE,
         heartbeat_interval_ms=Millis(INTERVAL_MS),
@@ -29,8 +29,12 @@ def details(broker: Broker, *topics: TopicInfo) -> list[str]:
         ),
         creatable_topics=topics,
     )
-    answer = create_streams_internal_topics(broker, response, ANA)
-    return [each.status_detail for each in answer.status]
+    return create_streams_internal_topics(broker, response, ANA)
+
+
+def details(broker: Broker, *topics: TopicInfo) -> list[str]:
+    """What a member is told in words."""
+    return [each.status_detail for each in answered(broker, *topics).status]
 
 
 def not_to_be_created(name: str) -> TopicInfo:
@@ -71,6 +75,16 @@ def test_an_error_is_shown_from_the_next_heartbeat_on_for_two_intervals() -> Non
     assert details(broker, bad)[1] == f"as it is; Creation failed: bad ({UNKNOWN})."
     broker.cluster.now_ms = Millis(2 * INTERVAL_MS)
     assert details(broker, bad) == ["as it is"] * 2
+
+
+def test_an_answer_that_comes_late_may_tell_of_its_own_error() -> None:
+    broker, bad = broker_of(), not_to_be_created("bad")
+
+    (permitted,) = permitted_statuses(answered(broker, bad))
+    told = [[each.status_detail for each in status] for status in permitted.any_of]  # type: ignore[attr-defined] # of statuses
+    assert permitted.field == "status"
+    assert told == [["as it is"] * 2, ["as it is", f"as it is; Creation failed: bad ({UNKNOWN})."]]
+    assert not permitted_statuses(answered(broker, bad))
 
 
 def test_three_errors_are_shown_and_how_many_more_there_are() -> None:
