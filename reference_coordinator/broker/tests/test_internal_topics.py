@@ -81,9 +81,9 @@ def test_an_answer_that_comes_late_may_tell_of_its_own_error() -> None:
     broker, bad = broker_of(), not_to_be_created("bad")
 
     (permitted,) = permitted_statuses(answered(broker, bad))
-    told = [[each.status_detail for each in status] for status in permitted.any_of]  # type: ignore[attr-defined] # of statuses
+    details_of = [[each.status_detail for each in status] for status in permitted.any_of]  # type: ignore[attr-defined] # of statuses
     assert permitted.field == "status"
-    assert told == [["as it is"] * 2, ["as it is", f"as it is; Creation failed: bad ({UNKNOWN})."]]
+    assert details_of == [["as it is"] * 2, ["as it is", f"as it is; Creation failed: bad ({UNKNOWN})."]]
     assert not permitted_statuses(answered(broker, bad))
 
 
