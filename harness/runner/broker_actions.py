@@ -11,7 +11,6 @@ from harness.scenario.script import (
     DoToBroker,
     Elapse,
     PauseAt,
-    ResumeFrom,
     Script,
     Send,
     StayParked,
@@ -29,7 +28,7 @@ _OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 def acts_on_broker(script: Script) -> bool:
     """Tell whether a script does something to its broker."""
-    return any(isinstance(step, DoToBroker | Append | PauseAt | ResumeFrom) for step in script.steps)
+    return any(isinstance(step, Control) for step in script.steps)
 
 
 def takes_log_away(script: Script) -> bool:

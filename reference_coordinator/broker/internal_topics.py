@@ -39,7 +39,7 @@ def create_streams_internal_topics(
     if unauthorized:
         return _with_reason(response, f"; Unauthorized to CREATE on topics {', '.join(unauthorized)}.")
     now_ms, errors = broker.cluster.now_ms, broker.topic_creation_errors
-    known = {each: errors[each] for each in names if each in errors and errors[each].until_ms > now_ms}
+    known = _current(errors, names, now_ms)
     created = handle_create_topics(
         broker,
         CreateTopicsRequest(
@@ -53,8 +53,14 @@ def create_streams_internal_topics(
     for each in created.topics:
         if each.error_code is not Errors.NONE:
             errors[each.name] = TopicCreationError(message=each.error_message or "", until_ms=until_ms)
-    now_known = {each: errors[each] for each in names if each in errors and errors[each].until_ms > now_ms}
-    return replace(_with_errors(response, known), status_if_late=_with_errors(response, now_known).status)
+    late = _with_errors(response, _current(errors, names, now_ms))
+    return replace(_with_errors(response, known), status_if_late=late.status)
+
+
+def _current(
+    errors: Mapping[str, TopicCreationError], names: Iterable[str], now_ms: Millis
+) -> Mapping[str, TopicCreationError]:
+    return {each: errors[each] for each in names if each in errors and errors[each].until_ms > now_ms}
 
 
 def permitted_statuses(response: StreamsGroupHeartbeatResponse) -> tuple[Permitted, ...]:
