@@ -1,1 +1,1 @@
-"""Conversations with a group coordinator, one package a subject."""
+"""Scripted conversations with a group coordinator, one package for each subject."""

@@ -1,1 +1,1 @@
-"""Who may ask the coordinator for what, where a broker has an authorizer."""
+"""Authorization: which requests the coordinator answers, and to whom, on a broker with an authorizer."""

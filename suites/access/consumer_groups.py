@@ -1,4 +1,4 @@
-"""Consumer groups: who may join them, and which topics he may subscribe to."""
+"""Authorization for consumer groups: joining a group, subscribing to topics and describing a group."""
 
 from harness.scenario import Conversation, ask, containing, expect, scenario
 from suites.access.entries import AUTHORIZER, NEEDS, NO_GROUP, NO_TOPIC, administrator_of, allows, somebody
@@ -12,7 +12,7 @@ from suites.access.entries import AUTHORIZER, NEEDS, NO_GROUP, NO_TOPIC, adminis
     broker_config=AUTHORIZER,
 )
 def a_consumer_reads_its_group_and_sees_its_topics(conversation: Conversation) -> None:
-    """A heartbeat wants READ on the group, then DESCRIBE on each topic, before anything else is looked at."""
+    """ConsumerGroupHeartbeat requires READ on the group, then DESCRIBE on each topic, before other checks."""
     administrator = administrator_of(conversation)
     ana = conversation.member("ana", principal="ana")
     both = ("orders", "payments")
@@ -34,7 +34,7 @@ def a_consumer_reads_its_group_and_sees_its_topics(conversation: Conversation) -
     broker_config=AUTHORIZER,
 )
 def a_consumer_group_is_hidden_with_its_topics(conversation: Conversation) -> None:
-    """ConsumerGroupDescribe wants DESCRIBE on the group and on every topic that is assigned in it."""
+    """ConsumerGroupDescribe requires DESCRIBE on the group and on every topic assigned in it."""
     administrator = administrator_of(conversation)
     ana, dora = conversation.member("ana", principal="ana"), somebody(conversation, "dora")
     allows(administrator, ana, "READ")

@@ -1,7 +1,7 @@
-"""What the scenarios of this suite have in common: an administrator, entries, and who is refused.
+"""Shared parts of this suite: an administrator, ACL entries and the error codes of refusals.
 
-Nobody is allowed anything of the topic `payments` by name, and `dora` nothing of any topic: the brokers are
-shared, and entries for topics are everybody's.
+Nobody gets an entry for the topic `payments`, and `dora` gets none for any topic: scenarios share brokers,
+and so the entries for topics.
 """
 
 from harness.scenario import NON_EMPTY, Actor, Capability, Conversation, GroupRef, ask, expect
@@ -20,17 +20,17 @@ TAKEN = expect.response("CreateAcls", results=({"error_code": "NONE"},))
 
 
 def administrator_of(conversation: Conversation) -> Actor:
-    """Bring in a super user, who may do everything and writes the entries."""
+    """Return a super user, who may do everything and writes the ACL entries."""
     return conversation.actor("administrator")
 
 
 def somebody(conversation: Conversation, name: str) -> Actor:
-    """Bring in an actor who connects under his own name."""
+    """Return an actor who connects under a principal of their own."""
     return conversation.actor(name, principal=name)
 
 
 def writes(administrator: Actor, entry: ask.AclEntry) -> None:
-    """Have an entry written, and wait until the broker minds it."""
+    """Create an ACL entry, and wait until the broker applies it."""
     administrator.asks(ask.create_acls(entry), TAKEN)
     administrator.repeats(
         ask.describe_acls(entry), until=expect.response("DescribeAcls", resources=NON_EMPTY)
@@ -44,7 +44,7 @@ def allows(
     kind: str = "GROUP",
     name: Group = MAIN,
 ) -> None:
-    """Allow somebody what is to be done to a resource, his group unless told otherwise."""
+    """Allow a principal the operations on a resource, by default on the group `main`."""
     for operation in operations:
         writes(
             administrator, ask.AclEntry(principal=somebody.name, operation=operation, kind=kind, name=name)

@@ -1,4 +1,4 @@
-"""Groups: who may join them, see them and delete them, and what is looked at first."""
+"""Authorization for classic groups: join, list, describe and delete, and the order of the checks."""
 
 from harness.scenario import Conversation, ask, containing, expect, scenario
 from suites.access.entries import (
@@ -21,7 +21,7 @@ from suites.access.entries import (
     broker_config=AUTHORIZER,
 )
 def a_group_is_joined_by_who_may_read_it(conversation: Conversation) -> None:
-    """JoinGroup without READ is GROUP_AUTHORIZATION_FAILED, without an id; DESCRIBE is not enough."""
+    """JoinGroup without READ on the group gets GROUP_AUTHORIZATION_FAILED; DESCRIBE is not enough."""
     administrator, ana = administrator_of(conversation), somebody(conversation, "ana")
     refused = expect.join_group(error_code=NO_GROUP, member_id="", generation_id=-1, leader="", members=())
 
@@ -45,7 +45,7 @@ def a_group_is_joined_by_who_may_read_it(conversation: Conversation) -> None:
     broker_config=AUTHORIZER,
 )
 def a_stranger_is_refused_before_the_group_is_looked_at(conversation: Conversation) -> None:
-    """Who may not READ a group hears that of every member's request, before he hears that he is no member."""
+    """Without READ on a group, member requests get GROUP_AUTHORIZATION_FAILED before other group errors."""
     bob = somebody(conversation, "bob")
 
     bob.asks(
@@ -69,7 +69,7 @@ def a_stranger_is_refused_before_the_group_is_looked_at(conversation: Conversati
     broker_config=AUTHORIZER,
 )
 def a_member_may_lose_its_right(conversation: Conversation) -> None:
-    """A member that is denied READ is refused, and stays one: nobody tells the group."""
+    """A member that is denied READ gets GROUP_AUTHORIZATION_FAILED, but stays a member of the group."""
     administrator, ana = administrator_of(conversation), somebody(conversation, "ana")
     allows(administrator, ana, "READ")
     conversation.stable_group(ana)
@@ -88,7 +88,7 @@ def a_member_may_lose_its_right(conversation: Conversation) -> None:
     broker_config=AUTHORIZER,
 )
 def a_group_is_described_to_who_may_see_it(conversation: Conversation) -> None:
-    """DescribeGroups refuses each group by itself, and tells of the others what may be done to them."""
+    """DescribeGroups refuses each group on its own, and lists the authorized operations of the others."""
     administrator, ana = administrator_of(conversation), somebody(conversation, "ana")
     other = conversation.group("other")
     allows(administrator, ana, "READ")
@@ -114,7 +114,7 @@ def a_group_is_described_to_who_may_see_it(conversation: Conversation) -> None:
     broker_config=AUTHORIZER,
 )
 def groups_are_listed_to_who_may_see_them(conversation: Conversation) -> None:
-    """ListGroups leaves out groups that may not be seen, and is no error."""
+    """ListGroups leaves out the groups that the client may not DESCRIBE, and returns no error."""
     administrator, ana = administrator_of(conversation), somebody(conversation, "ana")
     carol = somebody(conversation, "carol")
     allows(administrator, ana, "READ")
@@ -136,7 +136,7 @@ def groups_are_listed_to_who_may_see_them(conversation: Conversation) -> None:
     broker_config=AUTHORIZER,
 )
 def a_group_is_deleted_by_who_may_delete_it(conversation: Conversation) -> None:
-    """DeleteGroups wants DELETE on each group, which READ does not bring; DELETE brings DESCRIBE."""
+    """DeleteGroups requires DELETE on each group, which READ does not imply; DELETE implies DESCRIBE."""
     administrator, ana = administrator_of(conversation), somebody(conversation, "ana")
     allows(administrator, ana, "READ")
     ana.asks(ask.delete_groups(), expect.delete_groups(NO_GROUP))
@@ -155,7 +155,7 @@ def a_group_is_deleted_by_who_may_delete_it(conversation: Conversation) -> None:
     broker_config=AUTHORIZER,
 )
 def a_coordinator_is_found_by_who_may_see_the_group(conversation: Conversation) -> None:
-    """FindCoordinator wants DESCRIBE on the group or the transactional id, on each key of several."""
+    """FindCoordinator requires DESCRIBE on the group or the transactional id, for each key of a batch."""
     administrator, ana = administrator_of(conversation), somebody(conversation, "ana")
     other = conversation.group("other")
     message = "Group authorization failed."

@@ -1,4 +1,4 @@
-"""Offsets: a group's are for who may read it, and of topics that he may read or see."""
+"""Authorization for offsets: READ, DESCRIBE and DELETE on the group, READ or DESCRIBE on each topic."""
 
 from harness.scenario import Conversation, Pattern, ask, containing, expect, scenario
 from suites.access.entries import (
@@ -21,7 +21,7 @@ from suites.access.entries import (
     broker_config=AUTHORIZER,
 )
 def offsets_are_committed_of_topics_that_may_be_read(conversation: Conversation) -> None:
-    """A commit wants READ on each topic; one that is missing is refused like one that is there."""
+    """OffsetCommit requires READ on each topic; without it, an existing and a missing topic get one error."""
     administrator, ana = administrator_of(conversation), somebody(conversation, "ana")
     allows(administrator, ana, "READ")
 
@@ -53,7 +53,7 @@ def offsets_are_committed_of_topics_that_may_be_read(conversation: Conversation)
     broker_config=AUTHORIZER,
 )
 def offsets_are_fetched_of_topics_that_may_be_seen(conversation: Conversation) -> None:
-    """OffsetFetch wants DESCRIBE on the group, and on topics; who asks for all hears of no other."""
+    """OffsetFetch requires DESCRIBE on the group and each topic; a full fetch leaves out other topics."""
     administrator, ana = administrator_of(conversation), somebody(conversation, "ana")
     both = {"orders": {0: 1}, "payments": {0: 2}}
     administrator.asks(
@@ -89,7 +89,7 @@ def offsets_are_fetched_of_topics_that_may_be_seen(conversation: Conversation) -
     broker_config=AUTHORIZER,
 )
 def each_group_of_a_fetch_is_refused_by_itself(conversation: Conversation) -> None:
-    """OffsetFetch v8 answers for the group that may be seen, and refuses the other."""
+    """OffsetFetch v8 returns the group that the client may DESCRIBE, and refuses the other one."""
     administrator, ana = administrator_of(conversation), somebody(conversation, "ana")
     other = conversation.group("other")
     allows(administrator, ana, "DESCRIBE")
@@ -116,7 +116,7 @@ def each_group_of_a_fetch_is_refused_by_itself(conversation: Conversation) -> No
     broker_config=AUTHORIZER,
 )
 def offsets_are_deleted_by_who_may_delete_the_group(conversation: Conversation) -> None:
-    """OffsetDelete wants DELETE on the group and READ on each topic; the group's error leaves no topic."""
+    """OffsetDelete requires DELETE on the group and READ on each topic; a group error lists no topics."""
     administrator, ana = administrator_of(conversation), somebody(conversation, "ana")
     topics = {"orders": (0,), "payments": (0,)}
     allows(administrator, ana, "READ")

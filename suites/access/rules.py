@@ -1,4 +1,4 @@
-"""How entries decide: what denies, what implies, whom and what patterns mean, and who writes entries."""
+"""How the authorizer decides: DENY entries, implied operations, hosts, prefixes, and who writes entries."""
 
 from harness.scenario import Conversation, Pattern, ask, expect, scenario
 from suites.access.entries import (
@@ -16,14 +16,14 @@ from suites.access.entries import (
 
 DECIDES = "StandardAuthorizerData#authorize"
 NOBODY = "UNKNOWN_MEMBER_ID"
-"""What who may read a group hears of a heartbeat that is no member's."""
+"""The error code of a heartbeat from a non-member that has READ on the group."""
 
 
 @scenario(
     "access/rules/deny-first", source=DECIDES, clauses=("AU-20",), needs=NEEDS, broker_config=AUTHORIZER
 )
 def what_denies_comes_before_what_allows(conversation: Conversation) -> None:
-    """One entry that denies outweighs all that allow; denying DESCRIBE alone leaves READ."""
+    """One DENY entry outweighs all ALLOW entries; a DENY of DESCRIBE alone still allows READ."""
     administrator, ana = administrator_of(conversation), somebody(conversation, "ana")
     beat = ask.heartbeat(generation_id=1, member_id="nobody")
     allows(administrator, ana, "ALL")
@@ -37,7 +37,7 @@ def what_denies_comes_before_what_allows(conversation: Conversation) -> None:
 
 @scenario("access/rules/implied", source=DECIDES, clauses=("AU-21",), needs=NEEDS, broker_config=AUTHORIZER)
 def four_rights_bring_describe(conversation: Conversation) -> None:
-    """READ, WRITE, DELETE and ALTER bring DESCRIBE; CREATE does not, and none of them brings READ."""
+    """READ, WRITE, DELETE and ALTER imply DESCRIBE; CREATE does not, and no other operation implies READ."""
     administrator = administrator_of(conversation)
     ana = somebody(conversation, "ana")
     for operation, error in (("CREATE", NO_GROUP), ("ALTER", "NONE")):
@@ -54,7 +54,7 @@ def four_rights_bring_describe(conversation: Conversation) -> None:
 
 @scenario("access/rules/patterns", source=DECIDES, clauses=("AU-22",), needs=NEEDS, broker_config=AUTHORIZER)
 def patterns_name_many(conversation: Conversation) -> None:
-    """A prefix allows what begins so; an entry for another host allows nothing, one for everybody all."""
+    """A prefixed entry covers every group with that prefix, but an entry for another host allows nothing."""
     administrator = administrator_of(conversation)
     ana, bob = somebody(conversation, "ana"), somebody(conversation, "bob")
     beat = ask.heartbeat(generation_id=1, member_id="nobody")
@@ -69,7 +69,7 @@ def patterns_name_many(conversation: Conversation) -> None:
 
 @scenario("access/rules/no-entry", source=DECIDES, clauses=("AU-23",), needs=NEEDS, broker_config=EVERYONE)
 def a_group_without_entries_may_be_everybodys(conversation: Conversation) -> None:
-    """With allow.everyone.if.no.acl.found a group is everybody's until an entry names it."""
+    """With allow.everyone.if.no.acl.found, everyone may use a group until an ACL entry names it."""
     administrator, bob = administrator_of(conversation), somebody(conversation, "bob")
     beat = ask.heartbeat(generation_id=1, member_id="nobody")
     bob.asks(beat, error_code=NOBODY)
@@ -89,7 +89,7 @@ def a_group_without_entries_may_be_everybodys(conversation: Conversation) -> Non
     broker_config=AUTHORIZER,
 )
 def entries_are_written_by_who_may_alter_the_cluster(conversation: Conversation) -> None:
-    """CreateAcls wants ALTER on the cluster, DescribeAcls DESCRIBE; an entry may not be about no name."""
+    """CreateAcls requires ALTER on the cluster, DescribeAcls DESCRIBE; an empty name is INVALID_REQUEST."""
     administrator, ana = administrator_of(conversation), somebody(conversation, "ana")
     entry = ask.AclEntry(principal="ana", operation="READ")
 
@@ -110,7 +110,7 @@ def entries_are_written_by_who_may_alter_the_cluster(conversation: Conversation)
 
 @scenario("access/rules/no-authorizer", source="AclApis#handleCreateAcls", clauses=("AU-25",))
 def without_an_authorizer_there_are_no_entries(conversation: Conversation) -> None:
-    """A broker without an authorizer takes no entries and has none: SECURITY_DISABLED."""
+    """Without an authorizer, CreateAcls and DescribeAcls are refused with SECURITY_DISABLED."""
     ana = conversation.actor("ana")
     entry = ask.AclEntry(principal="ana", operation="READ")
     ana.asks(

@@ -1,4 +1,4 @@
-"""Share groups: who may join, describe and change them, and who may fetch and acknowledge records."""
+"""Authorization for share groups: join, describe, change offsets, fetch and acknowledge records."""
 
 from harness.scenario import Conversation, ask, expect, in_any_order, scenario
 from suites.access.entries import (
@@ -25,7 +25,7 @@ UNKNOWN_TOPIC = "UNKNOWN_TOPIC_OR_PARTITION"
     broker_config=AUTHORIZER,
 )
 def a_share_consumer_reads_its_group_and_sees_its_topics(conversation: Conversation) -> None:
-    """A heartbeat wants READ on the group, then DESCRIBE on each topic, before the group is looked at."""
+    """ShareGroupHeartbeat requires READ on the group, then DESCRIBE on each topic, before other checks."""
     administrator = administrator_of(conversation)
     ana = conversation.share_member("ana", principal="ana")
     refused = expect.share_group_heartbeat(error_code=NO_GROUP, error_message=None)
@@ -49,7 +49,7 @@ def a_share_consumer_reads_its_group_and_sees_its_topics(conversation: Conversat
     broker_config=AUTHORIZER,
 )
 def a_share_group_is_hidden_with_its_topics(conversation: Conversation) -> None:
-    """ShareGroupDescribe wants DESCRIBE on the group and on every topic that is assigned in it."""
+    """ShareGroupDescribe requires DESCRIBE on the group and on every topic assigned in it."""
     administrator = administrator_of(conversation)
     ana, dora = conversation.share_member("ana", principal="ana"), somebody(conversation, "dora")
     allows(administrator, ana, "READ")
@@ -76,7 +76,7 @@ def a_share_group_is_hidden_with_its_topics(conversation: Conversation) -> None:
     broker_config=AUTHORIZER,
 )
 def share_offsets_are_hidden_by_topic(conversation: Conversation) -> None:
-    """DescribeShareGroupOffsets refuses groups, then named topics; of all topics it leaves out the others."""
+    """DescribeShareGroupOffsets refuses hidden topics that are named; a full request leaves them out."""
     administrator = administrator_of(conversation)
     ana, keeper = somebody(conversation, "ana"), conversation.share_member("keeper")
     named = ask.describe_share_group_offsets(topics={"orders": (0,), "payments": (0,), "unheard-of": (0,)})
@@ -113,7 +113,7 @@ def share_offsets_are_hidden_by_topic(conversation: Conversation) -> None:
     broker_config=AUTHORIZER,
 )
 def share_offsets_are_altered_by_who_may_read(conversation: Conversation) -> None:
-    """AlterShareGroupOffsets wants READ on the group, then on each topic, whether there is one or not."""
+    """AlterShareGroupOffsets requires READ on the group, then on each topic, whether it exists or not."""
     administrator = administrator_of(conversation)
     ana = somebody(conversation, "ana")
     hidden = ask.alter_share_group_offsets(topics={"payments": {0: 1}, "unheard-of": {0: 1}})
@@ -138,7 +138,7 @@ def share_offsets_are_altered_by_who_may_read(conversation: Conversation) -> Non
     broker_config=AUTHORIZER,
 )
 def share_offsets_are_deleted_by_who_may_delete(conversation: Conversation) -> None:
-    """DeleteShareGroupOffsets wants DELETE on the group and READ on each topic; 4.1 asks the topics first."""
+    """DeleteShareGroupOffsets requires DELETE on the group and READ on topics; 4.1 checks topics first."""
     administrator = administrator_of(conversation)
     ana, keeper = somebody(conversation, "ana"), conversation.share_member("keeper")
     hidden = ask.delete_share_group_offsets(topics=("payments",))
@@ -166,7 +166,7 @@ def share_offsets_are_deleted_by_who_may_delete(conversation: Conversation) -> N
     broker_config=AUTHORIZER,
 )
 def records_are_fetched_by_who_may_read_them(conversation: Conversation) -> None:
-    """ShareFetch wants READ on the group, then on each topic of the session, with every request anew."""
+    """ShareFetch requires READ on the group, then on each topic of the session, in every request."""
     administrator = administrator_of(conversation)
     topic = topic_of(conversation, administrator, 2)
     has_state(administrator, topic)
@@ -202,7 +202,7 @@ def records_are_fetched_by_who_may_read_them(conversation: Conversation) -> None
     broker_config=AUTHORIZER,
 )
 def partitions_that_there_are_not_are_hidden(conversation: Conversation) -> None:
-    """A partition that there is not is refused for its topic first; invalid acknowledgements come before."""
+    """Without READ, a missing partition gets the topic's error; bad acknowledgements are refused first."""
     administrator = administrator_of(conversation)
     topic = topic_of(conversation, administrator, 1)
     ana = Reader(somebody(conversation, "ana"), topic, partitions=(4,))
@@ -226,7 +226,7 @@ def partitions_that_there_are_not_are_hidden(conversation: Conversation) -> None
     broker_config=AUTHORIZER,
 )
 def records_are_acknowledged_by_who_may_read_them(conversation: Conversation) -> None:
-    """ShareAcknowledge wants READ on the group, before it looks at the member, then on each topic."""
+    """ShareAcknowledge requires READ on the group, before the member id is checked, then on each topic."""
     administrator = administrator_of(conversation)
     topic = topic_of(conversation, administrator, 2)
     has_state(administrator, topic)
@@ -254,7 +254,7 @@ def records_are_acknowledged_by_who_may_read_them(conversation: Conversation) ->
     broker_config=AUTHORIZER,
 )
 def share_state_is_for_brokers(conversation: Conversation) -> None:
-    """Who may not act as a broker is refused the state of share partitions, to read and to write."""
+    """Requests for share partition state without CLUSTER_ACTION get CLUSTER_AUTHORIZATION_FAILED."""
     administrator = administrator_of(conversation)
     topic = topic_of(conversation, administrator)
     has_state(administrator, topic)

@@ -1,4 +1,4 @@
-"""Streams groups: who may join them, and who may have internal topics created."""
+"""Authorization for streams groups: joining a group, and the creation of internal topics."""
 
 from harness.scenario import Conversation, scenario, subtopology, topic_info
 from suites.access.entries import AUTHORIZER, NEEDS, NO_GROUP, NO_TOPIC, administrator_of, allows
@@ -15,7 +15,7 @@ MISSING_INTERNAL = 3
     broker_config=AUTHORIZER,
 )
 def a_streams_client_reads_its_group_and_sees_its_topics(conversation: Conversation) -> None:
-    """A join wants READ on the group, then DESCRIBE on each topic of its topology."""
+    """StreamsGroupHeartbeat requires READ on the group, then DESCRIBE on each topic of the topology."""
     administrator = administrator_of(conversation)
     ana = conversation.streams_member("ana", principal="ana")
 
@@ -37,7 +37,7 @@ def a_streams_client_reads_its_group_and_sees_its_topics(conversation: Conversat
     broker_config=AUTHORIZER,
 )
 def a_streams_client_may_create_its_topics(conversation: Conversation) -> None:
-    """Internal topics are created for a client with CREATE on each; the status says that it lacks that."""
+    """Internal topics are created only if the client has CREATE on each; the status says if it lacks that."""
     administrator = administrator_of(conversation)
     ana, changelog = conversation.streams_member("ana", principal="ana"), conversation.group("changelog")
     stateful = subtopology(changelogs=(topic_info(changelog),))

@@ -1,4 +1,4 @@
-"""Transactions: who may have a transactional id, and what of the rest is looked at after that."""
+"""Authorization for transactions: which transactional ids a client may use, and the checks that follow."""
 
 from harness.scenario import TRANSACTION, Conversation, Value, ask, expect, scenario
 from harness.scenario.messages import Request
@@ -26,7 +26,7 @@ ID = "TRANSACTIONAL_ID"
     broker_config=AUTHORIZER,
 )
 def a_producer_is_who_may_write_its_id(conversation: Conversation) -> None:
-    """InitProducerId wants WRITE on the transactional id; without one, on the cluster or on any topic."""
+    """InitProducerId requires WRITE on the transactional id; without an id, on the cluster or any topic."""
     administrator, dora = administrator_of(conversation), somebody(conversation, "dora")
     refused = expect.response("InitProducerId", error_code=NO_TRANSACTION, producer_id=-1)
 
@@ -46,7 +46,7 @@ def a_producer_is_who_may_write_its_id(conversation: Conversation) -> None:
     broker_config=AUTHORIZER,
 )
 def offsets_of_a_transaction_want_three_rights(conversation: Conversation) -> None:
-    """A transactional commit is refused for its id, then for its group, then for topics, in this order."""
+    """A transactional offset commit is checked for its transactional id, then its group, then its topics."""
     administrator, ana = administrator_of(conversation), somebody(conversation, "ana")
     topics = {"payments": {0: 1}}
 
@@ -79,7 +79,7 @@ def offsets_of_a_transaction_want_three_rights(conversation: Conversation) -> No
     broker_config=AUTHORIZER,
 )
 def one_topic_that_may_not_be_written_keeps_all_out(conversation: Conversation) -> None:
-    """AddPartitionsToTxn is refused for its id; then one topic without WRITE keeps all others out."""
+    """AddPartitionsToTxn checks the transactional id; then one topic without WRITE blocks all the others."""
     administrator, bob = administrator_of(conversation), somebody(conversation, "bob")
     topics: Value = (
         {"name": "orders", "partitions": (0,)},

@@ -1,1 +1,1 @@
-"""Groups as administrators see and remove them."""
+"""Groups as administrators describe, list and delete them."""

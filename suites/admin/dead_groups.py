@@ -1,10 +1,10 @@
-"""Dead groups: whatever is asked of a deleted group is answered as if it had never existed."""
+"""Dead groups: a deleted group is answered as if it had never existed."""
 
 from harness.scenario import GONE, Actor, Conversation, ask, expect, scenario, sweep
 
 
 def _bereaved(conversation: Conversation) -> Actor:
-    """Return a member, with id and generation, whose group has been deleted together with an offset."""
+    """Return a member, with id and generation, whose group and committed offset have been deleted."""
     (ana,) = conversation.stable_group("ana")
     ana.asks(ask.offset_commit(topics={"orders": {0: 7}}), expect.offset_commit({"orders": {0: "NONE"}}))
     ana.asks(ask.leave_group(), error_code="NONE")
@@ -18,7 +18,7 @@ def _bereaved(conversation: Conversation) -> Actor:
     clauses=("CO-19", "HB-04"),
 )
 def a_heartbeat_to_a_dead_group_is_unknown(conversation: Conversation) -> None:
-    """A heartbeat to a deleted group, as to one that never was, is told UNKNOWN_MEMBER_ID."""
+    """A Heartbeat to a deleted group, or to one that never existed, gets UNKNOWN_MEMBER_ID."""
     ana = _bereaved(conversation)
 
     ana.asks(ask.heartbeat(), error_code="UNKNOWN_MEMBER_ID")
@@ -27,7 +27,7 @@ def a_heartbeat_to_a_dead_group_is_unknown(conversation: Conversation) -> None:
 
 @scenario("admin/dead/sync", source="GroupMetadataManager#classicGroupSync", clauses=("CO-18", "VF-09"))
 def a_sync_to_a_dead_group_is_unknown(conversation: Conversation) -> None:
-    """A SyncGroup to a deleted group, as to one that never was, is told UNKNOWN_MEMBER_ID."""
+    """A SyncGroup to a deleted group, or to one that never existed, gets UNKNOWN_MEMBER_ID."""
     ana = _bereaved(conversation)
 
     ana.asks(ask.sync_group(), expect.sync_group(error_code="UNKNOWN_MEMBER_ID", assignment=b""))
@@ -37,7 +37,7 @@ def a_sync_to_a_dead_group_is_unknown(conversation: Conversation) -> None:
 
 @scenario("admin/dead/leave", source="GroupMetadataManager#classicGroupLeave", clauses=("LV-03", "CO-22"))
 def a_leave_from_a_dead_group_is_unknown(conversation: Conversation) -> None:
-    """LeaveGroup from a deleted group, as from one that never was, says UNKNOWN_MEMBER_ID of each member."""
+    """LeaveGroup from a deleted or never existing group returns UNKNOWN_MEMBER_ID for each member."""
     ana = _bereaved(conversation)
     unknown = expect.leave_group(
         error_code="NONE", members=({"member_id": ana.member_id, "error_code": "UNKNOWN_MEMBER_ID"},)
@@ -55,7 +55,7 @@ def a_leave_from_a_dead_group_is_unknown(conversation: Conversation) -> None:
     sweep=sweep("LeaveGroup", 0, 2),
 )
 def a_low_version_leave_from_a_dead_group_is_unknown(conversation: Conversation, version: int) -> None:
-    """LeaveGroup v{version} puts the UNKNOWN_MEMBER_ID of a deleted group on top."""
+    """LeaveGroup v{version} from a deleted group returns UNKNOWN_MEMBER_ID as its top-level error."""
     ana = _bereaved(conversation)
 
     ana.asks(ask.leave_group(version=version), error_code="UNKNOWN_MEMBER_ID")
@@ -69,7 +69,7 @@ def a_low_version_leave_from_a_dead_group_is_unknown(conversation: Conversation,
     clauses=("CO-16", "CO-17", "JG-48"),
 )
 def a_former_member_cannot_rejoin_a_dead_group(conversation: Conversation) -> None:
-    """A JoinGroup with a member id to a dead group is told UNKNOWN_MEMBER_ID, and makes no group."""
+    """A JoinGroup with a member id to a deleted group gets UNKNOWN_MEMBER_ID and does not create a group."""
     ana = _bereaved(conversation)
 
     ana.sends(ask.join_group())
@@ -84,7 +84,7 @@ def a_former_member_cannot_rejoin_a_dead_group(conversation: Conversation) -> No
 
 @scenario("admin/dead/join-anew", source="GroupMetadataManager#classicGroupJoin", clauses=("RB-25", "JG-02"))
 def a_deleted_group_begins_again(conversation: Conversation) -> None:
-    """Whoever joins a deleted group anew is the leader of its first generation."""
+    """A member that joins a deleted group as new becomes the leader of generation 1."""
     ana = _bereaved(conversation)
     bob = conversation.actor("bob")
 
@@ -100,7 +100,7 @@ def a_deleted_group_begins_again(conversation: Conversation) -> None:
     clauses=("OC-02", "OC-04", "OC-07"),
 )
 def a_member_commits_to_a_dead_group_in_vain(conversation: Conversation) -> None:
-    """A member's commit to an Empty group is UNKNOWN_MEMBER_ID, and ILLEGAL_GENERATION once it is gone."""
+    """A member's commit to an Empty group gets UNKNOWN_MEMBER_ID, and ILLEGAL_GENERATION after deletion."""
     (ana,) = conversation.stable_group("ana")
     ana.asks(ask.leave_group(), error_code="NONE")
 
@@ -117,7 +117,7 @@ def a_member_commits_to_a_dead_group_in_vain(conversation: Conversation) -> None
 
 @scenario("admin/dead/describe", source="GroupMetadataManager#describeGroups", clauses=("DG-01", "DS-04"))
 def a_dead_group_is_described_as_dead(conversation: Conversation) -> None:
-    """DescribeGroups says Dead, without an error, of a deleted group and of one that never was."""
+    """DescribeGroups returns state Dead without an error for a deleted or never existing group."""
     ana = _bereaved(conversation)
     dead = expect.describe_groups(
         error_code="NONE", group_state="Dead", protocol_type="", protocol_data="", members=()
@@ -130,7 +130,7 @@ def a_dead_group_is_described_as_dead(conversation: Conversation) -> None:
 
 @scenario("admin/dead/describe-v6", source="KIP-1043", clauses=("DS-04", "DG-01"))
 def describe_v6_does_not_find_a_dead_group(conversation: Conversation) -> None:
-    """DescribeGroups v6 says GROUP_ID_NOT_FOUND of a group that never was, and still calls it Dead."""
+    """DescribeGroups v6 returns GROUP_ID_NOT_FOUND and state Dead for a group that never existed."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.describe_groups(version=6))
@@ -145,7 +145,7 @@ def describe_v6_does_not_find_a_dead_group(conversation: Conversation) -> None:
     "admin/dead/fetch", source="OffsetMetadataManager#fetchOffsets", clauses=("OF-02", "OF-03", "DL-02")
 )
 def a_dead_group_has_no_offsets(conversation: Conversation) -> None:
-    """A dead group's offsets are fetched without an error: -1 for what is named, nothing for all."""
+    """OffsetFetch of a deleted group is no error: -1 for a named partition, no topics in a full fetch."""
     ana = _bereaved(conversation)
 
     ana.repeats(ask.offset_fetch(topics={"orders": (0,)}), until=expect.offset_fetch({"orders": {0: -1}}))
@@ -161,7 +161,7 @@ def a_dead_group_has_no_offsets(conversation: Conversation) -> None:
     "admin/dead/offset-delete", source="OffsetMetadataManager#deleteOffsets", clauses=("OD-01", "OD-16")
 )
 def a_dead_group_has_no_offsets_to_delete(conversation: Conversation) -> None:
-    """OffsetDelete finds neither a deleted group nor one that never was, and says nothing of the topics."""
+    """OffsetDelete of a deleted or never existing group gets GROUP_ID_NOT_FOUND and no result per topic."""
     ana = _bereaved(conversation)
     not_found = expect.offset_delete(error_code="GROUP_ID_NOT_FOUND", errors={})
 
@@ -176,7 +176,7 @@ def a_dead_group_has_no_offsets_to_delete(conversation: Conversation) -> None:
 
 @scenario("admin/dead/delete-again", source="GroupMetadataManager#validateDeleteGroup", clauses=("DL-01",))
 def a_dead_group_cannot_be_deleted(conversation: Conversation) -> None:
-    """DeleteGroups finds neither a deleted group nor one that never was."""
+    """DeleteGroups of a deleted or never existing group gets GROUP_ID_NOT_FOUND."""
     ana = _bereaved(conversation)
 
     ana.asks(ask.delete_groups(), expect.delete_groups("GROUP_ID_NOT_FOUND"))

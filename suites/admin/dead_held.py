@@ -1,4 +1,4 @@
-"""Every API against a group that is Dead and not removed yet: DeleteGroups is held between the two."""
+"""Every API against a group that is Dead but not yet removed: DeleteGroups is paused between the two."""
 
 from harness.scenario import (
     ANY,
@@ -21,7 +21,7 @@ DELETES = "GroupCoordinator#handleDeleteGroups"
 
 
 def _dies(conversation: Conversation, ana: Actor) -> Actor:
-    """Return who is deleting a group that has an offset, and that its only member has left."""
+    """Return the actor that is deleting a group with an offset, whose only member has left."""
     ana.asks(ask.offset_commit(topics={"orders": {0: 7}}), expect.offset_commit({"orders": {0: "NONE"}}))
     ana.asks(ask.leave_group(), error_code="NONE")
     eve = conversation.actor("eve")
@@ -32,7 +32,7 @@ def _dies(conversation: Conversation, ana: Actor) -> Actor:
 
 
 def _asks_the_dead(conversation: Conversation, *asked: tuple[Request, Response]) -> None:
-    """Ask a group while it is Dead; then it is removed, and who deletes it is told so."""
+    """Send requests to a group while it is Dead; then let it be removed, so that DeleteGroups succeeds."""
     (ana,) = conversation.stable_group("ana")
     eve = _dies(conversation, ana)
     for said, answer in asked:
@@ -50,7 +50,7 @@ def _asks_the_dead(conversation: Conversation, *asked: tuple[Request, Response])
     sweep=sweep("JoinGroup", 0, 9),
 )
 def nobody_joins_the_dead(conversation: Conversation, version: int) -> None:
-    """JoinGroup v{version} to a Dead group is COORDINATOR_NOT_AVAILABLE, with a member id or without."""
+    """JoinGroup v{version} to a Dead group gets COORDINATOR_NOT_AVAILABLE, with or without a member id."""
     refused = expect.join_group(error_code=GONE)
     _asks_the_dead(
         conversation,
@@ -66,7 +66,7 @@ def nobody_joins_the_dead(conversation: Conversation, version: int) -> None:
     needs=PAUSES,
 )
 def the_dead_hear_of_before_protocols(conversation: Conversation) -> None:
-    """A JoinGroup without a protocol is refused by a Dead group because it is Dead."""
+    """A JoinGroup without protocols to a Dead group gets COORDINATOR_NOT_AVAILABLE: state comes first."""
     refused = expect.join_group(error_code=GONE)
     _asks_the_dead(
         conversation,
@@ -83,7 +83,7 @@ def the_dead_hear_of_before_protocols(conversation: Conversation) -> None:
     sweep=sweep("JoinGroup", 5, 9),
 )
 def no_static_member_joins_the_dead(conversation: Conversation, version: int) -> None:
-    """JoinGroup v{version} of a static member to a Dead group is COORDINATOR_NOT_AVAILABLE."""
+    """JoinGroup v{version} of a static member to a Dead group gets COORDINATOR_NOT_AVAILABLE."""
     asked = ask.join_group(version=version, member_id="", group_instance_id="seat-a")
     _asks_the_dead(conversation, (asked, expect.join_group(error_code=GONE)))
 
@@ -96,7 +96,7 @@ def no_static_member_joins_the_dead(conversation: Conversation, version: int) ->
     sweep=sweep("SyncGroup", 0, 5),
 )
 def the_dead_assign_nothing(conversation: Conversation, version: int) -> None:
-    """SyncGroup v{version} to a Dead group is COORDINATOR_NOT_AVAILABLE, without an assignment."""
+    """SyncGroup v{version} to a Dead group gets COORDINATOR_NOT_AVAILABLE, without an assignment."""
     _asks_the_dead(
         conversation, (ask.sync_group(version=version), expect.sync_group(error_code=GONE, assignment=b""))
     )
@@ -110,7 +110,7 @@ def the_dead_assign_nothing(conversation: Conversation, version: int) -> None:
     sweep=sweep("Heartbeat", 0, 4),
 )
 def nobody_lives_among_the_dead(conversation: Conversation, version: int) -> None:
-    """Heartbeat v{version} to a Dead group is COORDINATOR_NOT_AVAILABLE, of whomever."""
+    """Heartbeat v{version} to a Dead group gets COORDINATOR_NOT_AVAILABLE, from a member or anyone else."""
     refused = expect.heartbeat(error_code=GONE)
     _asks_the_dead(
         conversation,
@@ -127,7 +127,7 @@ def nobody_lives_among_the_dead(conversation: Conversation, version: int) -> Non
     sweep=sweep("LeaveGroup", 0, 5),
 )
 def nobody_leaves_the_dead(conversation: Conversation, version: int) -> None:
-    """LeaveGroup v{version} from a Dead group is COORDINATOR_NOT_AVAILABLE, if there are words for it."""
+    """LeaveGroup v{version} from a Dead group gets COORDINATOR_NOT_AVAILABLE, if the version can carry it."""
     _asks_the_dead(
         conversation,
         (ask.leave_group(version=version), expect.leave_group(error_code=GONE if version >= 3 else ANY)),
@@ -142,7 +142,7 @@ def nobody_leaves_the_dead(conversation: Conversation, version: int) -> None:
     sweep=sweep("OffsetCommit", 2, 9),
 )
 def the_dead_take_no_commits(conversation: Conversation, version: int) -> None:
-    """OffsetCommit v{version} to a Dead group is COORDINATOR_NOT_AVAILABLE, of a member or of nobody."""
+    """OffsetCommit v{version} to a Dead group gets COORDINATOR_NOT_AVAILABLE, member or simple client."""
     refused = expect.offset_commit({"orders": {0: GONE}})
     simple = ask.offset_commit(version=version, generation_id=-1, member_id="", topics={"orders": {0: 8}})
     _asks_the_dead(
@@ -160,7 +160,7 @@ def the_dead_take_no_commits(conversation: Conversation, version: int) -> None:
     sweep=sweep("OffsetFetch", 1, 9),
 )
 def the_dead_have_no_offsets(conversation: Conversation, version: int) -> None:
-    """OffsetFetch v{version} of a Dead group brings -1, and nothing where all is asked for."""
+    """OffsetFetch v{version} of a Dead group returns -1 for a named partition, no topics in a full fetch."""
     one = (
         ask.offset_fetch(version=version, topics={"orders": (0,)}),
         expect.offset_fetch({"orders": {0: -1}}, version=version),
@@ -177,7 +177,7 @@ def the_dead_have_no_offsets(conversation: Conversation, version: int) -> None:
     sweep=sweep("OffsetDelete", 0, 0),
 )
 def the_dead_lose_nothing_more(conversation: Conversation, version: int) -> None:
-    """OffsetDelete v{version} of a Dead group is GROUP_ID_NOT_FOUND."""
+    """OffsetDelete v{version} of a Dead group gets GROUP_ID_NOT_FOUND."""
     del version
     _asks_the_dead(
         conversation,
@@ -192,7 +192,7 @@ def the_dead_lose_nothing_more(conversation: Conversation, version: int) -> None
     sweep=sweep("DescribeGroups", 0, 6),
 )
 def the_dead_are_described(conversation: Conversation, version: int) -> None:
-    """DescribeGroups v{version} says of a Dead group that it is Dead, without an error."""
+    """DescribeGroups v{version} returns state Dead for a Dead group, without an error."""
     _asks_the_dead(
         conversation,
         (
@@ -209,7 +209,7 @@ def the_dead_are_described(conversation: Conversation, version: int) -> None:
     sweep=sweep("ListGroups", 0, 5),
 )
 def the_dead_are_listed(conversation: Conversation, version: int) -> None:
-    """ListGroups v{version} lists a Dead group as any other."""
+    """ListGroups v{version} lists a Dead group like any other."""
     listed = expect.list_groups(
         error_code="NONE",
         groups=containing({"group_id": conversation.group("main"), "protocol_type": "consumer"}),
@@ -224,7 +224,7 @@ def the_dead_are_listed(conversation: Conversation, version: int) -> None:
 
 @scenario("admin/dead-held/delete", source=DELETES, needs=PAUSES, sweep=sweep("DeleteGroups", 0, 2))
 def the_dead_die_once(conversation: Conversation, version: int) -> None:
-    """DeleteGroups v{version} of a Dead group is GROUP_ID_NOT_FOUND."""
+    """DeleteGroups v{version} of a Dead group gets GROUP_ID_NOT_FOUND."""
     _asks_the_dead(
         conversation, (ask.delete_groups(version=version), expect.delete_groups("GROUP_ID_NOT_FOUND"))
     )
@@ -237,7 +237,7 @@ def the_dead_die_once(conversation: Conversation, version: int) -> None:
     sweep=sweep("TxnOffsetCommit", 0, 3),
 )
 def the_dead_take_no_transactions(conversation: Conversation, version: int) -> None:
-    """TxnOffsetCommit v{version} to a Dead group is COORDINATOR_NOT_AVAILABLE."""
+    """TxnOffsetCommit v{version} to a Dead group gets COORDINATOR_NOT_AVAILABLE."""
     (ana,) = conversation.stable_group("ana")
     producer = announced(conversation.actor("pat"))
     eve = _dies(conversation, ana)
@@ -248,7 +248,7 @@ def the_dead_take_no_transactions(conversation: Conversation, version: int) -> N
 
 @scenario("admin/dead-held/next-of-its-name", source=DELETES, needs=PAUSES)
 def after_the_dead_comes_another(conversation: Conversation) -> None:
-    """A group of the same name may be made as soon as the Dead one is removed, and counts from 1."""
+    """A group can be created again once its Dead predecessor is removed, and starts at generation 1."""
     (ana,) = conversation.stable_group("ana")
     eve = _dies(conversation, ana)
     bob = conversation.actor("bob")

@@ -1,4 +1,4 @@
-"""DeleteGroups: which groups may go, and what is left of those that may not."""
+"""DeleteGroups: which groups are deleted, and what remains of the others."""
 
 from harness.scenario import Conversation, ask, expect, in_any_order, scenario, sweep
 
@@ -7,7 +7,7 @@ VALIDATES = "ClassicGroup#validateDeleteGroup"
 
 @scenario("admin/delete/simple-group", source="GroupCoordinatorShard#deleteGroups", clauses=("DL-02",))
 def a_simple_group_is_deleted_with_its_offsets(conversation: Conversation) -> None:
-    """A group that only ever held offsets is deleted together with them."""
+    """DeleteGroups deletes a group that has only offsets, together with its offsets."""
     ana = conversation.actor("ana")
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 3, 1: 4}}))
     ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
@@ -20,7 +20,7 @@ def a_simple_group_is_deleted_with_its_offsets(conversation: Conversation) -> No
 
 @scenario("admin/delete/stable-group", source=VALIDATES, clauses=("DL-03",))
 def a_stable_group_is_not_deleted(conversation: Conversation) -> None:
-    """A group with members is not empty: it stays Stable, and its members are served."""
+    """DeleteGroups refuses a Stable group with NON_EMPTY_GROUP; its members are still served."""
     ana, bob = conversation.stable_group("ana", "bob")
 
     ana.asks(ask.delete_groups(), expect.delete_groups("NON_EMPTY_GROUP"))
@@ -31,7 +31,7 @@ def a_stable_group_is_not_deleted(conversation: Conversation) -> None:
 
 @scenario("admin/delete/rebalancing-group", source=VALIDATES, clauses=("DL-03",))
 def a_rebalancing_group_is_not_deleted(conversation: Conversation) -> None:
-    """A group is not empty while it prepares a rebalance or completes one."""
+    """DeleteGroups refuses a group with NON_EMPTY_GROUP while it prepares or completes a rebalance."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
 
@@ -45,7 +45,7 @@ def a_rebalancing_group_is_not_deleted(conversation: Conversation) -> None:
 
 @scenario("admin/delete/pending-member", source=VALIDATES, clauses=("DL-08", "CO-30", "JG-10"))
 def a_group_of_pending_members_is_deleted(conversation: Conversation) -> None:
-    """A group that has only given out a member id is empty; once it is deleted, that id is unknown."""
+    """DeleteGroups deletes a group that has only a pending member; its id then gets UNKNOWN_MEMBER_ID."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
@@ -56,7 +56,7 @@ def a_group_of_pending_members_is_deleted(conversation: Conversation) -> None:
 
 @scenario("admin/delete/each-on-its-own", source="GroupCoordinatorService#deleteGroups", clauses=("DL-05",))
 def each_group_is_judged_on_its_own(conversation: Conversation) -> None:
-    """Of an empty, an inhabited and an unknown group in one request each gets a result of its own."""
+    """DeleteGroups of an empty, a non-empty and an unknown group returns a result for each."""
     ana, _ = conversation.stable_group("ana", "bob")
     empty, never = conversation.group("empty"), conversation.group("never")
     ana.sends(ask.offset_commit(group_id=empty, generation_id=-1, member_id="", topics={"orders": {0: 1}}))
@@ -82,7 +82,7 @@ def each_group_is_judged_on_its_own(conversation: Conversation) -> None:
     sweep=sweep("DeleteGroups", 0, 1),
 )
 def low_versions_delete_alike(conversation: Conversation, version: int) -> None:
-    """DeleteGroups v{version} tells an inhabited group from an empty one as later versions do."""
+    """DeleteGroups v{version} refuses a non-empty group and deletes an empty one, as later versions do."""
     (ana,) = conversation.stable_group("ana")
 
     ana.asks(ask.delete_groups(version=version), expect.delete_groups("NON_EMPTY_GROUP"))
@@ -97,7 +97,7 @@ def low_versions_delete_alike(conversation: Conversation, version: int) -> None:
     sweep=sweep("DeleteGroups", 3, 3),
 )
 def no_classic_group_has_a_message(conversation: Conversation, version: int) -> None:
-    """DeleteGroups v{version} adds a message, and has none for groups with members, empty or missing."""
+    """DeleteGroups v{version} has an error message field, which is null for classic groups, found or not."""
     (ana,) = conversation.stable_group("ana")
 
     for reported in ("NON_EMPTY_GROUP", "NONE", "GROUP_ID_NOT_FOUND"):
@@ -115,7 +115,7 @@ def no_classic_group_has_a_message(conversation: Conversation, version: int) -> 
     clauses=("DL-04", "OC-20", "OF-14"),
 )
 def the_group_without_a_name_is_a_group(conversation: Conversation) -> None:
-    """The empty text names a group that offsets are committed to, fetched from and deleted with."""
+    """The empty string is a valid group id for OffsetCommit, OffsetFetch and DeleteGroups."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.offset_commit(group_id="", generation_id=-1, member_id="", topics={"orders": {2: 5}}))

@@ -1,6 +1,6 @@
-"""DescribeGroups: what a group shows of itself in each of its states.
+"""DescribeGroups: what the response contains in each state of a group.
 
-A coordinator may describe what its log has committed, so what changed just now is asked for again and again.
+A coordinator may describe only what its log has committed, so a recent change is requested repeatedly.
 """
 
 from harness.scenario import ORDERS, Conversation, ask, expect, in_any_order, scenario, starting_with, sweep
@@ -15,7 +15,7 @@ DESCRIBES = "GroupMetadataManager#describeGroups"
     sweep=sweep("DescribeGroups", 5, 6),
 )
 def a_stable_group_shows_metadata_and_assignments(conversation: Conversation, version: int) -> None:
-    """DescribeGroups v{version} shows of a Stable group who its members are, what they want and have."""
+    """DescribeGroups v{version} returns a Stable group's members, their metadata and their assignments."""
     ana, bob = conversation.stable_group("ana", "bob")
 
     ana.repeats(
@@ -44,7 +44,7 @@ def a_stable_group_shows_metadata_and_assignments(conversation: Conversation, ve
 
 @scenario("admin/describe/static-member", source=DESCRIBES, clauses=("DG-07",))
 def a_static_member_shows_its_instance_id(conversation: Conversation) -> None:
-    """A static member is shown with its instance id, from DescribeGroups v4 on."""
+    """DescribeGroups v4 returns the instance id of a static member."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
 
     members = in_any_order(
@@ -60,7 +60,7 @@ def a_static_member_shows_its_instance_id(conversation: Conversation) -> None:
     "admin/describe/low-version", source=DESCRIBES, clauses=("DG-03",), sweep=sweep("DescribeGroups", 0, 4)
 )
 def low_versions_show_a_stable_group(conversation: Conversation, version: int) -> None:
-    """DescribeGroups v{version} shows a Stable group's protocol, members and assignments."""
+    """DescribeGroups v{version} returns the protocol, members and assignments of a Stable group."""
     (ana,) = conversation.stable_group("ana")
 
     ana.repeats(
@@ -76,7 +76,7 @@ def low_versions_show_a_stable_group(conversation: Conversation, version: int) -
 
 @scenario("admin/describe/preparing-rebalance", source=DESCRIBES, clauses=("DG-04", "DS-02"))
 def a_group_that_prepares_a_rebalance_hides_its_protocol(conversation: Conversation) -> None:
-    """While a group prepares a rebalance its members are shown without protocol and metadata."""
+    """While a group prepares a rebalance, DescribeGroups omits its protocol and its members' metadata."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
     bob.asks(ask.offset_commit(topics={"orders": {0: 1}}), expect.offset_commit({"orders": {0: "NONE"}}))
@@ -99,7 +99,7 @@ def a_group_that_prepares_a_rebalance_hides_its_protocol(conversation: Conversat
 
 @scenario("admin/describe/completing-rebalance", source=DESCRIBES, clauses=("DG-04", "DS-03"))
 def a_group_that_completes_a_rebalance_hides_its_protocol(conversation: Conversation) -> None:
-    """While a group awaits its assignments its members are shown without protocol and metadata."""
+    """While a group awaits its assignments, DescribeGroups omits its protocol and its members' metadata."""
     ana = conversation.actor("ana")
     ana.joins()
     ana.sends(
@@ -125,7 +125,7 @@ def a_group_that_completes_a_rebalance_hides_its_protocol(conversation: Conversa
 
 @scenario("admin/describe/empty", source=DESCRIBES, clauses=("DG-05", "PV-08"))
 def an_empty_group_remembers_its_protocol_type(conversation: Conversation) -> None:
-    """A group whose members have left is Empty and keeps its protocol type, but no protocol."""
+    """A group whose members have left is Empty, and keeps its protocol type but not its protocol."""
     (ana,) = conversation.stable_group("ana")
     ana.asks(ask.leave_group(), error_code="NONE")
 
@@ -139,7 +139,7 @@ def an_empty_group_remembers_its_protocol_type(conversation: Conversation) -> No
 
 @scenario("admin/describe/simple", source=DESCRIBES, clauses=("DG-06", "OC-01"))
 def a_group_of_offsets_alone_is_empty(conversation: Conversation) -> None:
-    """A group that somebody only committed offsets to is Empty and has no protocol type."""
+    """A group that only has committed offsets is Empty and has no protocol type."""
     ana = conversation.actor("ana")
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
     ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
@@ -154,7 +154,7 @@ def a_group_of_offsets_alone_is_empty(conversation: Conversation) -> None:
 
 @scenario("admin/describe/pending", source=DESCRIBES, clauses=("DS-05", "DS-06", "JG-01"))
 def a_pending_member_is_not_shown(conversation: Conversation) -> None:
-    """A group that has only given out a member id is Empty, without protocol type and members."""
+    """A group with only a pending member is described as Empty, without protocol type and members."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
@@ -166,7 +166,7 @@ def a_pending_member_is_not_shown(conversation: Conversation) -> None:
 
 @scenario("admin/describe/pending-in-stable", source=DESCRIBES, clauses=("JG-06",))
 def a_pending_member_does_not_disturb_a_stable_group(conversation: Conversation) -> None:
-    """A member id given out by a Stable group is not shown, and the group stays Stable."""
+    """DescribeGroups does not list a pending member of a Stable group, and the group stays Stable."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
@@ -179,7 +179,7 @@ def a_pending_member_does_not_disturb_a_stable_group(conversation: Conversation)
 
 @scenario("admin/describe/several", source="GroupMetadataManager#describeGroups", clauses=("DG-08", "DG-12"))
 def duplicates_are_described_twice(conversation: Conversation) -> None:
-    """A group that is asked for twice is described twice; where none is asked for, none is described."""
+    """DescribeGroups describes a group twice if it is named twice, and none if none is named."""
     ana = conversation.actor("ana")
     never = conversation.group("never")
 

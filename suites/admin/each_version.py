@@ -1,6 +1,6 @@
 """Every version of the APIs that describe and list groups.
 
-Those of FindCoordinator and DeleteGroups are swept where their suites tell of them.
+Those of FindCoordinator and DeleteGroups are swept in the suites for these APIs.
 """
 
 from harness.scenario import Conversation, ask, expect, scenario, sweep
@@ -14,7 +14,7 @@ from suites.admin.list_groups import awaits_listed
     sweep=sweep("DescribeGroups", 0, 5),
 )
 def a_missing_group_is_dead(conversation: Conversation, version: int) -> None:
-    """DescribeGroups v{version} calls a group that never was Dead, without an error."""
+    """DescribeGroups v{version} returns state Dead for a group that never existed, without an error."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.describe_groups(version=version))
@@ -32,7 +32,7 @@ def a_missing_group_is_dead(conversation: Conversation, version: int) -> None:
     sweep=sweep("ListGroups", 0, 5),
 )
 def a_group_is_listed(conversation: Conversation, version: int) -> None:
-    """ListGroups v{version} names a group with its protocol type while it has members, and after."""
+    """ListGroups v{version} lists a group with its protocol type while it has members and afterwards."""
     (ana,) = conversation.stable_group("ana")
 
     awaits_listed(ana, conversation.group("main"), "Stable", version=version)
@@ -47,7 +47,7 @@ def a_group_is_listed(conversation: Conversation, version: int) -> None:
     sweep=sweep("DeleteGroups", 0, 3),
 )
 def a_missing_group_is_not_deleted(conversation: Conversation, version: int) -> None:
-    """DeleteGroups v{version} does not find a group that never was."""
+    """DeleteGroups v{version} of a group that never existed gets GROUP_ID_NOT_FOUND."""
     ana = conversation.actor("ana")
 
     ana.asks(ask.delete_groups(version=version), expect.delete_groups("GROUP_ID_NOT_FOUND"))

@@ -1,4 +1,4 @@
-"""FindCoordinator: who coordinates a group, alone and in batches."""
+"""FindCoordinator: the coordinator of a group, for one key and for batches."""
 
 from harness.scenario import NON_EMPTY, Conversation, ask, expect, one_of, scenario, sweep
 
@@ -7,7 +7,7 @@ FINDS = "KafkaApis#handleFindCoordinatorRequest"
 
 @scenario("admin/find/one-group", source=FINDS, clauses=("FC-02",), sweep=sweep("FindCoordinator", 1, 3))
 def a_groups_coordinator_is_found(conversation: Conversation, version: int) -> None:
-    """FindCoordinator v{version} names a node, and says NONE in the error message, too."""
+    """FindCoordinator v{version} returns a node, and the text NONE as its error message."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.find_coordinator(version=version))
@@ -16,7 +16,7 @@ def a_groups_coordinator_is_found(conversation: Conversation, version: int) -> N
 
 @scenario("admin/find/low-version", source=FINDS, clauses=("FC-03",))
 def version_0_finds_a_groups_coordinator(conversation: Conversation) -> None:
-    """FindCoordinator v0 names a node and has no error message."""
+    """FindCoordinator v0 returns a node; it has no error message field."""
     ana = conversation.actor("ana")
 
     ana.asks(ask.find_coordinator(version=0), expect.find_coordinator(error_code="NONE", host=NON_EMPTY))
@@ -24,7 +24,7 @@ def version_0_finds_a_groups_coordinator(conversation: Conversation) -> None:
 
 @scenario("admin/find/group-without-name", source=FINDS, clauses=("FC-05",))
 def the_group_without_a_name_has_a_coordinator(conversation: Conversation) -> None:
-    """The empty text has a coordinator like any other group id."""
+    """FindCoordinator finds a coordinator for the empty group id like for any other."""
     ana = conversation.actor("ana")
 
     ana.asks(ask.find_coordinator(key=""), expect.find_coordinator(error_code="NONE", host=NON_EMPTY))
@@ -37,7 +37,7 @@ def the_group_without_a_name_has_a_coordinator(conversation: Conversation) -> No
     sweep=sweep("FindCoordinator", 1, 3),
 )
 def an_unknown_key_type_finds_no_node(conversation: Conversation, version: int) -> None:
-    """A key type that FindCoordinator v{version} does not know is refused, and the node is none.
+    """FindCoordinator v{version} refuses an unknown key type and returns node id -1.
 
     The error was UNKNOWN_SERVER_ERROR before 2.8 and is INVALID_REQUEST since.
     """
@@ -56,7 +56,7 @@ def an_unknown_key_type_finds_no_node(conversation: Conversation, version: int) 
     sweep=sweep("FindCoordinator", 4, 6),
 )
 def a_batch_is_answered_key_by_key(conversation: Conversation, version: int) -> None:
-    """FindCoordinator v{version} answers each key, a duplicate too, in the order asked, without a message."""
+    """FindCoordinator v{version} answers each key in request order, duplicates too, with empty messages."""
     ana = conversation.actor("ana")
     one, other = conversation.group("one"), conversation.group("other")
 
@@ -73,7 +73,7 @@ def a_batch_is_answered_key_by_key(conversation: Conversation, version: int) -> 
 
 @scenario("admin/find/empty-batch", source="KIP-699", clauses=("FC-09",))
 def an_empty_batch_has_an_empty_answer(conversation: Conversation) -> None:
-    """FindCoordinator v4 without keys finds nothing, and that is no error."""
+    """FindCoordinator v4 without keys returns no coordinators and no error."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.request("FindCoordinator", 4, key_type=0, coordinator_keys=()))
@@ -87,7 +87,7 @@ def an_empty_batch_has_an_empty_answer(conversation: Conversation) -> None:
     sweep=sweep("FindCoordinator", 4, 6),
 )
 def a_batch_of_an_unknown_type_is_refused_key_by_key(conversation: Conversation, version: int) -> None:
-    """FindCoordinator v{version} with an unknown key type says INVALID_REQUEST of every key."""
+    """FindCoordinator v{version} with an unknown key type returns INVALID_REQUEST for every key."""
     ana = conversation.actor("ana")
     keys = (conversation.group("one"), conversation.group("other"))
 

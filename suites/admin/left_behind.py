@@ -1,4 +1,4 @@
-"""Groups that a request left behind although it was refused."""
+"""Groups that a refused request left behind."""
 
 from harness.scenario import ANY, Capability, Conversation, ask, containing, expect, scenario
 
@@ -7,7 +7,7 @@ MAKES = "GroupMetadataManager#classicGroupJoinToClassicGroup"
 
 @scenario("admin/list/left-behind-by-a-refused-join", source=MAKES, clauses=("LG-12", "JG-17", "DG-13"))
 def a_refused_join_leaves_a_group_behind(conversation: Conversation) -> None:
-    """A group that a refused JoinGroup made is listed, without a protocol type."""
+    """A group that a refused JoinGroup created is listed by ListGroups, without a protocol type."""
     ana = conversation.actor("ana")
     ana.asks(ask.join_group(protocols=()), error_code="INCONSISTENT_GROUP_PROTOCOL")
 
@@ -27,7 +27,7 @@ def a_refused_join_leaves_a_group_behind(conversation: Conversation) -> None:
     needs=(Capability.RESTART,),
 )
 def what_a_refused_join_left_may_outlive_a_restart(conversation: Conversation) -> None:
-    """A group that a refused JoinGroup made is Empty after a restart of the Java coordinator, else Dead."""
+    """A group that a refused JoinGroup created is Empty after a restart of a Java coordinator, else Dead."""
     ana = conversation.actor("ana")
     ana.asks(ask.join_group(protocols=()), error_code="INCONSISTENT_GROUP_PROTOCOL")
     ana.repeats(ask.describe_groups(), until=expect.describe_groups(group_state="Empty"))

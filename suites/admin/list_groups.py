@@ -1,6 +1,6 @@
-"""ListGroups: which groups are named, and how the filters sift them.
+"""ListGroups: which groups are listed, and what the filters select.
 
-A broker names the groups of all scenarios, so an answer is only ever expected to contain one's own.
+A broker lists the groups of all scenarios, so an answer is only expected to contain the scenario's own.
 """
 
 from harness.scenario import ANY, Actor, Conversation, GroupRef, ask, containing, expect, scenario
@@ -8,11 +8,11 @@ from harness.scenario.values import Pattern
 
 LISTS = "GroupMetadataManager#listGroups"
 STATES_SINCE = 4
-"""The first version of ListGroups that tells states."""
+"""The first version of ListGroups that returns states."""
 
 
 def awaits_listed(actor: Actor, group: GroupRef, state: str, *, version: int = 4) -> None:
-    """Await that a group with members, or without, is listed, and in a state if the version tells any.
+    """Wait until a group is listed, in the given state if the version returns states.
 
     The Scala coordinator lists groups without their locks, and answers SyncGroup before the group is Stable.
     Source: GroupMetadata#overview (3.9.2), GroupCoordinator#doSyncGroup (3.9.2).
@@ -26,7 +26,7 @@ def awaits_listed(actor: Actor, group: GroupRef, state: str, *, version: int = 4
 
 @scenario("admin/list/all", source=LISTS, clauses=("LG-01",))
 def all_groups_are_listed_with_their_protocol_type(conversation: Conversation) -> None:
-    """ListGroups names groups with members, emptied ones and simple ones, each with its protocol type."""
+    """ListGroups lists groups with members, empty groups and simple groups, each with its protocol type."""
     conversation.stable_group("ana")
     bob = conversation.actor("bob")
     simple = conversation.group("simple")
@@ -43,7 +43,7 @@ def all_groups_are_listed_with_their_protocol_type(conversation: Conversation) -
 
 @scenario("admin/list/states", source="KIP-518", clauses=("LG-02", "LG-04"))
 def groups_are_listed_with_their_state(conversation: Conversation) -> None:
-    """ListGroups v4 names the state of a group, and finds it by that state."""
+    """ListGroups v4 returns the state of a group, and filters by state."""
     (ana,) = conversation.stable_group("ana")
     main = conversation.group("main")
     stable = containing({"group_id": main, "protocol_type": "consumer", "group_state": "Stable"})
@@ -63,7 +63,7 @@ def groups_are_listed_with_their_state(conversation: Conversation) -> None:
 
 @scenario("admin/list/unknown-state", source="KIP-518", clauses=("LG-07",))
 def an_unknown_state_is_nobodys(conversation: Conversation) -> None:
-    """A state that Kafka does not have is no error; no group is in it."""
+    """A ListGroups filter with an unknown state is not an error and matches no group."""
     (ana,) = conversation.stable_group("ana")
 
     ana.sends(ask.list_groups(version=4, states_filter=("Asleep",)))
@@ -72,7 +72,7 @@ def an_unknown_state_is_nobodys(conversation: Conversation) -> None:
 
 @scenario("admin/list/types", source="KIP-848", clauses=("LG-03", "LG-08"))
 def groups_are_listed_with_their_type(conversation: Conversation) -> None:
-    """ListGroups v5 names the type of a group, and finds it by that type in letters large or small."""
+    """ListGroups v5 returns the type of a group, and filters by type regardless of case."""
     (ana,) = conversation.stable_group("ana")
     classic = containing(
         {"group_id": conversation.group("main"), "group_state": "Stable", "group_type": "classic"}
@@ -91,7 +91,7 @@ def groups_are_listed_with_their_type(conversation: Conversation) -> None:
 
 @scenario("admin/list/unknown-type", source="KIP-848", clauses=("LG-07",))
 def an_unknown_type_is_nobodys(conversation: Conversation) -> None:
-    """A group type that Kafka does not have is no error; no group is of it."""
+    """A ListGroups filter with an unknown group type is not an error and matches no group."""
     (ana,) = conversation.stable_group("ana")
 
     ana.sends(ask.list_groups(version=5, types_filter=("modern",)))
@@ -100,7 +100,7 @@ def an_unknown_type_is_nobodys(conversation: Conversation) -> None:
 
 @scenario("admin/list/small-letters", source=LISTS, clauses=("LG-05", "LG-06"))
 def a_state_in_small_letters_is_no_error(conversation: Conversation) -> None:
-    """A state in small letters is no error, and finds groups from 3.8 on; one with blanks, from 4.0 on."""
+    """ListGroups filters ignore case since 3.8, and blanks around a state since 4.0."""
     (ana,) = conversation.stable_group("ana")
     awaits_listed(ana, conversation.group("main"), "Stable")
 
@@ -112,7 +112,7 @@ def a_state_in_small_letters_is_no_error(conversation: Conversation) -> None:
 
 @scenario("admin/list/blanks", source=LISTS, clauses=("LG-06", "LG-07"))
 def only_javas_blanks_are_ignored(conversation: Conversation) -> None:
-    """From 4.0 on control characters around a state are ignored, but no other blank than the plain one."""
+    """Since 4.0 ListGroups ignores spaces and control characters around a state, but not Unicode blanks."""
     (ana,) = conversation.stable_group("ana")
 
     for state in ("\tStable\n", "\x01Stable\x1f", "\N{NO-BREAK SPACE}Stable", "Stable\N{EM SPACE}"):

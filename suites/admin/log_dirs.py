@@ -1,4 +1,4 @@
-"""DescribeLogDirs in its first version, which tools before 2.0 speak."""
+"""DescribeLogDirs v0, which tools before 2.0 send."""
 
 from harness.scenario import Capability, Conversation, ask, expect, in_any_order, scenario
 
@@ -10,9 +10,9 @@ from harness.scenario import Capability, Conversation, ask, expect, in_any_order
     needs=(Capability.SOLE_LEADER,),
 )
 def log_directories_in_the_first_version(conversation: Conversation) -> None:
-    """DescribeLogDirs v0, which 4.0 dropped, lists what is there of the partitions that are asked for.
+    """DescribeLogDirs v0, which 4.0 dropped, returns those of the requested partitions that exist.
 
-    A broker has the metadata of a partition before it has made its log.
+    A broker has the metadata of a partition before it has created its log.
     """
     ana = conversation.actor("ana")
     kept = {"offset_lag": 0, "is_future_key": False}

@@ -1,4 +1,4 @@
-"""Which versions of which APIs a broker serves, as it says itself."""
+"""The API versions that a broker reports."""
 
 from harness.scenario import Conversation, ask, scenario
 
@@ -24,7 +24,7 @@ from harness.scenario import Conversation, ask, scenario
     ),
 )
 def the_coordinators_apis_and_their_versions(conversation: Conversation) -> None:
-    """ApiVersions tells which versions of the group coordinator's APIs the release serves."""
+    """ApiVersions returns the versions of the group coordinator's APIs that the release serves."""
     ana = conversation.actor("ana")
 
     for version in (0, 3):

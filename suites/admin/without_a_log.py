@@ -1,4 +1,4 @@
-"""A broker that coordinates no group, because there is no log to keep one in."""
+"""A broker that coordinates no group because `__consumer_offsets` is missing."""
 
 from harness.scenario import ANY, SHORT_SESSIONS, Conversation, ask, expect, scenario
 
@@ -10,9 +10,9 @@ from harness.scenario import ANY, SHORT_SESSIONS, Conversation, ask, expect, sce
     broker_config=SHORT_SESSIONS,
 )
 def without_a_log_nobody_coordinates(conversation: Conversation) -> None:
-    """Without `__consumer_offsets` every group API but ListGroups says NOT_COORDINATOR until it is back.
+    """Without `__consumer_offsets`, every group API but ListGroups returns NOT_COORDINATOR until it is back.
 
-    4.0.0 goes on as if the log were there. The Java coordinator looks at the session timeout first.
+    4.0.0 goes on as if the log were there. The Java coordinator checks the session timeout first.
     """
     eve = conversation.actor("eve")
     eve.asks(ask.delete_topic("__consumer_offsets"), expect.delete_topic(error_code="NONE"))

@@ -1,13 +1,13 @@
-"""Connections: one request at a time on each, none bound to a member, and closed over what cannot be read."""
+"""Connections: served one request at a time, not bound to a member, closed on unreadable requests."""
 
 from harness.scenario import ANY, Conversation, ask, expect, scenario, subscription
 
 JOIN_GROUP_V99 = b"\x00\x0b\x00\x63\x00\x00\x00\x01\x00\x03eve"
-"""JoinGroup's key, version 99, correlation id 1, client id eve."""
+"""A JoinGroup header: API key 11, version 99, correlation id 1, client id eve."""
 HEARTBEAT_V0_CUT_SHORT = b"\x00\x0c\x00\x00\x00\x00\x00\x01\x00\x03eve\x00\x10four"
 """Heartbeat's key, version 0, correlation id 1, client id eve, and four of the group id's sixteen bytes."""
 NO_SUCH_API = b"\x7f\xff\x00\x00\x00\x00\x00\x01\x00\x03eve"
-"""A key that no API has."""
+"""A request header with an API key that does not exist."""
 
 
 @scenario(
@@ -16,7 +16,7 @@ NO_SUCH_API = b"\x7f\xff\x00\x00\x00\x00\x00\x01\x00\x03eve"
     clauses=("CX-01", "HB-15"),
 )
 def a_connection_serves_one_request_at_a_time(conversation: Conversation) -> None:
-    """A heartbeat sent behind a parked JoinGroup is judged after that is answered: ILLEGAL_GENERATION."""
+    """A Heartbeat sent behind a parked JoinGroup is processed after it and gets ILLEGAL_GENERATION."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
 
@@ -34,7 +34,7 @@ def a_connection_serves_one_request_at_a_time(conversation: Conversation) -> Non
     clauses=("CX-01",),
 )
 def requests_are_parked_one_after_the_other(conversation: Conversation) -> None:
-    """When the first of three requests is answered and the second is parked, the third goes on waiting."""
+    """When the first of three requests is answered and the second is parked, the third still waits."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
     ana.sends(ask.join_group(protocols=(("range", subscription("payments")),)))
@@ -55,7 +55,7 @@ def requests_are_parked_one_after_the_other(conversation: Conversation) -> None:
     clauses=("CX-01",),
 )
 def requests_are_answered_in_order(conversation: Conversation) -> None:
-    """Requests that are sent without waiting are answered in the order of their sending."""
+    """Pipelined requests on one connection are answered in the order in which they were sent."""
     (ana,) = conversation.stable_group("ana")
 
     ana.sends(ask.heartbeat())
@@ -75,7 +75,7 @@ def requests_are_answered_in_order(conversation: Conversation) -> None:
     clauses=("CX-04",),
 )
 def another_connection_may_speak_for_a_member(conversation: Conversation) -> None:
-    """Whoever knows a member's id may heartbeat, sync and leave for it, from any connection and client id."""
+    """Any connection and client id may heartbeat, sync and leave for a member whose id it has."""
     (ana,) = conversation.stable_group("ana")
     eve = conversation.actor("eve")
 
@@ -93,7 +93,7 @@ def another_connection_may_speak_for_a_member(conversation: Conversation) -> Non
     clauses=("CX-02", "CX-04"),
 )
 def a_closed_connection_keeps_the_member(conversation: Conversation) -> None:
-    """A member of a Stable group that closes its connection stays a member and may speak on another."""
+    """A member of a Stable group that closes its connection stays a member and may use another connection."""
     ana, bob = conversation.stable_group("ana", "bob")
 
     bob.disconnects()
@@ -109,7 +109,7 @@ def a_closed_connection_keeps_the_member(conversation: Conversation) -> None:
     clauses=("CX-02", "SG-02"),
 )
 def a_connection_closed_while_a_sync_is_parked(conversation: Conversation) -> None:
-    """A follower whose connection closes while its SyncGroup is parked finds its assignment on another."""
+    """A follower whose connection closes while its SyncGroup is parked gets its assignment on another."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
     bob.sends(ask.join_group())
@@ -143,7 +143,7 @@ def a_version_out_of_range_closes_the_connection(conversation: Conversation) -> 
     clauses=("VF-06",),
 )
 def a_request_cut_short_closes_the_connection(conversation: Conversation) -> None:
-    """A Heartbeat whose bytes end within its group id closes the connection, and disturbs nobody else."""
+    """A Heartbeat that is cut short within its group id closes the connection, and affects no other."""
     eve = conversation.actor("eve")
     (ana,) = conversation.stable_group("ana")
 
@@ -159,7 +159,7 @@ def a_request_cut_short_closes_the_connection(conversation: Conversation) -> Non
     clauses=("VF-06",),
 )
 def an_unknown_api_closes_the_connection(conversation: Conversation) -> None:
-    """A request of an API that does not exist closes the connection without an answer."""
+    """A request with an API key that does not exist closes the connection without an answer."""
     eve = conversation.actor("eve")
 
     eve.sends_bytes(NO_SUCH_API, says="a request of API 32767")

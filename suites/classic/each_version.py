@@ -1,6 +1,6 @@
 """Every version of the classic APIs: what it grants, and how it refuses.
 
-How SyncGroup, Heartbeat and LeaveGroup refuse in each of theirs is told by the ladders of `precedence`.
+The ladders of `precedence` cover how each version of SyncGroup, Heartbeat and LeaveGroup refuses.
 """
 
 from harness.scenario import (
@@ -26,7 +26,7 @@ JOINS = "GroupMetadataManager#classicGroupJoinToClassicGroup"
     sweep=sweep("JoinGroup", 0, 3),
 )
 def a_member_joins_in_one_step(conversation: Conversation, version: int) -> None:
-    """JoinGroup v{version} without a member id is let in at once, to lead the first generation."""
+    """JoinGroup v{version} without a member id is admitted in one step, and leads generation 1."""
     ana = conversation.actor("ana")
 
     _leads_alone(ana, version)
@@ -53,7 +53,7 @@ def _leads_alone(ana: Actor, version: int) -> None:
     sweep=sweep("JoinGroup", 4, 9),
 )
 def a_member_joins_in_two_steps(conversation: Conversation, version: int) -> None:
-    """JoinGroup v{version} without a member id is given one, and let in with it."""
+    """JoinGroup v{version} without a member id gets one with MEMBER_ID_REQUIRED, and joins with it."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.join_group(version=version, member_id=""))
@@ -68,7 +68,7 @@ def a_member_joins_in_two_steps(conversation: Conversation, version: int) -> Non
     sweep=sweep("JoinGroup", 0, 9),
 )
 def a_leader_learns_of_its_members(conversation: Conversation, version: int) -> None:
-    """JoinGroup v{version} tells the leader all members, and a follower none."""
+    """JoinGroup v{version} returns all members to the leader, and none to a follower."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
@@ -89,7 +89,7 @@ def a_leader_learns_of_its_members(conversation: Conversation, version: int) -> 
     sweep=sweep("JoinGroup", 5, 9),
 )
 def a_static_member_joins_and_comes_back(conversation: Conversation, version: int) -> None:
-    """JoinGroup v{version} with an instance id needs one step, and who had it before is fenced."""
+    """JoinGroup v{version} with an instance id takes one step; a second one fences the former member."""
     ana, ana_again = (
         conversation.actor(name, group_instance_id="seat", client_id="ana") for name in ("ana", "ana-again")
     )
@@ -149,7 +149,7 @@ def a_joiner_is_refused(conversation: Conversation, version: int) -> None:
     sweep=sweep("SyncGroup", 0, 5),
 )
 def members_get_their_assignments(conversation: Conversation, version: int) -> None:
-    """SyncGroup v{version} parks a follower until the leader's comes, and then brings each its part."""
+    """SyncGroup v{version} parks a follower until the leader syncs, then returns each its assignment."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
     bob.sends(ask.join_group())
@@ -173,7 +173,7 @@ def members_get_their_assignments(conversation: Conversation, version: int) -> N
     sweep=sweep("Heartbeat", 0, 4),
 )
 def a_member_lives(conversation: Conversation, version: int) -> None:
-    """Heartbeat v{version} is NONE in a Stable group, and ILLEGAL_GENERATION of the one before."""
+    """Heartbeat v{version} gets NONE in a Stable group, and ILLEGAL_GENERATION for the generation before."""
     ana, bob = conversation.stable_group("ana", "bob")
 
     for member in (ana, bob):
@@ -190,7 +190,7 @@ def a_member_lives(conversation: Conversation, version: int) -> None:
     sweep=sweep("LeaveGroup", 0, 5),
 )
 def members_leave_one_after_the_other(conversation: Conversation, version: int) -> None:
-    """LeaveGroup v{version} starts a rebalance for who stays, and the last to leave empties the group."""
+    """LeaveGroup v{version} starts a rebalance for those who stay; the last to leave empties the group."""
     ana, bob = conversation.stable_group("ana", "bob")
 
     bob.asks(ask.leave_group(version=version), error_code="NONE")

@@ -1,4 +1,4 @@
-"""Group ids: the empty one, the unknown one, and what brings a group into being."""
+"""Group ids: the empty one, the unknown one, and what creates a group."""
 
 from harness.scenario import Conversation, ask, expect, scenario
 
@@ -7,7 +7,7 @@ from harness.scenario import Conversation, ask, expect, scenario
     "classic/join/empty-group-id", source="GroupCoordinatorService#joinGroup", clauses=("CO-01", "VF-07")
 )
 def an_empty_group_id_cannot_be_joined(conversation: Conversation) -> None:
-    """A JoinGroup with an empty group id is told INVALID_GROUP_ID and its member id again."""
+    """A JoinGroup with an empty group id gets INVALID_GROUP_ID and its own member id back."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.join_group(group_id="", member_id="nobody"))
@@ -22,7 +22,7 @@ def an_empty_group_id_cannot_be_joined(conversation: Conversation) -> None:
     "classic/sync/empty-group-id", source="GroupCoordinatorService#syncGroup", clauses=("CO-02", "VF-09")
 )
 def an_empty_group_id_cannot_be_synced(conversation: Conversation) -> None:
-    """A SyncGroup with an empty group id is told INVALID_GROUP_ID, with an empty assignment."""
+    """A SyncGroup with an empty group id gets INVALID_GROUP_ID and an empty assignment."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.sync_group(group_id="", generation_id=1, member_id="nobody"))
@@ -31,7 +31,7 @@ def an_empty_group_id_cannot_be_synced(conversation: Conversation) -> None:
 
 @scenario("classic/heartbeat/empty-group-id", source="GroupCoordinatorService#heartbeat", clauses=("CO-03",))
 def an_empty_group_id_has_no_heartbeat(conversation: Conversation) -> None:
-    """A Heartbeat with an empty group id is told INVALID_GROUP_ID."""
+    """A Heartbeat with an empty group id gets INVALID_GROUP_ID."""
     ana = conversation.actor("ana")
 
     ana.asks(ask.heartbeat(group_id="", generation_id=1, member_id="nobody"), error_code="INVALID_GROUP_ID")
@@ -43,7 +43,7 @@ def an_empty_group_id_has_no_heartbeat(conversation: Conversation) -> None:
     clauses=("CO-16",),
 )
 def a_member_id_does_not_create_a_group(conversation: Conversation) -> None:
-    """A JoinGroup with a member id in an unknown group is told UNKNOWN_MEMBER_ID and creates no group."""
+    """A JoinGroup with a member id to an unknown group gets UNKNOWN_MEMBER_ID and creates no group."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.join_group(member_id="nobody"))
@@ -58,7 +58,7 @@ def a_member_id_does_not_create_a_group(conversation: Conversation) -> None:
     clauses=("CO-18", "VF-09"),
 )
 def an_unknown_group_cannot_be_synced(conversation: Conversation) -> None:
-    """A SyncGroup in an unknown group is told UNKNOWN_MEMBER_ID."""
+    """A SyncGroup to an unknown group gets UNKNOWN_MEMBER_ID."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.sync_group(generation_id=1, member_id="nobody"))
@@ -71,7 +71,7 @@ def an_unknown_group_cannot_be_synced(conversation: Conversation) -> None:
     clauses=("CO-19",),
 )
 def an_unknown_group_has_no_heartbeat(conversation: Conversation) -> None:
-    """A Heartbeat in an unknown group is told UNKNOWN_MEMBER_ID."""
+    """A Heartbeat to an unknown group gets UNKNOWN_MEMBER_ID."""
     ana = conversation.actor("ana")
 
     ana.asks(ask.heartbeat(generation_id=1, member_id="nobody"), error_code="UNKNOWN_MEMBER_ID")
@@ -83,7 +83,7 @@ def an_unknown_group_has_no_heartbeat(conversation: Conversation) -> None:
     clauses=("CO-21", "VF-11"),
 )
 def an_unknown_group_cannot_be_left(conversation: Conversation) -> None:
-    """A LeaveGroup v2 in an unknown group is told UNKNOWN_MEMBER_ID at the top level."""
+    """A LeaveGroup v2 to an unknown group gets UNKNOWN_MEMBER_ID at the top level."""
     ana = conversation.actor("ana")
 
     ana.asks(ask.leave_group(version=2, member_id="nobody"), error_code="UNKNOWN_MEMBER_ID")
@@ -95,7 +95,7 @@ def an_unknown_group_cannot_be_left(conversation: Conversation) -> None:
     clauses=("CO-22",),
 )
 def an_empty_batch_leaves_an_unknown_group(conversation: Conversation) -> None:
-    """A LeaveGroup that names no member is answered NONE even where the group is unknown."""
+    """A LeaveGroup that names no member gets NONE even if the group is unknown."""
     ana = conversation.actor("ana")
 
     ana.asks(ask.leave_group(members=()), expect.leave_group(error_code="NONE", members=()))
@@ -107,7 +107,7 @@ def an_empty_batch_leaves_an_unknown_group(conversation: Conversation) -> None:
     clauses=("CO-22",),
 )
 def an_empty_batch_starts_no_rebalance(conversation: Conversation) -> None:
-    """A LeaveGroup that names no member leaves a Stable group as it was."""
+    """A LeaveGroup that names no member gets NONE and leaves a Stable group unchanged."""
     (ana,) = conversation.stable_group("ana")
 
     ana.asks(ask.leave_group(members=()), expect.leave_group(error_code="NONE", members=()))
@@ -121,7 +121,7 @@ def an_empty_batch_starts_no_rebalance(conversation: Conversation) -> None:
     clauses=("CO-30",),
 )
 def deleting_a_group_forgets_its_pending_ids(conversation: Conversation) -> None:
-    """A group with nobody but a pending member can be deleted, and the pending id is forgotten."""
+    """A group with only a pending member can be deleted; its id then gets UNKNOWN_MEMBER_ID."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
@@ -132,7 +132,7 @@ def deleting_a_group_forgets_its_pending_ids(conversation: Conversation) -> None
 
 @scenario("classic/join/odd-group-id", source="GroupCoordinatorService#joinGroup", clauses=("VF-19",))
 def any_characters_may_stand_in_a_group_id(conversation: Conversation) -> None:
-    """A group id with spaces, slashes, a line break and letters beyond ASCII is as good as any other."""
+    """A group id may contain spaces, slashes, a line break and letters beyond ASCII."""
     ana = conversation.actor("ana")
     odd = conversation.group("a group/of\n\N{LATIN SMALL LETTER U WITH DIAERESIS}ber-people")
 

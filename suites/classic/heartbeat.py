@@ -1,4 +1,4 @@
-"""Heartbeat: what it is answered in each state, and what a silent member finds."""
+"""Heartbeat: the answer in each state, and what happens to a silent member."""
 
 from harness.scenario import ANY, SHORT_SESSIONS, Conversation, ask, expect, scenario
 
@@ -10,7 +10,7 @@ from harness.scenario import ANY, SHORT_SESSIONS, Conversation, ask, expect, sce
     broker_config=SHORT_SESSIONS,
 )
 def heartbeats_keep_the_session_alive(conversation: Conversation) -> None:
-    """A member of a Stable group that heartbeats in time is answered NONE beyond its session timeout."""
+    """A member of a Stable group that heartbeats in time gets NONE beyond its session timeout."""
     (ana,) = conversation.stable_group("ana", session_timeout_ms=1500)
 
     for _ in range(3):
@@ -24,7 +24,7 @@ def heartbeats_keep_the_session_alive(conversation: Conversation) -> None:
     clauses=("HB-02", "RB-23"),
 )
 def a_rebalance_is_reported_by_heartbeat(conversation: Conversation) -> None:
-    """A member that has not rejoined learns of a rebalance by its heartbeats: REBALANCE_IN_PROGRESS."""
+    """A member that has not rejoined gets REBALANCE_IN_PROGRESS for its Heartbeat during a rebalance."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
 
@@ -41,9 +41,9 @@ def a_rebalance_is_reported_by_heartbeat(conversation: Conversation) -> None:
     clauses=("HB-03",),
 )
 def a_heartbeat_before_the_assignments(conversation: Conversation) -> None:
-    """A member may heartbeat while assignments are awaited, and syncs all the same afterwards.
+    """A member may heartbeat while the group awaits assignments, and can still sync afterwards.
 
-    It is answered NONE since 2.6.1, REBALANCE_IN_PROGRESS before.
+    The answer is NONE since 2.6.1 and REBALANCE_IN_PROGRESS before.
     """
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
@@ -64,7 +64,7 @@ def a_heartbeat_before_the_assignments(conversation: Conversation) -> None:
     clauses=("HB-04",),
 )
 def an_empty_group_has_no_heartbeat(conversation: Conversation) -> None:
-    """A member that heartbeats to a group that all have left is told UNKNOWN_MEMBER_ID."""
+    """A Heartbeat of a former member to an Empty group gets UNKNOWN_MEMBER_ID."""
     (ana,) = conversation.stable_group("ana")
     ana.asks(ask.leave_group(), error_code="NONE")
 
@@ -77,7 +77,7 @@ def an_empty_group_has_no_heartbeat(conversation: Conversation) -> None:
     clauses=("HB-05",),
 )
 def a_stranger_has_no_heartbeat(conversation: Conversation) -> None:
-    """A heartbeat with an id that the group does not know, or with none, is told UNKNOWN_MEMBER_ID."""
+    """A Heartbeat with an unknown or empty member id gets UNKNOWN_MEMBER_ID."""
     (ana,) = conversation.stable_group("ana")
 
     ana.asks(ask.heartbeat(member_id="nobody"), error_code="UNKNOWN_MEMBER_ID")
@@ -90,7 +90,7 @@ def a_stranger_has_no_heartbeat(conversation: Conversation) -> None:
     clauses=("HB-06", "HB-11"),
 )
 def another_generation_is_illegal(conversation: Conversation) -> None:
-    """A heartbeat of the generation before, after, or -1 is told ILLEGAL_GENERATION."""
+    """A Heartbeat with the previous generation, the next one, or -1 gets ILLEGAL_GENERATION."""
     ana, bob = conversation.stable_group("ana", "bob")
 
     ana.asks(ask.heartbeat(generation_id=ana.generation_id - 1), error_code="ILLEGAL_GENERATION")
@@ -105,7 +105,7 @@ def another_generation_is_illegal(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def an_illegal_heartbeat_keeps_no_session_alive(conversation: Conversation) -> None:
-    """A heartbeat that is refused for its generation does not put off the end of the session."""
+    """A Heartbeat refused with ILLEGAL_GENERATION does not extend the member's session."""
     (ana,) = conversation.stable_group("ana", session_timeout_ms=2000)
 
     conversation.elapses(1700)
@@ -122,7 +122,7 @@ def an_illegal_heartbeat_keeps_no_session_alive(conversation: Conversation) -> N
     broker_config=SHORT_SESSIONS,
 )
 def a_silent_follower_is_expelled(conversation: Conversation) -> None:
-    """A follower that is silent for its session timeout is expelled, and the others are told to rebalance."""
+    """A follower is removed when its session times out, and the others get REBALANCE_IN_PROGRESS."""
     ana, bob = conversation.stable_group("ana", "bob", session_timeout_ms=2000)
 
     conversation.elapses(1000)
@@ -141,7 +141,7 @@ def a_silent_follower_is_expelled(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def the_last_silent_member_leaves_an_empty_group(conversation: Conversation) -> None:
-    """When the last member's session ends the group is Empty, and that counts as a generation."""
+    """When the last member's session times out the group becomes Empty, which counts as a generation."""
     (ana,) = conversation.stable_group("ana", session_timeout_ms=500)
     bob = conversation.actor("bob")
     conversation.elapses(1200)
@@ -159,7 +159,7 @@ def the_last_silent_member_leaves_an_empty_group(conversation: Conversation) -> 
     broker_config=SHORT_SESSIONS,
 )
 def an_offset_commit_counts_as_a_heartbeat(conversation: Conversation) -> None:
-    """A member that commits offsets instead of heartbeating is a member beyond its session timeout."""
+    """OffsetCommit extends a member's session: one that only commits outlives its session timeout."""
     (ana,) = conversation.stable_group("ana", session_timeout_ms=1500)
 
     for offset in (1, 2, 3):

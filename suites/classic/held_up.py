@@ -1,4 +1,4 @@
-"""What waits behind a write that was too large: nothing, but in a Java coordinator of 3.8 to 4.1."""
+"""Requests behind a write that was too large: they wait only in a Java coordinator of 3.8 to 4.1."""
 
 from typing import Final
 
@@ -13,15 +13,15 @@ SMALL_LOG: Final = {
     "offset.metadata.max.bytes": "5000",
     "offsets.commit.timeout.ms": "2000",
 }
-"""Room for a small group, and time to say more while a write waits."""
+"""Room for a small group, and time for more requests while a write waits."""
 
 
 def _commits(
     group_id: str, actor: Actor, metadata_bytes: int, *, partition: int = 0, topic: str = "orders"
 ) -> None:
-    """Commit an offset with as much metadata for a group without members.
+    """Commit an offset with that many bytes of metadata for a group without members.
 
-    Its name is as long in every run, since it is part of every record, and each scenario has one of its own.
+    Each scenario has its own group. The name has the same length in every run, as every record contains it.
     """
     offsets = {topic: {partition: (7, "m" * metadata_bytes)}}
     actor.sends(ask.offset_commit(group_id=group_id, generation_id=-1, member_id="", topics=offsets))
@@ -30,7 +30,7 @@ def _commits(
 
 @scenario("classic/held-up/membership", source=APPEND, clauses=("ER-02", "ER-09"), broker_config=SMALL_LOG)
 def members_behind_a_write_that_was_too_large(conversation: Conversation) -> None:
-    """Heartbeats, assignments and departures wait behind a batch that was left open, and time out."""
+    """Heartbeat, SyncGroup and LeaveGroup wait behind a batch that was left open, and time out."""
     ana, bob = conversation.stable_group("ana", "bob")
     eve = conversation.actor("eve")
     _commits("held-up-members", eve, 3_000)
@@ -59,13 +59,13 @@ def members_behind_a_write_that_was_too_large(conversation: Conversation) -> Non
     broker_config=SMALL_LOG,
 )
 def offsets_behind_a_write_that_was_too_large(conversation: Conversation) -> None:
-    """Commits wait behind a batch that was left open until it is full, and so does what writes nothing."""
+    """Commits, and requests that write nothing, wait behind a batch that was left open until it is full."""
     ana, bob = conversation.actors("ana", "bob")
     simple = "held-up-offsets"
     everything = {"orders": (0, 1, 2), "payments": (0, 1)}
     _commits(simple, ana, 300)
     _commits(simple, ana, 3_000)
-    # Refused for its metadata alone, so that nothing is written.
+    # Refused because of its metadata alone, so that nothing is written.
     _commits(simple, ana, 6_000)
     ana.sends(ask.offset_fetch(version=7, group_id=simple, topics={"orders": (0,)}, require_stable=True))
     ana.receives(expect.response("OffsetFetch"))
@@ -91,7 +91,7 @@ def offsets_behind_a_write_that_was_too_large(conversation: Conversation) -> Non
 
 
 def _fills_the_batch(group_id: str, *actors: Actor) -> None:
-    """Have as much written at once as closes a batch that was left open."""
+    """Write enough at once to close a batch that was left open."""
     for partition, actor in enumerate(actors):
         offsets = {"orders": {partition: (8, "m" * 300)}}
         actor.sends(ask.offset_commit(group_id=group_id, generation_id=-1, member_id="", topics=offsets))
@@ -106,7 +106,7 @@ def _fills_the_batch(group_id: str, *actors: Actor) -> None:
     broker_config=SMALL_LOG,
 )
 def assignments_written_when_the_group_rebalances(conversation: Conversation) -> None:
-    """Assignments that are written when the next rebalance has begun are nobody's."""
+    """Assignments that are written after the next rebalance has begun are discarded."""
     ana, bob, *others = conversation.stable_group("ana", "bob") + conversation.actors("eve", "fay", "gil")
     _commits("held-up-state", others[0], 3_000)
     ana.sends(ask.join_group())
@@ -132,7 +132,7 @@ def assignments_written_when_the_group_rebalances(conversation: Conversation) ->
     broker_config=SMALL_LOG,
 )
 def assignments_written_in_the_next_generation(conversation: Conversation) -> None:
-    """Assignments that are written when the next generation awaits its own are nobody's."""
+    """Assignments that are written when the next generation already awaits its own are discarded."""
     ana, bob, *others = conversation.stable_group("ana", "bob") + conversation.actors("eve", "fay", "gil")
     _commits("held-up-generation", others[0], 3_000)
     ana.sends(ask.join_group())
@@ -152,7 +152,7 @@ def assignments_written_in_the_next_generation(conversation: Conversation) -> No
 
 
 def _restarts_twice(conversation: Conversation, version: int) -> None:
-    """Let a static member restart again before its former restart is written."""
+    """Let a static member rejoin a second time before its first rejoin is written."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
     bob = conversation.actor("bob", group_instance_id="seat-b")
     again = conversation.actor("bob-again", group_instance_id="seat-b")
@@ -179,7 +179,7 @@ def _restarts_twice(conversation: Conversation, version: int) -> None:
     broker_config=SMALL_LOG,
 )
 def a_static_member_restarts_again_before_the_first_is_written(conversation: Conversation) -> None:
-    """A static member that restarts while its former restart is not written yet fences that."""
+    """A static member that rejoins before its previous rejoin is written fences that one."""
     _restarts_twice(conversation, 6)
 
 
@@ -190,5 +190,5 @@ def a_static_member_restarts_again_before_the_first_is_written(conversation: Con
     broker_config=SMALL_LOG,
 )
 def a_static_member_that_may_skip_restarts_again(conversation: Conversation) -> None:
-    """The same from v9 on, where the answer is made of what the group has when it is written."""
+    """A static member rejoins twice with v9, which is answered from the group's state at the write."""
     _restarts_twice(conversation, 9)

@@ -3,7 +3,7 @@
 from harness.scenario import ANY, SHORT_SESSIONS, Conversation, ask, expect, in_any_order, scenario
 
 TWO_SECONDS = {"group.initial.rebalance.delay.ms": "2000"}
-"""Long enough for a harness that comes late on a busy machine to be in time for it."""
+"""Long enough that the harness is in time for it even on a busy machine."""
 
 
 @scenario(
@@ -13,7 +13,7 @@ TWO_SECONDS = {"group.initial.rebalance.delay.ms": "2000"}
     broker_config=TWO_SECONDS,
 )
 def the_first_member_waits(conversation: Conversation) -> None:
-    """The first member of an empty group is answered after the initial rebalance delay, not before."""
+    """The first member of an empty group gets its answer after the initial rebalance delay, not before."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
@@ -28,7 +28,7 @@ def the_first_member_waits(conversation: Conversation) -> None:
     broker_config={"group.initial.rebalance.delay.ms": "0"},
 )
 def without_delay_the_first_member_is_answered_at_once(conversation: Conversation) -> None:
-    """With an initial rebalance delay of zero the first member is answered at once."""
+    """With an initial rebalance delay of 0, the first member gets its answer at once."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
@@ -43,7 +43,7 @@ def without_delay_the_first_member_is_answered_at_once(conversation: Conversatio
     broker_config=TWO_SECONDS,
 )
 def a_second_member_extends_the_delay(conversation: Conversation) -> None:
-    """A member that arrives within the initial delay has the coordinator wait once more as long."""
+    """A member that arrives within the initial rebalance delay extends it by the same delay."""
     ana, bob = conversation.actors("ana", "bob")
     ana.sends(ask.join_group(version=3))
 
@@ -68,10 +68,10 @@ def a_second_member_extends_the_delay(conversation: Conversation) -> None:
     broker_config=TWO_SECONDS,
 )
 def the_delay_is_due_again_in_an_emptied_group(conversation: Conversation) -> None:
-    """A group that all have left waits for the initial delay again when it is joined.
+    """An emptied group waits for the initial rebalance delay again when it is joined.
 
-    Whether a second arrival extends it is where the Scala coordinator (no) and the Java one (yes) differ,
-    and what a heartbeat of the generation before tells.
+    Only the Java coordinator extends it for a second arrival. The two coordinators also answer a heartbeat of
+    the previous generation differently.
     """
     ana, bob, carol = conversation.actors("ana", "bob", "carol")
     ana.asks(ask.join_group(version=3), expect.join_group(error_code="NONE", generation_id=1))
@@ -94,7 +94,7 @@ def the_delay_is_due_again_in_an_emptied_group(conversation: Conversation) -> No
     broker_config=TWO_SECONDS,
 )
 def the_rebalance_timeout_caps_the_delay(conversation: Conversation) -> None:
-    """All extensions of the initial delay together are no longer than the rebalance timeout."""
+    """Extensions of the initial rebalance delay end at the rebalance timeout."""
     ana, bob = conversation.actors("ana", "bob")
     ana.sends(ask.join_group(version=3, rebalance_timeout_ms=2400))
 
@@ -111,7 +111,7 @@ def the_rebalance_timeout_caps_the_delay(conversation: Conversation) -> None:
     broker_config=TWO_SECONDS,
 )
 def the_delay_is_kept_against_a_shorter_rebalance_timeout(conversation: Conversation) -> None:
-    """A first member with a rebalance timeout of zero waits for the initial delay all the same."""
+    """A first member with a rebalance timeout of 0 still waits for the initial rebalance delay."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.join_group(version=3, rebalance_timeout_ms=0))
@@ -125,7 +125,7 @@ def the_delay_is_kept_against_a_shorter_rebalance_timeout(conversation: Conversa
     broker_config={**SHORT_SESSIONS, **TWO_SECONDS},
 )
 def a_pending_id_expires_within_the_delay(conversation: Conversation) -> None:
-    """A pending id that expires within the initial delay does not hold up the first member.
+    """A pending member id that expires within the initial rebalance delay does not delay the first member.
 
     The Java coordinator then even ends the delay early; the Scala one waits until it is over.
     """
@@ -147,7 +147,7 @@ def a_pending_id_expires_within_the_delay(conversation: Conversation) -> None:
     broker_config=TWO_SECONDS,
 )
 def the_only_member_leaves_within_the_delay(conversation: Conversation) -> None:
-    """The only member leaves and has its parked JoinGroup answered; the delay ends with an Empty group."""
+    """If the only member leaves during the initial delay, its parked JoinGroup gets UNKNOWN_MEMBER_ID."""
     ana, bob = conversation.actors("ana", "bob")
     ana.obtains_member_id()
     ana.sends(ask.join_group())
@@ -170,7 +170,7 @@ def the_only_member_leaves_within_the_delay(conversation: Conversation) -> None:
     broker_config=TWO_SECONDS,
 )
 def generation_zero_may_heartbeat(conversation: Conversation) -> None:
-    """Before the first generation a parked member may heartbeat with generation 0 and no other."""
+    """Before the first generation, a parked member may heartbeat with generation 0 and no other."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
     ana.sends(ask.join_group())
@@ -189,9 +189,9 @@ def generation_zero_may_heartbeat(conversation: Conversation) -> None:
     broker_config=TWO_SECONDS,
 )
 def a_sync_before_the_first_generation_comes_too_early(conversation: Conversation) -> None:
-    """A SyncGroup v4 of generation 0 is told REBALANCE_IN_PROGRESS while the initial delay lasts.
+    """SyncGroup v4 of generation 0 gets REBALANCE_IN_PROGRESS during the initial rebalance delay.
 
-    At v5, with a protocol that none has been selected to agree with, Scala finds an inconsistent protocol.
+    At v5, whose protocol no selected one can match, the Scala coordinator returns an inconsistent protocol.
     """
     ana = conversation.actor("ana")
     ana.obtains_member_id()

@@ -1,4 +1,4 @@
-"""JoinGroup's conditions: timeouts, protocols, and who is let in while a rebalance goes on."""
+"""What JoinGroup requires: timeouts, protocols, and who is admitted during a rebalance."""
 
 from harness.scenario import (
     ANY,
@@ -23,7 +23,7 @@ BOTH = (("range", ORDERS), ("roundrobin", ORDERS))
     broker_config=SHORT_SESSIONS,
 )
 def a_session_timeout_at_the_bounds_is_accepted(conversation: Conversation) -> None:
-    """The least and the greatest session timeout that the coordinator allows are themselves allowed."""
+    """JoinGroup accepts the lowest and the highest session timeout that the coordinator is configured for."""
     ana, bob = conversation.actors("ana", "bob")
 
     ana.asks(ask.join_group(session_timeout_ms=100), error_code="MEMBER_ID_REQUIRED")
@@ -36,7 +36,7 @@ def a_session_timeout_at_the_bounds_is_accepted(conversation: Conversation) -> N
     clauses=("JG-15", "VF-07"),
 )
 def a_session_timeout_out_of_bounds_is_refused(conversation: Conversation) -> None:
-    """A session timeout one millisecond out of bounds is INVALID_SESSION_TIMEOUT, and no group is created."""
+    """A session timeout one millisecond out of bounds gets INVALID_SESSION_TIMEOUT and creates no group."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.join_group(member_id="nobody", session_timeout_ms=99))
@@ -55,7 +55,7 @@ def a_session_timeout_out_of_bounds_is_refused(conversation: Conversation) -> No
     clauses=("JG-17", "DG-13"),
 )
 def a_member_without_protocols_is_refused(conversation: Conversation) -> None:
-    """A first JoinGroup that lists no protocol is INCONSISTENT_GROUP_PROTOCOL, yet creates an Empty group."""
+    """A first JoinGroup without protocols gets INCONSISTENT_GROUP_PROTOCOL, yet creates an Empty group."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.join_group(protocols=()))
@@ -70,7 +70,7 @@ def a_member_without_protocols_is_refused(conversation: Conversation) -> None:
     clauses=("JG-18",),
 )
 def a_member_without_protocol_type_is_refused(conversation: Conversation) -> None:
-    """A first JoinGroup with an empty protocol type is INCONSISTENT_GROUP_PROTOCOL."""
+    """A first JoinGroup with an empty protocol type gets INCONSISTENT_GROUP_PROTOCOL."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.join_group(protocol_type=""))
@@ -83,7 +83,7 @@ def a_member_without_protocol_type_is_refused(conversation: Conversation) -> Non
     clauses=("JG-20",),
 )
 def a_member_of_another_protocol_type_is_refused(conversation: Conversation) -> None:
-    """A JoinGroup whose protocol type is not the group's is INCONSISTENT_GROUP_PROTOCOL."""
+    """A JoinGroup with another protocol type than the group's gets INCONSISTENT_GROUP_PROTOCOL."""
     conversation.stable_group("ana")
     bob = conversation.actor("bob")
 
@@ -97,7 +97,7 @@ def a_member_of_another_protocol_type_is_refused(conversation: Conversation) -> 
     clauses=("JG-20",),
 )
 def a_protocol_of_some_members_is_not_enough(conversation: Conversation) -> None:
-    """A JoinGroup whose only protocol some members support, but not all, is INCONSISTENT_GROUP_PROTOCOL."""
+    """A JoinGroup whose only protocol not all members support gets INCONSISTENT_GROUP_PROTOCOL."""
     (ana,) = conversation.stable_group("ana", protocols=RANGE)
     bob, carol = conversation.actors("bob", "carol")
     bob.obtains_member_id(protocols=BOTH)
@@ -116,7 +116,7 @@ def a_protocol_of_some_members_is_not_enough(conversation: Conversation) -> None
     clauses=("JG-21",),
 )
 def an_empty_group_takes_another_protocol_type(conversation: Conversation) -> None:
-    """A group that its consumers have left may be joined by members of another protocol type."""
+    """Members of another protocol type may join a group that all its consumers have left."""
     (ana,) = conversation.stable_group("ana")
     ana.asks(ask.leave_group(), error_code="NONE")
     bob = conversation.actor("bob")
@@ -137,7 +137,7 @@ def an_empty_group_takes_another_protocol_type(conversation: Conversation) -> No
     clauses=("JG-22", "JG-41"),
 )
 def a_lone_member_cannot_swap_its_protocols_at_once(conversation: Conversation) -> None:
-    """A lone member that drops all of its old protocols is refused: its own old list counts, too."""
+    """A lone member that drops all its protocols gets INCONSISTENT_GROUP_PROTOCOL: its old list counts."""
     (ana,) = conversation.stable_group("ana", protocols=RANGE)
 
     ana.sends(ask.join_group(protocols=ROUND_ROBIN))
@@ -155,9 +155,9 @@ def a_lone_member_cannot_swap_its_protocols_at_once(conversation: Conversation) 
     clauses=("JG-23",),
 )
 def a_rebalance_timeout_of_zero_is_accepted(conversation: Conversation) -> None:
-    """A rebalance timeout of zero is no error: the member is answered, and then has no time to sync.
+    """A JoinGroup with a rebalance timeout of 0 succeeds, but leaves the member no time to sync.
 
-    Source of what follows: KAFKA-12890; before 2.8.1 nobody was dropped for not syncing.
+    Source of what follows: KAFKA-12890; before 2.8.1 no member was removed for not syncing.
     """
     ana = conversation.actor("ana")
     ana.obtains_member_id()
@@ -176,7 +176,7 @@ def a_rebalance_timeout_of_zero_is_accepted(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def a_parked_newcomer_outlives_its_session(conversation: Conversation) -> None:
-    """A newcomer whose JoinGroup is parked is not expelled when its session timeout passes."""
+    """A newcomer whose JoinGroup is parked is not removed when its session timeout passes."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
@@ -201,9 +201,9 @@ def a_parked_newcomer_outlives_its_session(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def a_heartbeat_shortens_a_newcomers_patience(conversation: Conversation) -> None:
-    """A newcomer that heartbeats while its JoinGroup is parked is from then on held to its session timeout.
+    """A newcomer that heartbeats while its JoinGroup is parked becomes subject to its session timeout.
 
-    So since 2.5; in 2.4 it stays parked.
+    This is so since 2.5; in 2.4 it stays parked.
     """
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
@@ -224,7 +224,7 @@ def a_heartbeat_shortens_a_newcomers_patience(conversation: Conversation) -> Non
     clauses=("JG-08",),
 )
 def a_newcomer_ends_parked_syncs(conversation: Conversation) -> None:
-    """A member added while assignments are awaited ends parked SyncGroups with REBALANCE_IN_PROGRESS."""
+    """A member that joins while assignments are awaited ends parked SyncGroups: REBALANCE_IN_PROGRESS."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
     bob.sends(ask.join_group())
@@ -249,7 +249,7 @@ def a_newcomer_ends_parked_syncs(conversation: Conversation) -> None:
     clauses=("JG-29",),
 )
 def a_retry_before_v4_makes_a_second_member(conversation: Conversation) -> None:
-    """A JoinGroup v3 without id that is sent again while the first is parked makes two members."""
+    """A JoinGroup v3 without a member id that is repeated while the first is parked adds two members."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.sends(ask.join_group(version=3, member_id=""))

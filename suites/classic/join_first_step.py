@@ -1,4 +1,4 @@
-"""JoinGroup's first step: the minting of member ids, and what a pending member is and is not."""
+"""JoinGroup's first step: the creation of member ids, and what a pending member may do."""
 
 from harness.scenario import (
     ORDERS,
@@ -19,7 +19,7 @@ from harness.scenario import (
     clauses=("JG-01", "VF-07", "VF-17"),
 )
 def the_first_step_mints_a_member_id(conversation: Conversation) -> None:
-    """A JoinGroup v4+ without any id is told MEMBER_ID_REQUIRED with a new id, and makes an Empty group."""
+    """A JoinGroup v4+ without an id gets MEMBER_ID_REQUIRED with a new id, and creates an Empty group."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.join_group(member_id=""))
@@ -47,7 +47,7 @@ def the_first_step_mints_a_member_id(conversation: Conversation) -> None:
     clauses=("JG-02", "LD-01", "RB-25", "VF-08", "PV-03"),
 )
 def the_second_step_makes_the_first_member_leader(conversation: Conversation) -> None:
-    """The first member to join with its id leads generation 1 and is told of itself alone."""
+    """The first member to join with its id leads generation 1 and is the only one in the member list."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
@@ -70,7 +70,7 @@ def the_second_step_makes_the_first_member_leader(conversation: Conversation) ->
     clauses=("JG-03",),
 )
 def before_v4_one_step_is_enough(conversation: Conversation) -> None:
-    """A JoinGroup v3 without id is let in at once, with an id of the coordinator's making."""
+    """A JoinGroup v3 without a member id is admitted at once, with an id that the coordinator creates."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.join_group(version=3))
@@ -87,7 +87,7 @@ def before_v4_one_step_is_enough(conversation: Conversation) -> None:
     clauses=("JG-05", "CX-04"),
 )
 def each_first_step_mints_another_id(conversation: Conversation) -> None:
-    """One client that takes the first step twice holds two ids, and both may join."""
+    """A client that takes the first step twice gets two member ids, and both may join."""
     ana = conversation.actor("ana")
     first = ana.asks(ask.join_group(member_id=""), error_code="MEMBER_ID_REQUIRED")
     second = ana.asks(ask.join_group(member_id=""), error_code="MEMBER_ID_REQUIRED")
@@ -112,7 +112,7 @@ def each_first_step_mints_another_id(conversation: Conversation) -> None:
     clauses=("JG-06",),
 )
 def the_first_step_starts_no_rebalance(conversation: Conversation) -> None:
-    """A newcomer's first step leaves a Stable group Stable, and DescribeGroups does not show the newcomer."""
+    """A newcomer's first step leaves a group Stable, and DescribeGroups does not list the newcomer."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
 
@@ -159,7 +159,7 @@ def the_second_step_waits_for_all_members(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def a_pending_id_expires_with_its_session(conversation: Conversation) -> None:
-    """A pending id that is not used within its session timeout is forgotten."""
+    """A pending member id that is not used within its session timeout gets UNKNOWN_MEMBER_ID."""
     ana = conversation.actor("ana")
     ana.asks(ask.join_group(session_timeout_ms=500), error_code="MEMBER_ID_REQUIRED")
 
@@ -174,7 +174,7 @@ def a_pending_id_expires_with_its_session(conversation: Conversation) -> None:
     clauses=("JG-10",),
 )
 def a_pending_id_is_no_member(conversation: Conversation) -> None:
-    """A pending id may neither heartbeat nor sync: it is UNKNOWN_MEMBER_ID until its second step."""
+    """A pending member's Heartbeat and SyncGroup get UNKNOWN_MEMBER_ID until it takes the second step."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
@@ -189,7 +189,7 @@ def a_pending_id_is_no_member(conversation: Conversation) -> None:
     clauses=("JG-11", "CX-04"),
 )
 def only_the_second_step_counts(conversation: Conversation) -> None:
-    """A second step may bring other protocols, from another connection and client id, than the first."""
+    """The second step may use other protocols, another connection and another client id than the first."""
     ana, bob = conversation.actors("ana", "bob")
     ana.obtains_member_id(protocols=ROUND_ROBIN)
 
@@ -210,7 +210,7 @@ def only_the_second_step_counts(conversation: Conversation) -> None:
     clauses=("JG-12",),
 )
 def a_pending_id_survives_inconsistent_protocols(conversation: Conversation) -> None:
-    """A second step refused for its protocols leaves the id pending, so that it may try again."""
+    """A second step refused with INCONSISTENT_GROUP_PROTOCOL leaves the member id pending for a retry."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
@@ -231,11 +231,11 @@ def a_pending_id_survives_inconsistent_protocols(conversation: Conversation) -> 
     clauses=("JG-13", "CO-27"),
 )
 def a_pending_id_cannot_become_static(conversation: Conversation) -> None:
-    """A second step with an instance id is told UNKNOWN_SERVER_ERROR without id, and the id stays pending."""
+    """A second step with an instance id gets UNKNOWN_SERVER_ERROR without an id, and stays pending."""
     ana = conversation.actor("ana")
     minted = ana.asks(ask.join_group(member_id=""), error_code="MEMBER_ID_REQUIRED")
 
-    # Kafka 2.4 cannot write this error at v6 and never answers; v5 it can.
+    # Kafka 2.4 cannot write this error at v6 and never answers; at v5 it can.
     ana.sends(ask.join_group(version=5, group_instance_id="ana-1"))
     ana.receives(
         expect.join_group(error_code="UNKNOWN_SERVER_ERROR", member_id="", generation_id=-1, members=())

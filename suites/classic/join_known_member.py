@@ -1,4 +1,4 @@
-"""JoinGroup with a member id: who is known, and when a member that rejoins starts a rebalance."""
+"""JoinGroup with a member id: which ids are known, and which rejoins start a rebalance."""
 
 from harness.scenario import (
     ANY,
@@ -23,7 +23,7 @@ OTHER_TOPIC = (("range", subscription("payments")),)
     clauses=("JG-30",),
 )
 def a_stranger_is_unknown(conversation: Conversation) -> None:
-    """A JoinGroup with an id that the coordinator never gave is told UNKNOWN_MEMBER_ID and that id."""
+    """A JoinGroup with an id that the coordinator did not create gets UNKNOWN_MEMBER_ID and that id back."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
 
@@ -39,7 +39,7 @@ def a_stranger_is_unknown(conversation: Conversation) -> None:
     clauses=("JG-31", "JG-48"),
 )
 def an_id_is_not_revived_in_an_empty_group(conversation: Conversation) -> None:
-    """The last member's id is UNKNOWN_MEMBER_ID once it has left, though its group is still there."""
+    """After the last member has left, a JoinGroup with its id to the Empty group gets UNKNOWN_MEMBER_ID."""
     (ana,) = conversation.stable_group("ana")
     ana.asks(ask.leave_group(), error_code="NONE")
 
@@ -52,7 +52,7 @@ def an_id_is_not_revived_in_an_empty_group(conversation: Conversation) -> None:
     clauses=("JG-48", "JG-30"),
 )
 def an_id_is_not_revived_in_a_rebalance(conversation: Conversation) -> None:
-    """A member that has left a group of several cannot come back with its old id."""
+    """A member that has left a group of several gets UNKNOWN_MEMBER_ID when it rejoins with its old id."""
     ana, bob = conversation.stable_group("ana", "bob")
     bob.asks(ask.leave_group(), error_code="NONE")
 
@@ -67,7 +67,7 @@ def an_id_is_not_revived_in_a_rebalance(conversation: Conversation) -> None:
     clauses=("JG-33",),
 )
 def an_unchanged_follower_is_answered_without_a_rebalance(conversation: Conversation) -> None:
-    """A follower that repeats its JoinGroup in Stable is given the current generation again, at once."""
+    """A follower that repeats its JoinGroup in a Stable group gets the current generation at once."""
     ana, bob = conversation.stable_group("ana", "bob")
 
     bob.sends(ask.join_group())
@@ -117,7 +117,7 @@ def a_follower_with_other_metadata_starts_a_rebalance(conversation: Conversation
     clauses=("JG-34", "JG-38"),
 )
 def a_follower_with_protocols_reordered_starts_a_rebalance(conversation: Conversation) -> None:
-    """The same protocols in another order are a change: the follower that brings them is parked."""
+    """A follower that rejoins with its protocols in another order is parked: the order is a change."""
     ana, bob = conversation.stable_group("ana", "bob", protocols=BOTH)
 
     bob.sends(ask.join_group(protocols=BOTH_TURNED_ROUND))
@@ -132,7 +132,7 @@ def a_follower_with_protocols_reordered_starts_a_rebalance(conversation: Convers
     clauses=("JG-35", "LD-02"),
 )
 def an_unchanged_leader_starts_a_rebalance(conversation: Conversation) -> None:
-    """A leader that repeats its JoinGroup in Stable is parked, and leads the next generation."""
+    """A leader that repeats its JoinGroup in a Stable group is parked, and leads the next generation."""
     ana, bob = conversation.stable_group("ana", "bob")
 
     ana.sends(ask.join_group())
@@ -150,7 +150,7 @@ def an_unchanged_leader_starts_a_rebalance(conversation: Conversation) -> None:
     clauses=("JG-41",),
 )
 def a_lone_leader_waits_for_nobody(conversation: Conversation) -> None:
-    """A lone member that rejoins in Stable is given the next generation at once."""
+    """A lone member that rejoins a Stable group gets the next generation at once."""
     (ana,) = conversation.stable_group("ana")
 
     ana.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2, leader=ana.member_id))
@@ -162,7 +162,7 @@ def a_lone_leader_waits_for_nobody(conversation: Conversation) -> None:
     clauses=("JG-36", "LD-04"),
 )
 def a_join_may_be_repeated_before_the_assignments(conversation: Conversation) -> None:
-    """While assignments are awaited a JoinGroup is answered again, the leader's with all members."""
+    """A JoinGroup repeated while assignments are awaited is answered at once; the leader gets all members."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
     bob.sends(ask.join_group())
@@ -210,7 +210,7 @@ def a_change_before_the_assignments_starts_over(conversation: Conversation) -> N
     broker_config=SHORT_SESSIONS,
 )
 def a_rejoin_may_shorten_the_session(conversation: Conversation) -> None:
-    """A member that rejoins with a shorter session timeout is answered; since 3.3.2 it is also held to it."""
+    """A member may rejoin with a shorter session timeout; it is applied since 3.3.2."""
     (ana,) = conversation.stable_group("ana")
 
     ana.asks(ask.join_group(session_timeout_ms=500), expect.join_group(error_code="NONE", generation_id=2))
@@ -227,7 +227,7 @@ def a_rejoin_may_shorten_the_session(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def an_unchanged_follower_keeps_its_timeouts(conversation: Conversation) -> None:
-    """An unchanged follower that asks for a shorter session timeout keeps the one that it had."""
+    """An unchanged follower that requests a shorter session timeout keeps its former one."""
     ana, bob = conversation.stable_group("ana", "bob")
 
     bob.sends(ask.join_group(session_timeout_ms=500))
@@ -244,7 +244,7 @@ def an_unchanged_follower_keeps_its_timeouts(conversation: Conversation) -> None
     broker_config=SHORT_SESSIONS,
 )
 def unchanged_joins_keep_no_session_alive(conversation: Conversation) -> None:
-    """A follower that only repeats its JoinGroup is expelled when its session timeout is over."""
+    """A follower that only repeats its JoinGroup is removed when its session times out."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
@@ -269,7 +269,7 @@ def unchanged_joins_keep_no_session_alive(conversation: Conversation) -> None:
     clauses=("JG-28", "CX-02", "JG-36"),
 )
 def a_disconnect_while_parked_changes_nothing(conversation: Conversation) -> None:
-    """A newcomer whose connection closes while its JoinGroup is parked is a member all the same."""
+    """A newcomer whose connection closes while its JoinGroup is parked still becomes a member."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()

@@ -1,4 +1,4 @@
-"""Generations are counted in 32 bits: what comes after the last of them."""
+"""Generations are 32-bit numbers: what follows the last one."""
 
 from harness.scenario import Capability, Conversation, ask, expect, group_record, scenario
 
@@ -12,7 +12,7 @@ WITHIN_MS = 15_000
     needs=(Capability.RESTART, Capability.WRITE_LOG),
 )
 def generations_go_on_from_below(conversation: Conversation) -> None:
-    """The generation after 2147483647 is -2147483648, and whoever names it is a member like any other."""
+    """The generation after 2147483647 is -2147483648, and its members may heartbeat and commit as usual."""
     ana = conversation.actor("ana")
     conversation.appends(group_record(generation=LAST))
     conversation.restarts_coordinator()

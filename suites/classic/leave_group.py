@@ -1,4 +1,4 @@
-"""LeaveGroup: what the leaver and those who stay are told."""
+"""LeaveGroup: what the leaving member and the remaining members get."""
 
 from harness.scenario import Conversation, ask, expect, scenario, sweep
 
@@ -9,7 +9,7 @@ from harness.scenario import Conversation, ask, expect, scenario, sweep
     clauses=("LV-01", "VF-12"),
 )
 def a_follower_leaves(conversation: Conversation) -> None:
-    """When a follower leaves, it is answered NONE, the others must rebalance, and its id is unknown."""
+    """A follower's LeaveGroup gets NONE, the others must rebalance, and its id becomes UNKNOWN_MEMBER_ID."""
     ana, bob = conversation.stable_group("ana", "bob")
 
     bob.sends(ask.leave_group())
@@ -32,7 +32,7 @@ def a_follower_leaves(conversation: Conversation) -> None:
     broker_config={"group.initial.rebalance.delay.ms": "0"},
 )
 def the_last_member_leaves(conversation: Conversation) -> None:
-    """When the last member leaves, the group is Empty at once and the next to join has no one to wait for."""
+    """When the last member leaves, the group is Empty at once and the next to join waits for nobody."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
 
@@ -49,7 +49,7 @@ def the_last_member_leaves(conversation: Conversation) -> None:
     sweep=sweep("LeaveGroup", 3, 5),
 )
 def a_stranger_cannot_leave(conversation: Conversation, version: int) -> None:
-    """A LeaveGroup v{version} of an unknown id is NONE on top and UNKNOWN_MEMBER_ID for that member."""
+    """LeaveGroup v{version} of an unknown id gets NONE at the top level, UNKNOWN_MEMBER_ID for the member."""
     (ana,) = conversation.stable_group("ana")
 
     ana.sends(ask.leave_group(version=version, members=(("nobody", None),)))
@@ -70,7 +70,7 @@ def a_stranger_cannot_leave(conversation: Conversation, version: int) -> None:
     sweep=sweep("LeaveGroup", 0, 2),
 )
 def before_v3_the_members_error_stands_on_top(conversation: Conversation, version: int) -> None:
-    """A LeaveGroup v{version} is about one member, whose error is the response's own."""
+    """A LeaveGroup v{version} names one member, whose error is the top-level error of the response."""
     (ana,) = conversation.stable_group("ana")
 
     ana.asks(ask.leave_group(version=version, member_id="nobody"), error_code="UNKNOWN_MEMBER_ID")
@@ -85,7 +85,7 @@ def before_v3_the_members_error_stands_on_top(conversation: Conversation, versio
     clauses=("LV-12", "JG-10"),
 )
 def a_pending_id_may_leave(conversation: Conversation) -> None:
-    """A pending id that leaves is answered NONE and forgotten."""
+    """A pending member's LeaveGroup gets NONE, and its id then gets UNKNOWN_MEMBER_ID."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
@@ -100,7 +100,7 @@ def a_pending_id_may_leave(conversation: Conversation) -> None:
     clauses=("LV-14", "VF-12"),
 )
 def a_member_leaves_twice_in_one_batch(conversation: Conversation) -> None:
-    """A member that is named twice in one LeaveGroup leaves the first time and is unknown the second."""
+    """A member that is named twice in one LeaveGroup gets NONE the first time, then UNKNOWN_MEMBER_ID."""
     ana, bob = conversation.stable_group("ana", "bob")
 
     ana.sends(ask.leave_group(members=((bob.member_id, None), (bob.member_id, None))))
@@ -121,7 +121,7 @@ def a_member_leaves_twice_in_one_batch(conversation: Conversation) -> None:
     clauses=("LV-15", "LV-12", "VF-12"),
 )
 def each_member_of_a_batch_is_judged_alone(conversation: Conversation) -> None:
-    """A batch with a stranger, a member, a pending id and nobody is answered one by one, in its own order."""
+    """LeaveGroup of a stranger, a member, a pending id and an empty id is answered for each, in order."""
     ana, bob = conversation.stable_group("ana", "bob")
     carol = conversation.actor("carol")
     carol.obtains_member_id()
@@ -152,7 +152,7 @@ def each_member_of_a_batch_is_judged_alone(conversation: Conversation) -> None:
     clauses=("LV-16",),
 )
 def a_leaver_whose_join_is_parked(conversation: Conversation) -> None:
-    """A member that leaves while its JoinGroup is parked has that answered UNKNOWN_MEMBER_ID without id."""
+    """A member that leaves while its JoinGroup is parked gets UNKNOWN_MEMBER_ID without an id for that."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
@@ -192,7 +192,7 @@ def a_leaver_ends_the_others_syncs(conversation: Conversation) -> None:
     clauses=("VF-15", "LV-02"),
 )
 def a_reason_changes_nothing(conversation: Conversation) -> None:
-    """A reason to join (v8) or to leave (v5), however long, changes nothing and is not told to anybody."""
+    """A reason in JoinGroup v8+ or LeaveGroup v5, however long, changes nothing."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
     ana.asks(ask.join_group(version=9), expect.join_group(error_code="NONE", generation_id=1))

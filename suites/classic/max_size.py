@@ -1,4 +1,4 @@
-"""group.max.size: who is turned away from a full group, and who is counted."""
+"""group.max.size: which members a full group refuses, and which it counts."""
 
 from harness.scenario import ANY, ROUND_ROBIN, Conversation, ask, expect, scenario
 
@@ -12,7 +12,7 @@ TWO = {"group.max.size": "2"}
     broker_config=TWO,
 )
 def a_full_group_takes_nobody(conversation: Conversation) -> None:
-    """A newcomer to a full Stable group is told GROUP_MAX_SIZE_REACHED without an id, and disturbs nobody."""
+    """A newcomer to a full Stable group gets GROUP_MAX_SIZE_REACHED without an id; no rebalance starts."""
     ana, _ = conversation.stable_group("ana", "bob")
     carol = conversation.actor("carol")
 
@@ -35,7 +35,7 @@ def a_full_group_takes_nobody(conversation: Conversation) -> None:
     broker_config=TWO,
 )
 def a_full_group_takes_nobody_before_the_assignments(conversation: Conversation) -> None:
-    """A newcomer to a full group that awaits its assignments is told GROUP_MAX_SIZE_REACHED."""
+    """A newcomer to a full group that awaits its assignments gets GROUP_MAX_SIZE_REACHED."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
     bob.sends(ask.join_group())
@@ -56,7 +56,7 @@ def a_full_group_takes_nobody_before_the_assignments(conversation: Conversation)
     broker_config=TWO,
 )
 def members_of_a_full_group_may_rejoin(conversation: Conversation) -> None:
-    """The limit is for newcomers: both members of a full group rejoin it."""
+    """Both members of a full group may rejoin it: group.max.size limits only newcomers."""
     ana, bob = conversation.stable_group("ana", "bob")
 
     ana.sends(ask.join_group())
@@ -73,7 +73,7 @@ def members_of_a_full_group_may_rejoin(conversation: Conversation) -> None:
     broker_config=TWO,
 )
 def an_awaiting_member_may_repeat_its_join(conversation: Conversation) -> None:
-    """A member that already awaits the rebalance of a full group may repeat its JoinGroup."""
+    """A member whose JoinGroup is already parked in a full group may repeat it."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
 
@@ -92,7 +92,7 @@ def an_awaiting_member_may_repeat_its_join(conversation: Conversation) -> None:
     broker_config=TWO,
 )
 def a_leaver_makes_room(conversation: Conversation) -> None:
-    """A newcomer that was turned away is let in after a member has left."""
+    """A newcomer refused with GROUP_MAX_SIZE_REACHED is admitted after a member has left."""
     ana, bob = conversation.stable_group("ana", "bob")
     carol = conversation.actor("carol")
     carol.asks(ask.join_group(member_id=""), error_code="GROUP_MAX_SIZE_REACHED")
@@ -112,10 +112,10 @@ def a_leaver_makes_room(conversation: Conversation) -> None:
     broker_config=TWO,
 )
 def whoever_rejoins_last_may_find_no_room(conversation: Conversation) -> None:
-    """In a rebalance the limit counts who awaits it, so a newcomer may take the place of a slow member.
+    """In a rebalance the limit counts only members that rejoined, so a newcomer may displace a slow one.
 
-    So since 2.6; before, the newcomer was turned away. The Scala coordinator then answers the others at
-    once, the Java one at the deadline: by a heartbeat of the old generation one can tell.
+    This is so since 2.6; before, the newcomer was refused. The Scala coordinator then answers the others at
+    once, the Java one at the deadline: a heartbeat of the old generation shows which.
     """
     ana, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=2000)
     carol = conversation.actor("carol")
@@ -141,11 +141,11 @@ def whoever_rejoins_last_may_find_no_room(conversation: Conversation) -> None:
     broker_config=TWO,
 )
 def a_pending_id_may_find_no_room(conversation: Conversation) -> None:
-    """A pending id that comes to a rebalance with as many members waiting as allowed is turned away.
+    """A pending member that joins a rebalance with group.max.size members gets GROUP_MAX_SIZE_REACHED.
 
-    The Scala coordinator then answers the others at once, the Java one at the deadline: by a heartbeat of the
-    old generation one can tell. The first step uses v8 because before 2.6 a rebalance gave out no id in a
-    group of that size.
+    The Scala coordinator then answers the others at once, the Java one at the deadline: a heartbeat of the
+    old generation shows which. The first step uses v8 because before 2.6 a group of that size gave out no
+    member id during a rebalance.
     """
     ana, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=2000)
     carol = conversation.actor("carol")
@@ -171,7 +171,7 @@ def a_pending_id_may_find_no_room(conversation: Conversation) -> None:
     broker_config=TWO,
 )
 def a_full_group_comes_before_protocols(conversation: Conversation) -> None:
-    """A newcomer's group id is checked first, then its session timeout, then the room, then its protocols."""
+    """JoinGroup of a newcomer is checked for its group id, session timeout, room, then protocols."""
     _, bob = conversation.stable_group("ana", "bob")
     carol = conversation.actor("carol")
 

@@ -1,10 +1,10 @@
-"""Requests that are never answered, because another has taken their place or their member has gone."""
+"""Requests that are never answered, because another replaced them or their member is gone."""
 
 from harness.scenario import Actor, Conversation, ask, expect, scenario
 
 
 def _all_joined(conversation: Conversation, *names: str) -> tuple[Actor, ...]:
-    """Let a Stable group rejoin, and stop before anybody syncs."""
+    """Let a Stable group rejoin, and stop before any member syncs."""
     actors = conversation.stable_group(*names)
     for actor in actors:
         actor.sends(ask.join_group())
@@ -54,7 +54,7 @@ def a_second_sync_takes_the_place_of_the_first(conversation: Conversation) -> No
     clauses=("OR-03", "LV-17"),
 )
 def a_leavers_parked_sync_is_never_answered(conversation: Conversation) -> None:
-    """A follower that leaves while its SyncGroup is parked never gets an answer to that."""
+    """A follower that leaves while its SyncGroup is parked never gets an answer to the SyncGroup."""
     _, bob = _all_joined(conversation, "ana", "bob")
     bob.sends(ask.sync_group())
 
@@ -69,9 +69,9 @@ def a_leavers_parked_sync_is_never_answered(conversation: Conversation) -> None:
     clauses=("LV-18", "OR-03"),
 )
 def the_first_leaver_of_a_batch_is_never_answered(conversation: Conversation) -> None:
-    """Of two followers whom one batch removes while their SyncGroups are parked, the first is never answered.
+    """Of two followers with parked SyncGroups that one batch removes, the first never gets an answer.
 
-    The second is told REBALANCE_IN_PROGRESS by the Scala coordinator and nothing by the Java one.
+    The second gets REBALANCE_IN_PROGRESS from the Scala coordinator and no answer from the Java one.
     """
     ana, bob, carol = _all_joined(conversation, "ana", "bob", "carol")
     bob.sends(ask.sync_group())
@@ -89,7 +89,7 @@ def the_first_leaver_of_a_batch_is_never_answered(conversation: Conversation) ->
     clauses=("OR-01", "JG-28"),
 )
 def a_closed_connections_join_is_taken_over(conversation: Conversation) -> None:
-    """A member whose connection closed while its JoinGroup was parked joins again, and is counted once."""
+    """A member that disconnected while its JoinGroup was parked may join again, and is counted once."""
     ana, bob = conversation.stable_group("ana", "bob")
     bob.sends(ask.join_group(protocols=(("range", b"\0\0"),)))
     bob.disconnects()

@@ -1,4 +1,4 @@
-"""Ladders: requests with several faults at once, so that the order of the checks shows."""
+"""Ladders: requests with several faults at once, which show the order of the checks."""
 
 from harness.scenario import ANY, RANGE, ROUND_ROBIN, Conversation, ask, expect, scenario, sweep
 
@@ -9,7 +9,7 @@ from harness.scenario import ANY, RANGE, ROUND_ROBIN, Conversation, ask, expect,
     clauses=("CO-01", "JG-15", "JG-20", "JG-30", "JG-01"),
 )
 def a_joiner_of_a_stable_group_climbs(conversation: Conversation) -> None:
-    """A JoinGroup's group id is checked first, then its session timeout, its protocols, and its member id."""
+    """A JoinGroup is checked for its group id, then its session timeout, protocols, and member id."""
     conversation.stable_group("ana")
     bob = conversation.actor("bob")
 
@@ -45,7 +45,7 @@ def a_joiner_of_a_stable_group_climbs(conversation: Conversation) -> None:
     clauses=("CO-01", "JG-15", "CO-16", "JG-17", "JG-01"),
 )
 def a_joiner_of_an_unknown_group_climbs(conversation: Conversation) -> None:
-    """In an unknown group a member id is refused before protocols, and protocols before an id is minted."""
+    """JoinGroup to an unknown group checks the member id, then protocols, before it creates a member id."""
     ana = conversation.actor("ana")
 
     ana.climbs(
@@ -77,7 +77,7 @@ def a_joiner_of_an_unknown_group_climbs(conversation: Conversation) -> None:
     clauses=("CO-06", "CO-02", "CO-18", "SG-11", "SG-12", "SG-13", "SG-14", "SG-09"),
 )
 def a_sync_during_a_rebalance_climbs(conversation: Conversation) -> None:
-    """A SyncGroup v5 is checked for having a protocol, then group, member, generation, protocol, state."""
+    """SyncGroup v5 is checked for having a protocol, then group, member, generation, protocol and state."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.sends(ask.join_group(version=3))
@@ -128,7 +128,7 @@ def a_sync_during_a_rebalance_climbs(conversation: Conversation) -> None:
     sweep=sweep("SyncGroup", 0, 4),
 )
 def a_sync_before_v5_climbs(conversation: Conversation, version: int) -> None:
-    """A SyncGroup v{version} is checked for its group id, then the group, the member and the generation."""
+    """SyncGroup v{version} is checked for its group id, then the group, the member and the generation."""
     (ana,) = conversation.stable_group("ana")
 
     ana.climbs(
@@ -161,7 +161,7 @@ def a_sync_before_v5_climbs(conversation: Conversation, version: int) -> None:
     sweep=sweep("Heartbeat", 0, 4),
 )
 def a_heartbeat_during_a_rebalance_climbs(conversation: Conversation, version: int) -> None:
-    """Heartbeat v{version} is checked for its group id, the group, the member, the generation, the state."""
+    """Heartbeat v{version} is checked for its group id, the group, member, generation, then state."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.sends(ask.join_group(version=3))
@@ -196,9 +196,9 @@ def a_heartbeat_during_a_rebalance_climbs(conversation: Conversation, version: i
     sweep=sweep("LeaveGroup", 0, 2),
 )
 def a_leaver_before_v3_climbs(conversation: Conversation, version: int) -> None:
-    """A LeaveGroup v{version} is checked for its group id, then the group, then the member.
+    """LeaveGroup v{version} is checked for its group id, then the group, then the member.
 
-    What the first of them is answered, some releases had no words for: `regressions/kafka-15755` tells.
+    Some releases could not write the answer to the first: see `regressions/kafka-15755`.
     """
     (ana,) = conversation.stable_group("ana")
 

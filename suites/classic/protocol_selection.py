@@ -1,4 +1,4 @@
-"""Which protocol a generation uses, and who leads it."""
+"""Which protocol a generation uses, and which member leads it."""
 
 from harness.scenario import ORDERS, Conversation, ask, expect, in_any_order, one_of, scenario, subscription
 
@@ -11,7 +11,7 @@ PAYMENTS = subscription("payments")
     clauses=("PV-02", "PV-03"),
 )
 def the_majority_of_votes_decides(conversation: Conversation) -> None:
-    """The protocol that most members list first is selected, and the leader sees their metadata for it."""
+    """The protocol that most members list first is selected, and the leader gets their metadata for it."""
     range_first = (("range", ORDERS), ("roundrobin", PAYMENTS))
     robin_first = (("roundrobin", PAYMENTS), ("range", ORDERS))
     (ana,) = conversation.stable_group("ana", protocols=range_first)
@@ -43,7 +43,7 @@ def the_majority_of_votes_decides(conversation: Conversation) -> None:
     clauses=("PV-01", "PV-03"),
 )
 def only_common_protocols_are_voted_on(conversation: Conversation) -> None:
-    """A protocol that all members support is selected although each would rather have another."""
+    """Only protocols that all members support are voted on, even if each member prefers another."""
     sticky_or_range = (("sticky", PAYMENTS), ("range", ORDERS))
     robin_or_range = (("roundrobin", PAYMENTS), ("range", ORDERS))
     (ana,) = conversation.stable_group("ana", protocols=sticky_or_range)
@@ -72,7 +72,7 @@ def only_common_protocols_are_voted_on(conversation: Conversation) -> None:
     clauses=("PV-07",),
 )
 def a_duplicate_disqualifies_itself(conversation: Conversation) -> None:
-    """A protocol that one member lists twice is counted twice, fits no group size, and is never selected."""
+    """A protocol that one member lists twice is counted twice, and so is never selected."""
     ana = conversation.actor("ana")
     twice = (("range", ORDERS), ("range", ORDERS), ("roundrobin", PAYMENTS))
 
@@ -92,7 +92,7 @@ def a_duplicate_disqualifies_itself(conversation: Conversation) -> None:
     clauses=("PV-08", "LV-02"),
 )
 def the_protocol_type_outlives_the_members(conversation: Conversation) -> None:
-    """A group that all members have left keeps its protocol type and forgets its protocol."""
+    """A group that all members have left keeps its protocol type and loses its protocol."""
     (ana,) = conversation.stable_group("ana")
 
     ana.asks(ask.leave_group(), error_code="NONE")
@@ -112,7 +112,7 @@ def the_protocol_type_outlives_the_members(conversation: Conversation) -> None:
     broker_config={"group.initial.rebalance.delay.ms": "2000"},
 )
 def the_first_added_member_leads(conversation: Conversation) -> None:
-    """Of several members of a first generation the one added first leads, whoever got its id first."""
+    """The member that is added first leads the first generation, whoever got its member id first."""
     ana, bob = conversation.actors("ana", "bob")
     bob.obtains_member_id()
     ana.obtains_member_id()
@@ -137,7 +137,7 @@ def the_first_added_member_leads(conversation: Conversation) -> None:
     clauses=("LD-03", "LV-01"),
 )
 def a_leaving_leader_is_replaced(conversation: Conversation) -> None:
-    """When the leader leaves, the member that remains is told to rebalance and leads the next generation."""
+    """When the leader leaves, the other member gets REBALANCE_IN_PROGRESS and leads the next generation."""
     ana, bob = conversation.stable_group("ana", "bob")
 
     ana.asks(ask.leave_group(), error_code="NONE")
@@ -161,9 +161,9 @@ def a_leaving_leader_is_replaced(conversation: Conversation) -> None:
     clauses=("LD-03", "CX-03"),
 )
 def either_of_two_may_replace_the_leader(conversation: Conversation) -> None:
-    """When the leader leaves two members behind, either may lead the next generation, and both are told whom.
+    """When the leader leaves two members behind, either may lead, and both are given the same leader.
 
-    Kafka takes whichever its hash map holds first.
+    Kafka takes the first in the order of its hash map.
     """
     ana, bob, carol = conversation.stable_group("ana", "bob", "carol")
 
@@ -183,7 +183,7 @@ def either_of_two_may_replace_the_leader(conversation: Conversation) -> None:
     clauses=("LD-03", "RB-12"),
 )
 def an_absent_leader_is_replaced(conversation: Conversation) -> None:
-    """When the leader has not rejoined by the deadline, the member that has leads the next generation."""
+    """If the leader has not rejoined by the deadline, a member that has leads the next generation."""
     _, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=2000)
 
     bob.sends(ask.join_group(rebalance_timeout_ms=2000, protocols=(("range", PAYMENTS),)))
@@ -204,7 +204,7 @@ def an_absent_leader_is_replaced(conversation: Conversation) -> None:
     clauses=("LD-05", "VF-08"),
 )
 def a_dynamic_leader_skips_no_assignment(conversation: Conversation) -> None:
-    """A JoinGroup v9 never tells a dynamic leader to skip the assignment, nor a follower."""
+    """JoinGroup v9 returns skip_assignment false to a dynamic leader and to a follower."""
     ana, bob = conversation.actors("ana", "bob")
     conversation.stable_group(ana)
     bob.obtains_member_id()

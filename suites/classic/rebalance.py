@@ -1,4 +1,4 @@
-"""A rebalance of a running group: whom it waits for, how long, and what ends it."""
+"""A rebalance of a running group: which members it waits for, how long, and what ends it."""
 
 from harness.scenario import SHORT_SESSIONS, Conversation, ask, expect, in_any_order, scenario
 
@@ -9,7 +9,7 @@ from harness.scenario import SHORT_SESSIONS, Conversation, ask, expect, in_any_o
     clauses=("RB-10", "RB-12", "JG-07"),
 )
 def the_deadline_is_the_longest_timeout(conversation: Conversation) -> None:
-    """A rebalance waits as long as the longest rebalance timeout of all its members, the newcomer's too."""
+    """A rebalance waits for the longest rebalance timeout of all its members, the newcomer included."""
     ana, bob = conversation.actors("ana", "bob")
     conversation.stable_group(ana, rebalance_timeout_ms=500)
 
@@ -31,7 +31,7 @@ def the_deadline_is_the_longest_timeout(conversation: Conversation) -> None:
     clauses=("RB-11", "RB-12"),
 )
 def a_later_joiner_does_not_extend_the_deadline(conversation: Conversation) -> None:
-    """A newcomer with a long rebalance timeout does not put off a rebalance that has begun."""
+    """A newcomer with a long rebalance timeout does not extend a rebalance that has begun."""
     ana, _ = conversation.stable_group("ana", "bob", rebalance_timeout_ms=2000)
     ana.sends(ask.join_group(rebalance_timeout_ms=2000))
     carol = conversation.actor("carol")
@@ -56,7 +56,7 @@ def a_later_joiner_does_not_extend_the_deadline(conversation: Conversation) -> N
     clauses=("RB-12", "RB-13", "LD-02"),
 )
 def an_absent_member_is_dropped(conversation: Conversation) -> None:
-    """A member that has not rejoined by the deadline is dropped, and its id is UNKNOWN_MEMBER_ID."""
+    """A member that has not rejoined by the deadline is removed, and its id gets UNKNOWN_MEMBER_ID."""
     ana, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=2000)
 
     ana.sends(ask.join_group(rebalance_timeout_ms=2000))
@@ -80,7 +80,7 @@ def an_absent_member_is_dropped(conversation: Conversation) -> None:
     clauses=("RB-19",),
 )
 def a_pending_id_delays_the_rebalance(conversation: Conversation) -> None:
-    """A rebalance that all members have joined still waits for a pending id to join."""
+    """A rebalance that all members have joined still waits for a pending member to join."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
@@ -105,7 +105,7 @@ def a_pending_id_delays_the_rebalance(conversation: Conversation) -> None:
     clauses=("RB-19", "LV-12"),
 )
 def a_leaving_pending_id_ends_the_rebalance(conversation: Conversation) -> None:
-    """A rebalance that waits for nobody but a pending id completes when that id leaves."""
+    """A rebalance that waits only for a pending member completes when that member leaves."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
@@ -126,7 +126,7 @@ def a_leaving_pending_id_ends_the_rebalance(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def an_expiring_pending_id_ends_the_rebalance(conversation: Conversation) -> None:
-    """A rebalance that waits for nobody but a pending id completes when that id's session is over."""
+    """A rebalance that waits only for a pending member completes when that member's session times out."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.asks(ask.join_group(session_timeout_ms=2000), error_code="MEMBER_ID_REQUIRED")
@@ -144,7 +144,7 @@ def an_expiring_pending_id_ends_the_rebalance(conversation: Conversation) -> Non
     clauses=("RB-20", "RB-19"),
 )
 def a_pending_id_outlives_the_deadline(conversation: Conversation) -> None:
-    """The deadline completes a rebalance without a pending id, which stays pending and may join later."""
+    """At the deadline a rebalance completes without a pending member, which may still join later."""
     (ana,) = conversation.stable_group("ana", rebalance_timeout_ms=2000)
     bob = conversation.actor("bob")
     bob.obtains_member_id()
@@ -165,7 +165,7 @@ def a_pending_id_outlives_the_deadline(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def a_missing_member_expires(conversation: Conversation) -> None:
-    """A rebalance that waits for one member completes when that member's session is over."""
+    """A rebalance that waits for one member completes when that member's session times out."""
     ana, bob = conversation.stable_group("ana", "bob", session_timeout_ms=2000)
 
     ana.sends(ask.join_group(session_timeout_ms=2000))
@@ -202,7 +202,7 @@ def a_missing_member_leaves(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def a_missing_member_may_take_its_time(conversation: Conversation) -> None:
-    """A member that heartbeats in a rebalance is waited for beyond its session timeout."""
+    """A rebalance waits beyond the session timeout for a member that sends heartbeats."""
     ana, bob = conversation.stable_group("ana", "bob", session_timeout_ms=1500)
     ana.sends(ask.join_group(session_timeout_ms=1500))
 
@@ -228,7 +228,7 @@ def a_missing_member_may_take_its_time(conversation: Conversation) -> None:
     clauses=("RB-25", "LV-02"),
 )
 def the_generation_counts_on_over_an_empty_group(conversation: Conversation) -> None:
-    """A group that was left by all counts that as a generation, and counts on when it is joined again."""
+    """Becoming Empty counts as a generation, and a group that is joined again continues the count."""
     ana, bob = conversation.actors("ana", "bob")
     ana.asks(ask.join_group(version=3), expect.join_group(error_code="NONE", generation_id=1))
     ana.asks(ask.leave_group(), error_code="NONE")
@@ -243,7 +243,7 @@ def the_generation_counts_on_over_an_empty_group(conversation: Conversation) -> 
     clauses=("RB-25",),
 )
 def the_generation_begins_again_after_a_deletion(conversation: Conversation) -> None:
-    """A group that was deleted and is joined again begins with generation 1."""
+    """A group that was deleted and is joined again starts at generation 1."""
     ana, bob = conversation.actors("ana", "bob")
     ana.asks(ask.join_group(version=3), expect.join_group(error_code="NONE", generation_id=1))
     ana.asks(ask.leave_group(), error_code="NONE")

@@ -1,4 +1,4 @@
-"""Sessions of ids given out, of members that await assignments, and of groups that are gone."""
+"""Sessions of pending member ids, of members that await assignments, and of deleted groups."""
 
 from harness.scenario import ANY, SHORT_SESSIONS, Conversation, ask, expect, scenario
 
@@ -10,7 +10,7 @@ from harness.scenario import ANY, SHORT_SESSIONS, Conversation, ask, expect, sce
     broker_config=SHORT_SESSIONS,
 )
 def a_given_id_lasts_one_session(conversation: Conversation) -> None:
-    """An id that was given out is forgotten when the session timeout that was asked for is over."""
+    """A pending member id gets UNKNOWN_MEMBER_ID once the requested session timeout is over."""
     ana = conversation.actor("ana")
     ana.asks(ask.join_group(session_timeout_ms=2_000), error_code="MEMBER_ID_REQUIRED")
 
@@ -25,7 +25,7 @@ def a_given_id_lasts_one_session(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def a_given_id_lasts_until_its_session_ends(conversation: Conversation) -> None:
-    """An id that was given out is good for a JoinGroup within the session timeout that was asked for."""
+    """A pending member id may join until the requested session timeout is over."""
     ana = conversation.actor("ana")
     ana.asks(ask.join_group(session_timeout_ms=2_000), error_code="MEMBER_ID_REQUIRED")
 
@@ -40,7 +40,7 @@ def a_given_id_lasts_until_its_session_ends(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def heartbeats_before_the_assignments_keep_a_session(conversation: Conversation) -> None:
-    """A member that takes long to sync keeps its session by heartbeats since 2.6.1; before, it ends."""
+    """A member that is late to sync keeps its session with heartbeats since 2.6.1; before, it ends."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
     ana.asks(ask.join_group(session_timeout_ms=1_500), expect.join_group(error_code="NONE", generation_id=1))
@@ -58,7 +58,7 @@ def heartbeats_before_the_assignments_keep_a_session(conversation: Conversation)
     broker_config=SHORT_SESSIONS,
 )
 def a_given_id_goes_with_its_group(conversation: Conversation) -> None:
-    """An id that was given out does not outlive its group, and the end of its session disturbs nobody."""
+    """Deleting a group also ends its pending member ids, and the end of their session has no effect."""
     ana = conversation.actor("ana")
     ana.asks(ask.join_group(session_timeout_ms=1_000), error_code="MEMBER_ID_REQUIRED")
 

@@ -1,11 +1,11 @@
-"""What few clients look at: first versions with a check, fields of refusals, ids without a client's name."""
+"""Rarely used details: first versions with a check, fields of refusals, and missing client ids."""
 
 from harness.scenario import NON_EMPTY, Actor, Conversation, ask, expect, in_any_order, one_of, scenario
 
 
 @scenario("classic/join/v4-takes-two-steps", source="KIP-394", clauses=("JG-01", "JG-03"))
 def a_join_v4_takes_two_steps(conversation: Conversation) -> None:
-    """JoinGroup v4 is the first version in which a newcomer is given an id to come back with."""
+    """JoinGroup v4 is the first version in which a newcomer gets a member id and must join again with it."""
     ana, bob = conversation.actors("ana", "bob")
     ana.sends(ask.join_group(version=4))
     ana.receives(expect.join_group(error_code="MEMBER_ID_REQUIRED", member_id=NON_EMPTY))
@@ -20,7 +20,7 @@ def a_join_v4_takes_two_steps(conversation: Conversation) -> None:
 
 @scenario("classic/join/refused-in-v9", source="KIP-814", clauses=("VF-07", "LD-05"))
 def a_refusal_in_v9_lets_nobody_skip(conversation: Conversation) -> None:
-    """A JoinGroup v9 that is refused has no protocol, no leader, and no assignment to skip."""
+    """A refused JoinGroup v9 has no protocol and no leader, and skip_assignment is false."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.join_group(version=9, member_id="nobody"))
@@ -39,9 +39,9 @@ def a_refusal_in_v9_lets_nobody_skip(conversation: Conversation) -> None:
 
 @scenario("classic/join/without-client-id", source="RequestHeader#parse", clauses=("VF-17",))
 def a_client_without_an_id_gets_a_member_id(conversation: Conversation) -> None:
-    """A client whose header names no client id gets a member id all the same; what it begins with differs.
+    """A client without a client id in its header still gets a member id; releases differ in its prefix.
 
-    The leader is told that id before its owner is, which is when it still shows how it was made.
+    The leader gets that id before its owner does, while the id still shows how it was made.
     """
     (ana,) = conversation.stable_group("ana")
     eve = conversation.actor("eve", client_id=None)
@@ -53,7 +53,7 @@ def a_client_without_an_id_gets_a_member_id(conversation: Conversation) -> None:
 
 @scenario("admin/describe/authorized-operations", source="AclEntry#supportedOperations", clauses=("DG-09",))
 def what_may_be_done_with_a_group_is_reported_on_demand(conversation: Conversation) -> None:
-    """DescribeGroups tells which operations are allowed if it is asked to: all that a group has."""
+    """DescribeGroups returns the authorized operations on request: all that exist for a group."""
     (ana,) = conversation.stable_group("ana")
 
     ana.sends(
@@ -68,7 +68,7 @@ def what_may_be_done_with_a_group_is_reported_on_demand(conversation: Conversati
 
 
 def _awaits_share_coordinator(actor: Actor, key: str) -> None:
-    """Wait for the topic that whoever asks first has made, on a broker that serves share groups."""
+    """Wait for the topic that the first request creates, on a broker that serves share groups."""
     actor.asks(ask.share_group_describe(), expect.share_group_describe())
     finding = ask.request("FindCoordinator", 6, key_type=2, coordinator_keys=(key,))
     actor.repeats(finding, until=expect.find_coordinator(coordinators=({"error_code": "NONE"},)))
@@ -76,7 +76,7 @@ def _awaits_share_coordinator(actor: Actor, key: str) -> None:
 
 @scenario("admin/find/no-share-keys", source="KafkaApis#getCoordinator", clauses=("FC-07",))
 def keys_of_no_share_group_are_refused(conversation: Conversation) -> None:
-    """FindCoordinator v6 refuses what is no share group's key; 3.9 has no share coordinator for any key."""
+    """FindCoordinator v6 refuses malformed share group keys; in 3.9 no key has a share coordinator."""
     ana = conversation.actor("ana")
 
     for asked in ("payroll", "payroll:orders:0"):
@@ -92,7 +92,7 @@ def keys_of_no_share_group_are_refused(conversation: Conversation) -> None:
 
 @scenario("admin/find/share-keys", source="KafkaApis#getCoordinator", clauses=("FC-07", "SH-30"))
 def keys_of_share_groups_have_a_form(conversation: Conversation) -> None:
-    """FindCoordinator v6 takes a share group's key as group:topic-id:partition; other keys are refused."""
+    """FindCoordinator v6 accepts share group keys of the form group:topic-id:partition and refuses others."""
     ana = conversation.actor("ana")
     key = "payroll:AAAAAAAAAAAAAAAAAAAAAQ:0"
 
@@ -104,7 +104,7 @@ def keys_of_share_groups_have_a_form(conversation: Conversation) -> None:
 
 @scenario("admin/find/odd-share-keys", source="SharePartitionKey#getInstance", clauses=("FC-07", "SH-30"))
 def keys_of_share_groups_are_read_by_java(conversation: Conversation) -> None:
-    """A share group's key may have a sign, a padded id and a colon behind, and others since 4.2."""
+    """A share group key may have a signed partition, a padded id and a trailing colon, and more since 4.2."""
     ana = conversation.actor("ana")
     orders = "AAAAAAAAAAAAAAAAAAAAAQ"
 
@@ -125,7 +125,7 @@ def keys_of_share_groups_are_read_by_java(conversation: Conversation) -> None:
 
 @scenario("admin/api-versions/software-without-a-proper-name", source="KIP-511")
 def software_needs_a_proper_name(conversation: Conversation) -> None:
-    """ApiVersions v3 refuses a software name or version that is empty or begins or ends with a hyphen."""
+    """ApiVersions v3 refuses a software name or version that is empty or starts or ends with a hyphen."""
     ana = conversation.actor("ana")
 
     for name, version in (("", "1.0"), ("conformance", ""), ("-conformance", "1.0"), ("conformance", "1.0-")):
@@ -140,7 +140,7 @@ def software_needs_a_proper_name(conversation: Conversation) -> None:
     broker_config={"group.initial.rebalance.delay.ms": "2000"},
 )
 def the_initial_delay_ends_with_the_rebalance_timeout(conversation: Conversation) -> None:
-    """However many arrive, the initial delay is never extended beyond the rebalance timeout."""
+    """However many members arrive, the initial delay is never extended beyond the rebalance timeout."""
     ana, bob, carol = conversation.actors("ana", "bob", "carol")
     ana.sends(ask.join_group(version=3, rebalance_timeout_ms=5_200))
     conversation.elapses(1_000)
@@ -158,7 +158,7 @@ def the_initial_delay_ends_with_the_rebalance_timeout(conversation: Conversation
 
 @scenario("admin/list/state-with-blanks", source="GroupMetadataManager#listGroups")
 def a_state_with_blanks_around(conversation: Conversation) -> None:
-    """A state with blanks around it, but in proper letters, finds groups of the Java coordinator only."""
+    """A ListGroups filter with blanks around a state matches groups of the Java coordinator only."""
     (ana,) = conversation.stable_group("ana")
 
     ana.asks(ask.list_groups(version=4, states_filter=(" Stable ",)), error_code="NONE")

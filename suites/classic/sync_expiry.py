@@ -1,10 +1,10 @@
-"""Members that are late to sync, and what keeps a session alive while they wait."""
+"""Members that are late to sync, and what extends a session while they wait."""
 
 from harness.scenario import ANY, SHORT_SESSIONS, Actor, Conversation, ask, expect, scenario
 
 
 def _completing_group(conversation: Conversation, *, rebalance_timeout_ms: int) -> tuple[Actor, Actor]:
-    """Let ana, the leader, and bob join their third generation, and stop before they sync."""
+    """Let ana, the leader, and bob join generation 3, and stop before they sync."""
     ana, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=rebalance_timeout_ms)
     ana.sends(ask.join_group(rebalance_timeout_ms=rebalance_timeout_ms))
     bob.sends(ask.join_group(rebalance_timeout_ms=rebalance_timeout_ms))
@@ -20,7 +20,7 @@ def _completing_group(conversation: Conversation, *, rebalance_timeout_ms: int) 
     broker_config=SHORT_SESSIONS,
 )
 def a_parked_follower_outlives_its_session(conversation: Conversation) -> None:
-    """A follower whose SyncGroup is parked is not expelled when its session timeout passes."""
+    """A follower whose SyncGroup is parked is not removed when its session timeout passes."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
@@ -42,9 +42,9 @@ def a_parked_follower_outlives_its_session(conversation: Conversation) -> None:
     clauses=("SG-23", "HB-01"),
 )
 def a_follower_that_never_syncs_is_dropped(conversation: Conversation) -> None:
-    """A follower that heartbeats but does not sync is a member at first, and dropped at the deadline.
+    """A follower that heartbeats but does not sync is removed at the rebalance timeout.
 
-    So since 2.8.1; before, it stayed.
+    This is so since 2.8.1; before, it stayed.
     """
     ana, bob = _completing_group(conversation, rebalance_timeout_ms=2000)
     ana.syncs_as_leader((ana, bob))
@@ -63,9 +63,9 @@ def a_follower_that_never_syncs_is_dropped(conversation: Conversation) -> None:
     clauses=("SG-24", "SG-02"),
 )
 def a_leader_that_never_syncs_is_dropped(conversation: Conversation) -> None:
-    """A leader that brings no assignments by the deadline is dropped, and the others must rejoin.
+    """A leader that sends no assignments by the deadline is removed, and the others must rejoin.
 
-    So since 2.8.1; before, they waited for it as long as it heartbeat.
+    This is so since 2.8.1; before, they waited for it as long as it sent heartbeats.
     """
     ana, bob = _completing_group(conversation, rebalance_timeout_ms=1200)
     bob.sends(ask.sync_group())
@@ -84,9 +84,9 @@ def a_leader_that_never_syncs_is_dropped(conversation: Conversation) -> None:
     clauses=("SG-24",),
 )
 def the_deadline_for_syncing_ends_a_followers_wait(conversation: Conversation) -> None:
-    """A follower whose leader does not sync is told to rejoin when the rebalance timeout is over.
+    """A follower whose leader does not sync gets REBALANCE_IN_PROGRESS at the rebalance timeout.
 
-    So since 2.8.1; before, it stays parked.
+    This is so since 2.8.1; before, it stays parked.
     """
     _, bob = _completing_group(conversation, rebalance_timeout_ms=2000)
 
@@ -102,9 +102,9 @@ def the_deadline_for_syncing_ends_a_followers_wait(conversation: Conversation) -
     clauses=("SG-25", "RB-12"),
 )
 def nobody_syncs(conversation: Conversation) -> None:
-    """A group whose members all miss the deadline for syncing is open to others.
+    """A group whose members all miss the deadline for syncing can be joined by others.
 
-    Since 2.8.1 it is Empty by then; before, the newcomer's rebalance dropped them.
+    Since 2.8.1 it is Empty by then; before, the newcomer's rebalance removed them.
     """
     ana, _ = _completing_group(conversation, rebalance_timeout_ms=2000)
     conversation.elapses(1700)
@@ -129,7 +129,7 @@ def nobody_syncs(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def a_leader_expires_before_it_syncs(conversation: Conversation) -> None:
-    """A leader whose session ends before it syncs leaves the others with REBALANCE_IN_PROGRESS."""
+    """A leader whose session times out before it syncs leaves the others with REBALANCE_IN_PROGRESS."""
     ana, bob = conversation.stable_group("ana", "bob", session_timeout_ms=2000)
     ana.sends(ask.join_group(session_timeout_ms=2000))
     bob.sends(ask.join_group(session_timeout_ms=2000))
@@ -153,7 +153,7 @@ def a_leader_expires_before_it_syncs(conversation: Conversation) -> None:
 def a_member_that_syncs_instead_of_heartbeating(conversation: Conversation) -> None:
     """A member that only repeats its SyncGroup gets its assignment for as long as its session lasts.
 
-    With the Scala coordinator that keeps the session alive, with the Java one it does not.
+    In the Scala coordinator SyncGroup extends the session, in the Java one it does not.
     """
     (ana,) = conversation.stable_group("ana", session_timeout_ms=2000)
 

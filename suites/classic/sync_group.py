@@ -1,4 +1,4 @@
-"""SyncGroup: who is told what, and when."""
+"""SyncGroup: which answer each member gets, and when."""
 
 from harness.scenario import Conversation, ask, expect, scenario
 
@@ -9,7 +9,7 @@ from harness.scenario import Conversation, ask, expect, scenario
     clauses=("SG-12",),
 )
 def a_sync_with_a_past_generation_is_refused(conversation: Conversation) -> None:
-    """A member that syncs with the generation before the current one is told ILLEGAL_GENERATION."""
+    """A SyncGroup with the generation before the current one gets ILLEGAL_GENERATION."""
     ana, _ = conversation.stable_group("ana", "bob")
 
     ana.asks(ask.sync_group(generation_id=ana.generation_id - 1), error_code="ILLEGAL_GENERATION")
@@ -21,7 +21,7 @@ def a_sync_with_a_past_generation_is_refused(conversation: Conversation) -> None
     clauses=("SG-12",),
 )
 def a_sync_with_a_future_or_no_generation_is_refused(conversation: Conversation) -> None:
-    """A member that syncs with the generation after the current one, or -1, is told ILLEGAL_GENERATION."""
+    """A SyncGroup with the generation after the current one, or -1, gets ILLEGAL_GENERATION."""
     ana, _ = conversation.stable_group("ana", "bob")
 
     ana.sends(ask.sync_group(generation_id=ana.generation_id + 1))
@@ -36,7 +36,7 @@ def a_sync_with_a_future_or_no_generation_is_refused(conversation: Conversation)
     clauses=("SG-01", "SG-02"),
 )
 def a_follower_waits_for_the_leader(conversation: Conversation) -> None:
-    """A follower's SyncGroup stays parked until the leader brings the assignments."""
+    """A follower's SyncGroup stays parked until the leader sends the assignments."""
     ana, bob = conversation.stable_group("ana", "bob")
     bob.sends(ask.join_group(protocols=(("range", b"\0\0"),)))
     ana.sends(ask.join_group())
@@ -55,7 +55,7 @@ def a_follower_waits_for_the_leader(conversation: Conversation) -> None:
     clauses=("SG-03", "SG-08"),
 )
 def an_assignment_is_kept(conversation: Conversation) -> None:
-    """In a Stable group every member may sync again and gets what it had, whatever it brings along."""
+    """In a Stable group a repeated SyncGroup returns the current assignment and ignores what it carries."""
     ana, bob = conversation.stable_group("ana", "bob")
 
     ana.sends(ask.sync_group(assignments=((ana.member_id, b"other"), (bob.member_id, b"other"))))
@@ -69,7 +69,7 @@ def an_assignment_is_kept(conversation: Conversation) -> None:
     clauses=("SG-05", "SG-07"),
 )
 def a_member_without_assignment_gets_an_empty_one(conversation: Conversation) -> None:
-    """A member that the leader forgets gets empty bytes, and a stranger that it names is overlooked."""
+    """A member without an assignment from the leader gets empty bytes; one for a stranger is ignored."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
     bob.sends(ask.join_group())
@@ -89,7 +89,7 @@ def a_member_without_assignment_gets_an_empty_one(conversation: Conversation) ->
     clauses=("SG-05", "SG-01"),
 )
 def a_leader_may_bring_nothing(conversation: Conversation) -> None:
-    """A leader that brings no assignments makes the group Stable with empty ones."""
+    """A leader that sends no assignments makes the group Stable with empty ones."""
     ana = conversation.actor("ana")
     ana.joins()
 
@@ -104,7 +104,7 @@ def a_leader_may_bring_nothing(conversation: Conversation) -> None:
     clauses=("SG-08", "SG-02"),
 )
 def a_followers_assignments_are_ignored(conversation: Conversation) -> None:
-    """Assignments in a follower's SyncGroup count for nothing: it waits for the leader's."""
+    """Assignments in a follower's SyncGroup are ignored: it waits for the leader's."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
     bob.sends(ask.join_group())
@@ -124,7 +124,7 @@ def a_followers_assignments_are_ignored(conversation: Conversation) -> None:
     clauses=("SG-09", "JG-07"),
 )
 def a_sync_during_a_rebalance_comes_too_late(conversation: Conversation) -> None:
-    """A member that syncs with its generation after a rebalance has begun is told REBALANCE_IN_PROGRESS."""
+    """A SyncGroup after a rebalance has begun gets REBALANCE_IN_PROGRESS."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.sends(ask.join_group(version=3))
@@ -141,7 +141,7 @@ def a_sync_during_a_rebalance_comes_too_late(conversation: Conversation) -> None
     clauses=("SG-10", "SG-11"),
 )
 def an_empty_group_knows_no_member_to_sync(conversation: Conversation) -> None:
-    """A SyncGroup in a group that all members have left is told UNKNOWN_MEMBER_ID."""
+    """A SyncGroup of a former member to an Empty group gets UNKNOWN_MEMBER_ID."""
     (ana,) = conversation.stable_group("ana")
     ana.asks(ask.leave_group(), error_code="NONE")
 
@@ -154,7 +154,7 @@ def an_empty_group_knows_no_member_to_sync(conversation: Conversation) -> None:
     clauses=("VF-10", "SG-03"),
 )
 def the_protocol_is_echoed_since_v5(conversation: Conversation) -> None:
-    """A SyncGroup v5 is answered with the group's protocol type and name."""
+    """SyncGroup v5 returns the group's protocol type and name."""
     (ana,) = conversation.stable_group("ana")
 
     ana.sends(ask.sync_group(version=5))
@@ -171,7 +171,7 @@ def the_protocol_is_echoed_since_v5(conversation: Conversation) -> None:
     clauses=("SG-13", "SG-14", "VF-09"),
 )
 def another_protocol_is_refused_since_v5(conversation: Conversation) -> None:
-    """A SyncGroup v5 with another protocol type or name than the group's is INCONSISTENT_GROUP_PROTOCOL."""
+    """SyncGroup v5 with another protocol type or name than the group's gets INCONSISTENT_GROUP_PROTOCOL."""
     (ana,) = conversation.stable_group("ana")
 
     ana.sends(ask.sync_group(version=5, protocol_type="connect"))
@@ -190,7 +190,7 @@ def another_protocol_is_refused_since_v5(conversation: Conversation) -> None:
     clauses=("CO-06", "VF-09"),
 )
 def the_protocol_is_mandatory_since_v5(conversation: Conversation) -> None:
-    """A SyncGroup v5 that leaves out protocol type or name is INCONSISTENT_GROUP_PROTOCOL."""
+    """SyncGroup v5 without a protocol type or name gets INCONSISTENT_GROUP_PROTOCOL."""
     (ana,) = conversation.stable_group("ana")
 
     ana.sends(ask.sync_group(version=5, protocol_type=None))

@@ -1,11 +1,11 @@
-"""Versions of the classic APIs: what is flexible, and what lower ones leave out."""
+"""Versions of the classic APIs: which are flexible, and what lower ones leave out."""
 
 from typing import Final
 
 from harness.scenario import Conversation, ask, expect, scenario
 
 TAGGED: Final = "conformance-unknown-tag"
-"""The group that the bytes below name; they cannot wait for a name that no other run has."""
+"""The group that the bytes below name; they are fixed before a run's unique names exist."""
 COMMIT_V8_WITH_AN_UNKNOWN_TAG: Final = (
     b"\x00\x08\x00\x08\x00\x00\x00\x07\x00\x03eve\x00"  # key, version, correlation id, client id, no tags
     b"\x18conformance-unknown-tag\xff\xff\xff\xff\x01\x00"  # group id, generation -1, no member, no instance
@@ -21,7 +21,7 @@ COMMIT_V8_WITH_AN_UNKNOWN_TAG: Final = (
     clauses=("VF-05", "VF-02", "VF-03", "VF-04"),
 )
 def the_versions_around_the_flexible_encoding(conversation: Conversation) -> None:
-    """A member may go to and fro between the last plain and the first flexible version of an API."""
+    """A member may alternate between the last plain and the first flexible version of an API."""
     ana = conversation.actor("ana")
     ana.asks(ask.join_group(version=5, member_id=""), error_code="MEMBER_ID_REQUIRED")
 
@@ -43,7 +43,7 @@ def the_versions_around_the_flexible_encoding(conversation: Conversation) -> Non
     clauses=("SG-16", "SG-03"),
 )
 def below_v5_no_protocol_is_checked(conversation: Conversation) -> None:
-    """SyncGroup v0 to v4 names no protocol, and is served in a group of whatever type and protocol."""
+    """SyncGroup v0 to v4 name no protocol, and are served in a group of any type and protocol."""
     ana = conversation.actor("ana")
     ana.sends(ask.join_group(version=3, protocol_type="connect", protocols=(("odd", b"\1"),)))
     ana.receives(expect.join_group(error_code="NONE", protocol_name="odd"))
@@ -56,7 +56,7 @@ def below_v5_no_protocol_is_checked(conversation: Conversation) -> None:
 
 @scenario("classic/wire/unknown-tag", source="KIP-482", clauses=("VF-21",))
 def an_unknown_tag_is_passed_over(conversation: Conversation) -> None:
-    """An OffsetCommit v8 with a tagged field that nobody knows commits as one without it."""
+    """An OffsetCommit v8 with an unknown tagged field commits as one without it."""
     eve = conversation.actor("eve")
 
     eve.sends_bytes(COMMIT_V8_WITH_AN_UNKNOWN_TAG, says="OffsetCommit v8 with an unknown tag")

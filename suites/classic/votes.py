@@ -1,10 +1,10 @@
-"""Ties of votes for a protocol, which map order decides: differently in the two coordinators."""
+"""Ties between protocol votes: the order of a map decides, differently in the two coordinators."""
 
 from harness.scenario import ORDERS, Conversation, ask, expect, one_of, scenario
 
 
 def _vote(conversation: Conversation, ours: tuple[str, ...], theirs: tuple[str, ...], *winners: str) -> None:
-    """Let two members vote for what each lists first, and see what is selected."""
+    """Let two members vote for the protocol that each lists first, and expect one of the winners."""
     ana, bob = conversation.actors("ana", "bob")
     mine = ask.join_group(version=7, protocols=tuple((name, ORDERS) for name in ours))
     yours = ask.join_group(version=7, protocols=tuple((name, ORDERS) for name in theirs))
@@ -25,30 +25,30 @@ VOTES = "ClassicGroup#selectProtocol"
 
 @scenario("classic/vote/range-or-roundrobin", source=VOTES, clauses=("PV-05", "PV-02"))
 def range_or_roundrobin(conversation: Conversation) -> None:
-    """One vote for range and one for roundrobin: Java takes range, Scala roundrobin."""
+    """With one vote each for range and roundrobin, Java selects range, Scala roundrobin."""
     _vote(conversation, ("range", "roundrobin"), ("roundrobin", "range"), "range", "roundrobin")
 
 
 @scenario("classic/vote/sticky-or-range", source=VOTES, clauses=("PV-05", "PV-02"))
 def sticky_or_range(conversation: Conversation) -> None:
-    """One vote for sticky and one for range: Java takes sticky, Scala range."""
+    """With one vote each for sticky and range, Java selects sticky, Scala range."""
     _vote(conversation, ("sticky", "range"), ("range", "sticky"), "range", "sticky")
 
 
 @scenario("classic/vote/cooperative-or-range", source=VOTES, clauses=("PV-05", "PV-02"))
 def cooperative_sticky_or_range(conversation: Conversation) -> None:
-    """One vote for cooperative-sticky and one for range: Java takes range, Scala cooperative-sticky."""
+    """With one vote each for cooperative-sticky and range, Java selects range, Scala cooperative-sticky."""
     names = ("cooperative-sticky", "range")
     _vote(conversation, names, names[::-1], *names)
 
 
 @scenario("classic/vote/same-in-both", source=VOTES, clauses=("PV-05", "PV-02"))
 def both_decide_alike(conversation: Conversation) -> None:
-    """One vote for a and one for b: both coordinators take a."""
+    """With one vote each for protocols a and b, both coordinators select a."""
     _vote(conversation, ("b", "a"), ("a", "b"), "a")
 
 
 @scenario("classic/vote/of-three", source=VOTES, clauses=("PV-05", "PV-01"))
 def three_protocols(conversation: Conversation) -> None:
-    """Of three protocols that both members list, one that has no vote is not taken."""
+    """Of three protocols that both members list, one that has no vote is not selected."""
     _vote(conversation, ("p1", "p2", "p3"), ("p2", "p3", "p1"), "p1", "p2")

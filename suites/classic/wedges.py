@@ -1,4 +1,4 @@
-"""Groups that never get on and requests that fail inside: what stays unanswered, and what is left."""
+"""Groups that never complete and requests that fail internally: what stays unanswered, what remains."""
 
 from harness.scenario import ANY, Conversation, ask, expect, scenario
 
@@ -47,7 +47,7 @@ def an_unreadable_subscription_may_wedge_the_group(conversation: Conversation) -
     clauses=("JG-61", "OR-06"),
 )
 def nobody_gets_into_a_wedged_group(conversation: Conversation) -> None:
-    """A group wedged by an unreadable subscription can be left, but neither joined nor deleted."""
+    """A group stuck on an unreadable subscription can be left, but neither joined nor deleted."""
     ana, bob = conversation.actors("ana", "bob")
     protocols = (("range", UNREADABLE),)
     ana.obtains_member_id(protocols=protocols)
@@ -69,7 +69,7 @@ def nobody_gets_into_a_wedged_group(conversation: Conversation) -> None:
     clauses=("CO-28", "OR-07", "CO-27", "JG-13"),
 )
 def an_internal_error_may_stay_unsaid_in_v6(conversation: Conversation) -> None:
-    """A JoinGroup v6 that fails inside is told UNKNOWN_SERVER_ERROR, but by 2.4 nothing at all."""
+    """A JoinGroup v6 that fails internally gets UNKNOWN_SERVER_ERROR, but no answer at all from 2.4."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 

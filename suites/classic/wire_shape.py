@@ -1,4 +1,4 @@
-"""What stands in the responses of each version."""
+"""The fields of the responses of each version."""
 
 from harness.scenario import NON_EMPTY, ORDERS, SHORT_SESSIONS, Conversation, ask, expect, scenario
 
@@ -9,7 +9,7 @@ from harness.scenario import NON_EMPTY, ORDERS, SHORT_SESSIONS, Conversation, as
     clauses=("VF-07",),
 )
 def an_error_before_v7_has_an_empty_protocol(conversation: Conversation) -> None:
-    """A JoinGroup v6 that is refused is answered with an empty protocol name, no leader and no members."""
+    """A refused JoinGroup v6 returns an empty protocol name, no leader and no members."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.join_group(member_id="nobody"))
@@ -26,7 +26,7 @@ def an_error_before_v7_has_an_empty_protocol(conversation: Conversation) -> None
     clauses=("VF-07",),
 )
 def an_error_since_v7_has_no_protocol(conversation: Conversation) -> None:
-    """A JoinGroup v7 that is refused is answered without protocol type or name."""
+    """A refused JoinGroup v7 returns neither protocol type nor protocol name."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.join_group(version=7, member_id="nobody"))
@@ -48,7 +48,7 @@ def an_error_since_v7_has_no_protocol(conversation: Conversation) -> None:
     clauses=("VF-08", "JG-02"),
 )
 def a_success_since_v7_names_the_protocol_type(conversation: Conversation) -> None:
-    """A JoinGroup v7 that succeeds is answered with the group's protocol type and name."""
+    """A JoinGroup v7 that succeeds returns the group's protocol type and name."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
@@ -64,7 +64,7 @@ def a_success_since_v7_names_the_protocol_type(conversation: Conversation) -> No
     clauses=("VF-15", "JG-02"),
 )
 def a_reason_to_join_changes_nothing(conversation: Conversation) -> None:
-    """A JoinGroup v8 with a long reason is answered as one without."""
+    """A JoinGroup v8 with a long reason is answered like one without."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
     supported: dict[str, str | bytes] = {"name": "range", "metadata": ORDERS}
@@ -91,7 +91,7 @@ def a_reason_to_join_changes_nothing(conversation: Conversation) -> None:
     clauses=("VF-13",),
 )
 def nobody_is_throttled_without_quotas(conversation: Conversation) -> None:
-    """The least versions with a throttle time say 0 where there are no quotas."""
+    """The first versions with a throttle time return 0 where there are no quotas."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.join_group(version=2))
@@ -132,7 +132,7 @@ def the_oldest_versions_still_work(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def the_session_timeout_is_the_rebalance_timeout_in_v0(conversation: Conversation) -> None:
-    """A JoinGroup v0 has no rebalance timeout: its session timeout stands for that, too."""
+    """JoinGroup v0 has no rebalance timeout, so its session timeout is used for both."""
     ana, bob = conversation.actors("ana", "bob")
     ana.sends(ask.join_group(version=0, session_timeout_ms=2000))
     ana.receives(expect.join_group(error_code="NONE", generation_id=1))

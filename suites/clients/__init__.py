@@ -1,1 +1,1 @@
-"""Scripts for real clients: what an application sees of its group."""
+"""Scripts for real clients: what an application observes of its group."""

@@ -1,4 +1,4 @@
-"""What an administrator's client says of a group that real consumers are in."""
+"""What an admin client reports of a group that has real consumers."""
 
 from harness.clients.language import RANGE, Play, client_script
 from suites.clients.assignments import by_range
@@ -6,7 +6,7 @@ from suites.clients.assignments import by_range
 
 @client_script("clients/admin/describes-a-group", source="ConsumerGroupCommand#describeGroups")
 def describes_a_group(play: Play) -> None:
-    """An administrator sees a group's state, its assignor, who owns what, and how far each has come."""
+    """An admin client sees a group's state, assignor, partition owners and committed offsets."""
     orders = play.topic("orders", partitions=4)
     writer = play.client("writer", group=None)
     eve = play.client("eve", group=None)

@@ -1,6 +1,6 @@
-"""What assignors must make of a group, computed from their definitions and not with any client's code.
+"""The results that assignors must give for a group, computed from their definitions, not by client code.
 
-Members are named so that their ids, which begin with their names, sort as they are written.
+Members are named so that their ids, which start with their names, sort in the order written.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,10 +21,10 @@ def settles_shared(
     *,
     callbacks: Mapping[TestClient, Sequence[ExpectedCallback]] | None = None,
 ) -> None:
-    """Have a group come to rest as its assignor must leave it.
+    """Let a group settle as its assignor must leave it.
 
-    That is by range in classic groups, and among static members for whom a broker assigns by range. In other
-    consumer groups it is the broker's default, which shares evenly.
+    Classic groups, and static members whose broker assigns by range, settle by range. Other consumer groups
+    use the broker's default, which shares evenly.
     """
     if play.protocol is GroupProtocol.CLASSIC or all(_is_sorted(each) for each in subscriptions):
         play.settles(by_range(subscriptions), callbacks=callbacks)
@@ -34,7 +34,7 @@ def settles_shared(
 
 
 def both_at_rest(play: Play, orders: Topic, ana: TestClient, bob: TestClient) -> None:
-    """Have two members subscribe, one after the other, and come to rest."""
+    """Let two members subscribe, one after the other, and settle."""
     ana.subscribes(orders)
     play.settles({ana: orders.partitions})
     bob.subscribes(orders)
@@ -46,7 +46,7 @@ def _is_sorted(member: TestClient) -> bool:
 
 
 def by_range(subscriptions: Mapping[TestClient, Sequence[Topic]]) -> dict[TestClient, list[str]]:
-    """Give each member a run of each topic's partitions; the first get one more where it does not divide.
+    """Give each member consecutive partitions of each topic; the first members get one more if uneven.
 
     Source: RangeAssignor#assign (3.9.2).
     """
@@ -63,7 +63,7 @@ def by_range(subscriptions: Mapping[TestClient, Sequence[Topic]]) -> dict[TestCl
 
 
 def by_round_robin(subscriptions: Mapping[TestClient, Sequence[Topic]]) -> dict[TestClient, list[str]]:
-    """Deal all partitions of all topics out in turn, passing over who has not subscribed.
+    """Deal all partitions of all topics out in turn, skipping members not subscribed to the topic.
 
     Source: RoundRobinAssignor#assign (3.9.2).
     """

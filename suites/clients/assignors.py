@@ -1,4 +1,4 @@
-"""What each assignor makes of members that want different topics, and of members that come and go."""
+"""What each assignor gives to members with different topics, and to members that join and leave."""
 
 from harness.clients.language import COOPERATIVE, RANGE, ROUND_ROBIN, STICKY, Feature, Play, client_script
 from suites.clients.assignments import by_range, by_round_robin
@@ -9,7 +9,7 @@ _STICKY_IS_FREE = "whose partitions move is the assignor's choice; how many is n
 
 @client_script("clients/assignors/range", source="RangeAssignor#assign")
 def range_(play: Play) -> None:
-    """Range gives every subscriber a run of each topic's partitions."""
+    """The range assignor gives every subscriber consecutive partitions of each topic."""
     orders = play.topic("orders", partitions=7)
     payments = play.topic("payments", partitions=2)
     ana, bob, cid = (play.client(name, assignor=RANGE) for name in ("ana", "bob", "cid"))
@@ -24,7 +24,7 @@ def range_(play: Play) -> None:
 
 @client_script("clients/assignors/round-robin", source="RoundRobinAssignor#assign")
 def round_robin(play: Play) -> None:
-    """Round robin deals the partitions of all topics out in turn."""
+    """The round-robin assignor deals the partitions of all topics out in turn."""
     orders = play.topic("orders", partitions=4)
     payments = play.topic("payments", partitions=3)
     ana, bob, cid = (play.client(name, assignor=ROUND_ROBIN) for name in ("ana", "bob", "cid"))
@@ -42,7 +42,7 @@ def round_robin(play: Play) -> None:
     uses=[Feature.UNEQUAL_ROUND_ROBIN],
 )
 def round_robin_unequal(play: Play) -> None:
-    """Round robin passes over members that have not subscribed to a topic."""
+    """The round-robin assignor skips members that are not subscribed to a topic."""
     orders = play.topic("orders", partitions=4)
     payments = play.topic("payments", partitions=3)
     ana, bob, cid = (play.client(name, assignor=ROUND_ROBIN) for name in ("ana", "bob", "cid"))
@@ -57,7 +57,7 @@ def round_robin_unequal(play: Play) -> None:
 
 @client_script("clients/assignors/sticky", source="StickyAssignor (KIP-54)")
 def sticky(play: Play) -> None:
-    """Sticky moves what it must to be even, and nothing between those who stay when one leaves."""
+    """The sticky assignor moves as few partitions as it can, and none between members that stay."""
     orders = play.topic("orders", partitions=6)
     ana, bob, cid = (play.client(name, assignor=STICKY) for name in ("ana", "bob", "cid"))
 
@@ -75,7 +75,7 @@ def sticky(play: Play) -> None:
     "clients/assignors/cooperative-sticky", source="CooperativeStickyAssignor#assignPartitions (KIP-429)"
 )
 def cooperative_sticky(play: Play) -> None:
-    """Cooperative-sticky ends where sticky does: even, with as few partitions moved as can be."""
+    """The cooperative-sticky assignor ends evenly and moves as few partitions as possible, as sticky does."""
     orders = play.topic("orders", partitions=6)
     payments = play.topic("payments", partitions=3)
     ana, bob, cid = (play.client(name, assignor=COOPERATIVE) for name in ("ana", "bob", "cid"))

@@ -1,4 +1,4 @@
-"""What only consumer groups have (KIP-848): brokers assign, compare patterns, and keep places free."""
+"""What only consumer groups have (KIP-848): brokers assign and match patterns, and places stay reserved."""
 
 from harness.clients.language import RANGE, UNIFORM, Play, TestClient, Topic, assigned, client_script, revoked
 from suites.clients.assignments import UNSEEN_ASSIGNMENT, both_at_rest, by_range, settles_shared
@@ -8,7 +8,7 @@ _UNIFORM_IS_FREE = "whose partitions move hangs on ids of members, which are ran
 
 @client_script("clients/assignors/uniform", consumer_source="UniformHomogeneousAssignmentBuilder#build")
 def uniform(play: Play) -> None:
-    """Uniform shares all partitions of all topics evenly, and moves as few of them as can be."""
+    """The uniform assignor shares all partitions of all topics evenly, and moves as few as possible."""
     orders = play.topic("orders", partitions=6)
     payments = play.topic("payments", partitions=3)
     ana, bob, cid = (play.client(name, group_remote_assignor=UNIFORM) for name in ("ana", "bob", "cid"))
@@ -25,7 +25,7 @@ def uniform(play: Play) -> None:
 
 @client_script("clients/assignors/range", consumer_source="RangeAssignor#assign (server-side)")
 def range_(play: Play) -> None:
-    """A broker's range gives every subscriber a run of each topic's partitions, in order of instance ids."""
+    """The broker's range assignor gives subscribers consecutive partitions, in order of instance ids."""
     orders = play.topic("orders", partitions=7)
     payments = play.topic("payments", partitions=2)
     ana, bob, cid = (
@@ -49,7 +49,7 @@ def range_(play: Play) -> None:
     consumer_source="GroupCoordinatorService#throwIfConsumerGroupHeartbeatRequestIsInvalid",
 )
 def unknown_assignor_is_refused(play: Play) -> None:
-    """Who names an assignor that the broker does not have is refused, and nobody else takes notice."""
+    """A member that requests an unknown assignor gets UNSUPPORTED_ASSIGNOR; the others are not affected."""
     orders = play.topic("orders", partitions=4)
     ana = play.client("ana")
     bob = play.client("bob", group_remote_assignor="sticky")
@@ -70,7 +70,7 @@ def _static_member(play: Play, name: str, instance: str) -> TestClient:
     "clients/static/newer-is-refused", consumer_source="GroupMetadataManager#throwIfInstanceIdIsUnreleased"
 )
 def newer_is_refused(play: Play) -> None:
-    """Of two clients with one instance id the older stays a member; the newer is refused."""
+    """Of two clients with one instance id the older stays a member; the newer gets UNRELEASED_INSTANCE_ID."""
     orders = play.topic("orders", partitions=4)
     ana, bob = _static_member(play, "ana", "one"), _static_member(play, "bob", "two")
     twin = _static_member(play, "bob-twin", "two")
@@ -87,7 +87,7 @@ def newer_is_refused(play: Play) -> None:
     consumer_source="GroupMetadataManager#throwIfInstanceIdIsUnreleased",
 )
 def crashed_is_not_replaced(play: Play) -> None:
-    """A static member that crashed keeps its place until its session ends; who comes for it is refused."""
+    """Until a crashed static member's session ends, its successor gets UNRELEASED_INSTANCE_ID."""
     orders = play.topic("orders", partitions=4)
     ana, bob = _static_member(play, "ana", "one"), _static_member(play, "bob", "two")
     back = _static_member(play, "bob-is-back", "two")
@@ -104,7 +104,7 @@ def crashed_is_not_replaced(play: Play) -> None:
     "clients/subscription/topic-comes-later", consumer_source="GroupMetadataManager#onMetadataUpdate"
 )
 def topic_comes_later(play: Play) -> None:
-    """Who subscribes to a topic that is not there is a member, and gets its partitions when it is made."""
+    """Members that subscribe to a missing topic get its partitions when the topic is created."""
     orders = Topic(name="orders", partition_count=4)
     ana = play.client("ana", metadata_max_age_ms=1000)
     bob = play.client("bob", metadata_max_age_ms=1000)
@@ -124,7 +124,7 @@ def topic_comes_later(play: Play) -> None:
     consumer_source="Utils#throwIfRegularExpressionIsInvalid",
 )
 def invalid_pattern_is_refused(play: Play) -> None:
-    """A pattern that is none for a broker is refused: it reads RE2, which has no back-references."""
+    """A pattern that is not valid RE2, here one with a back-reference, gets INVALID_REGULAR_EXPRESSION."""
     orders = play.topic("orders", partitions=2)
     ana, bob = play.client("ana"), play.client("bob")
 
@@ -140,7 +140,7 @@ def invalid_pattern_is_refused(play: Play) -> None:
     "clients/subscription/taken-up-again", consumer_source="GroupMetadataManager#consumerGroupLeave"
 )
 def taken_up_again(play: Play) -> None:
-    """Who gave its subscription up and subscribes again is a member again, and gets its share."""
+    """A member that unsubscribes and subscribes again rejoins and gets its share of the partitions."""
     orders = play.topic("orders", partitions=4)
     ana, bob = play.client("ana"), play.client("bob")
 
@@ -157,7 +157,7 @@ def taken_up_again(play: Play) -> None:
 
 @client_script("clients/admin/describes-a-group", consumer_source="ConsumerGroup#asDescribedGroup")
 def describes_a_group(play: Play) -> None:
-    """An administrator sees a group's state, the assignor that its members ask for, and who owns what."""
+    """An admin client sees a group's state, the assignor its members request, and partition owners."""
     orders = play.topic("orders", partitions=3)
     payments = play.topic("payments", partitions=2)
     writer = play.client("writer", group=None)

@@ -1,7 +1,7 @@
 """The coordinator's broker goes away under a running group and comes back, or another one coordinates.
 
-"Moves" is an election of another leader, the former one living on; "restarts" is an orderly end and a new
-start; "killed" is SIGKILL, after which a broker that is alone starts again; in a cluster another takes over.
+"Moves" means that another leader is elected and the former broker lives on. "Restarts" means an orderly stop
+and start. "Killed" means SIGKILL: a broker that is alone starts again; in a cluster another takes over.
 """
 
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _RETRIED = (
     "_TRANSPORT",
     "_WAIT_COORD",
 )
-"""What a commit may meet whose coordinator is gone; the next one does better."""
+"""The errors that a commit may get while its coordinator is away; the next commit succeeds."""
 
 
 def _member(play: Play, name: str, instance: str = "", session_timeout_ms: int = _SESSION_MS) -> TestClient:
@@ -39,7 +39,7 @@ def _member(play: Play, name: str, instance: str = "", session_timeout_ms: int =
 
 
 def _around(play: Play, *happenings: Callable[[], None]) -> None:
-    """Have two members consume and commit before each thing that happens, and after the last."""
+    """Let two members consume and commit before each of the given events, and after the last."""
     orders = play.topic("orders", partitions=4)
     writer = play.client("writer", group=None)
     ana, bob = _member(play, "ana"), _member(play, "bob")
@@ -76,13 +76,13 @@ def restarts(play: Play) -> None:
     consumer_source="GroupMetadataManager#onLoaded",
 )
 def moves(play: Play) -> None:
-    """Another broker that comes to coordinate knows every commit, and no partition has two owners."""
+    """A broker that takes over as coordinator has every commit, and no partition has two owners."""
     _around(play, play.moves_coordinator)
 
 
 @client_script("clients/coordinator/moves-to-and-fro", source="GroupMetadataManager#removeGroupsForPartition")
 def moves_to_and_fro(play: Play) -> None:
-    """What a coordinator knew of groups before it lost them is forgotten: back again, it knows the newest."""
+    """A coordinator that gets its groups back discards what it had before and uses the newest state."""
     _around(play, *[play.moves_coordinator] * 4)
 
 
@@ -92,7 +92,7 @@ def moves_to_and_fro(play: Play) -> None:
     consumer_source="GroupMetadataManager#onLoaded",
 )
 def killed(play: Play) -> None:
-    """A coordinator that is killed had on its log whatever it acknowledged: no commit is lost."""
+    """A killed coordinator has logged every commit that it acknowledged: no commit is lost."""
     _around(play, play.kills_broker)
 
 
@@ -102,7 +102,7 @@ def killed(play: Play) -> None:
     consumer_source="GroupMetadataManager#onLoaded",
 )
 def killed_in_rebalance(play: Play) -> None:
-    """A group of three whose coordinator is killed in its rebalance comes to rest with the next one."""
+    """A group of three whose coordinator is killed during a rebalance settles with the next one."""
     orders = play.topic("orders", partitions=6)
     writer = play.client("writer", group=None)
     ana, bob, cid = _member(play, "ana"), _member(play, "bob"), _member(play, "cid")
@@ -130,7 +130,7 @@ def killed_in_rebalance(play: Play) -> None:
     consumer_source="GroupMetadataManager#onLoaded",
 )
 def killed_under_commits(play: Play) -> None:
-    """Of commits that are on the way when the coordinator is killed, each that was acknowledged is there."""
+    """Of the commits in flight when the coordinator is killed, none that was acknowledged is lost."""
     orders = play.topic("orders", partitions=4)
     writer = play.client("writer", group=None)
     ana = _member(play, "ana")
@@ -149,7 +149,7 @@ def killed_under_commits(play: Play) -> None:
 
 
 def _static_around(play: Play, happens: Callable[[], None]) -> None:
-    """Have two static members consume and commit before something happens and after it."""
+    """Let two static members consume and commit before and after an event."""
     orders = play.topic("orders", partitions=4)
     writer = play.client("writer", group=None)
     ana, bob = (
@@ -178,7 +178,7 @@ def _static_around(play: Play, happens: Callable[[], None]) -> None:
     uses=[Feature.STAYING],
 )
 def static_members_over_a_restart(play: Play) -> None:
-    """Static members see no rebalance when their coordinator restarts."""
+    """A restart of the coordinator causes no rebalance for static members."""
     _static_around(play, play.restarts_broker)
 
 
@@ -188,7 +188,7 @@ def static_members_over_a_restart(play: Play) -> None:
     consumer_source="GroupMetadataManager#onLoaded",
 )
 def static_members_over_a_move(play: Play) -> None:
-    """Static members see no rebalance when another broker comes to coordinate."""
+    """A move to another coordinator causes no rebalance for static members."""
     _static_around(play, play.moves_coordinator)
 
 
@@ -199,14 +199,14 @@ def static_members_over_a_move(play: Play) -> None:
     uses=[Feature.STAYING],
 )
 def static_member_away(play: Play) -> None:
-    """A static member that was away while its coordinator restarted has its partitions when it is back."""
+    """A static member that was away during a coordinator restart gets its partitions when it is back."""
     orders = play.topic("orders", partitions=4)
     ana = _member(play, "ana", "one", _LONG_SESSION_MS)
     bob = _member(play, "bob", "two", _LONG_SESSION_MS)
     back = _member(play, "bob-is-back", "two", _LONG_SESSION_MS)
 
     both_at_rest(play, orders, ana, bob)
-    # Who crashed is not replaced in a consumer group before its session ends.
+    # In a consumer group a crashed member is not replaced before its session ends.
     play.by_protocol(classic=bob.crashes, consumer=bob.closes)()
     play.restarts_broker()
     back.subscribes(orders)
@@ -216,7 +216,7 @@ def static_member_away(play: Play) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Workshop:
-    """Orders that somebody writes, and results that somebody reads: a worker makes these of those."""
+    """An input topic with a writer and a result topic with a reader; a worker turns orders into results."""
 
     orders: Topic
     results: Topic
@@ -260,7 +260,7 @@ def _shows_three(play: Play, worker: TestClient, shop: _Workshop, *, since: int 
 
 
 def _transaction_around(play: Play, happens: Callable[[], None]) -> tuple[_Workshop, TestClient]:
-    """Have something happen while a transaction is open that has records and offsets, and commit it."""
+    """Commit a transaction with records and offsets that is open during an event."""
     shop, ana = _workshop(play), _worker(play, "ana")
     ana.subscribes(shop.orders, polls=False)
     _begins_with_three(ana, shop)
@@ -303,7 +303,7 @@ def transaction_over_a_kill(play: Play) -> None:
     "clients/coordinator/transaction-over-a-move", source="TransactionStateManager#loadTransactionMetadata"
 )
 def transaction_over_a_move(play: Play) -> None:
-    """A transaction that is open when its coordinator moves, and the one after it, are committed there."""
+    """A transaction that is open when its coordinator moves, and the next one, are committed there."""
     shop, ana = _transaction_around(play, play.moves_coordinator)
     _next_transaction(play, ana, shop)
 
@@ -314,7 +314,7 @@ def transaction_over_a_move(play: Play) -> None:
     uses=[Feature.NEXT_TRANSACTION],
 )
 def next_transaction_after_a_restart(play: Play) -> None:
-    """A producer whose coordinator restarted in one transaction commits the next with it."""
+    """A producer whose coordinator restarted during a transaction commits the next one there."""
     shop, ana = _transaction_around(play, play.restarts_broker)
     _next_transaction(play, ana, shop)
 
@@ -325,7 +325,7 @@ def next_transaction_after_a_restart(play: Play) -> None:
     uses=[Feature.NEXT_TRANSACTION, Feature.OUTLIVING],
 )
 def next_transaction_after_a_kill(play: Play) -> None:
-    """A producer whose coordinator was killed in one transaction commits the next with its successor."""
+    """A producer whose coordinator was killed during a transaction commits the next one after failover."""
     shop, ana = _transaction_around(play, play.kills_broker)
     _next_transaction(play, ana, shop)
 
@@ -336,7 +336,7 @@ def next_transaction_after_a_kill(play: Play) -> None:
     uses=[Feature.OUTLIVING],
 )
 def next_producer_after_a_kill(play: Play) -> None:
-    """After a kill in a transaction, a new producer of its id goes on behind what the former committed."""
+    """After a coordinator is killed, a new producer with the same id continues after the last commit."""
     shop, ana = _transaction_around(play, play.kills_broker)
     ana.closes()
     bob = _worker(play, "bob")
@@ -348,7 +348,7 @@ def next_producer_after_a_kill(play: Play) -> None:
     "clients/coordinator/zombie-over-a-restart", source="TransactionCoordinator#handleInitProducerId"
 )
 def zombie_over_a_restart(play: Play) -> None:
-    """A coordinator that has restarted aborts what a crashed producer left open before its heir begins."""
+    """A restarted coordinator aborts a crashed producer's open transaction before its successor begins."""
     orders = play.topic("orders", partitions=1)
     results = play.topic("results", partitions=1)
     writer = play.client("writer", group=None)

@@ -21,7 +21,7 @@ def _worker(play: Play, name: str, **settings: str) -> TestClient:
     consumer_source="KafkaConsumer#commitSync",
 )
 def at_most_once(play: Play) -> None:
-    """Who commits before it processes loses exactly what it had in hand at its crash; nothing comes twice."""
+    """Committing before processing loses only the records in hand at a crash; none is processed twice."""
     orders = play.topic("orders", partitions=1)
     writer = play.client("writer", group=None)
     ana, bob = _worker(play, "ana"), _worker(play, "bob")
@@ -49,7 +49,7 @@ def at_most_once(play: Play) -> None:
     consumer_source="KafkaConsumer#commitSync",
 )
 def at_least_once(play: Play) -> None:
-    """Who processes before it commits repeats what it had not committed at a crash; nothing is lost."""
+    """Processing before committing repeats the uncommitted records after a crash; none is lost."""
     orders = play.topic("orders", partitions=1)
     writer = play.client("writer", group=None)
     ana, bob = _worker(play, "ana"), _worker(play, "bob")
@@ -77,7 +77,7 @@ def at_least_once(play: Play) -> None:
     consumer_source="ConsumerGroup#validateOffsetCommit (KIP-447, KIP-848)",
 )
 def exactly_once(play: Play) -> None:
-    """Where results and offsets are one transaction, a crash leaves no half of one: all is there once."""
+    """With results and offsets in one transaction, each record is processed exactly once despite a crash."""
     orders = play.topic("orders", partitions=1)
     results = play.topic("results", partitions=1)
     writer = play.client("writer", group=None)
@@ -117,7 +117,7 @@ def exactly_once(play: Play) -> None:
     consumer_source="KIP-98",
 )
 def aborted(play: Play) -> None:
-    """Of a transaction that was aborted, nobody who reads what is committed sees results or offsets."""
+    """A read_committed consumer sees neither results nor offsets of an aborted transaction."""
     orders = play.topic("orders", partitions=1)
     results = play.topic("results", partitions=1)
     writer = play.client("writer", group=None)
@@ -151,7 +151,7 @@ def aborted(play: Play) -> None:
     consumer_source="KIP-98, KIP-447",
 )
 def zombie_is_fenced(play: Play) -> None:
-    """Who begins with a transactional id fences whoever had it: what the older began never happened."""
+    """A new producer with the same transactional id fences the older one, whose transaction is aborted."""
     orders = play.topic("orders", partitions=1)
     results = play.topic("results", partitions=1)
     writer = play.client("writer", group=None)
@@ -181,7 +181,7 @@ def zombie_is_fenced(play: Play) -> None:
     consumer_source="KafkaConsumer#committed",
 )
 def goes_on_where_it_was(play: Play) -> None:
-    """A group that nobody was in for a while goes on where it had committed."""
+    """A group that had no members for a while continues from its committed offsets."""
     orders = play.topic("orders", partitions=2)
     writer = play.client("writer", group=None)
     ana, bob = _worker(play, "ana"), _worker(play, "bob")

@@ -1,4 +1,4 @@
-"""A group comes to be: where its coordinator is, who leads, who gets what, and who is not let in."""
+"""How a group starts: where its coordinator is, who leads, who owns what, and who is refused."""
 
 from harness.clients.language import RANGE, ROUND_ROBIN, Feature, GroupProtocol, Play, assigned, client_script
 from suites.clients.assignments import UNSEEN_ASSIGNMENT, settles_shared
@@ -10,7 +10,7 @@ from suites.clients.assignments import UNSEEN_ASSIGNMENT, settles_shared
     consumer_source="GroupCoordinatorService#partitionFor",
 )
 def commits_lie_where_the_hash_says(play: Play) -> None:
-    """A group's commits lie in the partition of `__consumer_offsets` that the hash of its id names."""
+    """A group's commits are in the `__consumer_offsets` partition that the hash of its id gives."""
     orders = play.topic("orders", partitions=1)
     writer = play.client("writer", group=None)
     ana = play.client("ana", assignor=RANGE, auto_offset_reset="earliest")
@@ -30,7 +30,7 @@ def commits_lie_where_the_hash_says(play: Play) -> None:
     consumer_source="UniformHomogeneousAssignmentBuilder#build",
 )
 def three_consumers_share(play: Play) -> None:
-    """Three consumers that come one after the other end with a third of the partitions each."""
+    """Three consumers that join one after the other end with a third of the partitions each."""
     orders = play.topic("orders", partitions=6)
     ana, bob, cid = (play.client(name, assignor=RANGE) for name in ("ana", "bob", "cid"))
 
@@ -48,7 +48,7 @@ def three_consumers_share(play: Play) -> None:
     consumer_source="UniformHomogeneousAssignmentBuilder#build",
 )
 def one_member_too_many(play: Play) -> None:
-    """A third consumer of two partitions is a member that owns none; the others are delivered everything."""
+    """A third consumer of two partitions owns none, and the other two receive all records."""
     orders = play.topic("orders", partitions=2)
     writer = play.client("writer", group=None)
     ana, bob, cid = (
@@ -72,9 +72,9 @@ def one_member_too_many(play: Play) -> None:
     uses=[Feature.GROWTH],
 )
 def first_member_leads(play: Play) -> None:
-    """The first member leads: it sees that a topic has grown, which the other would not for five minutes.
+    """The leader notices that a topic has grown, which the other member would not for five minutes.
 
-    Only the leader of a group compares the topics' partitions with those that it had given out.
+    Only the leader of a group compares the topics' partitions with those that it had assigned.
     """
     orders = play.topic("orders", partitions=2)
     ana = play.client("ana", assignor=RANGE, metadata_max_age_ms=1000)
@@ -91,7 +91,7 @@ def first_member_leads(play: Play) -> None:
 
 @client_script("clients/group/no-protocol-in-common", source="GroupCoordinator#doNewMemberJoinGroup")
 def no_protocol_in_common(play: Play) -> None:
-    """Who offers no protocol that all members support is refused, and nobody else takes notice."""
+    """A member without a common protocol gets INCONSISTENT_GROUP_PROTOCOL; the others are not affected."""
     orders = play.topic("orders", partitions=4)
     ana = play.client("ana", assignor=RANGE)
     bob = play.client("bob", assignor=ROUND_ROBIN)

@@ -1,4 +1,4 @@
-"""Members come, go, fall silent and come back: what is revoked, when, and what is not."""
+"""Members join, leave, fall silent and return: which partitions are revoked, and when."""
 
 from collections.abc import Sequence
 
@@ -19,13 +19,13 @@ _SESSION_MS = 6000
 
 
 def _takes_over_two(play: Play) -> Sequence[ExpectedCallback]:
-    """Return what a member is told that has two of four partitions and gets all."""
+    """Return the callbacks of a member that owns two of four partitions and gets all."""
     return play.by_protocol(classic=[revoked(2), assigned(4)], consumer=[assigned(2)])
 
 
 @client_script("clients/rebalance/eager", source="ConsumerCoordinator#onJoinPrepare")
 def eager(play: Play) -> None:
-    """Under the eager protocol everybody gives up everything before the join, and is assigned anew."""
+    """With the eager protocol every member gives up all partitions before the join, and is assigned anew."""
     orders = play.topic("orders", partitions=6)
     ana, bob, cid = (play.client(name, assignor=RANGE) for name in ("ana", "bob", "cid"))
 
@@ -52,10 +52,10 @@ def eager(play: Play) -> None:
     consumer_source="CurrentAssignmentBuilder#computeNextAssignment",
 )
 def cooperative(play: Play) -> None:
-    """Where members give up only what they must, two partitions of six are revoked for a third consumer.
+    """With cooperative rebalancing, only two of six partitions are revoked for a third consumer.
 
-    First one partition is taken from each of the two members, then the third is given both. Nobody is told
-    anything of the other four.
+    First each of the two members gives up one partition, then the third gets both. There are no callbacks for
+    the other four.
     """
     orders = play.topic("orders", partitions=6)
     ana, bob, cid = (play.client(name, assignor=COOPERATIVE) for name in ("ana", "bob", "cid"))
@@ -83,7 +83,7 @@ def cooperative(play: Play) -> None:
     consumer_source="CurrentAssignmentBuilder#computeNextAssignment",
 )
 def cooperative_while_records_come(play: Play) -> None:
-    """What stays with its owner through a rebalance is delivered on, and nothing comes twice."""
+    """Partitions that stay with their owner through a rebalance are delivered without a repetition."""
     orders = play.topic("orders", partitions=4)
     writer = play.client("writer", group=None)
     ana, bob = (
@@ -104,7 +104,7 @@ def cooperative_while_records_come(play: Play) -> None:
 
 @client_script("clients/rebalance/leaves-eager", source="ConsumerCoordinator#onJoinPrepare")
 def leaves_eager(play: Play) -> None:
-    """A consumer that leaves for good gives up what it owned, and the other gets all, at once."""
+    """A consumer that leaves gives up its partitions, and the other gets all of them at once."""
     orders = play.topic("orders", partitions=6)
     ana, bob = (play.client(name, assignor=RANGE) for name in ("ana", "bob"))
 
@@ -123,7 +123,7 @@ def leaves_eager(play: Play) -> None:
     consumer_source="GroupMetadataManager#consumerGroupLeave",
 )
 def leaves_cooperative(play: Play) -> None:
-    """Where a consumer leaves, and members give up only what they must, those who stay give up nothing."""
+    """When a consumer leaves under cooperative rebalancing, the remaining one gives up nothing."""
     orders = play.topic("orders", partitions=6)
     ana, bob = (play.client(name, assignor=COOPERATIVE) for name in ("ana", "bob"))
 
@@ -142,7 +142,7 @@ def leaves_cooperative(play: Play) -> None:
     consumer_source="GroupMetadataManager#consumerGroupLeave",
 )
 def bounces(play: Play) -> None:
-    """A consumer that leaves and returns is another member: its partitions go to the other and come back."""
+    """A consumer that leaves and returns is a new member: its partitions move to the other and back."""
     orders = play.topic("orders", partitions=4)
     ana, bob, back = (play.client(name, assignor=COOPERATIVE) for name in ("ana", "bob", "bob-is-back"))
 
@@ -165,7 +165,7 @@ def bounces(play: Play) -> None:
     consumer_source="GroupMetadataManager#scheduleConsumerGroupSessionTimeout",
 )
 def times_out(play: Play) -> None:
-    """A consumer that crashes says nothing; when its session is over, the other gets what it owned."""
+    """When the session of a crashed consumer times out, the other gets its partitions."""
     orders = play.topic("orders", partitions=4)
     ana, bob = (play.client(name, assignor=RANGE, session_timeout_ms=_SESSION_MS) for name in ("ana", "bob"))
 
@@ -184,9 +184,9 @@ def times_out(play: Play) -> None:
     consumer_source="GroupMetadataManager#consumerGroupLeave",
 )
 def stalls(play: Play) -> None:
-    """A consumer that does not poll for longer than it promised leaves, and joins again when it polls.
+    """A consumer that exceeds max.poll.interval.ms leaves, and joins again when it polls.
 
-    While it stands still it cannot be told anything, so it thinks that it owns what another has by now.
+    While it does not poll it gets no callbacks, so it believes that it owns what another has by now.
     """
     orders = play.topic("orders", partitions=4)
     ana = play.client("ana", assignor=RANGE)
@@ -217,7 +217,7 @@ def stalls(play: Play) -> None:
     uses=[Feature.GROWTH],
 )
 def partitions_added(play: Play) -> None:
-    """A topic that grows makes a group rebalance; where members keep what they can, nobody is revoked any."""
+    """A topic that grows triggers a rebalance; with cooperative members no partition is revoked."""
     orders = play.topic("orders", partitions=2)
     ana, bob = (play.client(name, assignor=COOPERATIVE, metadata_max_age_ms=1000) for name in ("ana", "bob"))
 

@@ -1,4 +1,4 @@
-"""Share groups (KIP-932): several members have one partition, and each record is acknowledged."""
+"""Share groups (KIP-932): several members share a partition, and each record is acknowledged."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ from harness.clients.language import Play, TestClient, Topic, again, client_scri
 
 _LOCK_MS = 6000
 _UNREAD = None
-"""What an administrator is told of a partition whose state nobody has written yet."""
+"""The start offset that an admin client sees of a partition whose state nobody has written yet."""
 
 
 def _from_the_start(play: Play, **config: str | int) -> None:
@@ -14,7 +14,7 @@ def _from_the_start(play: Play, **config: str | int) -> None:
 
 
 def _written(play: Play, each: int, *, partitions: int = 1) -> Topic:
-    """Have records written before anybody subscribes, so that one poll is delivered all of a partition."""
+    """Write records before anybody subscribes, so that one poll returns a whole partition."""
     orders = play.topic("orders", partitions=partitions)
     play.client("writer", group=None).produces(orders, each=each)
     return orders
@@ -26,7 +26,7 @@ def _explicit(play: Play, name: str) -> TestClient:
 
 @client_script("clients/delivery/three-members-share", share_source="SharePartition#acquire")
 def three_members_share(play: Play) -> None:
-    """Three members of one partition are delivered each record once between them."""
+    """Three members that share one partition receive each record once between them."""
     _from_the_start(play)
     orders = play.topic("orders", partitions=1)
     writer = play.client("writer", group=None)
@@ -41,7 +41,7 @@ def three_members_share(play: Play) -> None:
 
 @client_script("clients/group/two-members-of-all-partitions", share_source="SimpleAssignor#assign")
 def two_members_of_all_partitions(play: Play) -> None:
-    """Members of a share group have partitions evenly, and one that is alone has all; who closes leaves."""
+    """Share group members get all partitions, and a member that closes leaves the group."""
     _from_the_start(play)
     orders = play.topic("orders", partitions=2)
     eve = play.client("eve", group=None)
@@ -61,7 +61,7 @@ def _at(offset: int | None, partition_count: int = 1) -> dict[str, int | None]:
 
 @client_script("clients/delivery/accepted-by-a-commit", share_source="ShareConsumerImpl#commitSync")
 def accepted_by_a_commit(play: Play) -> None:
-    """A commit accepts what the last poll returned: nothing of it comes again after a crash."""
+    """A commit accepts what the last poll returned: no record of it is delivered again after a crash."""
     _from_the_start(play, share_record_lock_duration_ms=_LOCK_MS)
     orders = _written(play, 5)
     ana, bob = play.client("ana"), play.client("bob")
@@ -78,7 +78,7 @@ def accepted_by_a_commit(play: Play) -> None:
 
 @client_script("clients/delivery/accept-release-reject", share_source="SharePartition#acknowledge")
 def accept_release_reject(play: Play) -> None:
-    """What is accepted or rejected is done with; what is released comes again, with its count one higher."""
+    """Accepted and rejected records are done; released ones come again with a higher delivery count."""
     _from_the_start(play)
     orders = _written(play, 6)
     eve = play.client("eve", group=None)
@@ -96,13 +96,13 @@ def accept_release_reject(play: Play) -> None:
     ana.acknowledges("accept")
     ana.commits()
 
-    # A start offset moves once the records before it are written, and is written with what comes next.
+    # The start offset moves once the records before it are written; the next write persists it.
     eve.sees_share_group("group", state="STABLE", members={ana: orders.partitions}, offsets=_at(2))
 
 
 @client_script("clients/delivery/polls-must-be-acknowledged", share_source="ShareConsumerImpl#poll")
 def polls_must_be_acknowledged(play: Play) -> None:
-    """Who acknowledges explicitly may not poll before all that the last poll returned is acknowledged."""
+    """With explicit acknowledgement, a poll is refused until all records of the last one are acknowledged."""
     _from_the_start(play)
     orders = _written(play, 2)
     ana = _explicit(play, "ana")
@@ -118,7 +118,7 @@ def polls_must_be_acknowledged(play: Play) -> None:
     "clients/delivery/closes-with-records", share_source="SharePartition#releaseAcquiredRecords", since=(4, 2)
 )
 def closes_with_records(play: Play) -> None:
-    """What a member has not acknowledged when it closes comes to another at once, before locks end."""
+    """Records that a member has not acknowledged when it closes are delivered to another at once."""
     _from_the_start(play)
     _leaves_with_records(play, TestClient.closes)
 
@@ -129,13 +129,13 @@ def closes_with_records(play: Play) -> None:
     since=(4, 2),
 )
 def crashes_with_records(play: Play) -> None:
-    """What a member has not acknowledged when it is killed comes again, each with its count one higher."""
+    """Records that a killed member has not acknowledged come again, each with a higher delivery count."""
     _from_the_start(play, share_record_lock_duration_ms=_LOCK_MS)
     _leaves_with_records(play, TestClient.crashes)
 
 
 def _leaves_with_records(play: Play, leaves: Callable[[TestClient], None]) -> None:
-    """Have bob get what ana took and did not acknowledge before it went."""
+    """Let bob get the records that ana took and did not acknowledge before she left."""
     orders = _written(play, 4)
     ana, bob = _explicit(play, "ana"), _explicit(play, "bob")
 
@@ -155,7 +155,7 @@ def _leaves_with_records(play: Play, leaves: Callable[[TestClient], None]) -> No
     "clients/delivery/lock-times-out", share_source="SharePartition#releaseAcquisitionLockOnTimeout"
 )
 def lock_times_out(play: Play) -> None:
-    """Who keeps records longer than their lock lasts loses them to another member."""
+    """A member that keeps records longer than the acquisition lock loses them to another member."""
     _from_the_start(play, share_record_lock_duration_ms=_LOCK_MS)
     orders = _written(play, 3)
     ana, bob = _explicit(play, "ana"), _explicit(play, "bob")
@@ -173,7 +173,7 @@ def lock_times_out(play: Play) -> None:
     "clients/delivery/delivered-too-often", share_source="ShareGroupConfig#shareGroupDeliveryCountLimit"
 )
 def delivered_too_often(play: Play) -> None:
-    """A record that was delivered five times in vain does not come again; the next one does."""
+    """A record that was released five times is not delivered again; the next one is."""
     _from_the_start(play)
     orders = play.topic("orders", partitions=1)
     writer = play.client("writer", group=None)
@@ -196,7 +196,7 @@ def delivered_too_often(play: Play) -> None:
     "clients/group/session-ends", share_source="GroupMetadataManager#scheduleShareGroupSessionTimeout"
 )
 def session_ends(play: Play) -> None:
-    """A member that was killed leaves the group when its session ends."""
+    """A killed member leaves the share group when its session times out."""
     _from_the_start(play)
     orders = play.topic("orders", partitions=1)
     eve = play.client("eve", group=None)
@@ -214,7 +214,7 @@ def session_ends(play: Play) -> None:
 
 @client_script("clients/admin/deletes", share_source="GroupCoordinatorService#deleteShareGroups")
 def deletes(play: Play) -> None:
-    """A group with members is not deleted; an empty one is, and begins anew when somebody comes."""
+    """A share group with members is not deleted; an empty one is, and later starts afresh."""
     _from_the_start(play)
     orders = _written(play, 3)
     eve = play.client("eve", group=None)
@@ -234,7 +234,7 @@ def deletes(play: Play) -> None:
     "clients/admin/rewinds", share_source="GroupMetadataManager#alterShareGroupOffsets", since=(4, 2)
 )
 def rewinds(play: Play) -> None:
-    """A group with members is not rewound; an empty one is, and its records come as if for the first time."""
+    """The offset of a share group can be reset only when it is empty; its records then come as if new."""
     _from_the_start(play)
     orders = _written(play, 3)
     eve = play.client("eve", group=None)
@@ -253,7 +253,7 @@ def rewinds(play: Play) -> None:
 
 @client_script("clients/coordinator/restarts", share_source="ShareCoordinatorService#readState")
 def restarts(play: Play) -> None:
-    """What was accepted before the broker restarts does not come again; what was released does."""
+    """After a broker restart, accepted records are not delivered again, but released ones are."""
     _from_the_start(play)
     orders = _written(play, 4)
     ana, bob = _explicit(play, "ana"), play.client("bob")

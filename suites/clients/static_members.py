@@ -6,7 +6,7 @@ from suites.clients.assignments import both_at_rest, settles_shared
 _LONG_SESSION_MS = 60_000
 _SHORT_SESSION_MS = 6000
 _HEARTBEATS_MS = 2500
-"""In the meantime a heartbeat tells a member that it is fenced, or a commit is refused by another name."""
+"""Within this time a heartbeat shows a member that it is fenced, or its commit gets another error."""
 
 
 def _member(play: Play, name: str, instance: str, session_timeout_ms: int = _LONG_SESSION_MS) -> TestClient:
@@ -22,7 +22,7 @@ def _member(play: Play, name: str, instance: str, session_timeout_ms: int = _LON
 
 @client_script("clients/static/crashes-and-returns", source="GroupCoordinator#updateStaticMemberAndRebalance")
 def crashes_and_returns(play: Play) -> None:
-    """A static member that is back from a crash in its session has its partitions; nobody else is told."""
+    """A static member that returns from a crash in time gets its partitions back without a rebalance."""
     orders = play.topic("orders", partitions=4)
     ana, bob = _member(play, "ana", "one"), _member(play, "bob", "two")
     back = _member(play, "bob-is-back", "two")
@@ -40,7 +40,7 @@ def crashes_and_returns(play: Play) -> None:
     consumer_source="GroupMetadataManager#consumerGroupStaticMemberGroupLeave",
 )
 def closes_and_returns(play: Play) -> None:
-    """A static member that closes does not leave: back within its session, it has its partitions again."""
+    """A static member that closes does not leave: it gets its partitions back within its session."""
     orders = play.topic("orders", partitions=4)
     ana, bob = _member(play, "ana", "one"), _member(play, "bob", "two")
     back = _member(play, "bob-is-back", "two")
@@ -54,7 +54,7 @@ def closes_and_returns(play: Play) -> None:
 
 @client_script("clients/static/older-is-fenced", source="GroupCoordinator#updateStaticMemberAndRebalance")
 def older_is_fenced(play: Play) -> None:
-    """Of two clients with one instance id the newer has the partitions; the older may not commit any more."""
+    """Of two clients with one instance id the newer gets the partitions; the older's commits are refused."""
     orders = play.topic("orders", partitions=4)
     writer = play.client("writer", group=None)
     ana, bob = _member(play, "ana", "one"), _member(play, "bob", "two")
@@ -78,7 +78,7 @@ def older_is_fenced(play: Play) -> None:
     consumer_source="GroupMetadataManager#scheduleConsumerGroupSessionTimeout",
 )
 def session_ends(play: Play) -> None:
-    """A static member that is not back when its session ends is no member any more: the group rebalances."""
+    """When the session of a crashed static member times out, it is removed and the group rebalances."""
     orders = play.topic("orders", partitions=4)
     ana = _member(play, "ana", "one")
     bob = _member(play, "bob", "two", _SHORT_SESSION_MS)
@@ -92,7 +92,7 @@ def session_ends(play: Play) -> None:
 
 @client_script("clients/static/leader-returns", source="KIP-345, KIP-814")
 def leader_returns(play: Play) -> None:
-    """A static leader that crashes and is back within its session makes nobody give up anything."""
+    """When a crashed static leader returns within its session, no member gives up any partition."""
     orders = play.topic("orders", partitions=4)
     ana, bob = _member(play, "ana", "one"), _member(play, "bob", "two")
     back = _member(play, "ana-is-back", "one")

@@ -1,4 +1,4 @@
-"""Streams groups (KIP-1071): applications of Kafka Streams whose tasks the broker assigns."""
+"""Streams groups (KIP-1071): Kafka Streams applications whose tasks the broker assigns."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ _SEEN_LATE = "an application looks for its tasks itself, and may learn late that
 
 
 def _numbered(*values: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
-    """Return what the sink must have of records: each with its number."""
+    """Return what the result topic must contain of some records: each with its number."""
     written = (value for each in values for part in each.values() for value in part)
     return {"results-0": tuple(f"{value}={int(value.partition('#')[2]) + 1}" for value in written)}
 
@@ -26,7 +26,7 @@ def _reader(play: Play) -> TestClient:
     "clients/processing/counts-into-a-store", streams_source="TaskAssignor#assign (StickyTaskAssignor)"
 )
 def counts_into_a_store(play: Play) -> None:
-    """One application has all tasks, numbers the records of each partition, and commits."""
+    """A single application gets all tasks, numbers the records of each partition, and commits."""
     orders, results = _topics(play, 2)
     writer, eve, reader = play.client("writer", group=None), play.client("eve", group=None), _reader(play)
     ana = play.client("ana")
@@ -46,7 +46,7 @@ def counts_into_a_store(play: Play) -> None:
     "clients/processing/through-a-repartition-topic", streams_source="InternalTopicManager#configureTopics"
 )
 def through_a_repartition_topic(play: Play) -> None:
-    """The broker makes the internal topics of a topology: records are regrouped on the way to the store."""
+    """The broker creates the internal topics of a topology, whose records are regrouped on the way."""
     orders, results = _topics(play, 2)
     writer, reader = play.client("writer", group=None), _reader(play)
     ana = play.client("ana")
@@ -61,7 +61,7 @@ def through_a_repartition_topic(play: Play) -> None:
 
 @client_script("clients/rebalance/second-application", streams_source="StickyTaskAssignor#assign")
 def second_application(play: Play) -> None:
-    """A second application takes half of the tasks with their stores; when it closes, they come back."""
+    """A second application takes over half of the tasks with their stores; they move back when it closes."""
     orders, results = _topics(play, 4)
     writer, reader = play.client("writer", group=None), _reader(play)
     ana, bob = play.client("ana"), play.client("bob")
@@ -88,7 +88,7 @@ def second_application(play: Play) -> None:
     streams_source="GroupMetadataManager#scheduleStreamsGroupSessionTimeout",
 )
 def application_is_killed(play: Play) -> None:
-    """When the session of a killed application ends, another goes on with its tasks from its commits."""
+    """When the session of a killed application times out, another continues its tasks from its commits."""
     orders, results = _topics(play, 2)
     writer, eve, reader = play.client("writer", group=None), play.client("eve", group=None), _reader(play)
     ana = play.client("ana", session_timeout_ms=10_000)
@@ -114,7 +114,7 @@ def application_is_killed(play: Play) -> None:
     "clients/delivery/exactly-once", streams_source="StreamsGroup#validateOffsetCommit (KIP-1071, KIP-447)"
 )
 def exactly_once(play: Play) -> None:
-    """With exactly-once processing a kill leaves no half of a record: each is numbered once."""
+    """With exactly-once processing, each record is numbered once although an application is killed."""
     orders, results = _topics(play, 2)
     writer = play.client("writer", group=None)
     reader = play.client("reader", group=None, auto_offset_reset="earliest", isolation_level="read_committed")
@@ -138,7 +138,7 @@ def exactly_once(play: Play) -> None:
 
 @client_script("clients/tasks/standby", streams_source="StickyTaskAssignor#assignStandby")
 def standby(play: Play) -> None:
-    """Where the group is configured to, each stateful task has a standby with the other application."""
+    """With standby replicas configured, each stateful task has a standby in the other application."""
     play.configures("group", streams_num_standby_replicas=1)
     orders, results = _topics(play, 2)
     eve = play.client("eve", group=None)
@@ -156,7 +156,7 @@ def standby(play: Play) -> None:
 
 @client_script("clients/admin/deletes", streams_source="GroupCoordinatorService#deleteGroups")
 def deletes(play: Play) -> None:
-    """A group with applications is not deleted; an empty one is, and its offsets with it."""
+    """A streams group with members is not deleted; an empty one is, together with its offsets."""
     orders, results = _topics(play, 1)
     writer, eve, reader = play.client("writer", group=None), play.client("eve", group=None), _reader(play)
     ana, bob = play.client("ana"), play.client("bob")
@@ -172,13 +172,13 @@ def deletes(play: Play) -> None:
     eve.deletes_streams_group("group")
     bob.streams(orders, to=results)
 
-    # The changelog is a topic, which stays.
+    # The changelog topic is not deleted with the group.
     play.delivers([reader], {"results-0": ("orders-0#0=3", "orders-0#1=4")})
 
 
 @client_script("clients/coordinator/restarts", streams_source="StreamsGroup (records of types 17 to 23)")
 def restarts(play: Play) -> None:
-    """An application goes on when its broker is back: its tasks and offsets are where they were."""
+    """An application continues after a broker restart with the tasks and offsets that it had."""
     orders, results = _topics(play, 2)
     writer, reader = play.client("writer", group=None), _reader(play)
     ana = play.client("ana")

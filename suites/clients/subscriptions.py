@@ -1,4 +1,4 @@
-"""Topics, patterns and partitions of one's own choice; and how far one has come in them."""
+"""Topics, patterns and manually assigned partitions, and the position in them."""
 
 from harness.clients.language import RANGE, Feature, Play, assigned, client_script, revoked
 from suites.clients.assignments import settles_shared
@@ -10,7 +10,7 @@ from suites.clients.assignments import settles_shared
     consumer_source="TopicRegexResolver#resolveRegularExpressions",
 )
 def pattern(play: Play) -> None:
-    """A pattern stands for all topics that match it, and no other."""
+    """A pattern subscription covers all topics that match it, and no others."""
     first = play.topic("orders.east", partitions=2)
     second = play.topic("orders.west", partitions=1)
     play.topic("payments", partitions=2)
@@ -28,7 +28,7 @@ def pattern(play: Play) -> None:
     uses=[Feature.GROWTH],
 )
 def pattern_meets_a_new_topic(play: Play) -> None:
-    """A topic that comes to match a pattern later makes the group rebalance."""
+    """A new topic that matches a subscribed pattern triggers a rebalance."""
     first = play.topic("orders.east", partitions=2)
     ana = play.client("ana", assignor=RANGE, metadata_max_age_ms=1000)
     bob = play.client("bob", assignor=RANGE, metadata_max_age_ms=1000)
@@ -49,7 +49,7 @@ def pattern_meets_a_new_topic(play: Play) -> None:
     consumer_source="KafkaConsumer#assign",
 )
 def manual(play: Play) -> None:
-    """Who assigns itself partitions shares them with nobody, is told of no rebalance, and may commit."""
+    """A consumer that assigns itself partitions takes part in no rebalance, and may commit."""
     orders = play.topic("orders", partitions=3)
     writer = play.client("writer", group=None)
     ana = play.client("ana", auto_offset_reset="earliest")
@@ -72,7 +72,7 @@ def manual(play: Play) -> None:
     uses=[Feature.REFUSES_MIXING],
 )
 def mixing_is_refused(play: Play) -> None:
-    """Who has subscribed may not assign itself partitions, and the other way round."""
+    """A consumer may not mix subscription and manual assignment, in either order."""
     orders = play.topic("orders", partitions=2)
     ana = play.client("ana", assignor=RANGE)
     bob = play.client("bob", assignor=RANGE)
@@ -91,7 +91,7 @@ def mixing_is_refused(play: Play) -> None:
     consumer_source="ConsumerGroup#validateOffsetCommit",
 )
 def outsider_may_not_commit(play: Play) -> None:
-    """While a group has members, who assigned itself a partition cannot commit for that group."""
+    """While a group has members, a consumer with a manual assignment cannot commit for it."""
     orders = play.topic("orders", partitions=2)
     writer = play.client("writer", group=None)
     ana = play.client("ana", assignor=RANGE, auto_offset_reset="earliest")
@@ -114,7 +114,7 @@ def outsider_may_not_commit(play: Play) -> None:
     consumer_source="GroupMetadataManager#hasMemberSubscriptionChanged",
 )
 def change(play: Play) -> None:
-    """A member that subscribes to one more topic makes the group rebalance, and owns all of that topic."""
+    """A member that subscribes to one more topic triggers a rebalance, and owns all of that topic."""
     orders = play.topic("orders", partitions=4)
     payments = play.topic("payments", partitions=2)
     ana = play.client("ana", assignor=RANGE)
@@ -136,7 +136,7 @@ def change(play: Play) -> None:
     consumer_source="GroupMetadataManager#consumerGroupLeave",
 )
 def given_up(play: Play) -> None:
-    """Who gives its subscription up leaves the group at once, and the other gets all."""
+    """A consumer that unsubscribes leaves the group at once, and the other gets all partitions."""
     orders = play.topic("orders", partitions=4)
     ana = play.client("ana", assignor=RANGE)
     bob = play.client("bob", assignor=RANGE)
@@ -158,7 +158,7 @@ def given_up(play: Play) -> None:
     consumer_source="KafkaConsumer#seek",
 )
 def seek(play: Play) -> None:
-    """Who seeks is delivered from there on, and its position follows; what is committed stays."""
+    """After a seek, records are delivered from there and the position follows; the commit stays."""
     orders = play.topic("orders", partitions=1)
     writer = play.client("writer", group=None)
     ana = play.client("ana", assignor=RANGE, auto_offset_reset="earliest")
@@ -181,7 +181,7 @@ def seek(play: Play) -> None:
     consumer_source="KafkaConsumer#pause",
 )
 def pause(play: Play) -> None:
-    """Of a partition that is paused nothing comes until it is resumed; others go on, and the group stays."""
+    """A paused partition delivers nothing until it is resumed; others continue, without a rebalance."""
     orders = play.topic("orders", partitions=2)
     writer = play.client("writer", group=None)
     ana = play.client("ana", assignor=RANGE, auto_offset_reset="earliest")

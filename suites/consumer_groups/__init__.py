@@ -1,1 +1,1 @@
-"""Consumer groups (KIP-848): what a member is told that heartbeats, and what others are told of its group."""
+"""Consumer groups (KIP-848): the answers to a member's heartbeats, and how its group is described."""

@@ -1,4 +1,4 @@
-"""Which assignor a group has, and what the assignors make of topics of the scenario's own."""
+"""Which assignor a group uses, and what the assignors do with topics of the scenario's own."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
@@ -16,26 +16,26 @@ BY_UNIFORM = "UniformHomogeneousAssignmentBuilder#build"
 BY_UNIFORM_APART = "UniformHeterogeneousAssignmentBuilder#build"
 NOTICES_TOPICS = "GroupMetadataManager#onMetadataUpdate"
 Parts: TypeAlias = Mapping[str | GroupRef, Sequence[int]]
-"""Partitions of topics, the scenario's own among them."""
+"""Partitions of topics, including topics of the scenario's own."""
 ROUNDS = 6
-"""How often each of three members heartbeats until nobody is told anything new."""
+"""How often each of three members heartbeats until nobody's assignment changes any more."""
 
 
 def shares(actor: Member, *parts: tuple[Member, Parts]) -> None:
-    """Have somebody find which member has which partitions, in a Stable group."""
+    """Let an actor check which member has which partitions, in a Stable group."""
     members = tuple(expect.group_member(member.member_id, owned=part, target=part) for member, part in parts)
     described = expect.consumer_group_describe(error_code="NONE", group_state="Stable", members=members)
     actor.asks(ask.consumer_group_describe(), described)
 
 
 def assignor_is(actor: Member, name: str) -> None:
-    """Have somebody find which assignor the group has."""
+    """Let an actor check which assignor the group has."""
     actor.asks(ask.consumer_group_describe(), expect.consumer_group_describe(assignor_name=name))
 
 
 @scenario("consumer_groups/assignors/most-votes", source=CHOOSES, clauses=("CA-01", "CA-03"))
 def the_assignor_with_most_votes_assigns(conversation: Conversation) -> None:
-    """A group has the assignor that most of its members vote for, and the broker's first without a vote."""
+    """A group uses the assignor with most member votes, and the broker's first one without a vote."""
     ana, bob, cat = conversation.members("ana", "bob", "cat")
 
     ana.enters(assigned=ALL)
@@ -53,7 +53,7 @@ def the_assignor_with_most_votes_assigns(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/assignors/tie", source=CHOOSES, clauses=("CA-08",))
 def of_equal_votes_uniform_is_described(conversation: Conversation) -> None:
-    """Of one vote for range and one for uniform, the latter is described, whoever came first."""
+    """With one vote each for range and uniform, ConsumerGroupDescribe returns uniform, in either order."""
     ana, bob = conversation.members("ana", "bob")
     topic = topic_made(conversation, ana, partitions=2)
     ana.enters(topic, assignor="range", assigned={topic: (0, 1)})
@@ -61,14 +61,14 @@ def of_equal_votes_uniform_is_described(conversation: Conversation) -> None:
     assignor_is(ana, "uniform")
 
     ana.leaves()
-    # With two partitions nobody is due an extra one, which would depend on the members' ids.
+    # With two partitions no member gets an extra one, which would depend on the members' ids.
     ana.enters(topic, assignor="range")
     assignor_is(ana, "uniform")
 
 
 @scenario("consumer_groups/assignors/tie-of-last-vote", source=VOTES, clauses=("CA-08", "CA-10"))
 def of_equal_votes_the_last_assigns(conversation: Conversation) -> None:
-    """Of one vote for uniform and one for range, whichever came last assigns, though uniform is described."""
+    """With one vote each for uniform and range, the later vote assigns, though uniform is described."""
     bob, ana = conversation.members("bob", "ana")
     topic = topic_made(conversation, bob, partitions=5)
     bob.enters(topic, assignor="uniform", assigned={topic: (0, 1, 2, 3, 4)})
@@ -80,7 +80,7 @@ def of_equal_votes_the_last_assigns(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/assignors/tie-of-subscriber", source=VOTES, clauses=("CA-10",))
 def of_equal_votes_that_of_who_changes_assigns(conversation: Conversation) -> None:
-    """Of equal votes for uniform and range, that of who subscribes anew is counted last, and assigns."""
+    """With equal votes, that of the member that subscribes anew is counted last, and assigns."""
     bob, ana = conversation.members("bob", "ana")
     topic = topic_made(conversation, bob, partitions=5)
     ana.enters(topic, assignor="range", assigned={topic: (0, 1, 2, 3, 4)})
@@ -96,7 +96,7 @@ def of_equal_votes_that_of_who_changes_assigns(conversation: Conversation) -> No
 
 @scenario("consumer_groups/assignors/tie-at-rest", source=CHANGES, clauses=("CA-04", "CA-10"))
 def equal_votes_do_not_rest(conversation: Conversation) -> None:
-    """From 4.4 on, who votes for range against as many for uniform raises the epoch with each heartbeat."""
+    """Since 4.4, a member voting for range in a tie with uniform raises the epoch with each heartbeat."""
     bob, ana = conversation.members("bob", "ana")
     topic = topic_made(conversation, bob, partitions=5)
     bob.enters(topic, assignor="uniform", assigned={topic: (0, 1, 2, 3, 4)})
@@ -114,7 +114,7 @@ def equal_votes_do_not_rest(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/assignors/other-vote", source=CHOOSES, clauses=("CA-04",))
 def another_vote_is_taken(conversation: Conversation) -> None:
-    """A sole member's vote for another assignor is taken; from 4.4 on it raises the epoch."""
+    """A sole member's vote for another assignor is accepted; since 4.4 it raises the epoch."""
     ana, joined = sole_member(conversation)
 
     ana.heartbeats(assignor="range", assigned=None)
@@ -127,7 +127,7 @@ def another_vote_is_taken(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/assignors/range", source=BY_RANGE, clauses=("CA-02",))
 def range_assigns_in_the_order_of_ids(conversation: Conversation) -> None:
-    """The assignor range gives members contiguous ranges, in the order of their ids."""
+    """The range assignor gives members contiguous ranges, in the order of their member ids."""
     ana, bob = conversation.members("ana", "bob")
     topic = topic_made(conversation, ana, partitions=5)
     bob.enters(topic, assignor="range", assigned={topic: (0, 1, 2, 3, 4)})
@@ -140,7 +140,7 @@ def range_assigns_in_the_order_of_ids(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/assignors/range-instances", source=BY_RANGE, clauses=("CA-02",))
 def range_begins_with_instances(conversation: Conversation) -> None:
-    """The assignor range begins with static members, in the order of their instance ids."""
+    """The range assignor starts with static members, in the order of their instance ids."""
     ana = conversation.member("ana")
     bob = conversation.member("bob", instance_id="two")
     cat = conversation.member("cat", instance_id="one")
@@ -155,7 +155,7 @@ def range_begins_with_instances(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/assignors/range-apart", source=BY_RANGE, clauses=("CA-02",))
 def range_assigns_each_topic_by_itself(conversation: Conversation) -> None:
-    """The assignor range divides each topic among those who subscribe to it, whatever else these have."""
+    """The range assignor divides each topic among its subscribers, whatever else these have."""
     ana, bob, cat = conversation.members("ana", "bob", "cat")
     topic = topic_made(conversation, ana, partitions=5)
     ana.looks_up("orders")
@@ -174,7 +174,7 @@ def range_assigns_each_topic_by_itself(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/assignors/range-grown", source=NOTICES_TOPICS, clauses=("CA-02", "CA-07"))
 def ranges_move_when_a_topic_grows(conversation: Conversation) -> None:
-    """When a topic grows, the assignor range moves partitions from one member to another."""
+    """When a topic grows, the range assignor moves partitions from one member to another."""
     ana, bob = conversation.members("ana", "bob")
     topic = topic_made(conversation, ana, partitions=4)
     joined = ana.enters(topic, assignor="range", assigned={topic: (0, 1, 2, 3)})
@@ -190,7 +190,7 @@ def ranges_move_when_a_topic_grows(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/assignors/uniform", source=BY_UNIFORM, clauses=("CA-05",))
 def uniform_gives_equal_parts(conversation: Conversation) -> None:
-    """The assignor uniform gives three members of one topic equal parts, as far as that goes."""
+    """The uniform assignor gives three members of one topic parts that are as equal as possible."""
     ana, bob, cat = conversation.members("ana", "bob", "cat")
     topic = topic_made(conversation, ana, partitions=7)
     joined = ana.enters(topic, assigned={topic: (0, 1, 2, 3, 4, 5, 6)})
@@ -204,7 +204,7 @@ def uniform_gives_equal_parts(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/assignors/uniform-leaver", source=BY_UNIFORM, clauses=("CA-05",))
 def uniform_keeps_what_it_can(conversation: Conversation) -> None:
-    """When a member leaves, the assignor uniform adds its part to what the others have."""
+    """When a member leaves, the uniform assignor adds its partitions to what the others have."""
     ana, bob, cat = conversation.members("ana", "bob", "cat")
     topic = topic_made(conversation, ana, partitions=6)
     joined = ana.enters(topic)
@@ -219,7 +219,7 @@ def uniform_keeps_what_it_can(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/assignors/uniform-apart", source=BY_UNIFORM_APART, clauses=("CA-06",))
 def uniform_balances_different_subscriptions(conversation: Conversation) -> None:
-    """The assignor uniform gives more of a topic to the member that has nothing else."""
+    """The uniform assignor gives more of a topic to the member that has no other topic."""
     ana, bob = conversation.members("ana", "bob")
     topic = topic_made(conversation, ana, partitions=5)
     ana.looks_up("orders")
@@ -233,7 +233,7 @@ def uniform_balances_different_subscriptions(conversation: Conversation) -> None
 
 @scenario("consumer_groups/assignors/too-many-members", source=BY_UNIFORM, clauses=("CA-05",))
 def a_member_may_have_nothing(conversation: Conversation) -> None:
-    """Of three members of a topic with one partition, two have nothing, and the group is Stable."""
+    """Of three members of a topic with one partition, two get none, and the group is Stable."""
     ana, bob, cat = conversation.members("ana", "bob", "cat")
     topic = topic_made(conversation, ana, partitions=1)
     ana.enters(topic, assigned={topic: (0,)})
@@ -246,7 +246,7 @@ def a_member_may_have_nothing(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/assignors/uniform-grown", source=NOTICES_TOPICS, clauses=("CA-05", "CA-07"))
 def a_topic_that_grows_is_shared(conversation: Conversation) -> None:
-    """When a topic grows, the assignor uniform adds to what each of two members has."""
+    """When a topic grows, the uniform assignor adds to what each of two members has."""
     ana, bob = conversation.members("ana", "bob")
     topic = topic_made(conversation, ana, partitions=2)
     joined = ana.enters(topic, assigned={topic: (0, 1)})
@@ -261,7 +261,7 @@ def a_topic_that_grows_is_shared(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/assignors/created", source=NOTICES_TOPICS, clauses=("CA-07",))
 def a_topic_that_is_created_is_shared(conversation: Conversation) -> None:
-    """Two members that wait for a topic share it when it is created."""
+    """Two members that subscribe to a missing topic share it when it is created."""
     ana, bob = conversation.members("ana", "bob")
     awaited = conversation.group("topic")
     ana.enters(awaited, assigned={})
@@ -275,7 +275,7 @@ def a_topic_that_is_created_is_shared(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/assignors/deleted", source=NOTICES_TOPICS, clauses=("CA-07",))
 def a_topic_that_is_deleted_is_given_up_by_all(conversation: Conversation) -> None:
-    """When a topic is deleted, each of two members gives up its part, and keeps what else it has."""
+    """When a topic is deleted, each of two members gives up its part, and keeps its other partitions."""
     ana, bob = conversation.members("ana", "bob")
     topic = topic_made(conversation, ana, partitions=2)
     ana.looks_up("orders")
@@ -292,7 +292,7 @@ def a_topic_that_is_deleted_is_given_up_by_all(conversation: Conversation) -> No
 
 @scenario("consumer_groups/assignors/made-anew", source=NOTICES_TOPICS, clauses=("CA-07",))
 def a_topic_that_is_made_anew_is_another(conversation: Conversation) -> None:
-    """A topic that is deleted and made anew is assigned again, by its new id."""
+    """A topic that is deleted and created again is assigned again, under its new id."""
     ana = conversation.member("ana")
     topic = topic_made(conversation, ana, partitions=1)
     joined = ana.enters(topic, assigned={topic: (0,)})
@@ -307,9 +307,10 @@ def a_topic_that_is_made_anew_is_another(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/assignors/extra-partition", source=KEEPS, clauses=("CA-09",))
 def uniform_leaves_what_it_may(conversation: Conversation) -> None:
-    """Uniform leaves a member as many of its partitions as it is due, whatever its id.
+    """The uniform assignor leaves a member as many of its partitions as it is due, whatever its id.
 
-    Of three partitions one of two members has two: in 4.0.0 the first by a hash, and since whoever had them.
+    Of three partitions, one of two members gets two: in 4.0.0 the first by a hash, since then the one that
+    had them.
     """
     bob, ana = conversation.members("bob", "ana")
     bob.enters(assignor="uniform", assigned=ALL)

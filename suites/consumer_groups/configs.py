@@ -1,4 +1,4 @@
-"""How groups are configured while brokers run, and when a configuration takes effect."""
+"""Dynamic group configuration, and when a change takes effect."""
 
 from harness.scenario import Capability, Conversation, ask, expect, one_of, scenario
 from suites.consumer_groups.membership import group_is
@@ -15,7 +15,7 @@ SESSION_IS_OVER_MS = 4_600
 
 @scenario("consumer_groups/configs/heartbeat-interval", source=CONFIGURES, clauses=("CF-01", "CF-06"))
 def a_group_has_its_own_heartbeat_interval(conversation: Conversation) -> None:
-    """A group that is configured to another heartbeat interval tells its members that one."""
+    """A group with its own heartbeat interval returns it to members in ConsumerGroupHeartbeat."""
     ana = conversation.member("ana")
     ana.configures(OFTEN)
 
@@ -26,7 +26,7 @@ def a_group_has_its_own_heartbeat_interval(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/configs/refused", source=CONFIGURES, clauses=("CF-02", "CF-03"))
 def a_group_cannot_be_configured_at_will(conversation: Conversation) -> None:
-    """A configuration that does not exist, or is out of the broker's bounds, is INVALID_CONFIG."""
+    """A group configuration that is unknown or out of the broker's bounds gets INVALID_CONFIG."""
     ana = conversation.member("ana")
 
     for configs in (
@@ -43,7 +43,7 @@ def a_group_cannot_be_configured_at_will(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/configs/all-or-nothing", source=CONFIGURES, clauses=("CF-02",))
 def a_group_is_configured_as_a_whole(conversation: Conversation) -> None:
-    """If one of several configurations is INVALID_CONFIG, none of them is changed."""
+    """If one of several group configurations gets INVALID_CONFIG, none of them is changed."""
     ana = conversation.member("ana")
     ana.configures({**OFTEN, "consumer.session.timeout.ms": 99}, error_code="INVALID_CONFIG")
 
@@ -52,7 +52,7 @@ def a_group_is_configured_as_a_whole(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/configs/of-another", source=TELLS_INTERVAL, clauses=("CF-06",))
 def a_configuration_is_one_groups(conversation: Conversation) -> None:
-    """A configuration of one group does not apply to another."""
+    """The configuration of one group does not apply to another."""
     ana = conversation.member("ana")
     other = conversation.group("other")
     ana.configures(OFTEN)
@@ -63,7 +63,7 @@ def a_configuration_is_one_groups(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/configs/changed-under-way", source=TELLS_INTERVAL, clauses=("CF-01",))
 def a_member_gets_another_interval(conversation: Conversation) -> None:
-    """A member is told its group's new heartbeat interval with its next heartbeat, in the same epoch."""
+    """A member gets its group's new heartbeat interval with its next heartbeat, in the same epoch."""
     ana = conversation.member("ana")
     joined = ana.enters(assigned=ALL, interval_ms=USUAL_MS)
     ana.configures(OFTEN)
@@ -88,7 +88,7 @@ def a_shorter_session_begins_with_a_heartbeat(conversation: Conversation) -> Non
 
 @scenario("consumer_groups/configs/longer-session", source=TIMES_SESSION, clauses=("CF-04", "CF-06"))
 def a_longer_session_begins_with_a_heartbeat(conversation: Conversation) -> None:
-    """A member whose group has its usual session timeout again is not removed after the short one."""
+    """A member whose group's short session timeout was reset is not removed after the short timeout."""
     ana = conversation.member("ana")
     ana.configures(SHORT_SESSION)
     joined = ana.enters(assigned=ALL)
@@ -101,7 +101,7 @@ def a_longer_session_begins_with_a_heartbeat(conversation: Conversation) -> None
 
 @scenario("consumer_groups/configs/outlives-the-group", source=TELLS_INTERVAL, clauses=("CF-05",))
 def a_configuration_outlives_its_group(conversation: Conversation) -> None:
-    """A group that is deleted and made anew has the configuration that it had."""
+    """A group that is deleted and created again still has its configuration."""
     ana = conversation.member("ana")
     ana.configures(OFTEN)
     ana.enters(interval_ms=900)
@@ -118,7 +118,7 @@ def a_configuration_outlives_its_group(conversation: Conversation) -> None:
     needs=(Capability.RESTART,),
 )
 def a_configuration_outlives_a_restart(conversation: Conversation) -> None:
-    """A group that has its own heartbeat interval has it after a restart too."""
+    """A group's own heartbeat interval is kept over a restart."""
     ana = conversation.member("ana")
     ana.configures(OFTEN)
     joined = ana.enters(assigned=ALL, interval_ms=900)
@@ -134,7 +134,7 @@ def a_configuration_outlives_a_restart(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/configs/assignment-interval-ends", source=DELAYS, clauses=("CF-07",))
 def a_shorter_interval_applies_at_once(conversation: Conversation) -> None:
-    """A group whose assignment interval is deleted is assigned anew with the next heartbeat.
+    """A group whose assignment interval is deleted gets a new assignment with the next heartbeat.
 
     Releases before 4.3 have no such interval, and assign with each join.
     """
@@ -156,7 +156,7 @@ def a_shorter_interval_applies_at_once(conversation: Conversation) -> None:
     needs=(Capability.RESTART,),
 )
 def a_group_that_is_too_large_stays(conversation: Conversation) -> None:
-    """A group with more members than its restarted broker allows keeps them, and takes no other."""
+    """A group with more members than its restarted broker allows keeps them, and admits no other."""
     ana, bob, carol = conversation.members("ana", "bob", "carol")
     joined = ana.enters(assigned=ALL)
     bob.enters(assigned={})

@@ -1,4 +1,4 @@
-"""What administrators are told of consumer groups, and deleting these."""
+"""Consumer groups as administrators describe, list and delete them."""
 
 from collections.abc import Mapping
 
@@ -29,7 +29,7 @@ MAIN = GroupRef("main")
 
 @scenario("consumer_groups/describe/whole", source=DESCRIBES, clauses=("CA-01", "CD-01", "CD-02"))
 def a_group_is_described(conversation: Conversation) -> None:
-    """Describe shows a group's state, epochs and assignor, and what each member has and is to have."""
+    """ConsumerGroupDescribe returns state, epochs, assignor and each member's current and target parts."""
     ana = conversation.member("ana", instance_id="one")
     joined = ana.enters("orders", "missing", rack_id="north", assigned=ALL)
 
@@ -61,7 +61,7 @@ def a_group_is_described(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/describe/none", source=FINDS, clauses=("CD-03",))
 def only_consumer_groups_are_described(conversation: Conversation) -> None:
-    """Describe of an unknown group, and of a classic one, is GROUP_ID_NOT_FOUND, and of no state."""
+    """ConsumerGroupDescribe of an unknown or classic group gets GROUP_ID_NOT_FOUND and an empty state."""
     (ana,) = conversation.stable_group("ana")
 
     missing = conversation.group("missing")
@@ -78,7 +78,7 @@ def only_consumer_groups_are_described(conversation: Conversation) -> None:
     clauses=("CD-04",),
 )
 def an_empty_id_is_described_by_itself(conversation: Conversation) -> None:
-    """Describe of an empty id fails for that id alone, but in 4.0.0 for all."""
+    """ConsumerGroupDescribe of an empty id fails for that id alone, but in 4.0.0 for all ids."""
     ana, _ = sole_member(conversation)
 
     ana.asks(
@@ -91,7 +91,7 @@ def an_empty_id_is_described_by_itself(conversation: Conversation) -> None:
     "consumer_groups/describe/operations", source="KafkaApis#handleConsumerGroupDescribe", clauses=("CD-06",)
 )
 def operations_are_described_on_demand(conversation: Conversation) -> None:
-    """Describe shows what may be done to a group if it is asked for, and a lowest number otherwise."""
+    """ConsumerGroupDescribe returns authorized operations on request, and otherwise -2147483648."""
     ana, _ = sole_member(conversation)
 
     ana.asks(
@@ -103,7 +103,7 @@ def operations_are_described_on_demand(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/describe/states", source=STATES, clauses=("CD-07",))
 def a_group_goes_through_its_states(conversation: Conversation) -> None:
-    """A group is Stable, Reconciling, Assigning and Empty as its members come, move and go."""
+    """A group is Stable, Reconciling, Assigning and Empty as members join, reconcile and leave."""
     ana, joined = sole_member(conversation)
     group_is(ana, "Stable", epoch=joined["member_epoch"])
     bob = conversation.member("bob")
@@ -119,7 +119,7 @@ def a_group_goes_through_its_states(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/describe/two-groups", source=FINDS, clauses=("CD-01", "CD-03"))
 def several_groups_are_described_at_once(conversation: Conversation) -> None:
-    """Describe of several groups has an entry for each, in whatever order."""
+    """ConsumerGroupDescribe of several groups has an entry for each, in any order."""
     ana, _ = sole_member(conversation)
     other, missing = conversation.group("other"), conversation.group("missing")
     conversation.member("bob").enters(group_id=other, assigned=ALL)
@@ -137,7 +137,7 @@ def several_groups_are_described_at_once(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/list/types-and-states", source=LISTS, clauses=("CL-02", "CL-03", "CL-04", "LG-13"))
 def consumer_groups_are_listed(conversation: Conversation) -> None:
-    """ListGroups shows a consumer group's type and state, and finds it by both, in letters large or small."""
+    """ListGroups returns a consumer group's type and state, and filters by both regardless of case."""
     ana, _ = sole_member(conversation)
 
     whole: Mapping[str, Pattern] = {
@@ -168,7 +168,7 @@ def consumer_groups_are_listed(conversation: Conversation) -> None:
     "consumer_groups/list/described-as-classic", source=CLASSIC, clauses=("CL-11", "CL-12", "DG-11", "XT-11")
 )
 def a_consumer_group_is_no_classic_one(conversation: Conversation) -> None:
-    """DescribeGroups of a consumer group is Dead, and from v6 on GROUP_ID_NOT_FOUND too."""
+    """DescribeGroups of a consumer group returns state Dead, since v6 with GROUP_ID_NOT_FOUND."""
     ana, _ = sole_member(conversation)
 
     dead = expect.describe_groups(error_code="NONE", group_state="Dead", members=())
@@ -179,7 +179,7 @@ def a_consumer_group_is_no_classic_one(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/delete/members", source=DELETES, clauses=("CL-21", "CL-22", "DL-12"))
 def only_an_empty_group_is_deleted(conversation: Conversation) -> None:
-    """DeleteGroups of a group with members is NON_EMPTY_GROUP; an empty one goes, and its offsets too."""
+    """DeleteGroups refuses a group with members: NON_EMPTY_GROUP. An empty one goes with its offsets."""
     ana, _ = sole_member(conversation)
     ana.asks(
         ask.offset_commit(version=9, topics={"orders": {0: 7}}), expect.offset_commit({"orders": {0: "NONE"}})
@@ -194,7 +194,7 @@ def only_an_empty_group_is_deleted(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/delete/two-members", source=DELETES, clauses=("CL-21",))
 def a_group_that_reconciles_is_not_deleted(conversation: Conversation) -> None:
-    """DeleteGroups of a group whose members exchange partitions is NON_EMPTY_GROUP."""
+    """DeleteGroups of a group that reconciles gets NON_EMPTY_GROUP."""
     ana, _, joined = two_members(conversation)
 
     ana.asks(ask.delete_groups(), expect.delete_groups("NON_EMPTY_GROUP"))
@@ -208,7 +208,7 @@ def a_group_that_reconciles_is_not_deleted(conversation: Conversation) -> None:
     sweep=sweep("DeleteGroups", 3, 3),
 )
 def no_consumer_group_has_a_message(conversation: Conversation, version: int) -> None:
-    """DeleteGroups v{version} tells of a consumer group what earlier versions do, without a message."""
+    """DeleteGroups v{version} answers for consumer groups as before, with a null error message."""
     ana, _ = sole_member(conversation)
 
     for error_code in ("NON_EMPTY_GROUP", "NONE", "GROUP_ID_NOT_FOUND"):

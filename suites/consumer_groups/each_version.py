@@ -1,4 +1,4 @@
-"""Consumer groups in every version of the APIs that other groups have, too."""
+"""Consumer groups in every version of the APIs that they share with other groups."""
 
 from harness.scenario import Conversation, ask, containing, expect, scenario, sweep
 from harness.scenario.messages import Number
@@ -13,7 +13,7 @@ from suites.transactions.producers import ORDER_0, announced, ends, sees
     sweep=sweep("ListGroups", 0, 5),
 )
 def a_consumer_group_is_listed(conversation: Conversation, version: int) -> None:
-    """ListGroups v{version} names a consumer group with the protocol type consumer, also once it is empty."""
+    """ListGroups v{version} lists a consumer group with protocol type consumer, even when empty."""
     ana, _ = sole_member(conversation)
     listed = containing({"group_id": conversation.group("main"), "protocol_type": "consumer"})
 
@@ -29,7 +29,7 @@ def a_consumer_group_is_listed(conversation: Conversation, version: int) -> None
     sweep=sweep("TxnOffsetCommit", 3, 5),
 )
 def a_member_commits_in_a_transaction(conversation: Conversation, version: int) -> None:
-    """TxnOffsetCommit v{version} of a member counts in its epoch; a later epoch is ILLEGAL_GENERATION."""
+    """TxnOffsetCommit v{version} is accepted in the member's epoch; a later one is ILLEGAL_GENERATION."""
     ana, _ = sole_member(conversation)
     producer = announced(ana)
     epochs: tuple[tuple[Number, str], ...] = ((ana.epoch + 1, "ILLEGAL_GENERATION"), (ana.epoch, "NONE"))

@@ -17,7 +17,7 @@ DISCONNECTS = (Capability.CLUSTER, Capability.DISCONNECT)
 
 @scenario("consumer_groups/failover/move", source=LOADS, clauses=("KF-01",), needs=MOVES)
 def reconciliation_goes_on_elsewhere(conversation: Conversation) -> None:
-    """A group that reconciles when its coordinator moves goes on where it was, in the same epochs."""
+    """A group continues its reconciliation in the same epochs after its coordinator moves."""
     ana, bob, joined = two_members(conversation)
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=KEPT)
     moved(conversation, ana, bob)
@@ -28,7 +28,7 @@ def reconciliation_goes_on_elsewhere(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/failover/kill", source=LOADS, clauses=("KF-01",), needs=DIES)
 def reconciliation_outlives_its_coordinator(conversation: Conversation) -> None:
-    """A group that reconciles when its coordinator's broker dies goes on where it was."""
+    """A group continues its reconciliation after its coordinator's broker is killed."""
     ana, bob, joined = two_members(conversation)
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=KEPT)
     killed(conversation, ana)
@@ -40,7 +40,7 @@ def reconciliation_outlives_its_coordinator(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/failover/disconnect", source=LOADS, clauses=("KF-01",), needs=DISCONNECTS)
 def reconciliation_outlives_a_lost_network(conversation: Conversation) -> None:
-    """A group that reconciles when its coordinator's broker loses its network goes on where it was."""
+    """A group continues its reconciliation after its coordinator's broker loses its network."""
     ana, bob, joined = two_members(conversation)
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=KEPT)
     disconnected(conversation, ana)
@@ -52,7 +52,7 @@ def reconciliation_outlives_a_lost_network(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/failover/former", source=RUNS, clauses=("KF-02",), needs=MOVES)
 def a_former_coordinator_refuses(conversation: Conversation) -> None:
-    """A former coordinator answers heartbeats, joins and Describe by NOT_COORDINATOR."""
+    """A former coordinator answers heartbeats and ConsumerGroupDescribe with NOT_COORDINATOR."""
     ana, joined = sole_member(conversation)
     bob = conversation.member("bob")
     bob.looks_up("orders")
@@ -70,7 +70,7 @@ def a_former_coordinator_refuses(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/failover/static", source=REPLAYS, clauses=("KF-01",), needs=MOVES)
 def an_absence_moves_too(conversation: Conversation) -> None:
-    """A static member that left for a while may be replaced at the new coordinator, and no epoch rises."""
+    """A static member that left temporarily can be replaced at the new coordinator, in the same epoch."""
     ana = conversation.member("ana", instance_id="one")
     bob = conversation.member("bob", instance_id="one")
     joined = ana.enters(assigned=ALL)
@@ -84,7 +84,7 @@ def an_absence_moves_too(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/failover/regex", source=REPLAYS, clauses=("KF-01",), needs=MOVES)
 def a_resolution_moves_too(conversation: Conversation) -> None:
-    """A regular expression that is resolved is resolved at the new coordinator."""
+    """A regular expression stays resolved when the coordinator moves."""
     ana, joined = resolved_member(conversation)
     moved(conversation, ana)
 
@@ -97,7 +97,7 @@ def a_resolution_moves_too(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/failover/sessions", source=LOADS, clauses=("KF-03",), needs=MOVES)
 def sessions_begin_anew_elsewhere(conversation: Conversation) -> None:
-    """A member that is silent at the new coordinator is removed its session timeout later."""
+    """A member that is silent at the new coordinator is removed after a full session timeout."""
     ana = conversation.member("ana")
     ana.configures(SHORT_SESSION)
     joined = ana.enters(assigned=ALL)

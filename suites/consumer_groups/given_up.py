@@ -1,4 +1,4 @@
-"""Partitions that a member is to give up: how long it may keep them, and which epochs are taken meanwhile."""
+"""Partitions that a member must give up: how long it may keep them, and which epochs are accepted."""
 
 from harness.scenario import Answer, Conversation, Member, one_of, scenario
 from suites.consumer_groups.reconciliation import INTERVAL_IS_OVER_MS, KEPT, LONG_INTERVAL, two_members
@@ -9,9 +9,9 @@ TAKEN_OR_FENCED = one_of("NONE", "FENCED_MEMBER_EPOCH")
 
 
 def in_its_second_epoch(conversation: Conversation) -> tuple[Member, Answer]:
-    """Bring in ana, who has two topics since her second epoch; also return how she was let in.
+    """Return ana, who has two topics since her second epoch, and the answer to her join.
 
-    From 4.3 on, no assignment is computed in the 5 s that follow.
+    No assignment is computed in the 5 s that follow, since 4.3.
     """
     ana = conversation.member("ana")
     ana.configures(LONG_INTERVAL, error_code=one_of("NONE", "INVALID_CONFIG"))
@@ -23,7 +23,7 @@ def in_its_second_epoch(conversation: Conversation) -> tuple[Member, Answer]:
 
 @scenario("consumer_groups/given-up/own-again", source="KAFKA-19449", clauses=("CR-04",))
 def what_a_member_gives_up_may_come_back(conversation: Conversation) -> None:
-    """A member that has given up a partition, and is to have it again, has it in the same answer.
+    """A member that is due the partition that it has just given up gets it back in the same answer.
 
     Before 4.1.2, and in 4.0 before 4.0.2, it had to wait for the next answer.
     """
@@ -38,7 +38,7 @@ def what_a_member_gives_up_may_come_back(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/given-up/dropped-topic-kept", source=UPDATES, clauses=("CR-16",))
 def a_dropped_topic_has_to_be_given_up(conversation: Conversation) -> None:
-    """A member that keeps a topic that it dropped does not get into the next epoch."""
+    """A member that still owns a topic that it unsubscribed from stays in its epoch."""
     ana, joined = in_its_second_epoch(conversation)
 
     ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"] + 1, assigned=ALL)
@@ -50,7 +50,7 @@ def a_dropped_topic_has_to_be_given_up(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/given-up/dropped-topic-gone", source=UPDATES, clauses=("CR-16",))
 def a_dropped_topic_may_be_gone_already(conversation: Conversation) -> None:
-    """A member that gives a topic up as it drops it need not say so again."""
+    """A member that gives up a topic in the heartbeat that unsubscribes from it need not confirm again."""
     ana, joined = in_its_second_epoch(conversation)
 
     ana.heartbeats(topics=("orders",), owned=ALL)
@@ -60,7 +60,7 @@ def a_dropped_topic_may_be_gone_already(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/given-up/previous-epoch", source=UPDATES, clauses=("CR-16",))
 def whoever_drops_a_topic_has_no_previous_epoch(conversation: Conversation) -> None:
-    """The epoch before a member's own is fenced from 4.3 on once the member has dropped a topic."""
+    """Since 4.3, the previous epoch gets FENCED_MEMBER_EPOCH once the member has dropped a topic."""
     ana, joined = in_its_second_epoch(conversation)
 
     ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"] + 1, assigned=ALL)
@@ -69,7 +69,7 @@ def whoever_drops_a_topic_has_no_previous_epoch(conversation: Conversation) -> N
 
 @scenario("consumer_groups/given-up/previous-epoch-stays", source=UPDATES, clauses=("CR-17",))
 def whoever_adds_a_topic_has_a_previous_epoch(conversation: Conversation) -> None:
-    """The epoch before a member's own is still taken once the member has added a topic."""
+    """The previous epoch is still accepted once the member has added a topic."""
     ana, joined = in_its_second_epoch(conversation)
 
     ana.heartbeats(topics=("orders", "payments", "missing"))

@@ -1,4 +1,4 @@
-"""What of a consumer group outlives its coordinator's process, and what is said while the log is read."""
+"""What of a consumer group survives a restart, and the answers while the log is loaded."""
 
 from harness.scenario import (
     LEAVES_FOR_A_WHILE,
@@ -32,16 +32,16 @@ READS = "CoordinatorRecordSerde#deserialize"
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 WITHIN_MS = 20_000
 EPOCH_TYPE, MEMBER_TYPE = 3, 5
-"""Of the records of a group's epoch and of a member. Source: CoordinatorRecordType (4.3.1)."""
+"""Record types of a group's epoch and of a member. Source: CoordinatorRecordType (4.3.1)."""
 
 
 def named(group_id: str) -> bytes:
-    """Return a key, or its beginning, that names a group: a string with its length ahead."""
+    """Return a key, or its beginning, that contains a group id as a length-prefixed string."""
     return len(group_id).to_bytes(2, "big") + group_id.encode()
 
 
 def is_loaded(actor: Member, state: PinText) -> None:
-    """Await that the coordinator has loaded the group, in some state."""
+    """Wait until the coordinator has loaded the group, in the given state."""
     actor.repeats(
         ask.consumer_group_describe(),
         until=expect.consumer_group_describe(error_code="NONE", group_state=state),
@@ -50,7 +50,7 @@ def is_loaded(actor: Member, state: PinText) -> None:
 
 
 def exchanges(ana: Member, bob: Member, joined: Answer) -> None:
-    """Have ana, who was told to give up a partition, do so, and bob get it."""
+    """Let ana, who must give up a partition, do so, and bob get it."""
     ana.heartbeats(owned=ALL, member_epoch=joined["member_epoch"], assigned=None)
     bob.heartbeats(member_epoch=joined["member_epoch"] + 1, assigned=None)
     ana.heartbeats(owned=KEPT, member_epoch=joined["member_epoch"] + 1, assigned=None)
@@ -60,7 +60,7 @@ def exchanges(ana: Member, bob: Member, joined: Answer) -> None:
 
 @scenario("consumer_groups/loading/kill", source=LOADS, clauses=("KL-01",), needs=KILLS)
 def a_death_changes_nothing(conversation: Conversation) -> None:
-    """A coordinator that dies in the middle of a reconciliation changes neither epochs nor assignments."""
+    """A kill of the coordinator during a reconciliation changes neither epochs nor assignments."""
     ana, bob, joined = two_members(conversation)
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=KEPT)
     conversation.kills_coordinator()
@@ -71,7 +71,7 @@ def a_death_changes_nothing(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/loading/before-anybody-knows", source=LOADS, clauses=("KL-01",), needs=RESTARTS)
 def a_member_hears_after_a_restart_what_it_gives_up(conversation: Conversation) -> None:
-    """A member that has not heard of a new target before a restart hears of it after that."""
+    """A member that did not get its new target before a restart gets it after the restart."""
     ana, bob, joined = two_members(conversation)
     conversation.restarts_coordinator()
     is_loaded(ana, "Reconciling")
@@ -82,7 +82,7 @@ def a_member_hears_after_a_restart_what_it_gives_up(conversation: Conversation) 
 
 @scenario("consumer_groups/loading/given-up", source=LOADS, clauses=("KL-01",), needs=RESTARTS)
 def a_waiting_member_gets_its_part_after_a_restart(conversation: Conversation) -> None:
-    """Partitions that were given up before a restart come to who waits after it."""
+    """Partitions that were given up before a restart go to the waiting member after it."""
     ana, bob, joined = two_members(conversation)
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=KEPT)
     ana.heartbeats(owned=KEPT, member_epoch=joined["member_epoch"] + 1, assigned=None)
@@ -95,7 +95,7 @@ def a_waiting_member_gets_its_part_after_a_restart(conversation: Conversation) -
 
 @scenario("consumer_groups/loading/assigning", source=REPLAYS, clauses=("KL-01",), needs=RESTARTS)
 def a_target_is_computed_after_a_restart(conversation: Conversation) -> None:
-    """A group whose target was to be computed is Assigning after a restart, and computes it then."""
+    """A group whose target assignment was due is Assigning after a restart, and then computes it."""
     ana, bob, joined = two_members(conversation)
     bob.leaves()
     conversation.restarts_coordinator()
@@ -108,7 +108,7 @@ def a_target_is_computed_after_a_restart(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/loading/described", source=REPLAYS, clauses=("KL-01",), needs=RESTARTS)
 def members_are_described_as_before(conversation: Conversation) -> None:
-    """After a restart Describe shows of each member all that it did before."""
+    """After a restart, ConsumerGroupDescribe returns the same details of each member as before."""
     ana = conversation.member("ana", instance_id="one")
     joined = ana.enters("orders", "payments", rack_id="north", assignor="range", assigned=BOTH)
     conversation.restarts_coordinator()
@@ -132,7 +132,7 @@ def members_are_described_as_before(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/loading/away", source=REPLAYS, clauses=("KL-03",), needs=RESTARTS)
 def whoever_was_away_is_away(conversation: Conversation) -> None:
-    """A static member that left for a while before a restart may be replaced after it, and no epoch rises."""
+    """A static member that left temporarily before a restart can be replaced after it, in the same epoch."""
     ana = conversation.member("ana", instance_id="one")
     bob = conversation.member("bob", instance_id="one")
     joined = ana.enters(assigned=ALL)
@@ -147,7 +147,7 @@ def whoever_was_away_is_away(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/loading/instance", source=REPLAYS, clauses=("KL-03",), needs=RESTARTS)
 def an_instance_id_is_in_use_after_a_restart(conversation: Conversation) -> None:
-    """An instance id that an active member had before a restart is UNRELEASED_INSTANCE_ID after it."""
+    """After a restart, a join with an active member's instance id still gets UNRELEASED_INSTANCE_ID."""
     ana = conversation.member("ana", instance_id="one")
     bob = conversation.member("bob", instance_id="one")
     joined = ana.enters(assigned=ALL)
@@ -160,7 +160,7 @@ def an_instance_id_is_in_use_after_a_restart(conversation: Conversation) -> None
 
 @scenario("consumer_groups/loading/sessions", source=LOADS, clauses=("KL-02",), needs=RESTARTS)
 def a_restart_begins_sessions_anew(conversation: Conversation) -> None:
-    """A member that is silent after a restart is removed its session timeout later."""
+    """A member that is silent after a restart is removed after a full session timeout."""
     ana = conversation.member("ana")
     ana.configures(SHORT_SESSION)
     joined = ana.enters(assigned=ALL)
@@ -174,7 +174,7 @@ def a_restart_begins_sessions_anew(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/loading/rebalance-timeout", source=LOADS, clauses=("KL-02",), needs=RESTARTS)
 def a_restart_begins_rebalance_timeouts_anew(conversation: Conversation) -> None:
-    """A member that is to give up partitions and does not do so after a restart either is removed."""
+    """A member that gives up no partitions after a restart is removed at its rebalance timeout."""
     ana, bob = conversation.members("ana", "bob")
     joined = ana.enters(rebalance_timeout_ms=3_000, assigned=ALL)
     bob.enters(assigned={})
@@ -189,7 +189,7 @@ def a_restart_begins_rebalance_timeouts_anew(conversation: Conversation) -> None
 
 @scenario("consumer_groups/loading/regex", source=REPLAYS, clauses=("KL-04",), needs=RESTARTS)
 def a_resolved_regular_expression_stays_resolved(conversation: Conversation) -> None:
-    """What a regular expression matched before a restart it matches after it, also for another member."""
+    """A regular expression that was resolved before a restart stays resolved, also for other members."""
     ana, joined = resolved_member(conversation)
     bob = conversation.member("bob")
     conversation.restarts_coordinator()
@@ -202,7 +202,7 @@ def a_resolved_regular_expression_stays_resolved(conversation: Conversation) -> 
 
 @scenario("consumer_groups/loading/regex-not-told", source=REPLAYS, clauses=("KL-04",), needs=RESTARTS)
 def a_resolution_comes_after_a_restart(conversation: Conversation) -> None:
-    """What a regular expression was found to match before a restart comes with a heartbeat after it."""
+    """Topics that a regular expression matched before a restart are assigned with a heartbeat after it."""
     ana = conversation.member("ana")
     joined = ana.enters(topics=None, regex="orders", assigned={})
     resolved(ana, joined["member_epoch"] + 1)
@@ -214,7 +214,7 @@ def a_resolution_comes_after_a_restart(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/loading/empty", source=REPLAYS, clauses=("KL-09",), needs=RESTARTS)
 def an_empty_group_keeps_its_epoch(conversation: Conversation) -> None:
-    """A group that is Empty at a restart goes on counting epochs where it was."""
+    """A group that is Empty at a restart continues to count its epochs."""
     ana, joined = sole_member(conversation)
     ana.leaves()
     conversation.restarts_coordinator()
@@ -226,7 +226,7 @@ def an_empty_group_keeps_its_epoch(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/loading/deleted", source=REPLAYS, clauses=("KL-07",), needs=RESTARTS)
 def a_deleted_group_stays_deleted(conversation: Conversation) -> None:
-    """A group that was deleted is unknown after a restart, and begins with its first epoch again."""
+    """A deleted group is GROUP_ID_NOT_FOUND after a restart, and starts at its first epoch again."""
     ana, joined = sole_member(conversation)
     witness = conversation.group("witness")
     conversation.member("bob").enters(group_id=witness, assigned=ALL)
@@ -245,7 +245,7 @@ def a_deleted_group_stays_deleted(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/loading/deleted-and-classic", source=REPLAYS, clauses=("KL-07",), needs=RESTARTS)
 def a_deleted_group_may_be_classic_then(conversation: Conversation) -> None:
-    """A group that was deleted and is a classic one since is that after a restart."""
+    """A consumer group that was deleted and recreated as a classic group stays classic after a restart."""
     ana, _ = sole_member(conversation)
     ana.leaves()
     ana.asks(ask.delete_groups(), expect.delete_groups("NONE"))
@@ -261,7 +261,7 @@ def a_deleted_group_may_be_classic_then(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/loading/heartbeat", source=RUNS, clauses=("KL-05",), needs=PAUSES)
 def nobody_is_heard_while_loading(conversation: Conversation) -> None:
-    """While its coordinator loads, every valid heartbeat is COORDINATOR_LOAD_IN_PROGRESS."""
+    """While the coordinator loads, every valid heartbeat gets COORDINATOR_LOAD_IN_PROGRESS."""
     ana, joined = sole_member(conversation)
     bob = conversation.member("bob")
     conversation.pauses_at(Breakpoint.LOADING)
@@ -272,7 +272,7 @@ def nobody_is_heard_while_loading(conversation: Conversation) -> None:
     ana.heartbeats(version=0, epoch=epoch, error_code=LOADING)
     ana.heartbeats(epoch=-1, error_code=LOADING)
     bob.enters(error_code=LOADING)
-    # Since 4.1 a request is looked at before its coordinator.
+    # Since 4.1 a request is validated before the state of its coordinator is checked.
     bob.enters(rebalance_timeout_ms=-1, error_code=one_of("INVALID_REQUEST", LOADING))
     bob.enters(assignor="nobody", error_code=one_of("UNSUPPORTED_ASSIGNOR", LOADING))
     conversation.resumes_from(Breakpoint.LOADING)
@@ -282,7 +282,7 @@ def nobody_is_heard_while_loading(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/loading/administrators", source=RUNS, clauses=("KL-06",), needs=PAUSES)
 def nothing_is_described_while_loading(conversation: Conversation) -> None:
-    """While its coordinator loads, all that administrators ask is COORDINATOR_LOAD_IN_PROGRESS."""
+    """While the coordinator loads, all admin requests get COORDINATOR_LOAD_IN_PROGRESS."""
     ana, _ = sole_member(conversation)
     conversation.pauses_at(Breakpoint.LOADING)
     conversation.restarts_coordinator()
@@ -299,7 +299,7 @@ def nothing_is_described_while_loading(conversation: Conversation) -> None:
 
 
 def _appends(conversation: Conversation, record: LogRecord) -> tuple[Member, Answer]:
-    """Append a record behind a group with a sole member and an offset, and restart the coordinator."""
+    """Append a record after a group with a sole member and an offset, and restart the coordinator."""
     ana, joined = sole_member(conversation)
     conversation.appends(offset_record("payments", 0, 7), record)
     conversation.restarts_coordinator()
@@ -308,7 +308,7 @@ def _appends(conversation: Conversation, record: LogRecord) -> tuple[Member, Ans
 
 @scenario("consumer_groups/loading/unknown-type", source=READS, clauses=("KL-08",), needs=WRITES)
 def a_record_of_an_unknown_type_is_left_out(conversation: Conversation) -> None:
-    """A group is there after a load that met a record of a type that nobody knows."""
+    """A load skips a record of an unknown type: the group is there afterwards."""
     ana, joined = _appends(conversation, record_of_type(99, key=named("x"), value=b"\x00\x00"))
 
     is_loaded(ana, "Stable")
@@ -317,7 +317,7 @@ def a_record_of_an_unknown_type_is_left_out(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/loading/tombstones", source=REPLAYS, clauses=("KL-08",), needs=WRITES)
 def tombstones_of_nobody_are_left_out(conversation: Conversation) -> None:
-    """A group is there after a load that met a tombstone of a group that does not exist."""
+    """A load skips a tombstone of a group that does not exist: the other group is there afterwards."""
     ana, joined = _appends(conversation, record_of_type(EPOCH_TYPE, key=named("x"), value=None))
 
     is_loaded(ana, "Stable")
@@ -326,7 +326,7 @@ def tombstones_of_nobody_are_left_out(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/loading/epoch-of-another", source=REPLAYS, clauses=("KL-08",), needs=WRITES)
 def a_group_may_be_written_from_outside(conversation: Conversation) -> None:
-    """A group's epoch that somebody else has written is loaded, in version 0 too."""
+    """A group epoch record that another program wrote is loaded, in version 0 too."""
     epoch = b"\x00\x00\x00\x00\x00\x07\x00"
     ana, _ = _appends(conversation, record_of_type(EPOCH_TYPE, key=named("of-another"), value=epoch))
 

@@ -1,4 +1,4 @@
-"""Consumer groups that a coordinator only knows from its log, as another release may have written it."""
+"""Consumer groups that a coordinator loads from a log that another release may have written."""
 
 from harness.scenario import Capability, Conversation, Member, ask, expect, record_of_type, scenario
 from harness.scenario.log_records import LogRecord
@@ -10,7 +10,7 @@ TARGET_EPOCH_TYPE, TARGET_TYPE, ASSIGNMENT_TYPE = 6, 7, 8
 WRITES = (Capability.RESTART, Capability.WRITE_LOG)
 BUILDS = "CurrentAssignmentBuilder#build"
 EPOCH = 5
-"""Of the group and of all its members."""
+"""The epoch of the group and of all its members."""
 STABLE, OF_A_RELEASE_TO_COME = 0, 99
 """States of members. Source: MemberState (4.3.1)."""
 WITHIN_MS = 20_000
@@ -25,7 +25,7 @@ def _text(value: str) -> bytes:
 
 
 def logged(group_id: str, state: int) -> tuple[LogRecord, ...]:
-    """Return a group of one member, which subscribes to `orders` and has nothing.
+    """Return the records of a group with one member, which subscribes to `orders` and has no partitions.
 
     Source: ConsumerGroupMetadataValue.json, ConsumerGroupMemberMetadataValue.json,
     ConsumerGroupTargetAssignmentMetadataValue.json, ConsumerGroupTargetAssignmentMemberValue.json and
@@ -36,7 +36,7 @@ def logged(group_id: str, state: int) -> tuple[LogRecord, ...]:
     epoch = b"\x00\x00" + _number(EPOCH) + b"\x00"
     client = b"\x00\x00" + _text("ana") + _text("/127.0.0.1")
     names = b"\x02" + _text("orders") + _text("")
-    # Kafka has to be told that the metadata of the classic protocol are null.
+    # Kafka requires an explicit null for the metadata of the classic protocol.
     member = b"\x00\x00" + client + names + _number(5_000) + b"\x00\x01\x00\x01\x00"
     assigned = b"\x00\x00" + _number(EPOCH) + _number(EPOCH - 1) + bytes([state]) + b"\x01\x01\x00"
     return (
@@ -49,7 +49,7 @@ def logged(group_id: str, state: int) -> tuple[LogRecord, ...]:
 
 
 def loaded(conversation: Conversation, group_id: str, state: int) -> Member:
-    """Have a coordinator load a group, whose name no other scenario has, and return its member."""
+    """Let a coordinator load a group, whose name no other scenario uses, and return its member."""
     ana = conversation.member("ana")
     conversation.appends(*logged(group_id, state))
     conversation.restarts_coordinator()
@@ -58,14 +58,14 @@ def loaded(conversation: Conversation, group_id: str, state: int) -> Member:
         until=expect.consumer_group_describe(error_code="NONE", group_epoch=EPOCH),
         within_ms=WITHIN_MS,
     )
-    # A restarted coordinator may load its groups before it knows of any topic.
+    # A restarted coordinator may load its groups before it has the metadata of any topic.
     ana.awaits_metadata()
     return ana
 
 
 @scenario("consumer_groups/logged/stable", source=BUILDS, clauses=("KL-11",), needs=WRITES)
 def a_member_goes_on_where_the_log_ends(conversation: Conversation) -> None:
-    """A member that is Stable in the log is assigned its topics in the next epoch."""
+    """A member that is Stable in the log gets its topics assigned in the next epoch."""
     ana = loaded(conversation, "stable", STABLE)
 
     ana.heartbeats(group_id="stable", epoch=EPOCH, member_epoch=EPOCH + 1, assigned=ALL)
@@ -74,9 +74,9 @@ def a_member_goes_on_where_the_log_ends(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/logged/state-to-come", source=BUILDS, clauses=("KL-11",), needs=WRITES)
 def a_state_that_nobody_knows_is_fenced(conversation: Conversation) -> None:
-    """A member in a state that its coordinator does not know is fenced if it owns something or does not say.
+    """A member in an unknown logged state gets FENCED_MEMBER_EPOCH, unless it reports that it owns nothing.
 
-    What it gets when it owns nothing differs from attempt to attempt on Kafka 4.0.0.
+    The answer to a member that owns nothing differs from attempt to attempt on Kafka 4.0.0.
     """
     ana = loaded(conversation, "to-come", OF_A_RELEASE_TO_COME)
 

@@ -1,4 +1,4 @@
-"""Joining again, changing one's mind, topics that come and go, and leaving."""
+"""Joining again, changing a subscription, topics that are created and deleted, and leaving."""
 
 from collections.abc import Mapping
 
@@ -29,7 +29,7 @@ LIMITS = "GroupMetadataManager#throwIfConsumerGroupIsFull"
 def group_is(
     actor: Actor, state: PinText, *, epoch: PinNumber = ANY, assignment_epoch: PinNumber = ANY
 ) -> None:
-    """Have somebody describe the group: its state, and its epochs where they are named."""
+    """Let an actor describe the group, and expect its state, and its epochs where they are given."""
     described = expect.consumer_group_describe(
         error_code="NONE", group_state=state, group_epoch=epoch, assignment_epoch=assignment_epoch
     )
@@ -39,7 +39,7 @@ def group_is(
 def topic_made(
     conversation: Conversation, actor: Actor, name: str = "topic", *, partitions: int = 3
 ) -> GroupRef:
-    """Have somebody create a topic of the scenario's own, and wait until the coordinator knows it."""
+    """Let an actor create a topic of the scenario's own, and wait until the coordinator has its metadata."""
     topic = conversation.group(name)
     actor.asks(ask.create_topic(topic, num_partitions=partitions), expect.create_topic(error_code="NONE"))
     actor.awaits_metadata()
@@ -48,21 +48,21 @@ def topic_made(
 
 
 def grows(actor: Actor, topic: GroupRef, *, partitions: int) -> None:
-    """Have somebody add partitions to a topic, and wait until the coordinator knows them."""
+    """Let an actor add partitions to a topic, and wait until the coordinator has their metadata."""
     grown = expect.create_partitions(error_code="NONE")
     actor.asks(ask.create_partitions(topic, count=partitions), grown)
     actor.awaits_metadata()
 
 
 def deletes(actor: Actor, topic: GroupRef) -> None:
-    """Have somebody delete a topic, and wait until the coordinator knows that it is gone."""
+    """Let an actor delete a topic, and wait until the coordinator has applied the deletion."""
     actor.asks(ask.delete_topic(topic), expect.delete_topic(error_code="NONE"))
     actor.awaits_metadata()
 
 
 @scenario("consumer_groups/membership/joins-again", source=CHECKS_EPOCH, clauses=("CH-29",))
 def a_member_may_join_again(conversation: Conversation) -> None:
-    """A member that joins again in its first epoch keeps it, and is told its whole assignment."""
+    """A member that joins again in its first epoch keeps the epoch and gets its whole assignment."""
     ana, joined = sole_member(conversation)
 
     ana.enters(member_epoch=joined["member_epoch"], assigned=ALL)
@@ -71,7 +71,7 @@ def a_member_may_join_again(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/membership/joins-again-later", source=CHECKS_EPOCH, clauses=("CH-30",))
 def a_later_member_may_join_again(conversation: Conversation) -> None:
-    """A member that joins again in a later epoch keeps it from 4.2 on, and is fenced before."""
+    """A member that joins again in a later epoch keeps it since 4.2, and gets FENCED_MEMBER_EPOCH before."""
     ana, joined = sole_member(conversation)
     ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1, assigned=BOTH)
 
@@ -81,7 +81,7 @@ def a_later_member_may_join_again(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/membership/joins-again-revoking", source=CHECKS_EPOCH, clauses=("CH-31",))
 def whoever_joins_again_has_given_up(conversation: Conversation) -> None:
-    """A member that is to give up partitions and joins again has given them up; before 4.2 it is fenced."""
+    """A member that joins again while revoking counts as done since 4.2; before, FENCED_MEMBER_EPOCH."""
     ana, joined = sole_member(conversation)
     ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1, assigned=BOTH)
     ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"] + 1, assigned=ALL)
@@ -92,7 +92,7 @@ def whoever_joins_again_has_given_up(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/membership/joins-again-waiting", source=CHECKS_EPOCH, clauses=("CH-32",))
 def whoever_waits_may_join_again(conversation: Conversation) -> None:
-    """A member that waits for partitions and joins again is told its epoch and what it has."""
+    """A member that waits for partitions and joins again gets its epoch and current assignment."""
     _, joined = sole_member(conversation)
     bob = conversation.member("bob")
     bob.enters(member_epoch=joined["member_epoch"] + 1, assigned={})
@@ -102,7 +102,7 @@ def whoever_waits_may_join_again(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/membership/joins-again-behind", source=RECONCILES, clauses=("CH-33",))
 def whoever_is_behind_may_join_again(conversation: Conversation) -> None:
-    """A member behind the target that joins again has given up everything, and is at its epoch at once."""
+    """A member behind the target that joins again owns nothing, and moves to the group epoch at once."""
     ana, joined = sole_member(conversation)
     conversation.member("bob").enters(assigned={})
 
@@ -112,7 +112,7 @@ def whoever_is_behind_may_join_again(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/membership/joins-again-with-other-topics", source=SUBSCRIBES, clauses=("CH-34",))
 def whoever_joins_again_may_subscribe_anew(conversation: Conversation) -> None:
-    """A member that joins again with other topics is assigned these at once, in the next epoch."""
+    """A member that joins again with other topics gets them assigned at once, in the next epoch."""
     ana, joined = sole_member(conversation)
 
     ana.enters("payments", member_epoch=joined["member_epoch"] + 1, assigned={"payments": (0, 1)})
@@ -120,7 +120,7 @@ def whoever_joins_again_may_subscribe_anew(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/membership/foreign-partitions", source=RECONCILES, clauses=("CH-35",))
 def what_is_not_assigned_is_not_owned(conversation: Conversation) -> None:
-    """A member may say that it owns partitions that it does not have: they are ignored."""
+    """Partitions that a member reports as owned but was not assigned are ignored."""
     ana, joined = sole_member(conversation)
     ana.looks_up("payments")
 
@@ -141,7 +141,7 @@ def what_is_not_assigned_is_not_owned(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/membership/other-details", source=SUBSCRIBES, clauses=("CH-36",))
 def details_change_no_epoch(conversation: Conversation) -> None:
-    """A member that changes its rack or its rebalance timeout changes no epoch."""
+    """A change of a member's rack or rebalance timeout does not change the epoch."""
     ana, joined = sole_member(conversation)
 
     ana.heartbeats(rack_id="north", member_epoch=joined["member_epoch"], assigned=None)
@@ -151,7 +151,7 @@ def details_change_no_epoch(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/membership/same-names", source=SUBSCRIBES, clauses=("CH-37",))
 def names_are_a_set(conversation: Conversation) -> None:
-    """A subscription with the same topics in another order, or twice, changes no epoch."""
+    """A subscription with the same topics in another order, or repeated, does not change the epoch."""
     ana = conversation.member("ana")
     joined = ana.enters("orders", "payments", assigned=BOTH)
 
@@ -162,7 +162,7 @@ def names_are_a_set(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/membership/unknown-topic-too", source=SUBSCRIBES, clauses=("CH-38",))
 def an_unknown_topic_changes_the_epoch(conversation: Conversation) -> None:
-    """A subscription that gains an unknown topic changes the epochs, and not the assignment."""
+    """A subscription that gains an unknown topic raises the epoch, but keeps the assignment."""
     ana, joined = sole_member(conversation)
 
     ana.heartbeats(topics=("orders", "missing"), member_epoch=joined["member_epoch"] + 1, assigned=None)
@@ -171,14 +171,14 @@ def an_unknown_topic_changes_the_epoch(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/membership/unknown-topic-alone", source=HEARTBEATS, clauses=("CH-39",))
 def a_topic_need_not_exist(conversation: Conversation) -> None:
-    """A subscription to a topic that does not exist, or never can, is taken and brings no partitions."""
+    """A subscription to a topic that does not exist, or has an invalid name, gets no partitions."""
     conversation.member("ana").enters("missing", assigned={})
     conversation.member("bob").enters("not a topic/", assigned={}, group_id=conversation.group("other"))
 
 
 @scenario("consumer_groups/membership/topic-created", source=NOTICES_TOPICS, clauses=("CH-40",))
 def a_created_topic_is_assigned(conversation: Conversation) -> None:
-    """A topic to which a member subscribes is assigned with its first heartbeat after it was created."""
+    """A newly created topic is assigned with the first heartbeat of its subscriber."""
     ana = conversation.member("ana")
     joined = ana.enters(conversation.group("topic"), assigned={})
     topic = topic_made(conversation, ana)
@@ -199,7 +199,7 @@ def added_partitions_are_assigned(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/membership/topic-deleted", source=NOTICES_TOPICS, clauses=("CH-42",))
 def a_deleted_topic_is_given_up(conversation: Conversation) -> None:
-    """A deleted topic is to be given up first, in the same epoch; the next epoch comes with that."""
+    """A deleted topic must be given up first, in the same epoch; then the next epoch follows."""
     ana = conversation.member("ana")
     topic = topic_made(conversation, ana)
     joined = ana.enters(topic, assigned={topic: (0, 1, 2)})
@@ -211,7 +211,7 @@ def a_deleted_topic_is_given_up(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/membership/drops-a-topic", source=RECONCILES, clauses=("CH-43", "CH-44", "CH-45"))
 def a_dropped_topic_is_given_up(conversation: Conversation) -> None:
-    """A topic that a member drops is to be given up first; the next epoch comes with that."""
+    """A topic that a member unsubscribes from must be given up first; then the next epoch follows."""
     ana = conversation.member("ana")
     joined = ana.enters("orders", "payments", assigned=BOTH)
 
@@ -224,7 +224,7 @@ def a_dropped_topic_is_given_up(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/membership/subscribes-to-nothing", source=RECONCILES, clauses=("CH-47",))
 def whoever_subscribes_to_nothing_has_nothing(conversation: Conversation) -> None:
-    """A member that subscribes to nothing is to give up everything first."""
+    """A member that unsubscribes from all topics must give up all partitions first."""
     ana, joined = sole_member(conversation)
 
     ana.heartbeats(topics=(), member_epoch=joined["member_epoch"], assigned={})
@@ -233,7 +233,7 @@ def whoever_subscribes_to_nothing_has_nothing(conversation: Conversation) -> Non
 
 @scenario("consumer_groups/membership/leaves", source=FENCES, clauses=("CH-48",))
 def a_member_leaves(conversation: Conversation) -> None:
-    """A member that leaves is told epoch -1; the group's epoch rises, and its assignment is to be made."""
+    """A member that leaves gets epoch -1; the group's epoch rises, and the group is Assigning."""
     ana, joined = sole_member(conversation)
     bob = conversation.member("bob")
     bob.enters(assigned={})
@@ -246,7 +246,7 @@ def a_member_leaves(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/membership/last-leaves", source=FENCES, clauses=("CH-49",))
 def the_last_member_leaves(conversation: Conversation) -> None:
-    """A group that its last member has left is Empty, in the next epoch."""
+    """When its last member leaves, a group is Empty, in the next epoch."""
     ana, joined = sole_member(conversation)
 
     ana.leaves()
@@ -256,7 +256,7 @@ def the_last_member_leaves(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/membership/rejoins-an-empty-group", source=FENCES, clauses=("CH-50",))
 def an_empty_group_may_be_joined_again(conversation: Conversation) -> None:
-    """Whoever joins an emptied group within the assignment interval gets everything, but nothing in 4.3."""
+    """A member that joins an emptied group within the assignment interval gets all, but nothing in 4.3."""
     ana = conversation.member("ana")
     ana.configures({"consumer.assignment.interval.ms": 5_000}, error_code=one_of("NONE", "INVALID_CONFIG"))
     ana.enters(assigned=ALL)
@@ -275,7 +275,7 @@ def an_empty_group_may_be_joined_again(conversation: Conversation) -> None:
     broker_config={"group.consumer.max.size": 2},
 )
 def a_full_group_takes_no_more(conversation: Conversation) -> None:
-    """A group with as many members as it may have takes no other, and lets one of its own join again."""
+    """A full group refuses a newcomer with GROUP_MAX_SIZE_REACHED, but a member may join again."""
     ana, bob, carol = conversation.members("ana", "bob", "carol")
     ana.enters(assigned=ALL)
     bob.enters(assigned={})
@@ -293,7 +293,7 @@ def a_full_group_takes_no_more(conversation: Conversation) -> None:
     broker_config={"group.consumer.max.size": 2},
 )
 def a_full_group_takes_successors_later(conversation: Conversation) -> None:
-    """A static member that has left a full group for a while may be replaced from 4.4 on, and not before."""
+    """In a full group, a static member that left temporarily can be replaced since 4.4, not before."""
     ana = conversation.member("ana", instance_id="one")
     bob = conversation.member("bob", instance_id="one")
     ana.enters(assigned=ALL)
@@ -305,7 +305,7 @@ def a_full_group_takes_successors_later(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/membership/long-id", source=HEARTBEATS, clauses=("CH-55",))
 def a_member_id_may_be_long(conversation: Conversation) -> None:
-    """A member id of 300 characters is taken."""
+    """A member id of 300 characters is accepted."""
     ana = conversation.member("ana")
 
     ana.enters(member_id="m" * 300, assigned=ALL)
@@ -314,7 +314,7 @@ def a_member_id_may_be_long(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/membership/no-client-id", source=HEARTBEATS, clauses=("CH-56",))
 def a_client_need_not_say_its_id(conversation: Conversation) -> None:
-    """A heartbeat whose client does not say its id is taken; the member's client id is empty."""
+    """A heartbeat without a client id is accepted; the member is described with an empty client id."""
     ana = conversation.member("ana", client_id=None)
     ana.enters(assigned=ALL)
 

@@ -1,4 +1,4 @@
-"""Commits and fetches of members, by their epochs."""
+"""OffsetCommit and OffsetFetch of members, by their epochs."""
 
 from harness.scenario import OWN, Conversation, Member, Pattern, Value, ask, expect, one_of, scenario, sweep
 from harness.scenario.messages import Number
@@ -37,7 +37,7 @@ def _commits(
 
 @scenario("consumer_groups/offsets/version", source=VALIDATES, clauses=("KO-02",))
 def old_versions_cannot_say_epochs(conversation: Conversation) -> None:
-    """OffsetCommit v8 of a member is UNSUPPORTED_VERSION for each partition, and v9 is taken."""
+    """OffsetCommit v8 of a member gets UNSUPPORTED_VERSION for each partition; v9 is accepted."""
     ana, _ = sole_member(conversation)
 
     _commits(ana, "UNSUPPORTED_VERSION", version=8)
@@ -48,7 +48,7 @@ def old_versions_cannot_say_epochs(conversation: Conversation) -> None:
     "consumer_groups/offsets/earlier-epoch", source=VALIDATES, clauses=("KO-04", "KO-05", "OC-40", "OC-41")
 )
 def a_commit_may_be_late(conversation: Conversation) -> None:
-    """A commit with an earlier epoch is taken from 4.3 on if its partition was assigned by then."""
+    """Since 4.3, an OffsetCommit with an earlier epoch is accepted if the partition was assigned by then."""
     ana, joined = sole_member(conversation)
     ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1)
 
@@ -65,9 +65,9 @@ def a_commit_may_be_late(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/offsets/being-given-up", source=VALIDATES, clauses=("KO-06", "OC-41"))
 def what_is_given_up_may_be_committed_late(conversation: Conversation) -> None:
-    """A partition that is being given up may be committed with an earlier epoch, from 4.3 on.
+    """Since 4.3, a partition that is being given up can be committed with an earlier epoch.
 
-    When it has been given up, only the member's own epoch is taken.
+    Once it has been given up, only the member's own epoch is accepted.
     """
     ana, joined = sole_member(conversation)
     ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1)
@@ -85,7 +85,7 @@ def what_is_given_up_may_be_committed_late(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/offsets/not-assigned", source=VALIDATES, clauses=("KO-07",))
 def whose_partition_it_is_does_not_matter(conversation: Conversation) -> None:
-    """A commit with the member's epoch is taken for a partition that another member has."""
+    """An OffsetCommit with the member's epoch is accepted for a partition that another member has."""
     ana, bob, _ = two_members(conversation)
 
     _commits(bob, "NONE")
@@ -99,7 +99,7 @@ def whose_partition_it_is_does_not_matter(conversation: Conversation) -> None:
     clauses=("KO-08", "KO-09", "KO-10", "KO-11", "OC-39", "OC-40"),
 )
 def a_commit_is_a_members(conversation: Conversation) -> None:
-    """A commit to a group with members is refused unless a member sends it with its epoch."""
+    """An OffsetCommit to a group with members is refused unless a member sends it with its epoch."""
     ana, _ = sole_member(conversation)
 
     _commits(ana, "STALE_MEMBER_EPOCH", epoch=0)
@@ -110,7 +110,7 @@ def a_commit_is_a_members(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/offsets/instance", source=VALIDATES, clauses=("KO-12",))
 def instance_ids_are_not_checked(conversation: Conversation) -> None:
-    """A commit of a dynamic member may have any instance id."""
+    """An OffsetCommit of a dynamic member may carry any instance id."""
     ana, _ = sole_member(conversation)
 
     ana.asks(
@@ -121,7 +121,7 @@ def instance_ids_are_not_checked(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/offsets/empty-group", source=VALIDATES, clauses=("KO-14", "OC-42", "OC-43"))
 def an_empty_group_has_no_members(conversation: Conversation) -> None:
-    """A commit with an epoch to an empty consumer group is UNKNOWN_MEMBER_ID; one of nobody is taken."""
+    """A member's commit to an Empty group gets UNKNOWN_MEMBER_ID; one without a member is accepted."""
     ana, joined = sole_member(conversation)
     ana.leaves()
 
@@ -131,7 +131,7 @@ def an_empty_group_has_no_members(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/offsets/unknown-topic", source=HANDLES, clauses=("KO-17",))
 def topics_are_checked_first(conversation: Conversation) -> None:
-    """A commit to an unknown topic or partition is told so, whatever its epoch."""
+    """An OffsetCommit to an unknown topic or partition gets UNKNOWN_TOPIC_OR_PARTITION in any epoch."""
     ana, _ = sole_member(conversation)
 
     for topic, partition in (("missing", 0), ("orders", 9)):
@@ -143,7 +143,7 @@ def topics_are_checked_first(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/offsets/unknown-topic-id", source=HANDLES, clauses=("KO-18",))
 def topic_ids_are_checked_first(conversation: Conversation) -> None:
-    """A commit v10 to an unknown or zero topic id is UNKNOWN_TOPIC_ID, whatever its epoch."""
+    """OffsetCommit v10 with an unknown or zero topic id gets UNKNOWN_TOPIC_ID in any epoch."""
     ana, _ = sole_member(conversation)
 
     for topic_id in (UNKNOWN_ID, NO_ID):
@@ -168,7 +168,7 @@ def topic_ids_are_checked_first(conversation: Conversation) -> None:
     clauses=("KO-16",),
 )
 def whoever_commits_for_nobody_makes_a_classic_group(conversation: Conversation) -> None:
-    """A commit of nobody to an unknown group makes an Empty classic group, and not a consumer group."""
+    """An OffsetCommit without a member to an unknown group creates an Empty classic group."""
     ana = conversation.member("ana")
 
     _commits(ana, "NONE", epoch=-1, member_id="")
@@ -180,7 +180,7 @@ def whoever_commits_for_nobody_makes_a_classic_group(conversation: Conversation)
     "consumer_groups/offsets/fetch", source=FETCHES, clauses=("KO-21", "KO-22", "KO-24", "KO-25", "OF-27")
 )
 def a_fetch_is_of_a_member_or_of_nobody(conversation: Conversation) -> None:
-    """OffsetFetch v9 is answered to a member with exactly its epoch, and to nobody in particular."""
+    """OffsetFetch v9 is answered to a member with exactly its epoch, and to clients without a member id."""
     ana, joined = sole_member(conversation)
     ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1)
     _commits(ana, "NONE")
@@ -209,7 +209,7 @@ def a_fetch_is_of_a_member_or_of_nobody(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/offsets/fetch-of-strangers", source=FETCHES, clauses=("OF-28",))
 def an_empty_member_id_is_an_unknown_one(conversation: Conversation) -> None:
-    """OffsetFetch v9 of a member that the group does not know is UNKNOWN_MEMBER_ID, also without a name."""
+    """OffsetFetch v9 with an unknown or empty member id gets UNKNOWN_MEMBER_ID."""
     ana, _ = sole_member(conversation)
     _commits(ana, "NONE")
 
@@ -226,7 +226,7 @@ def an_empty_member_id_is_an_unknown_one(conversation: Conversation) -> None:
     "consumer_groups/offsets/fetch-of-others", source="OffsetMetadataManager#fetchOffsets", clauses=("KO-26",)
 )
 def others_are_not_checked(conversation: Conversation) -> None:
-    """OffsetFetch v9 of a member of an unknown group, or of a classic one, is not checked."""
+    """OffsetFetch v9 does not check the member of an unknown or a classic group."""
     (ana,) = conversation.stable_group("ana")
     nothing = expect.offset_fetch({"orders": {0: -1}}, version=9)
 
@@ -241,7 +241,7 @@ def others_are_not_checked(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/offsets/delete", source=DELETES, clauses=("KO-31", "KO-32", "OD-17", "OD-18"))
 def subscribed_topics_keep_their_offsets(conversation: Conversation) -> None:
-    """OffsetDelete of a topic to which the group subscribes is refused; of another one it is not."""
+    """OffsetDelete of a consumer group's subscribed topic gets GROUP_SUBSCRIBED_TO_TOPIC, another NONE."""
     ana, _ = sole_member(conversation)
     both = {"orders": {0: 7}, "payments": {0: 8}}
     ana.asks(
@@ -271,7 +271,7 @@ def subscribed_topics_keep_their_offsets(conversation: Conversation) -> None:
     clauses=("KO-41", "KO-42", "KO-44", "KO-45", "KO-46", "TC-36", "TC-37"),
 )
 def a_transaction_is_a_members_or_nobodys(conversation: Conversation) -> None:
-    """TxnOffsetCommit until v5 is taken of a member with its epoch and of nobody, and refused otherwise."""
+    """TxnOffsetCommit v3 requires the member's epoch, or no member; others are refused."""
     ana, _ = sole_member(conversation)
     producer = announced(ana)
     epochs: tuple[tuple[str, Number, str], ...] = (
@@ -291,7 +291,7 @@ def a_transaction_is_a_members_or_nobodys(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/offsets/transactional-to-nobody", source=TRANSACTIONAL, clauses=("KO-43",))
 def a_transaction_to_a_missing_group_is_nobodys(conversation: Conversation) -> None:
-    """TxnOffsetCommit v3 with an epoch to an unknown group is ILLEGAL_GENERATION."""
+    """TxnOffsetCommit v3 with an epoch to an unknown group gets ILLEGAL_GENERATION."""
     ana = conversation.member("ana")
     producer = announced(ana)
 
@@ -309,7 +309,7 @@ def a_transaction_to_a_missing_group_is_nobodys(conversation: Conversation) -> N
     sweep=sweep("OffsetCommit", 10, 10),
 )
 def a_member_commits_by_topic_id(conversation: Conversation, version: int) -> None:
-    """OffsetCommit v{version} of a member names topics by id; an unknown id is told before any epoch is."""
+    """OffsetCommit v{version} of a member names topics by id; the id is checked before the epoch."""
     ana, _ = sole_member(conversation)
     orders = id_of(ana, "orders")
 
@@ -342,7 +342,7 @@ def a_member_commits_by_topic_id(conversation: Conversation, version: int) -> No
     sweep=sweep("OffsetFetch", 10, 10),
 )
 def a_member_fetches_by_topic_id(conversation: Conversation, version: int) -> None:
-    """OffsetFetch v{version} of a member names topics by id; any other epoch is STALE_MEMBER_EPOCH."""
+    """OffsetFetch v{version} of a member names topics by id; another epoch gets STALE_MEMBER_EPOCH."""
     ana, _ = sole_member(conversation)
     orders = id_of(ana, "orders")
     _commits(ana, "NONE")
@@ -373,7 +373,7 @@ def a_member_fetches_by_topic_id(conversation: Conversation, version: int) -> No
     sweep=sweep("TxnOffsetCommit", 6, 6),
 )
 def a_transaction_of_version_6_names_a_stale_epoch(conversation: Conversation, version: int) -> None:
-    """TxnOffsetCommit v{version} of a member with another epoch than its own is STALE_MEMBER_EPOCH."""
+    """TxnOffsetCommit v{version} of a member with another epoch than its own gets STALE_MEMBER_EPOCH."""
     ana, _ = sole_member(conversation)
     orders = id_of(ana, "orders")
     producer = initialised(ana)

@@ -1,4 +1,4 @@
-"""How partitions go from one member to another."""
+"""How partitions move from one member to another."""
 
 from harness.scenario import Answer, Capability, Conversation, Member, ask, expect, one_of, scenario
 from suites.consumer_groups.membership import group_is
@@ -18,7 +18,7 @@ INTERVAL_IS_OVER_MS = 5_500
 
 
 def two_members(conversation: Conversation) -> tuple[Member, Member, Answer]:
-    """Bring in ana, who has all partitions, and bob, who waits; also return how ana was let in."""
+    """Return ana, who has all partitions, bob, who waits, and the answer to ana's join."""
     ana, joined = sole_member(conversation)
     bob = conversation.member("bob")
     bob.enters(member_epoch=joined["member_epoch"] + 1, assigned={})
@@ -26,7 +26,7 @@ def two_members(conversation: Conversation) -> tuple[Member, Member, Answer]:
 
 
 def balanced(conversation: Conversation) -> tuple[Member, Member, Answer]:
-    """Bring in ana and bob, who share the partitions; also return how ana was let in."""
+    """Return ana and bob, who share the partitions, and the answer to ana's join."""
     ana, bob, joined = two_members(conversation)
     conversation.reconciles(ana, bob)
     return ana, bob, joined
@@ -34,7 +34,7 @@ def balanced(conversation: Conversation) -> tuple[Member, Member, Answer]:
 
 @scenario("consumer_groups/reconciliation/second-member", source=BUILDS, clauses=("CR-01",))
 def a_second_member_waits(conversation: Conversation) -> None:
-    """A second member is in the next epoch at once, and has no partitions while the first one has them."""
+    """A second member joins the next epoch at once, but gets no partitions while the first has them."""
     ana, _, joined = two_members(conversation)
 
     group_is(
@@ -48,7 +48,7 @@ def a_second_member_waits(conversation: Conversation) -> None:
     clauses=("CR-02", "CR-04", "CR-06", "CR-07"),
 )
 def partitions_are_given_up_and_then_taken(conversation: Conversation) -> None:
-    """A member is told what it keeps; when it has given up the rest, who waits gets it."""
+    """A member gets its reduced assignment; when it has given up the rest, the waiting member gets that."""
     ana, bob, joined = two_members(conversation)
 
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=KEPT)
@@ -60,7 +60,7 @@ def partitions_are_given_up_and_then_taken(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/reconciliation/still-owned", source=COMPUTES, clauses=("CR-02", "CR-04"))
 def nothing_moves_before_it_is_given_up(conversation: Conversation) -> None:
-    """As long as a member says that it owns what it is to give up, everybody stays where they are."""
+    """While a member still owns partitions that it must give up, no member's epoch or assignment changes."""
     ana, bob, joined = two_members(conversation)
 
     ana.heartbeats(owned=ALL, member_epoch=joined["member_epoch"], assigned=KEPT)
@@ -75,7 +75,7 @@ def nothing_moves_before_it_is_given_up(conversation: Conversation) -> None:
     clauses=("CR-05", "CD-08"),
 )
 def what_is_given_up_is_shown(conversation: Conversation) -> None:
-    """Describe shows what a member is to have; what it gives up it shows as assigned from 4.3 on."""
+    """ConsumerGroupDescribe returns target assignments; since 4.3 also revoked partitions as assigned."""
     ana, bob, joined = two_members(conversation)
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=KEPT)
 
@@ -86,7 +86,7 @@ def what_is_given_up_is_shown(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/reconciliation/third-member", source=BUILDS, clauses=("CR-09",))
 def a_third_member_gets_its_part(conversation: Conversation) -> None:
-    """A third member gets a partition when it was given up, and each of three then has one."""
+    """A third member gets a partition once it is given up, and then each of three has one."""
     ana, bob, joined = balanced(conversation)
     carol = conversation.member("carol")
     carol.enters(member_epoch=joined["member_epoch"] + 2, assigned={})
@@ -100,7 +100,7 @@ def a_third_member_gets_its_part(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/reconciliation/twice-in-a-row", source=BUILDS, clauses=("CR-08",))
 def more_is_to_be_given_up_at_once(conversation: Conversation) -> None:
-    """Whoever has given up a part and has to give up more stays in its epoch; before 4.2 it rises."""
+    """A member that gave up partitions and must give up more stays in its epoch; before 4.2 it rises."""
     ana, _, joined = two_members(conversation)
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=KEPT)
     conversation.member("carol").enters(member_epoch=joined["member_epoch"] + 2, assigned={})
@@ -111,7 +111,7 @@ def more_is_to_be_given_up_at_once(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/reconciliation/drops-while-revoking", source=UPDATES, clauses=("CR-26",))
 def topics_may_be_dropped_while_partitions_go(conversation: Conversation) -> None:
-    """Whoever is to give up partitions and drops its topics is to give up these at once too, from 4.2 on."""
+    """Since 4.2, a member that drops its topics while revoking must give them up at once too."""
     ana, bob = conversation.members("ana", "bob")
     ana.enters(assigned=ALL)
     bob.enters(assigned={})
@@ -126,7 +126,7 @@ def topics_may_be_dropped_while_partitions_go(conversation: Conversation) -> Non
 
 @scenario("consumer_groups/reconciliation/takes-back", source=COMPUTES, clauses=("CR-27",))
 def a_topic_may_be_taken_back(conversation: Conversation) -> None:
-    """Whoever drops a topic and takes it back before it was given up has it; some releases wait once more."""
+    """A member that drops a topic and adds it again keeps it; some releases make it wait once more."""
     ana, joined = sole_member(conversation)
     both = {**ALL, "payments": (0, 1)}
     ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1, assigned=both)
@@ -139,7 +139,7 @@ def a_topic_may_be_taken_back(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/reconciliation/leaver", source=LEAVES, clauses=("CR-10",))
 def what_a_leaver_had_comes_back(conversation: Conversation) -> None:
-    """What a leaving member had comes to the other with its next heartbeat, in the next epoch."""
+    """The partitions of a member that left go to the other with its next heartbeat, in the next epoch."""
     ana, bob, joined = balanced(conversation)
 
     bob.leaves()
@@ -149,7 +149,7 @@ def what_a_leaver_had_comes_back(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/reconciliation/rebalance-timeout", source=TIMES_REBALANCE, clauses=("CR-11",))
 def whoever_gives_nothing_up_is_removed(conversation: Conversation) -> None:
-    """A member that does not give up what it is told to within its rebalance timeout is removed."""
+    """A member that does not give up revoked partitions within its rebalance timeout is removed."""
     ana, bob = conversation.members("ana", "bob")
     joined = ana.enters(rebalance_timeout_ms=2_000, assigned=ALL)
     bob.enters(assigned={})
@@ -164,7 +164,7 @@ def whoever_gives_nothing_up_is_removed(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/reconciliation/session-timeout", source=TIMES_SESSION, clauses=("CR-12",))
 def whoever_is_silent_is_removed(conversation: Conversation) -> None:
-    """A member that is silent for its session timeout is removed, and what it had goes to the other."""
+    """A member is removed when its session times out, and its partitions go to the other."""
     ana, bob = conversation.members("ana", "bob")
     ana.configures(SHORT_SESSION)
     joined = ana.enters(assigned=ALL)
@@ -180,7 +180,7 @@ def whoever_is_silent_is_removed(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/reconciliation/only-commits", source=TIMES_SESSION, clauses=("CR-13",))
 def a_commit_prolongs_no_session(conversation: Conversation) -> None:
-    """A member that commits and does not heartbeat is removed after its session timeout."""
+    """OffsetCommit does not extend a session: a member that only commits is removed."""
     ana = conversation.member("ana")
     ana.configures(SHORT_SESSION)
     ana.enters(assigned=ALL)
@@ -195,7 +195,7 @@ def a_commit_prolongs_no_session(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/reconciliation/assignment-interval", source=DELAYS, clauses=("CR-15",))
 def a_target_stands_for_a_while(conversation: Conversation) -> None:
-    """A member that joins within the assignment interval waits for its end from 4.3 on."""
+    """Since 4.3, a member that joins within the assignment interval waits until its end."""
     ana, bob = conversation.members("ana", "bob")
     ana.configures(LONG_INTERVAL, error_code=one_of("NONE", "INVALID_CONFIG"))
     joined = ana.enters(assigned=ALL)
@@ -210,7 +210,7 @@ def a_target_stands_for_a_while(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/reconciliation/interval-and-dropped-topic", source=COMPUTES, clauses=("CR-16",))
 def a_dropped_topic_need_not_wait(conversation: Conversation) -> None:
-    """A member that drops a topic within the assignment interval is to give it up at once."""
+    """A member that drops a topic within the assignment interval must give it up at once."""
     ana = conversation.member("ana")
     ana.configures(LONG_INTERVAL, error_code=one_of("NONE", "INVALID_CONFIG"))
     joined = ana.enters("orders", "payments", assigned=BOTH)
@@ -223,7 +223,7 @@ def a_dropped_topic_need_not_wait(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/reconciliation/interval-and-former-epoch", source=UPDATES, clauses=("CR-28",))
 def a_dropped_topic_ends_the_former_epoch(conversation: Conversation) -> None:
-    """The epoch before the member's is FENCED_MEMBER_EPOCH after it has dropped a topic."""
+    """After a member has dropped a topic, its previous epoch gets FENCED_MEMBER_EPOCH."""
     ana = conversation.member("ana")
     ana.configures(LONG_INTERVAL, error_code=one_of("NONE", "INVALID_CONFIG"))
     joined = ana.enters(assigned=ALL)
@@ -236,7 +236,7 @@ def a_dropped_topic_ends_the_former_epoch(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/reconciliation/interval-and-added-topic", source=DELAYS, clauses=("CR-17",))
 def an_added_topic_waits(conversation: Conversation) -> None:
-    """A member that adds a topic within the assignment interval gets it after that, or at once before 4.3."""
+    """A topic added within the assignment interval is assigned after it, or at once before 4.3."""
     ana = conversation.member("ana")
     ana.configures(LONG_INTERVAL, error_code=one_of("NONE", "INVALID_CONFIG"))
     joined = ana.enters(assigned=ALL)

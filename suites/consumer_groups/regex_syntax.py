@@ -1,4 +1,4 @@
-"""Which regular expressions the coordinator takes, and what these match."""
+"""Which regular expressions the coordinator accepts, and what they match."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,7 +14,7 @@ INVALID = "INVALID_REGULAR_EXPRESSION"
 def _match(
     conversation: Conversation, regexes: Sequence[str], assigned: Mapping[str, Sequence[int]] | None
 ) -> None:
-    """Have ana join groups by regular expressions, and be assigned the same by each of them."""
+    """Let ana join one group by each regular expression, and expect the same assignment from each."""
     ana = conversation.member("ana")
     groups = tuple(conversation.group(f"by-{number}") for number in range(len(regexes)))
     joined = tuple(
@@ -28,13 +28,13 @@ def _match(
 
 @scenario("consumer_groups/regex/whole-name", source=RESOLVES, clauses=("KX-10",))
 def a_part_of_a_name_is_no_match(conversation: Conversation) -> None:
-    """A regular expression that matches a part of a topic's name does not match the topic."""
+    """A regular expression that matches only a part of a topic's name does not match the topic."""
     _match(conversation, ("order", "rders", "^ord", "s$", "ORDERS", "ord[^e]rs", "orders.+"), None)
 
 
 @scenario("consumer_groups/regex/syntax", source=RESOLVES, clauses=("KX-10", "KX-11"))
 def a_name_is_matched_in_many_ways(conversation: Conversation) -> None:
-    """A regular expression may have anchors, flags, classes, counts, quotes and groups that RE2/J knows."""
+    """A regular expression may use the anchors, flags, classes, counts, quotes and groups of RE2/J."""
     regexes = (
         "^orders$",
         "(?i)ORDERS",
@@ -51,7 +51,7 @@ def a_name_is_matched_in_many_ways(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/regex/codes", source=RESOLVES, clauses=("KX-10", "KX-11"))
 def characters_may_have_codes(conversation: Conversation) -> None:
-    """A character may be named by its octal or hexadecimal code, and a quote need not end."""
+    """A regular expression may use octal or hexadecimal character codes, and a quote may stay open."""
     regexes = (
         r"\Qorders",
         r"\Q\Eorders",
@@ -68,7 +68,7 @@ def characters_may_have_codes(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/regex/taken", source=REFUSES, clauses=("KX-11",))
 def what_matches_nothing_is_taken(conversation: Conversation) -> None:
-    """A literal brace, the largest count, an open class within a class, and escapes are taken."""
+    """A literal brace, the largest count, an open class within a class, and escapes are accepted."""
     regexes = (
         *("orders{", "orders{,2}", "a{1000}", r"\Qa\E*", r"\p{Greek}", r"\x{10FFFF}", r"\.", r"\n", r"\-"),
         *("[[:alpha]", "[a-a]", r"[\n-\r]", r"[\x41-\x5a]"),
@@ -77,7 +77,7 @@ def what_matches_nothing_is_taken(conversation: Conversation) -> None:
 
 
 def _refused(conversation: Conversation, *regexes: str) -> None:
-    """Have ana try to join by each, and be refused."""
+    """Let ana try to join by each regular expression, and be refused."""
     ana = conversation.member("ana")
     for regex in regexes:
         ana.enters(topics=None, regex=regex, error_code=INVALID)
@@ -85,39 +85,39 @@ def _refused(conversation: Conversation, *regexes: str) -> None:
 
 @scenario("consumer_groups/regex/refused-groups", source=REFUSES, clauses=("KX-12",))
 def groups_that_look_around_are_refused(conversation: Conversation) -> None:
-    """Look-around, atomic groups, comments and references are INVALID_REGULAR_EXPRESSION."""
+    """Look-around, atomic groups, comments and references get INVALID_REGULAR_EXPRESSION."""
     _refused(conversation, "(?=a)a", "(?!a)b", "(?<=a)b", "(?<!a)b", "(?>a)", "(?#a)b", r"(a)\1", "(?z)a")
 
 
 @scenario("consumer_groups/regex/refused-repetitions", source=REFUSES, clauses=("KX-12",))
 def repetitions_of_nothing_are_refused(conversation: Conversation) -> None:
-    """A repetition of nothing, or of a repetition, and a count too large are INVALID_REGULAR_EXPRESSION."""
+    """Repetition of nothing or of a repetition, or too often, gets INVALID_REGULAR_EXPRESSION."""
     _refused(conversation, "*a", "+", "?", "(*)", "a**", "a++", "a{2}{3}", "a{1001}", "a{2,1}", "a|*")
 
 
 @scenario("consumer_groups/regex/refused-classes", source=REFUSES, clauses=("KX-12",))
 def faulty_classes_are_refused(conversation: Conversation) -> None:
-    """An open, reversed or unknown class is INVALID_REGULAR_EXPRESSION."""
+    """An open, reversed or unknown character class gets INVALID_REGULAR_EXPRESSION."""
     unknown = ("[[:letters:]]", r"\p{Klingon}", "[[:]", r"\p{")
     _refused(conversation, "[", "[]", "[a", "[z-a]", r"[\d-z", "[^]", "[a-", "[a-\\", *unknown)
 
 
 @scenario("consumer_groups/regex/refused-escapes", source=REFUSES, clauses=("KX-12",))
 def unknown_escapes_are_refused(conversation: Conversation) -> None:
-    """An escape that RE2/J does not know, or a sole backslash, is INVALID_REGULAR_EXPRESSION."""
+    """An escape that RE2/J does not support, or a single backslash, gets INVALID_REGULAR_EXPRESSION."""
     quotes = (r"\Q\E*", r"(\Qa)")
     _refused(conversation, "\\", r"\Z", r"\h", r"\8", r"\x{110000}", r"\xz", r"a\C", r"\k<a>", *quotes)
 
 
 @scenario("consumer_groups/regex/refused-parentheses", source=REFUSES, clauses=("KX-12",))
 def parentheses_come_in_pairs(conversation: Conversation) -> None:
-    """An unpaired parenthesis, and a group's name that is taken or faulty, is INVALID_REGULAR_EXPRESSION."""
+    """Unpaired parentheses, and repeated or invalid group names, get INVALID_REGULAR_EXPRESSION."""
     _refused(conversation, "(", ")", "a)", "(a", "(?P<n>a)(?P<n>b)", "(?P<>a)", "(?P<n", "(?P=n)", "(?i")
 
 
 @scenario("consumer_groups/regex/named-group", source=REFUSES, clauses=("KX-11",))
 def a_group_is_named_without_p(conversation: Conversation) -> None:
-    """A group that is named without a P is taken from 4.1 on, and INVALID_REGULAR_EXPRESSION before."""
+    """A group name without a P is accepted since 4.1, and gets INVALID_REGULAR_EXPRESSION before."""
     ana = conversation.member("ana")
 
     ana.enters(topics=None, regex="(?<name>orders)", error_code=one_of("NONE", INVALID))
@@ -125,7 +125,7 @@ def a_group_is_named_without_p(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/regex/refused-changes-nothing", source=REFUSES, clauses=("KX-13",))
 def a_refused_regular_expression_changes_nothing(conversation: Conversation) -> None:
-    """Whoever is refused makes no group, and a member that is refused keeps what it had."""
+    """A refused regular expression creates no group, and changes nothing for an existing member."""
     ana = conversation.member("ana")
     ana.enters(topics=None, regex="[", error_code=INVALID)
     ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="GROUP_ID_NOT_FOUND"))
@@ -139,7 +139,7 @@ def a_refused_regular_expression_changes_nothing(conversation: Conversation) -> 
 
 @scenario("consumer_groups/regex/checked-last", source=REFUSES, clauses=("KX-13",))
 def a_regular_expression_is_read_last(conversation: Conversation) -> None:
-    """A faulty regular expression is found after a wrong epoch, instance id or assignor."""
+    """An invalid regular expression is found after a wrong epoch, instance id or assignor."""
     ana = conversation.member("ana", instance_id="one")
     bob = conversation.member("bob", instance_id="one")
     ana.enters(assigned=ALL)

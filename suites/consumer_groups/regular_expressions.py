@@ -20,20 +20,20 @@ SUBSCRIBES = "ConsumerGroup#computeSubscribedTopicNames"
 PAYMENTS = {"payments": (0, 1)}
 EITHER = "orders|payments"
 RESOLVES_MS = 500
-"""How long a coordinator is given to resolve a regular expression where nothing shows that it has."""
+"""How long a coordinator gets to resolve a regular expression where no answer shows that it has."""
 BATCH_IS_OVER_MS = 10_500
 """Regular expressions are resolved again 10 s after the last time, and not before."""
 
 
 def resolved(actor: Member, epoch: PinNumber) -> None:
-    """Await that the coordinator has resolved a regular expression, which raises the group's epoch."""
+    """Wait until the coordinator has resolved a regular expression, which raises the group's epoch."""
     actor.repeats(ask.consumer_group_describe(), until=expect.consumer_group_describe(group_epoch=epoch))
 
 
 def resolved_member(conversation: Conversation, regex: str = "orders") -> tuple[Member, Answer]:
-    """Bring in ana, who has what a regular expression matches; also return how she was let in.
+    """Return ana, who is assigned what a regular expression matches, and the answer to her join.
 
-    She is one epoch further than then.
+    By then she is one epoch further.
     """
     ana = conversation.member("ana")
     joined = ana.enters(topics=None, regex=regex, assigned={})
@@ -44,7 +44,7 @@ def resolved_member(conversation: Conversation, regex: str = "orders") -> tuple[
 
 @scenario("consumer_groups/regex/joins", source=UPDATES, clauses=("KX-01", "KX-02"))
 def a_regular_expression_is_resolved_later(conversation: Conversation) -> None:
-    """A member that joins by a regular expression gets nothing; the next epoch brings what it matches."""
+    """A member that joins by a regular expression gets nothing until the next epoch."""
     ana = conversation.member("ana")
     joined = ana.enters(topics=None, regex=EITHER, assigned={})
     resolved(ana, joined["member_epoch"] + 1)
@@ -56,7 +56,7 @@ def a_regular_expression_is_resolved_later(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/regex/described", source="ConsumerGroup#asDescribedGroup", clauses=("KX-02",))
 def a_regular_expression_is_described(conversation: Conversation) -> None:
-    """Describe shows a member's regular expression, and no names in place of it."""
+    """ConsumerGroupDescribe returns a member's regular expression, and not the topics it matches."""
     ana, joined = resolved_member(conversation, EITHER)
     ana.looks_up("orders", "payments")
 
@@ -68,7 +68,7 @@ def a_regular_expression_is_described(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/regex/names-too", source=SUBSCRIBES, clauses=("KX-03",))
 def names_are_added_to_a_regular_expression(conversation: Conversation) -> None:
-    """A member that adds a name to its regular expression has both at once, in the next epoch."""
+    """A member that adds a topic name to its regular expression gets both at once, in the next epoch."""
     ana, joined = resolved_member(conversation)
 
     ana.heartbeats(
@@ -79,7 +79,7 @@ def names_are_added_to_a_regular_expression(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/regex/joins-by-both", source=SUBSCRIBES, clauses=("KX-03",))
 def names_need_not_wait_for_a_regular_expression(conversation: Conversation) -> None:
-    """A member that joins by a name and a regular expression has the name's partitions at once."""
+    """A member that joins by a name and a regular expression gets the named topic at once."""
     ana = conversation.member("ana")
     joined = ana.enters("payments", regex="orders", assigned=PAYMENTS)
     resolved(ana, joined["member_epoch"] + 1)
@@ -89,7 +89,7 @@ def names_need_not_wait_for_a_regular_expression(conversation: Conversation) -> 
 
 @scenario("consumer_groups/regex/named-too", source=SUBSCRIBES, clauses=("KX-03",))
 def a_name_and_its_match_are_one_topic(conversation: Conversation) -> None:
-    """A topic that a member both names and matches is assigned once."""
+    """A topic that a member subscribes to by name and by regular expression is assigned once."""
     ana = conversation.member("ana")
     joined = ana.enters("orders", regex="ord.*s", assigned=ALL)
     resolved(ana, joined["member_epoch"] + 1)
@@ -100,7 +100,7 @@ def a_name_and_its_match_are_one_topic(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/regex/of-another", source=UPDATES, clauses=("KX-04",))
 def a_known_regular_expression_is_resolved_already(conversation: Conversation) -> None:
-    """A member that joins by a regular expression of another member shares its topics at once."""
+    """A member that joins with another member's regular expression shares its topics at once."""
     ana, joined = resolved_member(conversation)
     bob = conversation.member("bob")
 
@@ -112,7 +112,7 @@ def a_known_regular_expression_is_resolved_already(conversation: Conversation) -
 
 @scenario("consumer_groups/regex/beside-a-name", source=SUBSCRIBES, clauses=("KX-04",))
 def a_name_and_a_regular_expression_compete(conversation: Conversation) -> None:
-    """A member by name and one by a regular expression share the topic that both mean."""
+    """A member subscribed by name and one by regular expression share the topic that both cover."""
     ana, joined = resolved_member(conversation)
     bob = conversation.member("bob")
 
@@ -123,7 +123,7 @@ def a_name_and_a_regular_expression_compete(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/regex/cleared", source=UPDATES, clauses=("KX-05",))
 def a_cleared_regular_expression_matches_nothing(conversation: Conversation) -> None:
-    """A member that clears its regular expression keeps its names; the epoch rises from 4.1.2 on."""
+    """A member that clears its regular expression keeps its names; the epoch rises since 4.1.2."""
     ana = conversation.member("ana")
     joined = ana.enters("payments", regex="orders", assigned=PAYMENTS)
     resolved(ana, joined["member_epoch"] + 1)
@@ -136,7 +136,7 @@ def a_cleared_regular_expression_matches_nothing(conversation: Conversation) -> 
 
 @scenario("consumer_groups/regex/cleared-alone", source=UPDATES, clauses=("KX-05",))
 def whoever_clears_everything_has_nothing(conversation: Conversation) -> None:
-    """A member that clears all that it subscribes by is to give up everything, at once from 4.1.2 on."""
+    """A member that clears its whole subscription must give up everything, at once since 4.1.2."""
     ana, _ = resolved_member(conversation)
 
     ana.heartbeats(regex="")
@@ -147,7 +147,7 @@ def whoever_clears_everything_has_nothing(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/regex/replaced-by-name", source=UPDATES, clauses=("KX-05",))
 def a_name_may_replace_a_regular_expression(conversation: Conversation) -> None:
-    """A member that names the topic that its regular expression matched keeps its partitions."""
+    """A member that replaces its regular expression by the matched topic's name keeps its partitions."""
     ana, joined = resolved_member(conversation)
 
     ana.heartbeats(
@@ -169,7 +169,7 @@ def what_is_left_out_stays(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/regex/empty-joins", source=UPDATES, clauses=("KX-06",))
 def an_empty_regular_expression_is_a_subscription(conversation: Conversation) -> None:
-    """A member may join by an empty regular expression: it subscribes to nothing."""
+    """A member may join with an empty regular expression, which subscribes to nothing."""
     ana = conversation.member("ana")
 
     joined = ana.enters(topics=None, regex="", assigned={})
@@ -180,7 +180,7 @@ def an_empty_regular_expression_is_a_subscription(conversation: Conversation) ->
 
 @scenario("consumer_groups/regex/batched", source=UPDATES, clauses=("KX-07",))
 def another_regular_expression_waits(conversation: Conversation) -> None:
-    """A new regular expression is resolved 10 s after the last one of the group, and not before."""
+    """A new regular expression is resolved no earlier than 10 s after the group's last resolution."""
     _, joined = resolved_member(conversation)
     bob = conversation.member("bob")
 
@@ -209,7 +209,7 @@ def a_changed_regular_expression_is_resolved_at_once(conversation: Conversation)
 
 @scenario("consumer_groups/regex/topic-created", source=UPDATES, clauses=("KX-08",))
 def a_created_topic_is_matched_later(conversation: Conversation) -> None:
-    """A topic that is created is matched by the first heartbeat 10 s after the last resolution."""
+    """A new topic is matched by the first heartbeat at least 10 s after the last resolution."""
     ana = conversation.member("ana")
     joined = ana.enters(topics=None, regex=conversation.group("topic"), assigned={})
     conversation.elapses(RESOLVES_MS)
@@ -238,9 +238,9 @@ def added_partitions_need_no_match(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/regex/topic-deleted", source=UPDATES, clauses=("KX-19",))
 def a_deleted_topic_that_was_matched_is_given_up(conversation: Conversation) -> None:
-    """A matched topic that is deleted is to be given up at once; it is matched until topics are created.
+    """A matched topic that is deleted must be given up at once; it stays matched until topics are created.
 
-    Any new topic has all regular expressions resolved anew, 10 s after the last time. A deletion has not.
+    A new topic triggers a resolution of all regular expressions, 10 s after the last; a deletion does not.
     """
     ana = conversation.member("ana")
     topic = topic_made(conversation, ana)
@@ -265,9 +265,9 @@ def a_deleted_topic_that_was_matched_is_given_up(conversation: Conversation) -> 
     broker_config={"group.consumer.regex.refresh.interval.ms": 20_000},
 )
 def a_regular_expression_is_resolved_regularly(conversation: Conversation) -> None:
-    """A deleted topic is dropped by the first heartbeat after the refresh interval, from 4.1 on.
+    """Since 4.1, a deleted topic is dropped by the first heartbeat after the refresh interval.
 
-    Only topics that are created cause a resolution before. Dropping one raises the group's epoch again.
+    Before that, only the creation of a topic triggers a resolution. The drop raises the group's epoch again.
     """
     ana = conversation.member("ana")
     topic = topic_made(conversation, ana)
@@ -289,7 +289,7 @@ def a_regular_expression_is_resolved_regularly(conversation: Conversation) -> No
 
 @scenario("consumer_groups/regex/last-leaves", source=DELETES, clauses=("KX-14",))
 def a_regular_expression_goes_with_its_last_member(conversation: Conversation) -> None:
-    """A regular expression whose last member left is resolved anew when somebody joins by it."""
+    """A regular expression whose last member left is resolved anew when a member joins with it."""
     ana, joined = resolved_member(conversation)
     ana.leaves()
     group_is(ana, "Empty", epoch=joined["member_epoch"] + 2)
@@ -301,7 +301,7 @@ def a_regular_expression_goes_with_its_last_member(conversation: Conversation) -
 
 @scenario("consumer_groups/regex/one-leaves", source=DELETES, clauses=("KX-14",))
 def a_regular_expression_stays_with_another(conversation: Conversation) -> None:
-    """A regular expression that another member has too stays resolved when one leaves."""
+    """A regular expression stays resolved when one of its two members leaves."""
     ana, joined = resolved_member(conversation)
     bob = conversation.member("bob")
     bob.enters(topics=None, regex="orders", assigned={})
@@ -318,7 +318,7 @@ def a_regular_expression_stays_with_another(conversation: Conversation) -> None:
     clauses=("KX-15",),
 )
 def a_successor_has_the_regular_expression(conversation: Conversation) -> None:
-    """Whoever replaces a static member with the same regular expression has its partitions at once."""
+    """A static member's successor with the same regular expression gets its partitions at once."""
     ana = conversation.member("ana", instance_id="one")
     bob = conversation.member("bob", instance_id="one")
     joined = ana.enters(topics=None, regex="orders", assigned={})

@@ -1,4 +1,4 @@
-"""How long members are waited for."""
+"""How long the coordinator waits for members."""
 
 from harness.scenario import LEAVES_FOR_A_WHILE, Conversation, ask, expect, scenario
 from suites.consumer_groups.membership import group_is
@@ -7,14 +7,14 @@ from suites.consumer_groups.validation import ALL
 
 ENDS_REBALANCE = "GroupMetadataManager#maybeReconcile"
 HALF_MS, REST_MS = 2_500, 2_100
-"""Two parts of a session of 4 s: the first leaves it alive, and both together are longer."""
+"""Two parts of a session of 4 s: it outlasts the first, but not both together."""
 TIMEOUT_MS = 2_000
 """A rebalance timeout."""
 
 
 @scenario("consumer_groups/sessions/prolonged", source=TIMES_SESSION, clauses=("CR-21",))
 def each_heartbeat_begins_a_session(conversation: Conversation) -> None:
-    """A member that heartbeats in time stays; a refused heartbeat does not prolong its session."""
+    """Heartbeats in time extend a member's session; a refused heartbeat does not."""
     ana = conversation.member("ana")
     ana.configures(SHORT_SESSION)
     joined = ana.enters(assigned=ALL)
@@ -30,7 +30,7 @@ def each_heartbeat_begins_a_session(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/sessions/last-one", source=TIMES_SESSION, clauses=("CR-25",))
 def a_group_is_emptied_by_silence(conversation: Conversation) -> None:
-    """A group whose only member is silent for its session timeout is Empty, in the next epoch."""
+    """When the only member's session times out, the group is Empty, in the next epoch."""
     ana = conversation.member("ana")
     ana.configures(SHORT_SESSION)
     joined = ana.enters(assigned=ALL)
@@ -42,7 +42,7 @@ def a_group_is_emptied_by_silence(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/sessions/away", source=TIMES_SESSION, clauses=("CR-22",))
 def whoever_is_away_too_long_is_removed(conversation: Conversation) -> None:
-    """A static member that left for a while is removed when its session is over, and its partitions move."""
+    """A static member that left temporarily is removed at its session timeout, and its partitions move."""
     ana = conversation.member("ana", instance_id="one")
     bob = conversation.member("bob")
     ana.configures(SHORT_SESSION)
@@ -74,7 +74,7 @@ def whoever_gives_up_in_time_stays(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/sessions/waits-long", source=TIMES_REBALANCE, clauses=("CR-24",))
 def whoever_waits_is_not_timed(conversation: Conversation) -> None:
-    """A member that waits for partitions may wait for longer than its rebalance timeout."""
+    """A member that waits for partitions may wait longer than its rebalance timeout."""
     ana, bob = conversation.members("ana", "bob")
     joined = ana.enters(assigned=ALL)
     bob.enters(rebalance_timeout_ms=TIMEOUT_MS, assigned={})
@@ -87,7 +87,7 @@ def whoever_waits_is_not_timed(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/sessions/not-told-yet", source=TIMES_REBALANCE, clauses=("CR-24",))
 def whoever_knows_nothing_is_not_timed(conversation: Conversation) -> None:
-    """A member that has not heard that it is to give up partitions has no rebalance timeout."""
+    """The rebalance timeout does not start until the member has received the revocation."""
     ana, bob = conversation.members("ana", "bob")
     joined = ana.enters(rebalance_timeout_ms=TIMEOUT_MS, assigned=ALL)
     bob.enters(assigned={})
@@ -99,7 +99,7 @@ def whoever_knows_nothing_is_not_timed(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/sessions/leaves-while-giving-up", source=TIMES_REBALANCE, clauses=("CR-22",))
 def an_absence_ends_the_rebalance_timeout(conversation: Conversation) -> None:
-    """A static member that leaves for a while need give nothing up: it is away after the timeout still."""
+    """A static member that leaves temporarily while revoking is not removed at its rebalance timeout."""
     ana = conversation.member("ana", instance_id="one")
     bob = conversation.member("bob")
     joined = ana.enters(rebalance_timeout_ms=TIMEOUT_MS, assigned=ALL)

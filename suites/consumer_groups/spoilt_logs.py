@@ -1,4 +1,4 @@
-"""Records of consumer groups that a coordinator cannot read, and what becomes of their partition."""
+"""Consumer group records that a coordinator cannot read, and the effect on their partition."""
 
 from harness.scenario import Conversation, ask, expect, offset_record, record_of_type, scenario
 from harness.scenario.log_records import LogRecord
@@ -11,10 +11,10 @@ LOST = "NOT_COORDINATOR"
 
 
 def _costs_the_partition(conversation: Conversation, record: LogRecord, *, partition: int) -> None:
-    """Append a record behind a group with a member, and find after a restart that the group is lost.
+    """Append a record after a group with a member, and expect after a restart that the group is lost.
 
-    A transaction with a group of another partition tells that every load has begun. Each scenario has a
-    partition of its own to lose, since others lose theirs on the same broker.
+    A transaction with a group of another partition shows that every load has begun. Each scenario loses a
+    partition of its own, because others lose theirs on the same broker.
     """
     zoe = conversation.actor("zoe")
     producer = initialised(zoe)
@@ -38,7 +38,7 @@ def _costs_the_partition(conversation: Conversation, record: LogRecord, *, parti
     broker_config=MANY_PARTITIONS,
 )
 def a_truncated_member_costs_the_partition(conversation: Conversation) -> None:
-    """A member that is cut off costs the whole partition: its groups are NOT_COORDINATOR."""
+    """A truncated member record makes the partition unloadable: its groups get NOT_COORDINATOR."""
     truncated = record_of_type(MEMBER_TYPE, key=named("x") + named("x"), value=b"\x00\x00\x05on")
 
     _costs_the_partition(conversation, truncated, partition=18)
@@ -52,7 +52,7 @@ def a_truncated_member_costs_the_partition(conversation: Conversation) -> None:
     broker_config=MANY_PARTITIONS,
 )
 def a_truncated_epoch_costs_the_partition(conversation: Conversation) -> None:
-    """A group's epoch that is cut off costs the whole partition: its groups are NOT_COORDINATOR."""
+    """A truncated group epoch record makes the partition unloadable: its groups get NOT_COORDINATOR."""
     truncated = record_of_type(EPOCH_TYPE, key=named("x"), value=b"\x00\x00\x00\x00")
 
     _costs_the_partition(conversation, truncated, partition=19)
@@ -66,7 +66,7 @@ def a_truncated_epoch_costs_the_partition(conversation: Conversation) -> None:
     broker_config=MANY_PARTITIONS,
 )
 def an_epoch_of_a_later_version_costs_the_partition(conversation: Conversation) -> None:
-    """A group's epoch of an unknown version costs the whole partition: its groups are NOT_COORDINATOR."""
+    """A group epoch of an unknown version makes the partition unloadable: groups get NOT_COORDINATOR."""
     later = record_of_type(EPOCH_TYPE, key=named("x"), value=UNKNOWN + bytes(5))
 
     _costs_the_partition(conversation, later, partition=20)

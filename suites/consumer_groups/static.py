@@ -1,4 +1,4 @@
-"""Static members: instance ids that outlive those who have them."""
+"""Static members: instance ids that outlive their members."""
 
 from harness.scenario import (
     LEAVES_FOR_A_WHILE,
@@ -20,14 +20,14 @@ LEAVES_A_WHILE = "GroupMetadataManager#consumerGroupStaticMemberGroupLeave"
 
 
 def static_member(conversation: Conversation) -> tuple[Member, Answer]:
-    """Bring in ana as the instance `one`, who has all partitions; also return how she was let in."""
+    """Return ana, with instance id `one` and all partitions, and the answer to her join."""
     ana = conversation.member("ana", instance_id="one")
     return ana, ana.enters(assigned=ALL)
 
 
 @scenario("consumer_groups/static/in-use", source=SUBSCRIBES, clauses=("CS-01", "CS-02"))
 def an_instance_id_in_use_is_not_released(conversation: Conversation) -> None:
-    """A join with the instance id of an active member is UNRELEASED_INSTANCE_ID, be it its own."""
+    """A join with the instance id of an active member, even its own, gets UNRELEASED_INSTANCE_ID."""
     ana, joined = static_member(conversation)
     bob = conversation.member("bob", instance_id="one")
 
@@ -38,7 +38,7 @@ def an_instance_id_in_use_is_not_released(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/static/not-named", source=SUBSCRIBES, clauses=("CS-03", "CS-04"))
 def a_static_member_need_not_say_so(conversation: Conversation) -> None:
-    """A static member may heartbeat, and join again, without its instance id, and keeps it."""
+    """A static member may heartbeat and join again without its instance id, and keeps it."""
     ana, joined = static_member(conversation)
 
     ana.heartbeats(instance_id=None, member_epoch=joined["member_epoch"], assigned=None)
@@ -51,7 +51,7 @@ def a_static_member_need_not_say_so(conversation: Conversation) -> None:
     "consumer_groups/static/renamed", source="ConsumerGroup#updateStaticMember", clauses=("CS-05", "CS-06")
 )
 def a_static_member_may_change_its_instance(conversation: Conversation) -> None:
-    """A member that joins again as another instance is that; the former id is free from 4.4 on."""
+    """A member that rejoins with another instance id gets it; the former one is free since 4.4."""
     ana, joined = static_member(conversation)
     ana.enters(instance_id="two", member_epoch=joined["member_epoch"], assigned=ALL)
     known = expect.group_member(ana.member_id, instance_id="two", owned=ALL)
@@ -63,7 +63,7 @@ def a_static_member_may_change_its_instance(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/static/of-another", source=SUBSCRIBES, clauses=("CS-07", "CS-08"))
 def an_instance_id_of_another_is_fenced(conversation: Conversation) -> None:
-    """A heartbeat with another's instance id that does not join is FENCED_INSTANCE_ID."""
+    """A heartbeat with another member's instance id that does not join gets FENCED_INSTANCE_ID."""
     ana, joined = static_member(conversation)
     bob = conversation.member("bob", instance_id="one")
 
@@ -74,7 +74,7 @@ def an_instance_id_of_another_is_fenced(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/static/leaves-for-a-while", source=LEAVES_A_WHILE, clauses=("CS-09", "CS-11"))
 def a_static_member_leaves_for_a_while(conversation: Conversation) -> None:
-    """A static member that leaves for a while keeps its partitions at epoch -2, and no epoch rises."""
+    """A static member that leaves temporarily keeps its partitions at epoch -2; no epoch rises."""
     ana, joined = static_member(conversation)
 
     ana.leaves(epoch=LEAVES_FOR_A_WHILE)
@@ -86,7 +86,7 @@ def a_static_member_leaves_for_a_while(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/static/leaves-while-revoking", source=LEAVES_A_WHILE, clauses=("CS-10",))
 def whoever_leaves_for_a_while_delays_nobody(conversation: Conversation) -> None:
-    """What a static member was to give up when it left for a while comes to who waits for it."""
+    """What a static member was revoking when it left temporarily goes to the member that waits for it."""
     ana, joined = static_member(conversation)
     bob = conversation.member("bob")
     bob.enters(member_epoch=joined["member_epoch"] + 1, assigned={})
@@ -98,7 +98,7 @@ def whoever_leaves_for_a_while_delays_nobody(conversation: Conversation) -> None
 
 @scenario("consumer_groups/static/replaced", source=SUBSCRIBES, clauses=("CS-12", "CS-13"))
 def a_successor_gets_what_its_predecessor_had(conversation: Conversation) -> None:
-    """Whoever joins as an instance that has left for a while has its partitions, and no epoch rises."""
+    """A static member that replaces one that left temporarily gets its partitions, in the same epoch."""
     ana, joined = static_member(conversation)
     ana.leaves(epoch=LEAVES_FOR_A_WHILE)
     bob = conversation.member("bob", instance_id="one")
@@ -113,7 +113,7 @@ def a_successor_gets_what_its_predecessor_had(conversation: Conversation) -> Non
 
 @scenario("consumer_groups/static/comes-back", source=SUBSCRIBES, clauses=("CS-12",))
 def a_static_member_comes_back(conversation: Conversation) -> None:
-    """A static member that has left for a while may join again itself, and has what it had."""
+    """A static member that left temporarily may join again itself, and gets its partitions back."""
     ana, joined = static_member(conversation)
     ana.leaves(epoch=LEAVES_FOR_A_WHILE)
 
@@ -133,7 +133,7 @@ def a_static_member_leaves_for_good(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/static/comes-back-unnamed", source=SUBSCRIBES, clauses=("CS-03", "CS-12"))
 def a_static_member_comes_back_without_its_instance(conversation: Conversation) -> None:
-    """A member that left for a while and joins without its instance id is taken from 4.2 on, else fenced."""
+    """Rejoining without the instance id after a temporary leave is accepted since 4.2, before fenced."""
     ana, _ = static_member(conversation)
     ana.leaves(epoch=LEAVES_FOR_A_WHILE)
 

@@ -1,7 +1,7 @@
-"""What a broker with Kafka's own settings for consumer groups does within the interval between assignments.
+"""A broker with Kafka's own settings for consumer groups, within the interval between assignments.
 
-Kafka has been computing a target assignment at most once a second since 4.3. Other scenarios of it configure
-longer intervals for their groups, or none for the broker.
+Since 4.3 Kafka computes a target assignment at most once a second. Other scenarios configure longer
+intervals for their groups, or none for the broker.
 """
 
 from harness.scenario import Conversation, one_of, scenario
@@ -24,7 +24,7 @@ STOCK_INTERVAL_IS_OVER_MS = 1_500
     broker_config=STOCK,
 )
 def a_second_member_waits_for_a_second(conversation: Conversation) -> None:
-    """A member that joins within a second of the first one's assignment is in the old epoch, from 4.3 on."""
+    """Since 4.3, a member that joins within a second of the last assignment waits for the next one."""
     ana, bob = conversation.members("ana", "bob")
     ana.awaits_metadata()
     joined = ana.enters(assigned=ALL)
@@ -39,7 +39,7 @@ def a_second_member_waits_for_a_second(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/stock/dropped-topic", source=COMPUTES, clauses=("CR-16",), broker_config=STOCK)
 def a_topic_is_dropped_at_once(conversation: Conversation) -> None:
-    """A member that drops a topic within a second of its assignment is to give it up at once."""
+    """A member that drops a topic within a second of its assignment must give it up at once."""
     ana = conversation.member("ana")
     ana.awaits_metadata()
     joined = ana.enters("orders", "payments", assigned=BOTH)
@@ -52,7 +52,7 @@ def a_topic_is_dropped_at_once(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/stock/added-topic", source=DELAYS, clauses=("CR-17",), broker_config=STOCK)
 def a_topic_is_added_after_a_second(conversation: Conversation) -> None:
-    """A member that adds a topic within a second of its assignment gets it later, or at once before 4.3."""
+    """A topic added within a second of the assignment is assigned later, or at once before 4.3."""
     ana = conversation.member("ana")
     ana.awaits_metadata()
     joined = ana.enters(assigned=ALL)
@@ -65,7 +65,7 @@ def a_topic_is_added_after_a_second(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/stock/emptied-group", source=DELAYS, clauses=("CH-50",), broker_config=STOCK)
 def an_emptied_group_is_joined_within_a_second(conversation: Conversation) -> None:
-    """Whoever joins an emptied group within a second gets everything, but nothing at first in 4.3."""
+    """A member that joins an emptied group within a second gets everything, but nothing at first in 4.3."""
     ana = conversation.member("ana")
     ana.awaits_metadata()
     ana.enters(assigned=ALL)

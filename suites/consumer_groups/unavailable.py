@@ -1,4 +1,4 @@
-"""Brokers that coordinate no consumer group, because they have no log or may not."""
+"""Brokers that coordinate no consumer group, because the log is missing or the protocol is disabled."""
 
 from harness.scenario import ANY, SHORT_SESSIONS, Capability, Conversation, ask, containing, expect, scenario
 from harness.scenario.values import GroupRef
@@ -12,9 +12,9 @@ WITHOUT_FEATURE = {
     "group.coordinator.rebalance.protocols": "classic,consumer",
     "offsets.commit.timeout.ms": "2000",
 }
-"""The feature alone decides: no other scenario's protocols may come to the same broker.
+"""The feature alone decides: no scenario with other protocols may run on the same broker.
 
-The timeout is that of classic groups whose writes fail, so that this shares their broker.
+The timeout is that of the scenarios of classic groups whose writes fail, so that they share their broker.
 """
 FIVE = {"offsets.topic.num.partitions": "5"}
 
@@ -26,7 +26,7 @@ FIVE = {"offsets.topic.num.partitions": "5"}
     broker_config=SHORT_SESSIONS,
 )
 def without_a_log_nobody_has_members(conversation: Conversation) -> None:
-    """Without `__consumer_offsets` every heartbeat is NOT_COORDINATOR; from 4.1 on faults are found first.
+    """Without `__consumer_offsets` heartbeats get NOT_COORDINATOR; since 4.1 invalid ones are refused first.
 
     4.0.0 goes on as if the log were there.
     """
@@ -47,7 +47,7 @@ def without_a_log_nobody_has_members(conversation: Conversation) -> None:
     "consumer_groups/unavailable/disabled", source=DISABLED, clauses=("CH-03",), broker_config=CLASSIC_ONLY
 )
 def a_broker_may_have_no_consumer_groups(conversation: Conversation) -> None:
-    """A broker whose protocols leave out `consumer` answers UNSUPPORTED_VERSION before all else."""
+    """A broker without `consumer` in its rebalance protocols answers UNSUPPORTED_VERSION first."""
     ana = conversation.member("ana")
 
     ana.enters(error_code="UNSUPPORTED_VERSION")
@@ -64,7 +64,7 @@ def a_broker_may_have_no_consumer_groups(conversation: Conversation) -> None:
     needs=(Capability.FEATURES,),
 )
 def a_cluster_may_lack_the_feature(conversation: Conversation) -> None:
-    """Without the feature `group.version` consumers get UNSUPPORTED_VERSION, and classic groups go on."""
+    """Without the feature `group.version` consumers get UNSUPPORTED_VERSION; classic groups still work."""
     ana = classic_consumer(conversation)
     bob = conversation.member("bob")
 
@@ -84,7 +84,7 @@ def a_cluster_may_lack_the_feature(conversation: Conversation) -> None:
     broker_config=FIVE,
 )
 def groups_of_several_partitions_are_described(conversation: Conversation) -> None:
-    """Describe of groups in two partitions has an entry for each; 4.0.0 asks both partitions for both."""
+    """ConsumerGroupDescribe of groups in two partitions answers for each; 4.0.0 asks both for both."""
     main, other = conversation.group("main", partition=1), conversation.group("other", partition=3)
     ana, bob = conversation.members("ana", "bob")
     ana.enters()

@@ -1,4 +1,4 @@
-"""What a heartbeat may say, and which epochs are taken of a member."""
+"""What a ConsumerGroupHeartbeat must contain, and which member epochs are accepted."""
 
 from harness.scenario import (
     LEAVES_FOR_A_WHILE,
@@ -21,14 +21,14 @@ BOTH = {"orders": (0, 1, 2), "payments": (0, 1)}
 
 
 def sole_member(conversation: Conversation) -> tuple[Member, Answer]:
-    """Bring in ana, who has all partitions of `orders` to herself; also return how she was let in."""
+    """Return ana, who has all partitions of `orders`, and the answer to her join."""
     ana = conversation.member("ana")
     return ana, ana.enters(assigned=ALL)
 
 
 @scenario("consumer_groups/validation/group-id", source=VALIDATES, clauses=("CH-04",))
 def a_group_has_an_id(conversation: Conversation) -> None:
-    """A heartbeat to an empty or blank group id is INVALID_REQUEST."""
+    """A ConsumerGroupHeartbeat with an empty or blank group id gets INVALID_REQUEST."""
     ana = conversation.member("ana")
 
     for group_id in ("", BLANK):
@@ -37,7 +37,7 @@ def a_group_has_an_id(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/validation/member-id", source=VALIDATES, clauses=("CH-05",))
 def a_member_names_itself(conversation: Conversation) -> None:
-    """A heartbeat v1 without a member id, or with a blank one, is INVALID_REQUEST."""
+    """A ConsumerGroupHeartbeat v1 with an empty or blank member id gets INVALID_REQUEST."""
     ana = conversation.member("ana")
 
     for member_id in ("", BLANK):
@@ -46,7 +46,7 @@ def a_member_names_itself(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/validation/named-by-the-coordinator", source=HEARTBEATS, clauses=("CH-06",))
 def version_0_leaves_the_id_to_the_coordinator(conversation: Conversation) -> None:
-    """A heartbeat v0 that joins without a member id is given one, by which the member then goes."""
+    """A ConsumerGroupHeartbeat v0 that joins without a member id gets one, and uses it from then on."""
     ana = conversation.member("ana", named_by_server=True)
     joined = ana.enters(version=0, assigned=ALL)
 
@@ -57,7 +57,7 @@ def version_0_leaves_the_id_to_the_coordinator(conversation: Conversation) -> No
 
 @scenario("consumer_groups/validation/unnamed-and-not-joining", source=VALIDATES, clauses=("CH-07",))
 def whoever_has_no_id_joins(conversation: Conversation) -> None:
-    """A heartbeat v0 without a member id that does not join is INVALID_REQUEST."""
+    """A ConsumerGroupHeartbeat v0 without a member id that does not join gets INVALID_REQUEST."""
     ana = conversation.member("ana")
 
     for epoch in (1, -1):
@@ -66,13 +66,13 @@ def whoever_has_no_id_joins(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/validation/rebalance-timeout", source=VALIDATES, clauses=("CH-08",))
 def a_join_states_a_rebalance_timeout(conversation: Conversation) -> None:
-    """A join without a rebalance timeout is INVALID_REQUEST."""
+    """A ConsumerGroupHeartbeat that joins without a rebalance timeout gets INVALID_REQUEST."""
     conversation.member("ana").enters(rebalance_timeout_ms=-1, error_code="INVALID_REQUEST")
 
 
 @scenario("consumer_groups/validation/joins-with-partitions", source=VALIDATES, clauses=("CH-09",))
 def a_join_owns_nothing(conversation: Conversation) -> None:
-    """A join that owns partitions, or does not say that it owns none, is INVALID_REQUEST."""
+    """A join that owns partitions, or leaves owned partitions out, gets INVALID_REQUEST."""
     ana = conversation.member("ana")
 
     for owned in ({"orders": (0,)}, None):
@@ -81,13 +81,13 @@ def a_join_owns_nothing(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/validation/joins-without-subscription", source=VALIDATES, clauses=("CH-10",))
 def a_join_subscribes(conversation: Conversation) -> None:
-    """A join with neither names of topics nor a regular expression is INVALID_REQUEST."""
+    """A join with neither topic names nor a regular expression gets INVALID_REQUEST."""
     conversation.member("ana").enters(topics=None, error_code="INVALID_REQUEST")
 
 
 @scenario("consumer_groups/validation/empty-names", source=VALIDATES, clauses=("CH-12",))
 def instances_and_racks_have_names(conversation: Conversation) -> None:
-    """A heartbeat with an empty instance id or an empty rack is INVALID_REQUEST."""
+    """A ConsumerGroupHeartbeat with an empty instance id or an empty rack gets INVALID_REQUEST."""
     ana = conversation.member("ana")
 
     ana.enters(instance_id="", error_code="INVALID_REQUEST")
@@ -96,7 +96,7 @@ def instances_and_racks_have_names(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/validation/lowest-epoch", source=VALIDATES, clauses=("CH-13",))
 def epochs_end_at_minus_two(conversation: Conversation) -> None:
-    """A heartbeat with an epoch below -2 is INVALID_REQUEST."""
+    """A ConsumerGroupHeartbeat with an epoch below -2 gets INVALID_REQUEST."""
     ana = conversation.member("ana", instance_id="one")
 
     for epoch in (-3, -4):
@@ -105,13 +105,13 @@ def epochs_end_at_minus_two(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/validation/dynamic-for-a-while", source=VALIDATES, clauses=("CH-14",))
 def only_static_members_leave_for_a_while(conversation: Conversation) -> None:
-    """A heartbeat with epoch -2 and without an instance id is INVALID_REQUEST."""
+    """A ConsumerGroupHeartbeat with epoch -2 and without an instance id gets INVALID_REQUEST."""
     conversation.member("ana").heartbeats(epoch=LEAVES_FOR_A_WHILE, error_code="INVALID_REQUEST")
 
 
 @scenario("consumer_groups/validation/assignor", source=VALIDATES, clauses=("CH-15",))
 def assignors_are_known(conversation: Conversation) -> None:
-    """A vote for an unknown assignor is UNSUPPORTED_ASSIGNOR, whoever casts it, and be it empty."""
+    """A ConsumerGroupHeartbeat with an unknown or empty assignor always gets UNSUPPORTED_ASSIGNOR."""
     ana = conversation.member("ana")
     bob = conversation.member("bob", instance_id="one")
 
@@ -131,7 +131,7 @@ def assignors_are_known(conversation: Conversation) -> None:
     clauses=("CH-16",),
 )
 def regular_expressions_are_of_re2(conversation: Conversation) -> None:
-    """A regular expression that RE2/J does not take is INVALID_REGULAR_EXPRESSION."""
+    """A regular expression that RE2/J does not accept gets INVALID_REGULAR_EXPRESSION."""
     ana = conversation.member("ana")
 
     for regex in ("[", "*a", "(?!x)"):
@@ -140,7 +140,7 @@ def regular_expressions_are_of_re2(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/validation/unknown-group", source=FINDS_GROUP, clauses=("CH-17", "CH-18"))
 def only_a_join_makes_a_group(conversation: Conversation) -> None:
-    """A heartbeat to an unknown group that does not join it is GROUP_ID_NOT_FOUND."""
+    """A ConsumerGroupHeartbeat to an unknown group that does not join gets GROUP_ID_NOT_FOUND."""
     ana = conversation.member("ana")
     bob = conversation.member("bob", instance_id="one")
 
@@ -152,7 +152,7 @@ def only_a_join_makes_a_group(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/validation/unknown-member", source=FINDS_MEMBER, clauses=("CH-19",))
 def only_a_join_makes_a_member(conversation: Conversation) -> None:
-    """A heartbeat of an unknown member that does not join is UNKNOWN_MEMBER_ID."""
+    """A ConsumerGroupHeartbeat of an unknown member that does not join gets UNKNOWN_MEMBER_ID."""
     ana, joined = sole_member(conversation)
 
     for epoch in (1, -1):
@@ -166,7 +166,7 @@ def only_a_join_makes_a_member(conversation: Conversation) -> None:
     clauses=("CH-20",),
 )
 def only_a_join_makes_an_instance(conversation: Conversation) -> None:
-    """A heartbeat of an unknown instance that does not join is UNKNOWN_MEMBER_ID."""
+    """A ConsumerGroupHeartbeat of an unknown instance that does not join gets UNKNOWN_MEMBER_ID."""
     sole_member(conversation)
     bob = conversation.member("bob", instance_id="one")
 
@@ -176,7 +176,7 @@ def only_a_join_makes_an_instance(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/validation/first-join", source=HEARTBEATS, clauses=("CH-21", "CH-22"))
 def a_sole_member_has_all_partitions(conversation: Conversation) -> None:
-    """A member that joins alone is assigned everything at once, and nothing new by its next heartbeat."""
+    """A member that joins alone gets all partitions at once, and no assignment with its next heartbeat."""
     ana = conversation.member("ana")
 
     joined = ana.enters(assigned=ALL, interval_ms=5_000)
@@ -185,7 +185,7 @@ def a_sole_member_has_all_partitions(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/validation/full-request", source=HEARTBEATS, clauses=("CH-23", "CH-24"))
 def a_full_request_gets_a_full_response(conversation: Conversation) -> None:
-    """A heartbeat that says everything is told its assignment again; one that leaves a part out is not."""
+    """A heartbeat with all fields gets the assignment again; one that leaves a field out does not."""
     ana, joined = sole_member(conversation)
     timeout_ms, topics = 30_000, ("orders",)
 
@@ -198,7 +198,7 @@ def a_full_request_gets_a_full_response(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/validation/epoch-too-high", source=CHECKS_EPOCH, clauses=("CH-25",))
 def an_epoch_of_the_future_is_fenced(conversation: Conversation) -> None:
-    """A heartbeat with a higher epoch than the member's is FENCED_MEMBER_EPOCH."""
+    """A ConsumerGroupHeartbeat with a higher epoch than the member's gets FENCED_MEMBER_EPOCH."""
     ana, joined = sole_member(conversation)
 
     ana.heartbeats(epoch=ana.epoch + 1, error_code="FENCED_MEMBER_EPOCH")
@@ -208,7 +208,7 @@ def an_epoch_of_the_future_is_fenced(conversation: Conversation) -> None:
 
 @scenario("consumer_groups/validation/previous-epoch", source=CHECKS_EPOCH, clauses=("CH-26", "CH-27"))
 def the_previous_epoch_is_taken_of_whoever_owns_no_more(conversation: Conversation) -> None:
-    """The epoch before a member's own is taken with no partitions but its own, and fenced otherwise."""
+    """The previous epoch is accepted if all owned partitions are the member's own, and fenced otherwise."""
     ana, joined = sole_member(conversation)
     ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1, assigned=BOTH)
 
@@ -220,7 +220,7 @@ def the_previous_epoch_is_taken_of_whoever_owns_no_more(conversation: Conversati
 
 @scenario("consumer_groups/validation/epoch-too-low", source=CHECKS_EPOCH, clauses=("CH-28",))
 def an_epoch_before_the_previous_one_is_fenced(conversation: Conversation) -> None:
-    """An epoch below the one before a member's own is FENCED_MEMBER_EPOCH, whatever it owns."""
+    """An epoch below the member's previous one gets FENCED_MEMBER_EPOCH, whatever it owns."""
     ana, joined = sole_member(conversation)
     ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1)
     ana.heartbeats(topics=("orders", "payments", "missing"), member_epoch=joined["member_epoch"] + 2)

@@ -1,1 +1,1 @@
-"""What groups, offsets and transactions are when another broker has become their coordinator."""
+"""The state of groups, offsets and transactions after another broker has become their coordinator."""

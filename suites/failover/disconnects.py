@@ -1,4 +1,4 @@
-"""The coordinator's broker loses its network and runs on; another takes over, and it comes back."""
+"""The coordinator's broker loses its network and runs on; another takes over, and the first comes back."""
 
 from harness.scenario import Actor, Capability, Conversation, ask, expect, scenario
 from suites.failover.words import (
@@ -17,11 +17,11 @@ from suites.failover.words import (
 )
 
 _SESSION_MS = 15_000
-"""Ends while the broker has no network, but not while it comes back, which takes ten seconds at times."""
+"""Ends while the broker has no network, but not while it comes back, which may take ten seconds."""
 
 
 def _reconnected(conversation: Conversation, *actors: Actor) -> None:
-    """Let the broker have its network back, and actors be told there that it coordinates no more."""
+    """Reconnect the broker, and let actors wait until it answers that it is no longer the coordinator."""
     conversation.reconnects_coordinator()
     for actor in actors:
         actor.formerly.repeats(
@@ -31,7 +31,7 @@ def _reconnected(conversation: Conversation, *actors: Actor) -> None:
 
 @scenario("failover/disconnect/stable", source=LOADS, clauses=("PR-01", "PE-11"), needs=DISCONNECTS)
 def a_stable_group_goes_on_without_its_coordinator(conversation: Conversation) -> None:
-    """Members and acknowledged offsets are with whoever takes over, and stay there when it comes back."""
+    """Members and committed offsets are on the new coordinator, also after the former one is back."""
     ana, bob = conversation.stable_group("ana", "bob")
     commits(ana, 7)
     disconnected(conversation, ana)
@@ -53,7 +53,7 @@ def a_stable_group_goes_on_without_its_coordinator(conversation: Conversation) -
     needs=DISCONNECTS,
 )
 def a_static_member_restarts_while_its_coordinator_is_away(conversation: Conversation) -> None:
-    """The seat that a static member took from its former self stays its own when the broker is back."""
+    """An instance id that a static member took over at the new coordinator stays its own afterwards."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     disconnected(conversation, ana)
 
@@ -67,7 +67,7 @@ def a_static_member_restarts_while_its_coordinator_is_away(conversation: Convers
 
 @scenario("failover/disconnect/preparing-rebalance", source=LOADS, clauses=("PR-02",), needs=DISCONNECTS)
 def a_parked_join_stays_behind(conversation: Conversation) -> None:
-    """Whoever waited for a rebalance is not answered; the next coordinator knows of no rebalance."""
+    """A JoinGroup parked at the lost coordinator is not answered; the new one has no rebalance."""
     ana, bob = rebalancing(conversation)
     disconnected(conversation, bob)
     ana.disconnects()
@@ -82,7 +82,7 @@ def a_parked_join_stays_behind(conversation: Conversation) -> None:
 
 @scenario("failover/disconnect/completing-rebalance", source=LOADS, clauses=("PR-02",), needs=DISCONNECTS)
 def a_parked_sync_stays_behind(conversation: Conversation) -> None:
-    """A generation whose assignment nobody had brought is not known to the next coordinator."""
+    """The new coordinator does not know a generation that had no assignment yet."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
     bob.sends(ask.join_group())
@@ -104,7 +104,7 @@ def a_parked_sync_stays_behind(conversation: Conversation) -> None:
     "failover/disconnect/back-again", source=UNLOADS, clauses=("CO-07", "CO-09", "LG-14"), needs=DISCONNECTS
 )
 def a_coordinator_that_comes_back_has_nothing(conversation: Conversation) -> None:
-    """A broker that comes back knows that another coordinates, whichever API asks, and has no group."""
+    """A broker that comes back answers NOT_COORDINATOR to every API, and lists no group."""
     (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
     disconnected(conversation, ana)
@@ -123,7 +123,7 @@ def a_coordinator_that_comes_back_has_nothing(conversation: Conversation) -> Non
     needs=(*DISCONNECTS, Capability.PAUSE),
 )
 def what_no_follower_heard_of_is_not_there(conversation: Conversation) -> None:
-    """An offset that a coordinator wrote while it had no network is gone when it coordinates once more."""
+    """An offset that a coordinator wrote without a network is gone when it is coordinator again."""
     (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
     conversation.pauses_coordinator()
@@ -134,7 +134,7 @@ def what_no_follower_heard_of_is_not_there(conversation: Conversation) -> None:
     has_committed(ana, 7)
     _reconnected(conversation, ana)
 
-    # From the second broker to the third, and to the first.
+    # From the second broker to the third, and then back to the first.
     moved(conversation, ana)
     moved(conversation, ana)
     has_committed(ana, 7)
@@ -143,7 +143,7 @@ def what_no_follower_heard_of_is_not_there(conversation: Conversation) -> None:
 
 @scenario("failover/disconnect/expired", source=UNLOADS, clauses=("PR-01", "PE-11"), needs=DISCONNECTS)
 def what_expired_without_a_network_did_not_happen(conversation: Conversation) -> None:
-    """A coordinator without a network lets its members' sessions end; when it is back nobody learns of it."""
+    """Sessions that time out at a coordinator without a network have no effect after it is back."""
     (ana,) = conversation.stable_group("ana", session_timeout_ms=_SESSION_MS)
     commits(ana, 7)
     disconnected(conversation, ana)

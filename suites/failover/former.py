@@ -1,4 +1,4 @@
-"""What a broker answers that was the coordinator, and one that never was."""
+"""What a former coordinator answers, and a broker that never was the coordinator."""
 
 from harness.scenario import Conversation, ask, expect, scenario
 from suites.failover.words import (
@@ -17,7 +17,7 @@ RUNS = "CoordinatorRuntime#withActiveContextOrThrow"
 
 @scenario("failover/former/every-api", source=RUNS, clauses=("CO-07", "CO-09", "DL-15"), needs=MOVES)
 def a_former_coordinator_is_asked_everything(conversation: Conversation) -> None:
-    """A member that stays with the former coordinator is told so by every API, and loses nothing."""
+    """A former coordinator answers NOT_COORDINATOR to every API, and the member loses nothing."""
     (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
     conversation.moves_coordinator()
@@ -31,7 +31,7 @@ def a_former_coordinator_is_asked_everything(conversation: Conversation) -> None
 
 @scenario("failover/former/elsewhere", source=RUNS, clauses=("CO-07", "CO-09"), needs=MOVES)
 def a_broker_that_never_coordinated_is_asked_everything(conversation: Conversation) -> None:
-    """A broker that does not coordinate the group says so, whichever API asks, and names who does."""
+    """A broker that never coordinated the group answers NOT_COORDINATOR, and finds the coordinator."""
     (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
 
@@ -45,7 +45,7 @@ def a_broker_that_never_coordinated_is_asked_everything(conversation: Conversati
     "failover/former/list", source="GroupCoordinatorService#listGroups", clauses=("LG-14",), needs=MOVES
 )
 def nobody_lists_the_groups_of_others(conversation: Conversation) -> None:
-    """ListGroups of a broker that coordinates no groups is no error; it has none to list."""
+    """ListGroups to a broker that coordinates no group returns no groups and no error."""
     conversation.stable_group("ana")
     bob = conversation.actor("bob")
 
@@ -59,7 +59,7 @@ def nobody_lists_the_groups_of_others(conversation: Conversation) -> None:
     needs=MOVES,
 )
 def every_broker_names_the_new_coordinator(conversation: Conversation) -> None:
-    """After a move the former coordinator, the new one and those beside them name who coordinates."""
+    """After a move, FindCoordinator returns the coordinator on the former, the new and other brokers."""
     (ana,) = conversation.stable_group("ana")
     conversation.moves_coordinator()
 

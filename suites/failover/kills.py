@@ -1,4 +1,4 @@
-"""The coordinator's broker dies without a word, and somebody takes over: nothing acknowledged is lost."""
+"""The coordinator's broker is killed and another takes over: nothing acknowledged is lost."""
 
 from harness.scenario import ANY, Capability, Conversation, ask, expect, scenario
 from suites.failover.words import KILLS, LOADS, commits, has_committed, killed, lives, rebalancing, serves
@@ -6,7 +6,7 @@ from suites.failover.words import KILLS, LOADS, commits, has_committed, killed, 
 
 @scenario("failover/kill/stable", source=LOADS, clauses=("PR-01",), needs=KILLS)
 def a_stable_group_outlives_its_coordinator(conversation: Conversation) -> None:
-    """A Stable group's members go on where they were, with the assignments that they had."""
+    """After a kill, members of a Stable group continue with their generation and assignments."""
     ana, bob = conversation.stable_group("ana", "bob")
     killed(conversation, ana)
 
@@ -17,7 +17,7 @@ def a_stable_group_outlives_its_coordinator(conversation: Conversation) -> None:
 
 @scenario("failover/kill/empty", source=LOADS, clauses=("PR-05",), needs=KILLS)
 def an_empty_group_outlives_its_coordinator(conversation: Conversation) -> None:
-    """An Empty group goes on counting its generations."""
+    """After a kill, an Empty group continues to count its generations."""
     (ana,) = conversation.stable_group("ana")
     ana.asks(ask.leave_group(), error_code="NONE")
     killed(conversation, ana)
@@ -32,7 +32,7 @@ def an_empty_group_outlives_its_coordinator(conversation: Conversation) -> None:
 
 @scenario("failover/kill/preparing-rebalance", source=LOADS, clauses=("PR-02",), needs=KILLS)
 def a_prepared_rebalance_dies_with_the_coordinator(conversation: Conversation) -> None:
-    """A group that prepared a rebalance is Stable in the generation before it."""
+    """After a kill, a group that prepared a rebalance is Stable in the generation before."""
     ana, bob = rebalancing(conversation)
     killed(conversation, bob)
     ana.disconnects()
@@ -43,7 +43,7 @@ def a_prepared_rebalance_dies_with_the_coordinator(conversation: Conversation) -
 
 @scenario("failover/kill/completing-rebalance", source=LOADS, clauses=("PR-02",), needs=KILLS)
 def an_unassigned_generation_dies_with_the_coordinator(conversation: Conversation) -> None:
-    """A generation that nobody was assigned is gone; the one before it is back."""
+    """After a kill, a generation without assignments is gone; the one before it is back."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
     bob.sends(ask.join_group())
@@ -58,7 +58,7 @@ def an_unassigned_generation_dies_with_the_coordinator(conversation: Conversatio
 
 @scenario("failover/kill/offsets", source="OffsetMetadataManager#replay", clauses=("PE-11",), needs=KILLS)
 def offsets_outlive_their_coordinator(conversation: Conversation) -> None:
-    """The offset that was acknowledged last is there when the broker that acknowledged it is gone."""
+    """After a kill, the offset that was acknowledged last is still there."""
     (ana,) = conversation.stable_group("ana")
     for offset in range(1, 9):
         commits(ana, offset)
@@ -75,7 +75,7 @@ def offsets_outlive_their_coordinator(conversation: Conversation) -> None:
     needs=KILLS,
 )
 def static_members_outlive_their_coordinator(conversation: Conversation) -> None:
-    """A static member that restarts after the takeover has its seat and fences who had it before."""
+    """After a kill, a static member can rejoin with its instance id and fences its former self."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     killed(conversation, ana)
 
@@ -92,7 +92,7 @@ def static_members_outlive_their_coordinator(conversation: Conversation) -> None
     needs=KILLS,
 )
 def a_static_replacement_outlives_its_coordinator(conversation: Conversation) -> None:
-    """Who replaced a static member is still in its place since 2.6.1; before, the former one is again."""
+    """After a kill, a static member's successor is still in place since 2.6.1; before, the former one is."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob_again.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2))
@@ -110,7 +110,7 @@ def a_static_replacement_outlives_its_coordinator(conversation: Conversation) ->
     needs=(Capability.CLUSTER, Capability.KILL),
 )
 def a_group_that_moved_outlives_its_second_coordinator(conversation: Conversation) -> None:
-    """What was acknowledged by a coordinator, and by the next one, outlives both the move and a death."""
+    """What a coordinator and its successor acknowledged survives both a move and a kill."""
     (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
     conversation.moves_coordinator()
@@ -130,7 +130,7 @@ def a_group_that_moved_outlives_its_second_coordinator(conversation: Conversatio
     needs=(Capability.RESTART,),
 )
 def a_group_that_outgrew_the_limit_rebalances(conversation: Conversation) -> None:
-    """A group that is larger than a limit lowered by a restart rebalances as soon as it is loaded."""
+    """A group larger than a group.max.size lowered at a restart rebalances as soon as it is loaded."""
     ana, bob = conversation.stable_group("ana", "bob")
     conversation.restarts_coordinator({"group.max.size": 1})
     serves(ana)

@@ -19,7 +19,7 @@ from suites.failover.words import (
 
 @scenario("failover/move/stable", source=LOADS, clauses=("PR-01", "LO-21"), needs=MOVES)
 def a_stable_group_moves(conversation: Conversation) -> None:
-    """A Stable group is on the new coordinator with its generation, members, leader and assignments."""
+    """After a move, a Stable group has its generation, members, leader and assignments."""
     ana, bob = conversation.stable_group("ana", "bob")
     moved(conversation, ana, bob)
 
@@ -41,7 +41,7 @@ def a_stable_group_moves(conversation: Conversation) -> None:
 
 @scenario("failover/move/empty", source=LOADS, clauses=("PR-05",), needs=MOVES)
 def an_empty_group_moves(conversation: Conversation) -> None:
-    """An Empty group keeps its protocol type and goes on counting generations on the new coordinator."""
+    """After a move, an Empty group keeps its protocol type and continues to count generations."""
     (ana,) = conversation.stable_group("ana")
     ana.asks(ask.leave_group(), error_code="NONE")
     moved(conversation, ana)
@@ -56,7 +56,7 @@ def an_empty_group_moves(conversation: Conversation) -> None:
 
 @scenario("failover/move/preparing-rebalance", source=UNLOADS, clauses=("PR-02", "PR-07"), needs=MOVES)
 def a_join_that_is_parked_is_sent_on(conversation: Conversation) -> None:
-    """A parked JoinGroup is told NOT_COORDINATOR; on the new coordinator the rebalance never began."""
+    """On a move, a parked JoinGroup gets NOT_COORDINATOR; the new coordinator has no rebalance."""
     ana, bob = rebalancing(conversation)
     conversation.moves_coordinator()
 
@@ -68,7 +68,7 @@ def a_join_that_is_parked_is_sent_on(conversation: Conversation) -> None:
 
 @scenario("failover/move/first-join", source=UNLOADS, clauses=("PR-03", "PR-07"), needs=MOVES)
 def a_first_join_that_is_parked_is_sent_on(conversation: Conversation) -> None:
-    """A member that waits for another to join again is told NOT_COORDINATOR, and is unknown afterwards."""
+    """On a move, a newcomer's parked JoinGroup gets NOT_COORDINATOR; its id is then UNKNOWN_MEMBER_ID."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
@@ -89,7 +89,7 @@ def a_first_join_that_is_parked_is_sent_on(conversation: Conversation) -> None:
     needs=MOVES,
 )
 def a_sync_that_is_parked_is_sent_on(conversation: Conversation) -> None:
-    """A parked SyncGroup is told NOT_COORDINATOR; the generation without assignments is gone."""
+    """On a move, a parked SyncGroup gets NOT_COORDINATOR; the generation without assignments is gone."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
     bob.sends(ask.join_group())
@@ -108,7 +108,7 @@ def a_sync_that_is_parked_is_sent_on(conversation: Conversation) -> None:
 
 @scenario("failover/move/offsets", source="OffsetMetadataManager#replay", clauses=("PE-11",), needs=MOVES)
 def offsets_move(conversation: Conversation) -> None:
-    """Offsets that were acknowledged are there after each of two moves, and can be replaced in between."""
+    """Committed offsets survive each of two moves, and can be replaced in between."""
     (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
     moved(conversation, ana)
@@ -127,7 +127,7 @@ def offsets_move(conversation: Conversation) -> None:
     needs=MOVES,
 )
 def static_members_move(conversation: Conversation) -> None:
-    """Static members keep their seats on the new coordinator: a restarted one replaces the one before it."""
+    """After a move, a static member that rejoins with its instance id fences its former self."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     moved(conversation, ana, bob)
 
@@ -145,7 +145,7 @@ def static_members_move(conversation: Conversation) -> None:
     needs=MOVES,
 )
 def a_static_replacement_moves(conversation: Conversation) -> None:
-    """Who replaced a static member is known to the new coordinator since 2.6.1; before, the former one is."""
+    """After a move, a static member's successor is known since 2.6.1; before, the former one is."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob_again.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=2))
@@ -158,7 +158,7 @@ def a_static_replacement_moves(conversation: Conversation) -> None:
 
 @scenario("failover/move/pending-member", source=LOADS, clauses=("PR-04", "PE-08"), needs=MOVES)
 def a_pending_member_does_not_move(conversation: Conversation) -> None:
-    """A member id that was given out but not joined with is unknown to the new coordinator."""
+    """After a move, a pending member id gets UNKNOWN_MEMBER_ID."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
@@ -170,7 +170,7 @@ def a_pending_member_does_not_move(conversation: Conversation) -> None:
 
 @scenario("failover/move/back", source=UNLOADS, clauses=("PR-05",), needs=MOVES)
 def a_former_coordinator_has_forgotten_what_it_knew(conversation: Conversation) -> None:
-    """Moved on until it is back, a coordinator knows what was done meanwhile and nothing of its own time."""
+    """A coordinator that becomes one again has the newest state, and nothing of its former one."""
     ana, bob = conversation.stable_group("ana", "bob")
     commits(ana, 7)
     moved(conversation, ana, bob)
@@ -192,7 +192,7 @@ def a_former_coordinator_has_forgotten_what_it_knew(conversation: Conversation) 
     needs=(Capability.CLUSTER, Capability.PAUSE_AT_LOADING),
 )
 def the_new_coordinator_loads_while_the_former_has_let_go(conversation: Conversation) -> None:
-    """While the new coordinator loads it says so, and the former one says that it is none."""
+    """A new coordinator that loads answers COORDINATOR_LOAD_IN_PROGRESS, the former NOT_COORDINATOR."""
     (ana,) = conversation.stable_group("ana")
     commits(ana, 7)
     conversation.pauses_at(Breakpoint.LOADING)

@@ -1,4 +1,4 @@
-"""What was held up is sent on when the coordinator moves; what is not for a broker to do it leaves undone."""
+"""Delayed requests when the coordinator moves, and requests sent to a broker that is not responsible."""
 
 from harness.scenario import ANY, Conversation, ask, expect, scenario
 from suites.failover.words import MOVES, NOT_OURS, WITHIN_MS, goes_on, lives
@@ -15,7 +15,7 @@ _OFFSETS = "__consumer_offsets"
     broker_config={"message.max.bytes": "1000"},
 )
 def what_is_delayed_is_sent_on(conversation: Conversation) -> None:
-    """What waits behind a batch that was left open is told NOT_COORDINATOR when the coordinator moves."""
+    """Requests behind a batch that was left open get NOT_COORDINATOR when the coordinator moves."""
     ana, bob = conversation.stable_group("ana", "bob")
     eve = conversation.actor("eve")
     simple = conversation.group("simple")
@@ -44,7 +44,7 @@ def what_is_delayed_is_sent_on(conversation: Conversation) -> None:
     needs=MOVES,
 )
 def markers_go_to_who_leads_the_log(conversation: Conversation) -> None:
-    """The end of a transaction is written by the broker that leads the log, and by no other."""
+    """WriteTxnMarkers succeeds only on the leader of the log; others get NOT_LEADER_OR_FOLLOWER."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
     ana.obtains_member_id()
@@ -66,7 +66,7 @@ def markers_go_to_who_leads_the_log(conversation: Conversation) -> None:
     needs=MOVES,
 )
 def transactions_go_to_their_coordinator(conversation: Conversation) -> None:
-    """A broker that does not coordinate a transaction says so, unless what it is asked for makes no sense."""
+    """Transaction requests to a wrong broker get NOT_COORDINATOR, but an invalid one its own error."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
     nobody = Producer(

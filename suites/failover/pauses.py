@@ -1,4 +1,4 @@
-"""The coordinator's broker stands still for a while, and goes on."""
+"""The coordinator's broker is paused for a while, and then continues."""
 
 from harness.scenario import Capability, Conversation, ask, expect, scenario
 from suites.failover.words import has_committed, lives
@@ -8,7 +8,7 @@ PAUSES = (Capability.PAUSE,)
 
 @scenario("failover/pause/short", source="GroupMetadataManager#classicGroupHeartbeat", needs=PAUSES)
 def a_coordinator_that_stood_still_answers(conversation: Conversation) -> None:
-    """What is sent to a broker that stands still is answered when it goes on, and members are still in."""
+    """Requests to a paused broker are answered when it continues, and members are still in the group."""
     ana, bob = conversation.stable_group("ana", "bob")
     conversation.pauses_coordinator()
     ana.sends(ask.heartbeat())

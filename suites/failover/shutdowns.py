@@ -1,4 +1,4 @@
-"""A broker that shuts down in good order: what it answers to requests that wait."""
+"""A broker that shuts down cleanly, and its answers to parked requests."""
 
 from harness.scenario import Capability, Conversation, ask, expect, scenario
 from suites.failover.words import NOT_OURS, rebalancing, serves
@@ -9,7 +9,7 @@ SHUTS_DOWN = "ReplicationControlManager#handleBrokerInControlledShutdown"
 
 @scenario("failover/shutdown/parked-join", source=SHUTS_DOWN, clauses=("PR-07",), needs=RESTARTS)
 def a_parked_join_is_answered_by_a_broker_that_shuts_down(conversation: Conversation) -> None:
-    """A broker that shuts down answers a parked JoinGroup NOT_COORDINATOR from 3.3 on, hanging up before."""
+    """A clean shutdown answers a parked JoinGroup with NOT_COORDINATOR since 3.3; before, it disconnects."""
     ana, bob = rebalancing(conversation)
 
     conversation.restarts_coordinator()
@@ -19,7 +19,7 @@ def a_parked_join_is_answered_by_a_broker_that_shuts_down(conversation: Conversa
 
 @scenario("failover/shutdown/first-join", source=SHUTS_DOWN, clauses=("PR-07",), needs=RESTARTS)
 def a_new_member_is_answered_by_a_broker_that_shuts_down(conversation: Conversation) -> None:
-    """A newcomer whose JoinGroup waits is told no member id by a broker that shuts down."""
+    """A clean shutdown answers a newcomer's parked JoinGroup with NOT_COORDINATOR, or disconnects."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
     bob.obtains_member_id()
@@ -32,7 +32,7 @@ def a_new_member_is_answered_by_a_broker_that_shuts_down(conversation: Conversat
 
 @scenario("failover/shutdown/parked-sync", source=SHUTS_DOWN, clauses=("PR-07",), needs=RESTARTS)
 def a_parked_sync_is_answered_by_a_broker_that_shuts_down(conversation: Conversation) -> None:
-    """A broker that shuts down answers a parked SyncGroup NOT_COORDINATOR from 3.3 on, hanging up before."""
+    """A clean shutdown answers a parked SyncGroup with NOT_COORDINATOR since 3.3; before, it disconnects."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
     bob.sends(ask.join_group())

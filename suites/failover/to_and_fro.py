@@ -1,10 +1,10 @@
-"""The coordinator moves on while it is still being loaded, until it is where it was before."""
+"""The coordinator moves on while it is still loading, until it is back at the first broker."""
 
 from harness.scenario import ANY, Breakpoint, Capability, Conversation, ask, expect, scenario
 from suites.failover.words import commits
 
 _LOADED_MS = 3_000
-"""After which every load that is let go is through."""
+"""The time after which every load that may continue is done."""
 
 
 @scenario(

@@ -1,4 +1,4 @@
-"""Transactions of which offsets are pending when their coordinator moves or dies."""
+"""Transactions with pending offsets when their coordinator moves or is killed."""
 
 from harness.scenario import Actor, Conversation, ask, expect, scenario
 from suites.failover.words import (
@@ -26,7 +26,7 @@ def _is_pending(actor: Actor) -> None:
 
 
 def _ends(producer: Producer, *, committed: bool) -> None:
-    """Decide the transaction, as soon as its new coordinator has loaded it."""
+    """Commit or abort the transaction as soon as its new coordinator has loaded it."""
     producer.actor.repeats(
         producer.ends(committed=committed), until=expect.end_txn(error_code="NONE"), within_ms=WITHIN_MS
     )
@@ -34,7 +34,7 @@ def _ends(producer: Producer, *, committed: bool) -> None:
 
 @scenario("failover/transaction/move-commit", source=LOADS, clauses=("RP-08", "OF-20"), needs=MOVES)
 def a_pending_offset_moves_and_counts(conversation: Conversation) -> None:
-    """A pending offset is pending on the new coordinator, its group Empty, and counts when committed."""
+    """After a move, a pending offset is still pending, its group Empty, and EndTxn commits it."""
     producer = pending(conversation)
     ana = producer.actor
     moved(conversation, ana)
@@ -47,7 +47,7 @@ def a_pending_offset_moves_and_counts(conversation: Conversation) -> None:
 
 @scenario("failover/transaction/move-abort", source=LOADS, clauses=("RP-08", "OF-21"), needs=MOVES)
 def a_pending_offset_moves_and_is_forgotten(conversation: Conversation) -> None:
-    """A pending offset is gone when its transaction is aborted with the new coordinator."""
+    """After a move, a pending offset is discarded when its transaction is aborted."""
     producer = pending(conversation)
     ana = producer.actor
     moved(conversation, ana)
@@ -64,7 +64,7 @@ def a_pending_offset_moves_and_is_forgotten(conversation: Conversation) -> None:
     needs=MOVES,
 )
 def a_former_coordinator_decides_nothing(conversation: Conversation) -> None:
-    """With the former coordinator a transaction is not decided and no offset of it is taken."""
+    """A former coordinator answers EndTxn and TxnOffsetCommit with NOT_COORDINATOR."""
     producer = pending(conversation)
     ana = producer.actor
     conversation.moves_coordinator()
@@ -79,7 +79,7 @@ def a_former_coordinator_decides_nothing(conversation: Conversation) -> None:
 
 @scenario("failover/transaction/across", source=LOADS, clauses=("TC-01",), needs=MOVES)
 def a_transaction_takes_offsets_from_both_coordinators(conversation: Conversation) -> None:
-    """Offsets of one transaction that two coordinators took count together."""
+    """Offsets of one transaction that two coordinators accepted are committed together."""
     producer = pending(conversation)
     ana = producer.actor
     moved(conversation, ana)
@@ -95,7 +95,7 @@ def a_transaction_takes_offsets_from_both_coordinators(conversation: Conversatio
 
 @scenario("failover/transaction/kill-commit", source=LOADS, clauses=("RP-08", "OF-20"), needs=KILLS)
 def a_pending_offset_outlives_its_coordinator_and_counts(conversation: Conversation) -> None:
-    """A pending offset is pending after a takeover, and counts when its transaction is committed."""
+    """After a kill, a pending offset is still pending, and EndTxn commits it."""
     producer = pending(conversation)
     ana = producer.actor
     killed(conversation, ana)
@@ -109,7 +109,7 @@ def a_pending_offset_outlives_its_coordinator_and_counts(conversation: Conversat
     "failover/transaction/disconnect-commit", source=LOADS, clauses=("RP-08", "OF-20"), needs=DISCONNECTS
 )
 def a_pending_offset_counts_though_its_coordinator_was_away(conversation: Conversation) -> None:
-    """A pending offset is pending with whoever takes over, and counts when the first coordinator is back."""
+    """After a lost network, a pending offset is pending at the new coordinator, where EndTxn commits it."""
     producer = pending(conversation)
     ana = producer.actor
     disconnected(conversation, ana)
@@ -126,7 +126,7 @@ def a_pending_offset_counts_though_its_coordinator_was_away(conversation: Conver
 
 @scenario("failover/transaction/kill-decided", source=LOADS, clauses=("OF-20", "OF-21"), needs=KILLS)
 def what_was_decided_outlives_the_coordinator(conversation: Conversation) -> None:
-    """After a takeover the offsets of a committed transaction are there, those of a later aborted one not."""
+    """After a kill, offsets of a committed transaction are there, and those of an aborted one are not."""
     producer = pending(conversation)
     ana = producer.actor
     _ends(producer, committed=True)

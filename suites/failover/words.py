@@ -1,4 +1,4 @@
-"""What the scenarios of this suite have in common."""
+"""Shared parts of this suite."""
 
 from harness.scenario import ANY, Actor, Capability, Conversation, GroupRef, ask, expect
 
@@ -9,39 +9,39 @@ LOADS = "GroupMetadataManager#replay"
 UNLOADS = "GroupMetadataManager#onUnloaded"
 NOT_OURS = "NOT_COORDINATOR"
 WITHIN_MS = 20_000
-"""A cluster takes a while to notice that a broker is gone."""
+"""Long enough for a cluster to detect that a broker is gone."""
 
 
 def moved(conversation: Conversation, *actors: Actor) -> None:
-    """Let another broker become the coordinator, and actors go to it and await that it serves."""
+    """Move the coordinator to another broker, reconnect the actors, and wait until it serves."""
     conversation.moves_coordinator()
     goes_on(*actors)
 
 
 def killed(conversation: Conversation, witness: Actor) -> None:
-    """Let the coordinator's broker die, and await that somebody serves again."""
+    """Kill the coordinator's broker, and wait until a coordinator serves again."""
     conversation.kills_coordinator()
     serves(witness)
 
 
 def disconnected(conversation: Conversation, witness: Actor) -> None:
-    """Let the coordinator's broker lose its network, and await that another serves."""
+    """Disconnect the coordinator's broker from the network, and wait until another serves."""
     conversation.disconnects_coordinator()
     serves(witness)
 
 
 def goes_on(*actors: Actor) -> None:
-    """Let actors leave the former coordinator for the one that is now, and await that it serves."""
+    """Reconnect actors from the former coordinator to the current one, and wait until it serves."""
     for actor in actors:
         actor.disconnects()
     serves(actors[0])
 
 
 def serves(witness: Actor) -> None:
-    """Await that who coordinates has loaded the group, and have something written there.
+    """Wait until the coordinator has loaded the group, and write an offset there.
 
     A Java coordinator listens for its partition's high watermark only once it has loaded. If its followers
-    confirm the log between the load and that, it never hears of it, and holds answers back until
+    confirm the log between the load and that point, it misses the confirmation, and delays answers until
     something more is written. Source: CoordinatorRuntime.CoordinatorContext#transitionTo (4.3.1).
     """
     nowhere = {"payments": (1,)}
@@ -57,22 +57,22 @@ def serves(witness: Actor) -> None:
 
 
 def lives(actor: Actor, generation_id: int | None = None) -> None:
-    """Expect that a member is in a group, of its own generation or else of that, which is not rebalancing."""
+    """Expect NONE for a heartbeat, in the member's own generation or in the given one."""
     actor.sends(ask.heartbeat() if generation_id is None else ask.heartbeat(generation_id=generation_id))
     actor.receives(expect.heartbeat(error_code="NONE"))
 
 
 def commits(actor: Actor, offset: int) -> None:
-    """Have an offset of partition 0 of `orders` acknowledged."""
+    """Commit an offset of partition 0 of `orders`, and expect success."""
     actor.sends(ask.offset_commit(topics={"orders": {0: offset}}))
     actor.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
 
 def has_committed(actor: Actor, offset: int) -> None:
-    """Await what was acknowledged.
+    """Wait until the committed offset is returned.
 
-    A Java coordinator lets readers see its log up to the high watermark, of which a new leader hears a moment
-    after it has loaded: until then an acknowledged offset may be missing.
+    A Java coordinator shows readers its log only up to the high watermark, which a new leader learns a moment
+    after it has loaded: until then a committed offset may be missing.
     """
     actor.repeats(
         ask.offset_fetch(topics={"orders": (0,)}),
@@ -82,7 +82,7 @@ def has_committed(actor: Actor, offset: int) -> None:
 
 
 def rebalancing(conversation: Conversation) -> tuple[Actor, Actor]:
-    """Return two members of generation 2, the first of which has joined again and waits for the second."""
+    """Return two members of generation 2, the first of which has rejoined and waits for the second."""
     ana, bob = conversation.stable_group("ana", "bob")
     lives(bob)
     ana.sends(ask.join_group())
@@ -91,7 +91,7 @@ def rebalancing(conversation: Conversation) -> tuple[Actor, Actor]:
 
 
 def is_answered_alike_by_every_api(actor: Actor) -> None:
-    """Ask everything that only the group's coordinator answers."""
+    """Send every request that only the group's coordinator serves, and expect NOT_COORDINATOR."""
     no_offsets = expect.offset_commit({"orders": {0: NOT_OURS}})
     actor.climbs(
         [
@@ -99,7 +99,7 @@ def is_answered_alike_by_every_api(actor: Actor) -> None:
             (ask.sync_group(), expect.sync_group(error_code=NOT_OURS, assignment=b"")),
             (ask.heartbeat(), expect.heartbeat(error_code=NOT_OURS)),
             (ask.leave_group(), expect.leave_group(error_code=NOT_OURS)),
-            # Some releases cannot say it in this version (KAFKA-15755): the reference tells which.
+            # Some releases cannot write this error in v2 (KAFKA-15755): the reference knows which.
             (ask.leave_group(version=2), expect.leave_group(error_code=ANY)),
             (ask.offset_commit(topics={"orders": {0: 9}}), no_offsets),
             (ask.offset_fetch(), expect.offset_fetch({}, error_code=NOT_OURS)),

@@ -1,1 +1,1 @@
-"""Writes that fail: what clients are told, and what becomes of their groups."""
+"""Writes that fail: what clients get, and what happens to their groups."""

@@ -1,6 +1,6 @@
-"""A Java coordinator that gathers writes for a while: what waits for a batch, and a write too large for it.
+"""A Java coordinator that gathers writes for a while: requests behind a batch, and a write too large for it.
 
-Kafka lingers 10 ms in 3.9 and 5 ms from 4.0 on; a whole second here lets a client come between.
+Kafka lingers 10 ms in 3.9 and 5 ms from 4.0 on; a whole second here gives clients time in between.
 """
 
 from typing import Final
@@ -12,13 +12,13 @@ APPENDS: Final = "CoordinatorRuntime#append"
 FLUSHES: Final = "CoordinatorRuntime#flushCurrentBatch"
 LINGER_MS: Final = 1_000
 TOO_LARGE: Final = ("UNKNOWN_SERVER_ERROR", "INVALID_COMMIT_OFFSET_SIZE")
-"""What the Java and the Scala coordinator tell."""
+"""The error codes of the Java and the Scala coordinator."""
 SHORT_COMMITS: Final = {"offsets.commit.timeout.ms": SMALL_LOG["offsets.commit.timeout.ms"]}
 LINGERING: Final = {"group.coordinator.append.linger.ms": str(LINGER_MS)}
 
 
 def _commits_too_much(conversation: Conversation, actor: Actor) -> None:
-    """Commit more than the log takes, to another group of the same partition."""
+    """Commit more than the log accepts, to another group of the same partition."""
     topics = {"orders": {0: (7, "short"), 1: (8, "m" * 3000)}}
     actor.sends(
         ask.offset_commit(group_id=conversation.group("large"), generation_id=-1, member_id="", topics=topics)
@@ -26,13 +26,13 @@ def _commits_too_much(conversation: Conversation, actor: Actor) -> None:
     actor.receives(expect.offset_commit({"orders": dict.fromkeys((0, 1), one_of(*TOO_LARGE))}))
 
 
-# The commit asks for the others' timeout: it needs none, but so they share a broker. A small log, of which an
-# external broker does not tell, is nothing that it asks for.
+# This scenario needs no commit timeout, but has the others' one so that they share a broker. It does not need
+# a small log, which an external broker does not report.
 @scenario(
     "failures/lingering/commit", source=APPENDS, clauses=("OC-49",), broker_config=SHORT_COMMITS | LINGERING
 )
 def a_commit_is_written_when_its_batch_is(conversation: Conversation) -> None:
-    """Until its batch is written a commit has no answer and is not found; a heartbeat behind it waits."""
+    """Until its batch is written, a commit has no answer and is not visible; a heartbeat behind it waits."""
     (ana,) = conversation.stable_group("ana")
     bob, eve = conversation.actors("bob", "eve")
     conversation.elapses(2 * LINGER_MS)
@@ -52,7 +52,7 @@ def a_commit_is_written_when_its_batch_is(conversation: Conversation) -> None:
     broker_config=SMALL_LOG | LINGERING,
 )
 def a_heartbeat_comes_behind_a_write_that_is_too_large(conversation: Conversation) -> None:
-    """The Java coordinator of 3.8 and 3.9 fails a heartbeat that waits for an empty batch, but none later."""
+    """The Java coordinator of 3.8 and 3.9 fails a heartbeat behind a refused write, but no later ones."""
     (ana,) = conversation.stable_group("ana")
     conversation.elapses(2 * LINGER_MS)
 
@@ -73,7 +73,7 @@ def a_heartbeat_comes_behind_a_write_that_is_too_large(conversation: Conversatio
     broker_config=SMALL_LOG | LINGERING,
 )
 def a_write_joins_the_batch_that_a_refused_one_left(conversation: Conversation) -> None:
-    """What is written behind a write too large is written with the batch, and both are answered by then."""
+    """A commit behind a write that is too large is written with the batch, and then a heartbeat gets NONE."""
     (ana,) = conversation.stable_group("ana")
     conversation.elapses(2 * LINGER_MS)
 
@@ -92,7 +92,7 @@ def a_write_joins_the_batch_that_a_refused_one_left(conversation: Conversation) 
     broker_config=SMALL_LOG | LINGERING,
 )
 def a_write_that_is_too_large_comes_behind_another(conversation: Conversation) -> None:
-    """A write too large fails alone: what the batch had before is written all the same."""
+    """A write that is too large fails alone: what the batch had before is still written."""
     (ana,) = conversation.stable_group("ana")
     conversation.elapses(2 * LINGER_MS)
 
@@ -110,7 +110,7 @@ def a_write_that_is_too_large_comes_behind_another(conversation: Conversation) -
     broker_config=SMALL_LOG | LINGERING,
 )
 def a_refused_write_delays_nobody_for_long(conversation: Conversation) -> None:
-    """A group goes on when the batch is over that a write was too large for."""
+    """A group continues once the batch is over for which a write was too large."""
     ana, bob = conversation.stable_group("ana", "bob")
 
     _commits_too_much(conversation, ana)

@@ -1,4 +1,4 @@
-"""Deletions while the log wants more replicas than there are."""
+"""Deletions while the log requires more replicas than exist."""
 
 from harness.scenario import ANY, Actor, Capability, Conversation, ask, expect, scenario
 
@@ -14,10 +14,10 @@ def _restarts(conversation: Conversation, witness: Actor, *, min_insync_replicas
 
 @scenario("failures/too-few-replicas/tombstones", source=CLEANS, clauses=("ER-15", "DL-02"), needs=RESTARTS)
 def deletions_need_no_replicas(conversation: Conversation) -> None:
-    """What is deleted while there are fewer replicas than min.insync.replicas stays deleted after a restart.
+    """Groups and offsets deleted with fewer replicas than min.insync.replicas stay deleted after a restart.
 
-    The Scala coordinator appends tombstones with acks 0, which min.insync.replicas does not stop. To the Java
-    one the configured number is capped by the number of replicas.
+    The Scala coordinator appends tombstones with acks 0, which min.insync.replicas does not stop. For the
+    Java one, the configured number is capped by the number of replicas.
     """
     ana, bob = conversation.actors("ana", "bob")
     simple, other = conversation.group("simple"), conversation.group("other")

@@ -1,4 +1,4 @@
-"""Writes that want more replicas than there are."""
+"""Writes that require more replicas than exist."""
 
 from harness.scenario import ANY, Conversation, ask, expect, scenario
 
@@ -10,7 +10,7 @@ from harness.scenario import ANY, Conversation, ask, expect, scenario
     broker_config={"min.insync.replicas": "2"},
 )
 def writes_may_want_more_replicas_than_there_are(conversation: Conversation) -> None:
-    """With min.insync.replicas 2 and one replica writes fail until 3.6, and succeed since."""
+    """With min.insync.replicas 2 and one replica, writes fail until 3.6 and succeed since then."""
     ana, bob = conversation.actors("ana", "bob")
     ana.asks(ask.join_group(version=3, member_id=""), expect.join_group(error_code="NONE", generation_id=1))
     ana.asks(ask.sync_group(assignments=((ana.member_id, ana.part),)), expect.response("SyncGroup"))

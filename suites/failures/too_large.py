@@ -1,12 +1,13 @@
-"""Writes that are too large for the log: what is told, and what becomes of the group."""
+"""Writes that are too large for the log: the answers, and what happens to the group."""
 
 from typing import Final
 
 from harness.scenario import ANY, ORDERS, Conversation, ask, expect, one_of, scenario, subscription
 
 SMALL_LOG: Final = {"message.max.bytes": "1000", "offsets.commit.timeout.ms": "2000"}
-"""Room for a group of two members with short names, or for one offset; what a write that fails holds up
-waits for no longer than the timeout."""
+"""Room for a group of two members with short names, or for one offset; requests behind a failed write
+wait no longer than the timeout.
+"""
 LARGE: Final = b"x" * 3000
 MANY_TOPICS: Final = subscription("orders", *(f"topic-{number}-{'x' * 200}" for number in range(15)))
 STORES: Final = "GroupMetadataManager#storeGroup"
@@ -19,9 +20,9 @@ STORES: Final = "GroupMetadataManager#storeGroup"
     broker_config=SMALL_LOG,
 )
 def assignments_too_large_for_the_log(conversation: Conversation) -> None:
-    """When assignments cannot be written all who sync are told UNKNOWN_SERVER_ERROR and rejoin.
+    """If assignments cannot be written, each SyncGroup gets UNKNOWN_SERVER_ERROR, and members rejoin.
 
-    The Java coordinator of 3.8 and 3.9 keeps a batch open for good then, and has nothing written any more.
+    The Java coordinator of 3.8 and 3.9 then leaves a batch open forever, and writes nothing any more.
     """
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
@@ -52,9 +53,9 @@ def assignments_too_large_for_the_log(conversation: Conversation) -> None:
     broker_config=SMALL_LOG,
 )
 def a_static_restart_too_large_for_the_log(conversation: Conversation) -> None:
-    """A static restart that cannot be written is refused in the live generation, and the former id stays.
+    """A static rejoin that cannot be written is refused in the current generation; the former id stays.
 
-    So since 2.6.1; before, nothing was written, and the restart went through.
+    This is so since 2.6.1; before, nothing was written, and the rejoin succeeded.
     """
     ana = conversation.actor("ana", group_instance_id="seat-a")
     bob = conversation.actor("bob", group_instance_id="seat-b")
@@ -74,7 +75,7 @@ def a_static_restart_too_large_for_the_log(conversation: Conversation) -> None:
     broker_config=SMALL_LOG,
 )
 def a_new_group_too_large_in_two_steps(conversation: Conversation) -> None:
-    """A minted id of a group that cannot be written is unknown to Java since 4.0, and good to all before."""
+    """The pending id of a group that cannot be written is unknown to Java since 4.0, but valid before."""
     group_id = "two-steps-" + "g" * 1200
     ana = conversation.actor("ana")
     ana.asks(ask.join_group(group_id=group_id), error_code="MEMBER_ID_REQUIRED")
@@ -92,7 +93,7 @@ def a_new_group_too_large_in_two_steps(conversation: Conversation) -> None:
     broker_config=SMALL_LOG,
 )
 def a_new_group_too_large_in_one_step(conversation: Conversation) -> None:
-    """Who is let in at once to a group that cannot be written fails in Java, and joins in Scala."""
+    """A one-step join to a group that cannot be written fails in Java and succeeds in Scala."""
     joined_or_failed = expect.join_group(error_code=one_of("NONE", "UNKNOWN_SERVER_ERROR"))
     group_id = "one-step-" + "g" * 1200
     ana = conversation.actor("ana")
@@ -109,7 +110,7 @@ def a_new_group_too_large_in_one_step(conversation: Conversation) -> None:
     broker_config=SMALL_LOG,
 )
 def an_emptied_group_too_large_for_the_log(conversation: Conversation) -> None:
-    """When a group's emptying cannot be written, Java says so on top; the group is Empty all the same."""
+    """If an emptied group cannot be written, Java returns a top-level error; the group is still Empty."""
     ana, bob = conversation.actors("ana", "bob")
     typed = ask.join_group(protocol_type="t" * 1200, protocols=(("range", ORDERS),))
     ana.asks(typed, error_code="MEMBER_ID_REQUIRED")
@@ -130,7 +131,7 @@ def an_emptied_group_too_large_for_the_log(conversation: Conversation) -> None:
     broker_config=SMALL_LOG,
 )
 def a_commit_too_large_for_the_log(conversation: Conversation) -> None:
-    """A commit that cannot be written fails for each partition alike, and nothing of it is stored."""
+    """A commit that cannot be written fails for every partition, and nothing of it is stored."""
     ana = conversation.actor("ana")
     offsets = {"orders": {0: (7, "short"), 1: (8, "m" * 3000)}}
 
@@ -147,7 +148,7 @@ def a_commit_too_large_for_the_log(conversation: Conversation) -> None:
     broker_config=SMALL_LOG,
 )
 def a_deletion_too_large_for_the_log(conversation: Conversation) -> None:
-    """A deletion that cannot be written is NONE in Scala, until a restart, and fails in Java."""
+    """A deletion that cannot be written gets NONE in Scala, until a restart, and fails in Java."""
     group_id = "deletion-" + "g" * 300
     partitions = {"orders": (0, 1, 2), "payments": (0, 1)}
     ana = conversation.actor("ana")

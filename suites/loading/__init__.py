@@ -1,1 +1,1 @@
-"""What a coordinator answers while it loads its log."""
+"""A coordinator's answers while it loads its log."""

@@ -11,7 +11,7 @@ from harness.scenario import Capability, Conversation, ask, expect, scenario
     broker_config={"offsets.topic.compression.codec": "1"},
 )
 def a_compressed_log_is_loaded(conversation: Conversation) -> None:
-    """With a compressed log members and offsets come back as with any other."""
+    """Members and offsets are loaded from a compressed log as from any other."""
     (ana,) = conversation.stable_group("ana")
     ana.asks(ask.offset_commit(topics={"orders": {0: 7}}), expect.offset_commit({"orders": {0: "NONE"}}))
 

@@ -1,4 +1,4 @@
-"""Every version of every API, asked while the coordinator loads: what the table of answers is made of."""
+"""Every version of every API while the coordinator loads: the source of the table of answers."""
 
 from harness.scenario import (
     ANY,
@@ -31,7 +31,7 @@ def _loads(conversation: Conversation) -> None:
 
 
 def _asks(conversation: Conversation, ana: Actor, *asked: tuple[Request, Response]) -> None:
-    """Let somebody ask while the coordinator loads, which it has begun to, and await the end of it."""
+    """Send requests while the coordinator loads, then let the load end and wait for it."""
     for said, answer in asked:
         ana.asks(said, answer)
     conversation.resumes_from(Breakpoint.LOADING)
@@ -50,7 +50,7 @@ def _asks(conversation: Conversation, ana: Actor, *asked: tuple[Request, Respons
     sweep=sweep("FindCoordinator", 0, 6),
 )
 def it_is_found(conversation: Conversation, version: int) -> None:
-    """FindCoordinator v{version} names a coordinator that is still loading."""
+    """FindCoordinator v{version} returns a coordinator that is still loading."""
     ana = conversation.actor("ana")
     _loads(conversation)
     one: Pattern = {"error_code": "NONE", "host": NON_EMPTY}
@@ -66,7 +66,7 @@ def it_is_found(conversation: Conversation, version: int) -> None:
     "loading/version/join", source=RUNS, clauses=("LO-02",), needs=PAUSES, sweep=sweep("JoinGroup", 0, 9)
 )
 def nobody_joins(conversation: Conversation, version: int) -> None:
-    """JoinGroup v{version} is refused while loading, of members and of who would be one."""
+    """JoinGroup v{version} gets COORDINATOR_LOAD_IN_PROGRESS while loading, with or without a member id."""
     (ana,) = conversation.stable_group("ana")
     _loads(conversation)
     refused = expect.join_group(error_code=LOADING)
@@ -86,7 +86,7 @@ def nobody_joins(conversation: Conversation, version: int) -> None:
     sweep=sweep("SyncGroup", 0, 5),
 )
 def nobody_is_assigned(conversation: Conversation, version: int) -> None:
-    """SyncGroup v{version} brings no assignment while loading."""
+    """SyncGroup v{version} returns no assignment while the coordinator loads."""
     (ana,) = conversation.stable_group("ana")
     _loads(conversation)
     nothing = expect.sync_group(assignment=b"")
@@ -106,7 +106,7 @@ def nobody_is_assigned(conversation: Conversation, version: int) -> None:
     sweep=sweep("Heartbeat", 0, 4),
 )
 def everybody_lives(conversation: Conversation, version: int) -> None:
-    """Heartbeat v{version} is good while loading, of members and of nobody."""
+    """Heartbeat v{version} gets NONE while the coordinator loads, from members and non-members."""
     (ana,) = conversation.stable_group("ana")
     _loads(conversation)
     good = expect.heartbeat(error_code="NONE")
@@ -126,7 +126,7 @@ def everybody_lives(conversation: Conversation, version: int) -> None:
     sweep=sweep("LeaveGroup", 0, 5),
 )
 def nobody_leaves(conversation: Conversation, version: int) -> None:
-    """LeaveGroup v{version} is refused on top while loading, if the release has words for it."""
+    """LeaveGroup v{version} gets a top-level COORDINATOR_LOAD_IN_PROGRESS, if the release can write it."""
     (ana,) = conversation.stable_group("ana")
     _loads(conversation)
     refused = expect.leave_group(error_code=LOADING if version >= 3 else ANY)
@@ -141,7 +141,7 @@ def nobody_leaves(conversation: Conversation, version: int) -> None:
     sweep=sweep("OffsetCommit", 2, 9),
 )
 def nothing_is_committed(conversation: Conversation, version: int) -> None:
-    """OffsetCommit v{version} is refused for each partition while loading."""
+    """OffsetCommit v{version} gets COORDINATOR_LOAD_IN_PROGRESS for each partition while loading."""
     (ana,) = conversation.stable_group("ana")
     _loads(conversation)
     refused = expect.offset_commit({"orders": {0: LOADING}})
@@ -162,7 +162,7 @@ def nothing_is_committed(conversation: Conversation, version: int) -> None:
     sweep=sweep("OffsetCommit", 10, 10),
 )
 def nothing_is_committed_by_id(conversation: Conversation, version: int) -> None:
-    """OffsetCommit v{version}, which names topics by id, is refused for each partition while loading."""
+    """OffsetCommit v{version} by topic id gets COORDINATOR_LOAD_IN_PROGRESS while loading."""
     (ana,) = conversation.stable_group("ana")
     orders = id_of(ana, "orders")
     _loads(conversation)
@@ -189,7 +189,7 @@ def nothing_is_committed_by_id(conversation: Conversation, version: int) -> None
     sweep=sweep("OffsetFetch", 1, 9),
 )
 def nothing_is_fetched(conversation: Conversation, version: int) -> None:
-    """OffsetFetch v{version} brings no offset while loading, of one partition or of all."""
+    """OffsetFetch v{version} returns no offsets while loading, of one partition or of all."""
     (ana,) = conversation.stable_group("ana")
     _loads(conversation)
     refused = (
@@ -211,7 +211,7 @@ def nothing_is_fetched(conversation: Conversation, version: int) -> None:
     sweep=sweep("OffsetFetch", 10, 10),
 )
 def nothing_is_fetched_by_id(conversation: Conversation, version: int) -> None:
-    """OffsetFetch v{version}, which names topics by id, brings no offset while loading."""
+    """OffsetFetch v{version} by topic id gets COORDINATOR_LOAD_IN_PROGRESS while loading."""
     (ana,) = conversation.stable_group("ana")
     orders = id_of(ana, "orders")
     _loads(conversation)
@@ -234,7 +234,7 @@ def nothing_is_fetched_by_id(conversation: Conversation, version: int) -> None:
     sweep=sweep("OffsetDelete", 0, 0),
 )
 def nothing_is_deleted(conversation: Conversation, version: int) -> None:
-    """OffsetDelete v{version} is refused on top while loading."""
+    """OffsetDelete v{version} gets a top-level COORDINATOR_LOAD_IN_PROGRESS while loading."""
     (ana,) = conversation.stable_group("ana")
     _loads(conversation)
     del version
@@ -253,7 +253,7 @@ def nothing_is_deleted(conversation: Conversation, version: int) -> None:
     sweep=sweep("DescribeGroups", 0, 6),
 )
 def no_group_is_described(conversation: Conversation, version: int) -> None:
-    """DescribeGroups v{version} is refused for each group while loading."""
+    """DescribeGroups v{version} gets COORDINATOR_LOAD_IN_PROGRESS for each group while loading."""
     (ana,) = conversation.stable_group("ana")
     _loads(conversation)
     _asks(
@@ -271,7 +271,7 @@ def no_group_is_described(conversation: Conversation, version: int) -> None:
     sweep=sweep("ListGroups", 0, 5),
 )
 def no_list_is_complete(conversation: Conversation, version: int) -> None:
-    """ListGroups v{version} says while loading that it is not complete."""
+    """ListGroups v{version} gets COORDINATOR_LOAD_IN_PROGRESS while loading."""
     ana = conversation.actor("ana")
     _loads(conversation)
     _asks(conversation, ana, (ask.list_groups(version=version), expect.list_groups(error_code=LOADING)))
@@ -285,7 +285,7 @@ def no_list_is_complete(conversation: Conversation, version: int) -> None:
     sweep=sweep("DeleteGroups", 0, 3),
 )
 def no_group_is_deleted(conversation: Conversation, version: int) -> None:
-    """DeleteGroups v{version} is refused for each group while loading."""
+    """DeleteGroups v{version} gets COORDINATOR_LOAD_IN_PROGRESS for each group while loading."""
     ana = conversation.actor("ana")
     _loads(conversation)
     _asks(conversation, ana, (ask.delete_groups(version=version), expect.delete_groups(LOADING)))
@@ -299,7 +299,7 @@ def no_group_is_deleted(conversation: Conversation, version: int) -> None:
     sweep=sweep("TxnOffsetCommit", 0, 5),
 )
 def no_transaction_commits(conversation: Conversation, version: int) -> None:
-    """TxnOffsetCommit v{version} is refused for each partition while loading; low versions lack words."""
+    """TxnOffsetCommit v{version} is refused while loading; low versions cannot carry the exact error."""
     ana = conversation.actor("ana")
     producer = announced(ana)
     _loads(conversation)
@@ -333,7 +333,7 @@ def no_transaction_commits_by_id(conversation: Conversation, version: int) -> No
     sweep=sweep("AddOffsetsToTxn", 0, 4),
 )
 def offsets_are_announced(conversation: Conversation, version: int) -> None:
-    """AddOffsetsToTxn v{version} is taken while the group coordinator loads."""
+    """AddOffsetsToTxn v{version} succeeds while the group coordinator loads."""
     ana = conversation.actor("ana")
     producer = announced(ana)
     _loads(conversation)
@@ -349,7 +349,7 @@ def offsets_are_announced(conversation: Conversation, version: int) -> None:
     sweep=sweep("EndTxn", 0, 5),
 )
 def a_transaction_is_decided(conversation: Conversation, version: int) -> None:
-    """EndTxn v{version} is taken while the group coordinator loads."""
+    """EndTxn v{version} succeeds while the group coordinator loads."""
     ana = conversation.actor("ana")
     producer = announced(ana)
     _loads(conversation)

@@ -1,4 +1,4 @@
-"""What a coordinator answers while it loads its log; the load is held for as long as the answers take."""
+"""A coordinator's answers while it loads its log; the load is paused for as long as the answers take."""
 
 from harness.scenario import (
     ANY,
@@ -19,7 +19,7 @@ RUNS = "CoordinatorRuntime#withActiveContextOrThrow"
 
 
 def _loading(conversation: Conversation) -> Actor:
-    """Return the only member of a Stable group, with an offset, whose coordinator has begun to load."""
+    """Return the only member of a Stable group, with an offset, whose coordinator has started to load."""
     (ana,) = conversation.stable_group("ana")
     ana.asks(ask.offset_commit(topics={"orders": {0: 7}}), expect.offset_commit({"orders": {0: "NONE"}}))
     conversation.pauses_at(Breakpoint.LOADING)
@@ -28,7 +28,7 @@ def _loading(conversation: Conversation) -> Actor:
 
 
 def _loaded(conversation: Conversation, ana: Actor) -> None:
-    """Let the load end and await what only a loaded coordinator knows."""
+    """Let the load end, and wait for an offset that only a loaded coordinator returns."""
     conversation.resumes_from(Breakpoint.LOADING)
     ana.repeats(
         ask.offset_fetch(topics={"orders": (0,)}),
@@ -44,7 +44,7 @@ def _loaded(conversation: Conversation, ana: Actor) -> None:
     needs=PAUSES,
 )
 def a_loading_coordinator_is_found(conversation: Conversation) -> None:
-    """FindCoordinator names a coordinator that is still loading."""
+    """FindCoordinator returns a coordinator that is still loading."""
     ana = _loading(conversation)
 
     ana.asks(ask.find_coordinator(), expect.find_coordinator(error_code="NONE", host=NON_EMPTY))
@@ -55,7 +55,7 @@ def a_loading_coordinator_is_found(conversation: Conversation) -> None:
 
 @scenario("loading/held/join", source=RUNS, clauses=("CO-11", "LO-02", "VF-07"), needs=PAUSES)
 def nobody_joins_while_loading(conversation: Conversation) -> None:
-    """JoinGroup is told COORDINATOR_LOAD_IN_PROGRESS, with a member id and without, and in low versions."""
+    """JoinGroup gets COORDINATOR_LOAD_IN_PROGRESS, with and without a member id, and in low versions."""
     ana = _loading(conversation)
     bob = conversation.actor("bob")
     refused = expect.join_group(error_code=LOADING, generation_id=-1, leader="", members=())
@@ -76,9 +76,9 @@ def nobody_joins_while_loading(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def a_bad_session_timeout_is_refused_while_loading(conversation: Conversation) -> None:
-    """JoinGroup with a session timeout out of bounds is refused while loading, and refused for it after.
+    """JoinGroup with a session timeout out of bounds is refused while loading, and afterwards.
 
-    Up to 3.9 loading is looked at first, from 4.0 on the session timeout.
+    Up to 3.9 loading is checked first, from 4.0 on the session timeout.
     """
     ana = _loading(conversation)
     bob = conversation.actor("bob")
@@ -97,9 +97,9 @@ def a_bad_session_timeout_is_refused_while_loading(conversation: Conversation) -
     needs=PAUSES,
 )
 def nobody_gets_an_assignment_while_loading(conversation: Conversation) -> None:
-    """SyncGroup gets no assignment while loading, but the former one after it.
+    """SyncGroup gets no assignment while loading, but the former one afterwards.
 
-    Up to 3.9 it is told REBALANCE_IN_PROGRESS, from 4.0 on COORDINATOR_LOAD_IN_PROGRESS.
+    Up to 3.9 it gets REBALANCE_IN_PROGRESS, from 4.0 on COORDINATOR_LOAD_IN_PROGRESS.
     """
     ana = _loading(conversation)
 
@@ -115,7 +115,7 @@ def nobody_gets_an_assignment_while_loading(conversation: Conversation) -> None:
     needs=PAUSES,
 )
 def every_heartbeat_is_good_while_loading(conversation: Conversation) -> None:
-    """Any heartbeat is answered NONE while loading: of members and strangers, of any generation and group."""
+    """Every Heartbeat gets NONE while loading: of members and strangers, in any generation and group."""
     ana = _loading(conversation)
     good = expect.heartbeat(error_code="NONE")
 
@@ -139,9 +139,9 @@ def every_heartbeat_is_good_while_loading(conversation: Conversation) -> None:
     needs=PAUSES,
 )
 def nobody_leaves_while_loading(conversation: Conversation) -> None:
-    """LeaveGroup is told COORDINATOR_LOAD_IN_PROGRESS on top, names no members, and nobody has left.
+    """LeaveGroup gets a top-level COORDINATOR_LOAD_IN_PROGRESS without members, and nobody has left.
 
-    Before v3 some releases have no words for an error of the whole group: `regressions/kafka-15755` tells.
+    Before v3 some releases cannot write an error of the whole group: see `regressions/kafka-15755`.
     """
     ana = _loading(conversation)
 
@@ -154,7 +154,7 @@ def nobody_leaves_while_loading(conversation: Conversation) -> None:
 
 @scenario("loading/held/commit", source=RUNS, clauses=("LO-06", "LO-07", "OC-21", "OC-22"), needs=PAUSES)
 def nothing_is_committed_while_loading(conversation: Conversation) -> None:
-    """OffsetCommit is told COORDINATOR_LOAD_IN_PROGRESS for each partition that exists."""
+    """OffsetCommit gets COORDINATOR_LOAD_IN_PROGRESS for each partition that exists."""
     ana = _loading(conversation)
     unknown = "UNKNOWN_TOPIC_OR_PARTITION"
 
@@ -174,7 +174,7 @@ def nothing_is_committed_while_loading(conversation: Conversation) -> None:
 
 @scenario("loading/held/fetch", source=RUNS, clauses=("LO-08",), needs=PAUSES)
 def no_offset_is_fetched_while_loading(conversation: Conversation) -> None:
-    """OffsetFetch v2 to v7 is told COORDINATOR_LOAD_IN_PROGRESS on top, without topics."""
+    """OffsetFetch v2 to v7 gets a top-level COORDINATOR_LOAD_IN_PROGRESS, without topics."""
     ana = _loading(conversation)
     refused = expect.offset_fetch({}, error_code=LOADING)
 
@@ -188,7 +188,7 @@ def no_offset_is_fetched_while_loading(conversation: Conversation) -> None:
 
 @scenario("loading/held/fetch-stable", source="KIP-447", clauses=("LO-08",), needs=PAUSES)
 def no_stable_offset_is_fetched_while_loading(conversation: Conversation) -> None:
-    """OffsetFetch v7 is told COORDINATOR_LOAD_IN_PROGRESS whether or not it requires stable offsets."""
+    """OffsetFetch v7 gets COORDINATOR_LOAD_IN_PROGRESS whether or not it requires stable offsets."""
     ana = _loading(conversation)
     refused = expect.offset_fetch({}, error_code=LOADING)
 
@@ -200,7 +200,7 @@ def no_stable_offset_is_fetched_while_loading(conversation: Conversation) -> Non
 
 @scenario("loading/held/fetch-by-group", source="KIP-709", clauses=("LO-08",), needs=PAUSES)
 def no_groups_offset_is_fetched_while_loading(conversation: Conversation) -> None:
-    """OffsetFetch v8 is told COORDINATOR_LOAD_IN_PROGRESS of each group, without topics."""
+    """OffsetFetch v8 gets COORDINATOR_LOAD_IN_PROGRESS for the group, without topics."""
     ana = _loading(conversation)
 
     ana.sends(ask.offset_fetch(version=8, topics={"orders": (0,)}))
@@ -212,7 +212,7 @@ def no_groups_offset_is_fetched_while_loading(conversation: Conversation) -> Non
 
 @scenario("loading/held/fetch-low-version", source="KAFKA-14504", clauses=("LO-10", "OF-11"), needs=PAUSES)
 def version_1_may_lose_the_error(conversation: Conversation) -> None:
-    """OffsetFetch v1 says COORDINATOR_LOAD_IN_PROGRESS of each partition; from 3.5 to 4.0, nothing at all."""
+    """OffsetFetch v1 gets COORDINATOR_LOAD_IN_PROGRESS per partition; from 3.5 to 4.0, an empty answer."""
     ana = _loading(conversation)
 
     ana.asks(ask.offset_fetch(version=1, topics={"orders": (0,)}), expect.response("OffsetFetch"))
@@ -223,7 +223,7 @@ def version_1_may_lose_the_error(conversation: Conversation) -> None:
 
 @scenario("loading/held/offset-delete", source=RUNS, clauses=("LO-11", "OD-16"), needs=PAUSES)
 def no_offset_is_deleted_while_loading(conversation: Conversation) -> None:
-    """OffsetDelete is told COORDINATOR_LOAD_IN_PROGRESS on top, and the offset is there after."""
+    """OffsetDelete gets a top-level COORDINATOR_LOAD_IN_PROGRESS, and the offset is kept."""
     ana = _loading(conversation)
 
     ana.sends(ask.offset_delete(topics={"orders": (0,), "no-such-topic": (0,)}))
@@ -239,7 +239,7 @@ def no_offset_is_deleted_while_loading(conversation: Conversation) -> None:
     needs=PAUSES,
 )
 def no_group_is_described_while_loading(conversation: Conversation) -> None:
-    """DescribeGroups is told COORDINATOR_LOAD_IN_PROGRESS of each group, with no state at all."""
+    """DescribeGroups gets COORDINATOR_LOAD_IN_PROGRESS for each group, with an empty state."""
     ana = _loading(conversation)
     refused = expect.describe_groups(error_code=LOADING, group_state="", protocol_type="", members=())
 
@@ -254,7 +254,7 @@ def no_group_is_described_while_loading(conversation: Conversation) -> None:
     "loading/held/list", source="GroupCoordinatorService#listGroups", clauses=("LO-15", "LG-09"), needs=PAUSES
 )
 def a_list_is_incomplete_while_loading(conversation: Conversation) -> None:
-    """ListGroups is told COORDINATOR_LOAD_IN_PROGRESS, whatever is asked for."""
+    """ListGroups gets COORDINATOR_LOAD_IN_PROGRESS in any version."""
     ana = _loading(conversation)
 
     ana.asks(ask.list_groups(), error_code=LOADING)
@@ -270,7 +270,7 @@ def a_list_is_incomplete_while_loading(conversation: Conversation) -> None:
     needs=PAUSES,
 )
 def no_group_is_deleted_while_loading(conversation: Conversation) -> None:
-    """DeleteGroups is told COORDINATOR_LOAD_IN_PROGRESS of each group, existing or not, inhabited or not."""
+    """DeleteGroups gets COORDINATOR_LOAD_IN_PROGRESS for each group, whether it exists or not."""
     ana = _loading(conversation)
 
     ana.sends(ask.delete_groups(groups=(conversation.group("main"), conversation.group("never"))))
@@ -288,7 +288,7 @@ def no_group_is_deleted_while_loading(conversation: Conversation) -> None:
     needs=PAUSES,
 )
 def an_empty_group_id_is_refused_before_loading_is_looked_at(conversation: Conversation) -> None:
-    """What is wrong with the request itself, its group id or missing protocol, is said while loading, too."""
+    """An invalid group id or a missing protocol is reported while loading, too."""
     ana = _loading(conversation)
 
     ana.climbs(

@@ -1,4 +1,4 @@
-"""What a load leaves behind: deadlines of before, sessions that ran, groups that lost their last offset."""
+"""What a load leaves: old deadlines, sessions that ran, and groups that lost their last offset."""
 
 from harness.scenario import ANY, SHORT_SESSIONS, Capability, Conversation, ask, expect, scenario
 
@@ -11,10 +11,10 @@ from harness.scenario import ANY, SHORT_SESSIONS, Capability, Conversation, ask,
     broker_config={"group.max.size": "2"} | SHORT_SESSIONS,
 )
 def nothing_is_left_over(conversation: Conversation) -> None:
-    """After a load no deadline of before falls due, a full group stays Stable, and who is silent is dropped.
+    """After a load no old deadline falls due, a full group stays Stable, and silent members are removed.
 
-    A deleted group stays away. A simple group that lost its last offset comes back Empty from the Java
-    coordinator's log, and not at all from the Scala one's.
+    A deleted group stays deleted. A simple group that lost its last offset is Empty when the Java coordinator
+    has loaded its log, and does not exist in the Scala one.
     """
     ana, bob = conversation.stable_group("ana", "bob", rebalance_timeout_ms=2_000)
     carol, dan, eve = conversation.actors("carol", "dan", "eve")

@@ -1,11 +1,11 @@
-"""Members that a coordinator knows from its log alone, in the rebalance after its load."""
+"""Members that a coordinator has only from its log, in the rebalance after its load."""
 
 from harness.scenario import ANY, Capability, Conversation, ask, expect, scenario
 
 RESTARTS = (Capability.RESTART,)
 READS = "GroupMetadataManager#readGroupMessageValue"
 OTHER_RANGE = (("range", b"\x00\x00\x00\x00\x00\x00\xff\xff\xff\xff"),)
-"""A subscription to nothing, other than the one that members join with."""
+"""A subscription to nothing, which differs from the one that members join with."""
 REBALANCE_MS = 3_000
 
 
@@ -25,7 +25,7 @@ def _rebalanced_without_bob(conversation: Conversation) -> None:
     "loading/members/silent-in-rebalance", source=READS, clauses=("RB-12", "RB-14", "PR-01"), needs=RESTARTS
 )
 def a_loaded_member_that_stays_silent_may_stay(conversation: Conversation) -> None:
-    """A dynamic member of the log that does not rejoin in time is dropped from 2.8 on; before, it stays.
+    """A loaded dynamic member that does not rejoin in time is removed since 2.8; before, it stays.
 
     Before 2.8.0 every member that was loaded counted as static.
     """
@@ -36,7 +36,7 @@ def a_loaded_member_that_stays_silent_may_stay(conversation: Conversation) -> No
     "loading/members/newcomer-in-rebalance", source=READS, clauses=("RB-12", "RB-14", "PR-01"), needs=RESTARTS
 )
 def a_newcomer_is_dropped_whatever_loaded_members_are(conversation: Conversation) -> None:
-    """A dynamic member that came after the load and does not rejoin in time is dropped by every release."""
+    """A dynamic member that joined after the load and does not rejoin in time is always removed."""
     ana, _ = conversation.stable_group("ana", "bob", rebalance_timeout_ms=REBALANCE_MS)
     conversation.restarts_coordinator()
     ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({}), within_ms=15_000)

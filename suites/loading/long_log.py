@@ -1,11 +1,11 @@
-"""A load that takes long because there is much to load: nobody looks into the broker."""
+"""A load that takes long because of the log's length, without a breakpoint in the broker."""
 
 from harness.scenario import Actor, Capability, Conversation, ask, expect, scenario
 
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 LOADS = "CoordinatorLoaderImpl#doLoad"
 WITHIN_MS = 30_000
-"""For a load on a busy machine."""
+"""Long enough for a load on a busy machine."""
 
 
 def _committed(conversation: Conversation) -> Actor:
@@ -15,7 +15,7 @@ def _committed(conversation: Conversation) -> Actor:
 
 
 def _meets_the_load(ana: Actor) -> None:
-    """Ask while the load goes on, and again when it is over."""
+    """Send requests while the load goes on, and again when it is over."""
     ana.repeats(
         ask.join_group(), until=expect.join_group(error_code=LOADING), within_ms=WITHIN_MS, every_ms=20
     )
@@ -42,7 +42,7 @@ def _meets_the_load(ana: Actor) -> None:
     needs=(Capability.RESTART, Capability.LONG_LOG),
 )
 def a_long_log_is_loaded_after_a_restart(conversation: Conversation) -> None:
-    """A broker that restarts with a long log answers as one that loads, and then as one that has loaded."""
+    """A broker that restarts with a long log answers COORDINATOR_LOAD_IN_PROGRESS, then as usual."""
     ana = _committed(conversation)
     conversation.lengthens_log()
     conversation.restarts_coordinator()
@@ -56,7 +56,7 @@ def a_long_log_is_loaded_after_a_restart(conversation: Conversation) -> None:
     needs=(Capability.KILL, Capability.LONG_LOG),
 )
 def a_long_log_is_loaded_by_who_takes_over(conversation: Conversation) -> None:
-    """Whoever coordinates after a broker was killed answers as one that loads, as long as it does."""
+    """After a kill with a long log, the coordinator answers COORDINATOR_LOAD_IN_PROGRESS until loaded."""
     ana = _committed(conversation)
     conversation.lengthens_log()
     conversation.kills_coordinator()
@@ -70,7 +70,7 @@ def a_long_log_is_loaded_by_who_takes_over(conversation: Conversation) -> None:
     needs=(Capability.CLUSTER, Capability.LONG_LOG),
 )
 def a_long_log_is_loaded_by_the_next_coordinator(conversation: Conversation) -> None:
-    """The broker that becomes the coordinator of a long log answers as one that loads, as long as it does."""
+    """The new coordinator of a long log answers COORDINATOR_LOAD_IN_PROGRESS until it is loaded."""
     ana = _committed(conversation)
     conversation.lengthens_log()
     conversation.moves_coordinator()

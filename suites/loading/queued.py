@@ -1,7 +1,8 @@
-"""Several partitions of which one is loading: those that are loaded are served, the others await their turn.
+"""Several partitions while one is loading: loaded ones are served, the others are queued.
 
-With five partitions Scala coordinators load partition 3 before partition 4, and hear of each, since 2.8.1,
-when its turn has come. To Java ones all are loading from the start, and chance has it which is the first.
+With five partitions Scala coordinators load partition 3 before partition 4, and since 2.8.1 they learn of a
+partition only when its turn has come. For Java ones all partitions are loading from the start, in an order
+left to chance.
 """
 
 from harness.scenario import (
@@ -22,12 +23,12 @@ from harness.scenario import (
 from harness.scenario.messages import Request
 
 PAUSES = (Capability.RESTART, Capability.PAUSE_AT_LOADING, Capability.SOLE_LEADER)
-"""In a cluster partitions are led again one by one."""
+"""In a cluster, partitions get their leaders back one by one."""
 PAUSES_AT_THE_LATER = (*PAUSES, Capability.ORDERED_LOADS)
 FIVE = {"offsets.topic.num.partitions": "5"}
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 QUEUED = one_of(LOADING, "NOT_COORDINATOR")
-"""What is said of a group whose partition awaits its turn."""
+"""The error codes for a group whose partition is queued for loading."""
 QUEUES = "GroupMetadataManager#scheduleLoadGroupAndOffsets"
 WITHIN_MS = 15_000
 
@@ -43,10 +44,10 @@ def _committed(conversation: Conversation) -> Actor:
 
 
 def _queued(conversation: Conversation) -> Actor:
-    """Return a member whose group awaits its turn, behind the group `simple`, which is loading."""
+    """Return a member whose group is queued behind the group `simple`, which is loading."""
     main, simple = conversation.group("main", partition=4), conversation.group("simple", partition=3)
     ana = _committed(conversation)
-    # Whichever the Java coordinator takes first, the other one comes after it.
+    # Whichever of them the Java coordinator loads first, the other one is queued behind it.
     conversation.pauses_at(Breakpoint.LOADING, of=(simple, main))
     conversation.restarts_coordinator()
     return ana
@@ -68,7 +69,7 @@ def _served(conversation: Conversation) -> Actor:
 
 
 def _loaded(conversation: Conversation, ana: Actor) -> None:
-    """Let all loads end, and await what only a coordinator of both groups knows."""
+    """Let all loads end, and wait for offsets that only a coordinator of both groups returns."""
     conversation.resumes_from(Breakpoint.LOADING)
     for group, offset in ((conversation.group("main"), 7), (conversation.group("simple"), 8)):
         ana.repeats(
@@ -79,13 +80,13 @@ def _loaded(conversation: Conversation, ana: Actor) -> None:
 
 
 def _lists_all(ana: Actor, request: Request) -> None:
-    """Await a list that is complete: partitions of other groups may be loading when these two are loaded."""
+    """Wait for a complete list: partitions of other groups may still be loading when these two are loaded."""
     ana.repeats(request, until=expect.list_groups(error_code="NONE"), within_ms=WITHIN_MS)
 
 
 @scenario("loading/queued/members", source=QUEUES, clauses=("LO-18",), needs=PAUSES, broker_config=FIVE)
 def members_of_a_queued_group_wait(conversation: Conversation) -> None:
-    """Members of a group that awaits its load are told NOT_COORDINATOR in Scala since 2.8.1, else loading."""
+    """Members of a group queued for loading get NOT_COORDINATOR in Scala since 2.8.1, else loading."""
     ana = _queued(conversation)
     bob = conversation.actor("bob")
 
@@ -109,7 +110,7 @@ def members_of_a_queued_group_wait(conversation: Conversation) -> None:
 
 @scenario("loading/queued/offsets", source=QUEUES, clauses=("LO-18",), needs=PAUSES, broker_config=FIVE)
 def offsets_of_a_queued_group_wait(conversation: Conversation) -> None:
-    """Offsets of a group that awaits its load are NOT_COORDINATOR in Scala, since 2.8.1, else loading."""
+    """Offsets of a group queued for loading get NOT_COORDINATOR in Scala since 2.8.1, else loading."""
     ana = _queued(conversation)
     simple = conversation.group("simple")
 
@@ -136,7 +137,7 @@ def offsets_of_a_queued_group_wait(conversation: Conversation) -> None:
     broker_config=FIVE,
 )
 def groups_that_are_queued_cannot_be_administered(conversation: Conversation) -> None:
-    """A request for several groups is told of each how far it is; a list says that it is not complete."""
+    """DescribeGroups and DeleteGroups answer for each group how far its load is; ListGroups is incomplete."""
     ana = _queued(conversation)
     main, simple, never = (
         conversation.group("main"),
@@ -208,7 +209,7 @@ def others_are_served(conversation: Conversation) -> None:
     broker_config=FIVE,
 )
 def a_list_may_have_part_of_the_groups(conversation: Conversation) -> None:
-    """While one partition is loading ListGroups says so, with others' groups in Scala and none in Java."""
+    """While a partition loads, ListGroups is COORDINATOR_LOAD_IN_PROGRESS; only Scala lists other groups."""
     ana = _served(conversation)
     main, simple = conversation.group("main"), conversation.group("simple")
 
@@ -247,7 +248,7 @@ def a_list_may_have_part_of_the_groups(conversation: Conversation) -> None:
     broker_config=FIVE,
 )
 def a_list_of_some_states_may_have_part_of_the_groups(conversation: Conversation) -> None:
-    """ListGroups of certain states is told that a partition is loading, be it that no group is in them."""
+    """ListGroups by state gets COORDINATOR_LOAD_IN_PROGRESS, even if no group has that state."""
     ana = _served(conversation)
 
     for state in ("Stable", "Empty", "Dead"):
@@ -265,9 +266,9 @@ def a_list_of_some_states_may_have_part_of_the_groups(conversation: Conversation
     broker_config=FIVE,
 )
 def others_are_served_while_one_is_loaded_anew(conversation: Conversation) -> None:
-    """A partition that a Java coordinator finds written to by others is loaded anew, and others are served.
+    """A Java coordinator reloads a partition that others wrote to, while other partitions are served.
 
-    A Scala coordinator does not notice, and serves both.
+    A Scala coordinator does not detect it, and serves both.
     """
     conversation.group("main", partition=3)
     simple = conversation.group("simple", partition=4)
@@ -314,7 +315,7 @@ def others_are_served_while_one_is_loaded_anew(conversation: Conversation) -> No
     broker_config=FIVE,
 )
 def an_unload_waits_for_a_load(conversation: Conversation) -> None:
-    """A group whose log is taken away while another partition is loading is served until that is over."""
+    """A group whose log is deleted while another partition loads is served until that load is over."""
     ana = _served(conversation)
     ana.asks(ask.delete_topic("__consumer_offsets"), expect.delete_topic(error_code="NONE"))
     conversation.elapses(1_000)

@@ -1,4 +1,4 @@
-"""What a coordinator makes of records that it did not write itself: every format, tombstones, leftovers."""
+"""How a coordinator loads records that it did not write: every format, tombstones, leftovers."""
 
 from harness.scenario import (
     NON_EMPTY,
@@ -25,7 +25,7 @@ WITHIN_MS = 15_000
 
 
 def _restart(conversation: Conversation, witness: Actor) -> None:
-    """Restart the coordinator and await that it serves the groups of its first partition."""
+    """Restart the coordinator and wait until it serves the groups of its first partition."""
     conversation.restarts_coordinator()
     group = conversation.group("never")
     witness.repeats(ask.offset_fetch(group_id=group), until=expect.offset_fetch({}), within_ms=WITHIN_MS)
@@ -38,7 +38,7 @@ def _restart(conversation: Conversation, witness: Actor) -> None:
     needs=WRITES,
 )
 def offsets_of_old_formats_are_read(conversation: Conversation) -> None:
-    """Offsets with a key of type 0 or 1 and a value of version 0 to 3 are read, with their leader epochs."""
+    """Offset records of key type 0 or 1 and value version 0 to 3 are loaded, with their leader epochs."""
     ana = conversation.actor("ana")
     conversation.appends(
         offset_record("orders", 0, 10, key_type=0, version=0, metadata="ten"),
@@ -60,7 +60,7 @@ def offsets_of_old_formats_are_read(conversation: Conversation) -> None:
     needs=WRITES,
 )
 def groups_of_old_formats_are_read(conversation: Conversation) -> None:
-    """Groups with a value of version 0 to 3 are Stable with their members, assignments and static seats."""
+    """Group records of version 0 to 3 are loaded as Stable groups with members and assignments."""
     ana, bob = conversation.actor("ana"), conversation.actor("bob", group_instance_id="seat-b")
     groups = [conversation.group(f"v{version}", beside=conversation.group("main")) for version in range(3)]
     conversation.appends(
@@ -109,7 +109,7 @@ def groups_of_old_formats_are_read(conversation: Conversation) -> None:
     needs=WRITES,
 )
 def a_group_without_members_is_empty(conversation: Conversation) -> None:
-    """A group record without members is an Empty group that goes on counting generations."""
+    """A group record without members is loaded as an Empty group that continues its generations."""
     ana = conversation.actor("ana")
     conversation.appends(group_record(generation=8))
     _restart(conversation, ana)
@@ -126,7 +126,7 @@ def a_group_without_members_is_empty(conversation: Conversation) -> None:
 
 @scenario("loading/records/group-tombstone", source=LOADS, clauses=("RP-05",), needs=WRITES)
 def offsets_may_outlive_their_group(conversation: Conversation) -> None:
-    """Offsets before a group's tombstone bring the group back Empty in Scala, and are lost in Java."""
+    """Offsets before their group's tombstone bring the group back Empty in Scala, and are lost in Java."""
     ana = conversation.actor("ana")
     conversation.appends(group_record(generation=3), offset_record("orders", 0, 10), group_tombstone())
     _restart(conversation, ana)
@@ -138,7 +138,7 @@ def offsets_may_outlive_their_group(conversation: Conversation) -> None:
 
 @scenario("loading/records/offset-tombstone", source=LOADS, clauses=("RP-06",), needs=WRITES)
 def a_group_may_outlive_its_offsets(conversation: Conversation) -> None:
-    """A group whose every offset has its tombstone is Dead in Scala, and Empty in Java."""
+    """A group whose offsets all have tombstones is Dead in Scala and Empty in Java."""
     ana = conversation.actor("ana")
     conversation.appends(
         offset_record("orders", 0, 10),
@@ -155,7 +155,7 @@ def a_group_may_outlive_its_offsets(conversation: Conversation) -> None:
 
 @scenario("loading/records/last-one-counts", source=LOADS, clauses=("RP-01", "RP-04"), needs=WRITES)
 def the_last_record_counts(conversation: Conversation) -> None:
-    """The last record of an offset or a group counts, whatever types and versions those before it had."""
+    """The last record of an offset or a group counts, whatever types and versions preceded it."""
     ana = conversation.actor("ana")
     conversation.appends(
         group_record(logged_member("ana-1"), generation=5),
@@ -184,7 +184,7 @@ def the_last_record_counts(conversation: Conversation) -> None:
     needs=WRITES,
 )
 def a_tombstone_may_miss_what_is_pending(conversation: Conversation) -> None:
-    """A pending offset that a plain tombstone follows is committed all the same in Scala, lost in Java."""
+    """A pending offset followed by a plain tombstone is still committed in Scala, and lost in Java."""
     producer = pending(conversation)
     ana = producer.actor
     conversation.appends(offset_tombstone("orders", 0))
@@ -211,9 +211,9 @@ def a_tombstone_may_miss_what_is_pending(conversation: Conversation) -> None:
     needs=(Capability.WRITE_LOG,),
 )
 def a_write_may_notice_the_records_of_another(conversation: Conversation) -> None:
-    """What others wrote is seen at the next load, which in Java, since 3.8, the next write brings about.
+    """Records that others wrote take effect at the next load, which in Java a write triggers since 3.8.
 
-    That write is told NOT_COORDINATOR, and stands.
+    That write gets NOT_COORDINATOR, but takes effect.
     """
     (ana,) = conversation.stable_group("ana")
     ana.asks(ask.offset_commit(topics={"orders": {0: 1}}), expect.offset_commit({"orders": {0: "NONE"}}))
@@ -237,7 +237,7 @@ def a_write_may_notice_the_records_of_another(conversation: Conversation) -> Non
     needs=(Capability.CLUSTER, Capability.WRITE_LOG),
 )
 def the_next_coordinator_loads_what_others_wrote(conversation: Conversation) -> None:
-    """Records of others are copied to all brokers, and loaded by the one that coordinates next."""
+    """Records that others wrote are replicated to all brokers, and loaded by the next coordinator."""
     ana = conversation.actor("ana")
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 2}}))
     ana.receives(expect.offset_commit({"orders": {1: "NONE"}}))

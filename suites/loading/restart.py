@@ -1,4 +1,4 @@
-"""What a coordinator remembers when it has loaded its log anew, and what it never wrote down."""
+"""What a coordinator has after it has loaded its log again, and what it never wrote."""
 
 from harness.scenario import (
     ANY,
@@ -18,14 +18,14 @@ UNLOADS = "GroupMetadataManager#onLoaded"
 
 
 def _restart(conversation: Conversation, witness: Actor) -> None:
-    """Restart the coordinator and await that it serves again."""
+    """Restart the coordinator and wait until it serves again."""
     conversation.restarts_coordinator()
     witness.repeats(ask.offset_fetch(), until=expect.offset_fetch({}), within_ms=15_000)
 
 
 @scenario("loading/restart/stable", source=LOADS, clauses=("PR-01", "LO-21"), needs=RESTARTS)
 def a_stable_group_survives(conversation: Conversation) -> None:
-    """A Stable group comes back with its generation, members, leader, protocol and assignments."""
+    """After a restart a Stable group has its generation, members, leader, protocol and assignments."""
     ana, bob = conversation.stable_group("ana", "bob")
     _restart(conversation, ana)
 
@@ -52,7 +52,7 @@ def a_stable_group_survives(conversation: Conversation) -> None:
 
 @scenario("loading/restart/preparing-rebalance", source=LOADS, clauses=("PR-02", "PE-05"), needs=RESTARTS)
 def a_rebalance_that_was_prepared_is_forgotten(conversation: Conversation) -> None:
-    """A group that prepared a rebalance comes back Stable in the generation before it."""
+    """After a restart a group that prepared a rebalance is Stable in the generation before."""
     ana, bob = conversation.stable_group("ana", "bob")
     bob.asks(ask.heartbeat(), error_code="NONE")
     ana.sends(ask.join_group())
@@ -66,7 +66,7 @@ def a_rebalance_that_was_prepared_is_forgotten(conversation: Conversation) -> No
 
 @scenario("loading/restart/completing-rebalance", source=LOADS, clauses=("PR-02", "PE-05"), needs=RESTARTS)
 def a_generation_that_was_never_assigned_is_forgotten(conversation: Conversation) -> None:
-    """A generation that was never assigned is gone after a restart, and the former one is back."""
+    """After a restart a generation without assignments is gone, and the one before it is back."""
     ana, bob = conversation.stable_group("ana", "bob")
     ana.sends(ask.join_group())
     bob.sends(ask.join_group())
@@ -81,7 +81,7 @@ def a_generation_that_was_never_assigned_is_forgotten(conversation: Conversation
 
 @scenario("loading/restart/first-generation", source=LOADS, clauses=("PR-03",), needs=RESTARTS)
 def a_first_generation_that_was_never_assigned_is_forgotten(conversation: Conversation) -> None:
-    """A group that never had assignments has no members after a restart, and begins with generation 1."""
+    """A group that never had assignments has no members after a restart, and starts at generation 1."""
     ana = conversation.actor("ana")
     ana.joins()
     _restart(conversation, ana)
@@ -95,7 +95,7 @@ def a_first_generation_that_was_never_assigned_is_forgotten(conversation: Conver
 
 @scenario("loading/restart/pending-member", source=LOADS, clauses=("PR-04", "PE-08"), needs=RESTARTS)
 def a_pending_member_is_forgotten(conversation: Conversation) -> None:
-    """A member id that was given out but not yet joined with is unknown after a restart."""
+    """After a restart a pending member id gets UNKNOWN_MEMBER_ID."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
     _restart(conversation, ana)
@@ -105,7 +105,7 @@ def a_pending_member_is_forgotten(conversation: Conversation) -> None:
 
 @scenario("loading/restart/empty", source=LOADS, clauses=("PR-05", "PE-04"), needs=RESTARTS)
 def an_empty_group_keeps_counting_generations(conversation: Conversation) -> None:
-    """An Empty group comes back with its protocol type, and goes on counting generations where it was."""
+    """After a restart an Empty group keeps its protocol type and continues to count generations."""
     (ana,) = conversation.stable_group("ana")
     ana.asks(ask.leave_group(), error_code="NONE")
     _restart(conversation, ana)
@@ -125,7 +125,7 @@ def an_empty_group_keeps_counting_generations(conversation: Conversation) -> Non
     needs=RESTARTS,
 )
 def offsets_survive(conversation: Conversation) -> None:
-    """Offsets come back as last committed, of simple groups and of those with members."""
+    """After a restart offsets are as last committed, for simple groups and for those with members."""
     (ana,) = conversation.stable_group("ana")
     simple = conversation.group("simple")
     ana.sends(ask.offset_commit(topics={"orders": {0: 1, 1: 2}}))
@@ -150,7 +150,7 @@ def offsets_survive(conversation: Conversation) -> None:
     needs=RESTARTS,
 )
 def a_static_replacement_is_remembered(conversation: Conversation) -> None:
-    """A static member's new id outlives a restart since 2.6.1; before, the former one was valid again."""
+    """A static member's new id survives a restart since 2.6.1; before, the former one was valid again."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob_again.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=bob.generation_id))
@@ -169,7 +169,7 @@ def a_static_replacement_is_remembered(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def sessions_begin_anew_with_the_load(conversation: Conversation) -> None:
-    """After a restart a member's session begins anew, and runs out if it stays silent."""
+    """After a restart a member's session starts anew, and times out if it stays silent."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
     ana.asks(ask.join_group(session_timeout_ms=2_000), error_code="NONE")

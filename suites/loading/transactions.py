@@ -19,14 +19,14 @@ LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 
 
 def awaits_transactions(conversation: Conversation) -> None:
-    """Await that the coordinator of transactions is back, which loads by itself and is not held."""
+    """Wait until the transaction coordinator is back, which loads separately and is not paused."""
     initialised(conversation.actor("witness"), conversation.group("txn-of-witness"))
 
 
 def decides(producer: Producer) -> None:
-    """Let a producer commit as soon as its own coordinator is there, and await that it is done."""
+    """Commit a producer's transaction as soon as its own coordinator serves, and wait until it is done."""
     for _ in range(2):
-        # It is refused while the offsets are not marked yet, so the second one tells that they are.
+        # It is refused until the markers are written, so success of the second one shows that they are.
         producer.actor.repeats(
             producer.ends(committed=True), until=expect.end_txn(error_code="NONE"), within_ms=15_000
         )
@@ -34,7 +34,7 @@ def decides(producer: Producer) -> None:
 
 @scenario("loading/transaction/pending", source=LOADS, clauses=("RP-08", "OF-17"), needs=RESTARTS)
 def what_is_pending_outlives_a_restart(conversation: Conversation) -> None:
-    """A pending offset is pending after a restart, its group Empty, and it counts when committed."""
+    """After a restart a pending offset is still pending, its group Empty, and EndTxn commits it."""
     producer = pending(conversation)
     ana = producer.actor
     conversation.restarts_coordinator()
@@ -50,7 +50,7 @@ def what_is_pending_outlives_a_restart(conversation: Conversation) -> None:
 
 @scenario("loading/transaction/committed", source=LOADS, clauses=("RP-08", "OF-20"), needs=RESTARTS)
 def what_was_committed_is_there_after_a_restart(conversation: Conversation) -> None:
-    """Offsets of a committed transaction are there after a restart, those of an aborted one are not."""
+    """After a restart offsets of a committed transaction are there, and those of an aborted one are not."""
     producer = pending(conversation)
     ana = producer.actor
     ends(producer, committed=True)
@@ -69,7 +69,7 @@ def what_was_committed_is_there_after_a_restart(conversation: Conversation) -> N
 
 @scenario("loading/transaction/plain-commit-after", source=LOADS, clauses=("RP-09", "TC-26"), needs=RESTARTS)
 def a_later_plain_commit_stands_after_a_restart(conversation: Conversation) -> None:
-    """A plain commit after a pending one stands although the transaction commits after a restart."""
+    """A plain commit after a pending one stands, although the transaction commits after a restart."""
     producer = pending(conversation)
     ana = producer.actor
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
@@ -91,7 +91,7 @@ def a_later_plain_commit_stands_after_a_restart(conversation: Conversation) -> N
     broker_config={"offset.metadata.max.bytes": "10"},
 )
 def a_restart_brings_back_what_was_lost(conversation: Conversation) -> None:
-    """A valid offset that was lost for another one's metadata, until 3.7.0, is there after a restart."""
+    """A valid offset lost with another's too large metadata, until 3.7.0, is back after a restart."""
     ana = conversation.actor("ana")
     producer = announced(ana)
     ana.sends(producer.commits({"orders": {0: (7, "eleven long"), 1: (8, "fits")}}))
@@ -104,7 +104,7 @@ def a_restart_brings_back_what_was_lost(conversation: Conversation) -> None:
 
 @scenario("loading/transaction/deleted", source=LOADS, clauses=("RP-14", "OD-14"), needs=RESTARTS)
 def what_was_deleted_may_come_back(conversation: Conversation) -> None:
-    """A pending offset that was deleted comes back after a restart until 3.9, which wrote no tombstone."""
+    """A deleted pending offset is back after a restart until 3.9, which wrote no tombstone."""
     producer = pending(conversation)
     ana = producer.actor
     ana.asks(producer.commits({"orders": {1: 43}}), expect.txn_offset_commit({"orders": {1: "NONE"}}))
@@ -120,7 +120,7 @@ def what_was_deleted_may_come_back(conversation: Conversation) -> None:
 
 @scenario("loading/held/txn-offset-commit", source="KIP-890", clauses=("LO-12", "TC-34"), needs=PAUSES)
 def transactional_commits_wait_for_the_load(conversation: Conversation) -> None:
-    """While loading TxnOffsetCommit v2 is told so, in 4.x only if its transaction is in order."""
+    """While loading, TxnOffsetCommit v2 is COORDINATOR_LOAD_IN_PROGRESS; 4.x checks the transaction first."""
     ana = conversation.actor("ana")
     producer = announced(ana)
     conversation.pauses_at(Breakpoint.LOADING)
@@ -137,7 +137,7 @@ def transactional_commits_wait_for_the_load(conversation: Conversation) -> None:
 
 @scenario("loading/held/txn-offset-commit-v1", source="KAFKA-7296", clauses=("LO-13", "TC-33"), needs=PAUSES)
 def old_producers_are_not_reported_the_load(conversation: Conversation) -> None:
-    """While loading TxnOffsetCommit v0 and v1 are told COORDINATOR_NOT_AVAILABLE, from 2.6 on."""
+    """While loading, TxnOffsetCommit v0 and v1 get COORDINATOR_NOT_AVAILABLE since 2.6."""
     ana = conversation.actor("ana")
     producer = announced(ana)
     conversation.pauses_at(Breakpoint.LOADING)
@@ -154,7 +154,7 @@ def old_producers_are_not_reported_the_load(conversation: Conversation) -> None:
     "loading/held/end-txn", source="KafkaApis#handleWriteTxnMarkersRequest", clauses=("AO-05",), needs=PAUSES
 )
 def the_transaction_coordinator_does_not_load(conversation: Conversation) -> None:
-    """While the group coordinator loads transactions begin and end, and their offsets count after it."""
+    """While the group coordinator loads, transactions begin and end; their offsets count afterwards."""
     producer = pending(conversation)
     ana, bob = producer.actor, conversation.actor("bob")
     conversation.pauses_at(Breakpoint.LOADING)

@@ -1,6 +1,6 @@
-"""Transactions that are decided but cannot end while the group coordinator loads, and offsets of no group.
+"""Transactions that cannot end while the group coordinator loads, and offsets without a group.
 
-The Java coordinator writes the markers of its own log, and cannot before it is there; the Scala one has the
+The Java coordinator writes the markers of its own log, and cannot before it is loaded; the Scala one lets the
 broker write them.
 """
 
@@ -13,7 +13,7 @@ SOURCE = "TransactionCoordinator#handleEndTransaction"
 
 
 def _decides_while_loading(conversation: Conversation, *, committed: bool, version: int) -> Producer:
-    """Let a producer with a pending offset decide its transaction while the group coordinator loads."""
+    """Let a producer with a pending offset end its transaction while the group coordinator loads."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
     announces(producer)
@@ -29,9 +29,9 @@ def _decides_while_loading(conversation: Conversation, *, committed: bool, versi
 
 
 def _asks_meanwhile(conversation: Conversation, producer: Producer, *, version: int) -> None:
-    """Ask everything that a transaction between decision and end may refuse.
+    """Send all requests that a transaction between EndTxn and its markers may refuse.
 
-    Where the broker itself ends it that has happened by then.
+    Where the broker itself writes the markers, this has happened by then.
     """
     ana = producer.actor
     conversation.elapses(1_000)
@@ -52,7 +52,7 @@ def _asks_meanwhile(conversation: Conversation, producer: Producer, *, version: 
 
 @scenario("loading/held/commit-without-end", source=SOURCE, needs=PAUSES)
 def a_commit_cannot_end(conversation: Conversation) -> None:
-    """A transaction whose commit waits for the load may be committed again, but neither aborted nor used."""
+    """A transaction whose commit waits for the load may be committed again, but not aborted or used."""
     producer = _decides_while_loading(conversation, committed=True, version=1)
     _asks_meanwhile(conversation, producer, version=1)
 
@@ -62,7 +62,7 @@ def a_commit_cannot_end(conversation: Conversation) -> None:
 
 @scenario("loading/held/abort-without-end", source=SOURCE, needs=PAUSES)
 def an_abort_cannot_end(conversation: Conversation) -> None:
-    """A transaction whose abort waits for the load may be aborted again, but neither committed nor used."""
+    """A transaction whose abort waits for the load may be aborted again, but not committed or used."""
     producer = _decides_while_loading(conversation, committed=False, version=1)
     _asks_meanwhile(conversation, producer, version=1)
 
@@ -72,7 +72,7 @@ def an_abort_cannot_end(conversation: Conversation) -> None:
 
 @scenario("loading/held/commit-without-end-v5", source="KIP-890", needs=PAUSES)
 def a_commit_of_version_2_cannot_end(conversation: Conversation) -> None:
-    """EndTxn v5 gives a new epoch at once; with the former one the commit may be repeated, not turned."""
+    """EndTxn v5 returns a new epoch at once; with the old one the commit may be repeated, not reversed."""
     producer = _decides_while_loading(conversation, committed=True, version=5)
     _asks_meanwhile(conversation, producer, version=5)
 
@@ -82,7 +82,7 @@ def a_commit_of_version_2_cannot_end(conversation: Conversation) -> None:
 
 @scenario("loading/held/abort-without-end-v5", source="KIP-890", needs=PAUSES)
 def an_abort_of_version_2_cannot_end(conversation: Conversation) -> None:
-    """EndTxn v5 gives a new epoch at once; with the former one the abort may be repeated, not turned."""
+    """EndTxn v5 returns a new epoch at once; with the old one the abort may be repeated, not reversed."""
     producer = _decides_while_loading(conversation, committed=False, version=5)
     _asks_meanwhile(conversation, producer, version=5)
 
@@ -96,7 +96,7 @@ def an_abort_of_version_2_cannot_end(conversation: Conversation) -> None:
     needs=(Capability.RESTART,),
 )
 def offsets_that_outlive_their_group(conversation: Conversation) -> None:
-    """Offsets that are committed after their group was deleted may be visible, before a load and after."""
+    """Offsets committed after their group was deleted may be visible, before and after a load."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
     announces(producer)
@@ -117,7 +117,7 @@ def offsets_that_outlive_their_group(conversation: Conversation) -> None:
 
 @scenario("transactions/init/former-producer", source="TransactionCoordinator#prepareInitProducerIdTransit")
 def a_producer_that_names_another_is_fenced(conversation: Conversation) -> None:
-    """InitProducerId v3 of a producer that names an id other than its transaction's is refused."""
+    """InitProducerId v3 with another producer id than its transaction's is refused."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
 

@@ -1,4 +1,4 @@
-"""Records that a coordinator cannot read, or does not want to: what becomes of their partition."""
+"""Records that a coordinator cannot read or rejects, and what happens to their partition."""
 
 from harness.scenario import (
     ANY,
@@ -22,24 +22,24 @@ from harness.scenario.log_records import YEAR_2100_MS, LogRecord
 from suites.transactions.producers import Producer, ends, initialised
 
 WRITES = (Capability.RESTART, Capability.WRITE_LOG, Capability.SOLE_LEADER)
-"""In a cluster partitions are led again one by one."""
+"""In a cluster, partitions get their leaders back one by one."""
 MANY_PARTITIONS = {"offsets.topic.num.partitions": "32"}
-"""Each scenario that spoils partitions has some of its own, so that all can be spoilt at once."""
+"""Each scenario that spoils partitions has its own ones, so that all can be spoilt at once."""
 GOOD = 31
-"""The partition that nobody spoils."""
+"""The partition that no scenario spoils."""
 LOADS = "CoordinatorLoaderImpl#doLoad"
 READS = "CoordinatorRecordSerde#deserialize"
 LOST = ("NONE", "NOT_COORDINATOR")
-"""What is said of a partition that could not be loaded, by the Scala coordinator and by the Java one."""
+"""The error codes for a partition that could not be loaded, in the Scala and the Java coordinator."""
 UNKNOWN = b"\x00\x4d"
 """Version 77."""
 WITHIN_MS = 15_000
 ASSIGNMENT_TYPE = 8
-"""The type of the records of what members of consumer groups have. Source: CoordinatorRecordType (4.3.1)."""
+"""The type of a consumer group member's assignment records. Source: CoordinatorRecordType (4.3.1)."""
 
 
 def _appends(conversation: Conversation, name: str, partition: int, *records: LogRecord) -> GroupRef:
-    """Put records that spoil it, if any, into a partition behind one that is good; returns a group there."""
+    """Append records, if any, that spoil a partition after a good one; return a group there."""
     group = conversation.group(name, partition=partition)
     good = offset_record("payments", 0, partition, group=group)
     conversation.appends(good, *records, to=group, spoils=bool(records))
@@ -47,11 +47,11 @@ def _appends(conversation: Conversation, name: str, partition: int, *records: Lo
 
 
 def restarts(conversation: Conversation, producer: Producer, *groups: GroupRef, offset: int = 1) -> None:
-    """Restart the coordinator, and await that the partitions of some groups are loaded, or given up.
+    """Restart the coordinator, and wait until the partitions of some groups are loaded or given up.
 
-    A partition that nobody has begun to load answers like one that a Java coordinator has given up. A
-    transaction tells when all are begun. With KRaft a broker takes up transactions after groups. And the
-    Scala coordinator lets a transaction's offsets take effect in the one thread that loads, behind all loads.
+    A partition whose load has not begun answers like one that a Java coordinator has given up. A transaction
+    shows when all loads have begun: with KRaft a broker loads transactions after groups, and the Scala
+    coordinator applies a transaction's offsets in the one thread that loads, behind all loads.
     """
     ana, good = producer.actor, conversation.group("good")
     conversation.restarts_coordinator()
@@ -82,7 +82,7 @@ def restarts(conversation: Conversation, producer: Producer, *groups: GroupRef, 
 
 
 def _fetches(ana: Actor, *groups: GroupRef) -> None:
-    """Ask for what may be there."""
+    """Fetch offsets that may exist."""
     for group in groups:
         ana.sends(ask.offset_fetch(group_id=group, topics={"orders": (0, 1), "payments": (0,)}))
         ana.receives(expect.response("OffsetFetch", error_code=one_of(*LOST)))
@@ -96,9 +96,9 @@ def _fetches(ana: Actor, *groups: GroupRef) -> None:
     broker_config=MANY_PARTITIONS,
 )
 def an_offset_of_an_unknown_version_costs_the_partition(conversation: Conversation) -> None:
-    """An offset of version 77 costs its partition, while the groups of others are there.
+    """An offset record of version 77 makes its partition unloadable; groups of other partitions are there.
 
-    A Scala coordinator owns it as if it were empty, and what it takes for it then is lost at the next load; a
+    A Scala coordinator treats the partition as empty, and loses what it then writes there at the next load; a
     Java one does not coordinate it.
     """
     ana = conversation.actor("ana")
@@ -144,10 +144,10 @@ def an_offset_of_an_unknown_version_costs_the_partition(conversation: Conversati
     broker_config=MANY_PARTITIONS,
 )
 def what_cannot_be_read_costs_the_partition(conversation: Conversation) -> None:
-    """Unknown versions, values and keys that end too early, and values of no bytes cost their partitions."""
+    """Unknown versions, truncated values and keys, and empty values make their partitions unloadable."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
-    # Whose they are matters to nobody, since nobody reads so far.
+    # The groups of these records do not matter, because no load gets to read them.
     offset, tombstone = offset_record("orders", 0, 10), offset_tombstone("orders", 0)
     spoilt = (
         _appends(conversation, "offset-version", 0, with_value(offset, UNKNOWN + bytes(20))),
@@ -173,11 +173,11 @@ def what_cannot_be_read_costs_the_partition(conversation: Conversation) -> None:
     broker_config=MANY_PARTITIONS,
 )
 def what_some_releases_read_costs_the_partition_in_others(conversation: Conversation) -> None:
-    """Types, versions and tags that are new or old are read, passed over, or cost the partition, by release.
+    """New and old types, versions and tags are read, skipped, or make the partition unloadable, by release.
 
-    Unknown types are passed over since 3.4.1, and values of version 4 are read, with tags that nobody knows.
-    Versions yet to come are read as the newest by the Java coordinator until 3.9, by no other. From 4.1 on
-    a key of type 0 has a value of version 0. Bytes behind a value are no fault.
+    Unknown types are skipped since 3.4.1, and values of version 4 are read, with unknown tags.
+    Later versions are read as the newest one by the Java coordinator until 3.9, and by no other. From 4.1 on
+    a key of type 0 has a value of version 0. Extra bytes after a value are accepted.
     """
     ana = conversation.actor("ana")
     producer = initialised(ana)
@@ -186,7 +186,7 @@ def what_some_releases_read_costs_the_partition_in_others(conversation: Conversa
         record_of_type(-1),
         record_of_type(77, value=None),
     )
-    # An offset of long ago would expire in the first sweep.
+    # An offset with an old commit time would expire in the first sweep.
     begins, committed = (10).to_bytes(8, "big") + b"\xff\xff\xff\xff", YEAR_2100_MS.to_bytes(8, "big")
     plain = b"\x00\x03" + begins + b"\x00\x03ten" + committed
     tagged = b"\x00\x04" + begins + b"\x04ten" + committed
@@ -220,7 +220,7 @@ def what_some_releases_read_costs_the_partition_in_others(conversation: Conversa
 
 
 def _owns(member_id: str, epoch: int, *partitions: int) -> LogRecord:
-    """Return what a stable member of a consumer group `y` has of a topic, since an epoch.
+    """Return the record of what a stable member of consumer group `y` owns of a topic since an epoch.
 
     Source: ConsumerGroupCurrentMemberAssignmentKey.json, ConsumerGroupCurrentMemberAssignmentValue.json.
     """
@@ -243,10 +243,10 @@ def _owns(member_id: str, epoch: int, *partitions: int) -> LogRecord:
     broker_config=MANY_PARTITIONS,
 )
 def a_log_may_be_compacted_while_it_is_read(conversation: Conversation) -> None:
-    """A member may have a partition before the log says that another has given it up.
+    """A member may own a partition before the log shows that another has given it up.
 
-    A log reads so when it is compacted meanwhile: the record by which the other gave it up has been replaced
-    by a later one. Before 4.1.2, and in 4.0 before 4.0.2, this cost the partition of the log.
+    A log reads so when it is compacted meanwhile: the record with which the other gave it up has been
+    replaced by a later one. Before 4.1.2, and in 4.0 before 4.0.2, this made the log's partition unloadable.
     """
     ana = conversation.actor("ana")
     producer = initialised(ana)

@@ -1,1 +1,1 @@
-"""Groups that go from the classic to the consumer protocol and back, and those that have members of both."""
+"""Groups that move between the classic and the consumer protocol, and groups with members of both."""

@@ -1,4 +1,4 @@
-"""The last consumer goes, which makes a group classic again."""
+"""The last consumer leaves, which makes a group classic again."""
 
 from harness.scenario import (
     LEAVES_FOR_A_WHILE,
@@ -43,7 +43,7 @@ SHORT_SESSION = {"consumer.session.timeout.ms": 4_000, "consumer.heartbeat.inter
 
 
 def leads_again(ana: Actor, generation: PinNumber) -> None:
-    """Have ana rejoin a group that is classic again, alone, and give itself all partitions."""
+    """Let ana rejoin a group that is classic again, as its only member, and assign itself all partitions."""
     joined = expect.join_group(
         error_code="NONE", generation_id=generation, protocol_name="range", leader=ana.member_id
     )
@@ -58,14 +58,14 @@ def leads_again(ana: Actor, generation: PinNumber) -> None:
 
 
 def removed(conversation: Conversation, member_id: str, instance_id: str | None, error_code: str) -> None:
-    """Have an administrator remove a member, and be answered so."""
+    """Let an administrator remove a member, and expect the given error code."""
     zoe = conversation.actor("zoe")
     answer = expect.leave_group(error_code="NONE", members=({"error_code": error_code},))
     zoe.asks(ask.leave_group(members=((member_id, instance_id),)), answer)
 
 
 def static_consumer(conversation: Conversation, *, with_another: bool = False) -> Member:
-    """Make a consumer group, in which bob, the instance `one`, has all partitions, or the first."""
+    """Make a consumer group in which bob, with instance id `one`, has all partitions, or the first."""
     bob = conversation.member("bob", instance_id="one")
     bob.enters("payments", assigned=BOTH)
     if with_another:
@@ -76,7 +76,7 @@ def static_consumer(conversation: Conversation, *, with_another: bool = False) -
 
 @scenario("migration/downgrade/leaves", source=FENCES, clauses=("MG-24",))
 def the_last_consumer_leaves(conversation: Conversation) -> None:
-    """When the last consumer leaves, the group is classic and rebalances, and its member leads it."""
+    """When the last consumer leaves, the group becomes classic and rebalances, and its member leads it."""
     ana, bob = shared(conversation)
     last = bob.heartbeats(assigned=None)
 
@@ -88,7 +88,7 @@ def the_last_consumer_leaves(conversation: Conversation) -> None:
 
 @scenario("migration/downgrade/before-the-rejoin", source=CONVERTS, clauses=("MG-24",))
 def a_consumer_leaves_before_anybody_has_rejoined(conversation: Conversation) -> None:
-    """A consumer that leaves before anybody has rejoined leaves a classic group in the later generation."""
+    """When the last consumer leaves before any rejoin, the group is classic in the later generation."""
     ana, bob = upgraded(conversation)
     last = bob.heartbeats(assigned=None)
 
@@ -100,7 +100,7 @@ def a_consumer_leaves_before_anybody_has_rejoined(conversation: Conversation) ->
 
 @scenario("migration/downgrade/session", source=FENCES, clauses=("MG-24",))
 def the_last_consumer_is_silent(conversation: Conversation) -> None:
-    """When the last consumer has been silent for its session timeout, the group is classic."""
+    """When the last consumer's session times out, the group becomes classic and rebalances."""
     ana, bob = shared(conversation)
     bob.configures(SHORT_SESSION)
     bob.heartbeats(assigned=None)
@@ -112,7 +112,7 @@ def the_last_consumer_is_silent(conversation: Conversation) -> None:
 
 @scenario("migration/downgrade/rebalance-timeout", source=FENCES, clauses=("MG-24",))
 def the_last_consumer_gives_up_nothing(conversation: Conversation) -> None:
-    """When the last consumer gives up nothing within its rebalance timeout, the group is classic."""
+    """When the last consumer revokes nothing within its rebalance timeout, the group becomes classic."""
     bob = conversation.member("bob")
     bob.enters("payments", rebalance_timeout_ms=2_000, assigned=BOTH)
     ana = conversation.actor("ana")
@@ -127,7 +127,7 @@ def the_last_consumer_gives_up_nothing(conversation: Conversation) -> None:
 
 @scenario("migration/downgrade/removed", source=LEAVES, clauses=("MG-24", "MG-25"))
 def the_last_consumer_is_removed(conversation: Conversation) -> None:
-    """When LeaveGroup removes the last consumer, the group is classic and rebalances."""
+    """When LeaveGroup removes the last consumer, the group becomes classic and rebalances."""
     ana, bob = shared(conversation)
     last = bob.heartbeats(assigned=None)
 
@@ -138,7 +138,7 @@ def the_last_consumer_is_removed(conversation: Conversation) -> None:
 
 @scenario("migration/downgrade/offsets", source=CONVERTS, clauses=("MG-46",))
 def offsets_survive_a_downgrade(conversation: Conversation) -> None:
-    """What was committed in a consumer group is there when it is classic."""
+    """Offsets committed in a consumer group are there after its downgrade to a classic group."""
     ana, bob = shared(conversation)
     commits(bob, 8, version=9)
 
@@ -158,7 +158,7 @@ def a_classic_member_commits_while_its_group_rebalances(conversation: Conversati
 
 @scenario("migration/downgrade/static", source=CONVERTS, clauses=("MG-45",))
 def a_static_member_is_static_in_the_classic_group(conversation: Conversation) -> None:
-    """A static classic member of a downgraded group has its instance id still."""
+    """A static classic member of a downgraded group keeps its instance id."""
     ana = classic_consumer(conversation, instance_id="one")
     bob = conversation.member("bob")
     bob.enters("payments", assigned={})
@@ -176,7 +176,7 @@ def a_static_member_is_static_in_the_classic_group(conversation: Conversation) -
     clauses=("MG-54",),
 )
 def a_downgraded_group_is_upgraded_again(conversation: Conversation) -> None:
-    """A consumer that joins a group after its downgrade upgrades it again, during the rebalance."""
+    """A consumer that joins a downgraded group upgrades it again, during the rebalance."""
     ana, bob = shared(conversation)
     last = bob.heartbeats(assigned=None)
     bob.leaves()
@@ -193,7 +193,7 @@ def a_downgraded_group_is_upgraded_again(conversation: Conversation) -> None:
     clauses=("MG-53",),
 )
 def a_static_consumer_that_will_be_back_stays(conversation: Conversation) -> None:
-    """A static consumer that leaves for a while is a member still, and the group one of consumers."""
+    """When a static consumer leaves temporarily, it stays a member, and the group a consumer group."""
     ana = classic_consumer(conversation)
     bob = conversation.member("bob", instance_id="one")
     bob.enters("payments", assigned={})
@@ -211,7 +211,7 @@ def a_static_consumer_that_will_be_back_stays(conversation: Conversation) -> Non
     broker_config={"group.consumer.migration.policy": "downgrade"},
 )
 def a_downgraded_group_survives_a_restart(conversation: Conversation) -> None:
-    """A restarted coordinator knows a downgraded group as a classic one, with the classic member."""
+    """After a restart a downgraded group is still classic, with the classic member."""
     ana, bob = admitted(conversation)
     syncs(ana, {})
     bob.heartbeats(assigned=FIRST)
@@ -233,7 +233,7 @@ def a_downgraded_group_survives_a_restart(conversation: Conversation) -> None:
 
 @scenario("migration/downgrade/classic-leaves", source=FENCES, clauses=("MG-48",))
 def the_last_classic_member_leaves(conversation: Conversation) -> None:
-    """When the last classic member leaves, the group stays one of consumers."""
+    """When the last classic member leaves, the group stays a consumer group."""
     ana, bob = shared(conversation)
 
     ana.asks(ask.leave_group(), error_code="NONE")
@@ -243,7 +243,7 @@ def the_last_classic_member_leaves(conversation: Conversation) -> None:
 
 @scenario("migration/downgrade/all-leave", source=LEAVES, clauses=("MG-25",))
 def all_leave_at_once(conversation: Conversation) -> None:
-    """A group whose members of both protocols leave in one LeaveGroup is an empty consumer group."""
+    """A group whose members of both protocols leave in one LeaveGroup is an Empty consumer group."""
     ana, bob = shared(conversation)
 
     ana.asks(
@@ -258,7 +258,7 @@ def all_leave_at_once(conversation: Conversation) -> None:
 
 @scenario("migration/leave/dynamic", source=LEAVES, clauses=("MG-25", "XT-06"))
 def a_dynamic_consumer_is_removed(conversation: Conversation) -> None:
-    """LeaveGroup with the id of a dynamic consumer removes it."""
+    """LeaveGroup with the member id of a dynamic consumer removes it."""
     bob = consumer(conversation)
 
     removed(conversation, "member-bob", None, "NONE")
@@ -268,7 +268,7 @@ def a_dynamic_consumer_is_removed(conversation: Conversation) -> None:
 
 @scenario("migration/leave/unknown", source=LEAVES, clauses=("MG-25",))
 def nobody_is_removed(conversation: Conversation) -> None:
-    """LeaveGroup of a member that a consumer group does not know is UNKNOWN_MEMBER_ID for it."""
+    """LeaveGroup with an unknown member id in a consumer group gets UNKNOWN_MEMBER_ID for that member."""
     bob = consumer(conversation)
 
     removed(conversation, "nobody", None, UNKNOWN)
@@ -295,7 +295,7 @@ def a_static_consumer_is_removed_by_both_ids(conversation: Conversation) -> None
 
 @scenario("migration/leave/static-of-another", source=LEAVES, clauses=("MG-25",))
 def a_wrong_pair_removes_nobody(conversation: Conversation) -> None:
-    """LeaveGroup with an instance id and another's member id is FENCED_INSTANCE_ID for it."""
+    """LeaveGroup with an instance id and another member id gets FENCED_INSTANCE_ID for that member."""
     bob = static_consumer(conversation)
 
     removed(conversation, "nobody", "one", "FENCED_INSTANCE_ID")
@@ -304,7 +304,7 @@ def a_wrong_pair_removes_nobody(conversation: Conversation) -> None:
 
 @scenario("migration/leave/unknown-instance", source=LEAVES, clauses=("MG-25",))
 def an_unknown_instance_removes_nobody(conversation: Conversation) -> None:
-    """LeaveGroup with an instance id that a consumer group does not know is UNKNOWN_MEMBER_ID for it."""
+    """LeaveGroup with an unknown instance id in a consumer group gets UNKNOWN_MEMBER_ID for that member."""
     bob = static_consumer(conversation)
 
     removed(conversation, "", "two", UNKNOWN)
@@ -313,7 +313,7 @@ def an_unknown_instance_removes_nobody(conversation: Conversation) -> None:
 
 @scenario("migration/replace/last-consumer", source=REPLACES, clauses=("MG-26",))
 def a_classic_member_replaces_the_last_consumer(conversation: Conversation) -> None:
-    """A classic member that replaces the last consumer has its partitions in a Stable classic group."""
+    """A classic member that replaces the last consumer gets its partitions in a Stable classic group."""
     bob = static_consumer(conversation)
     ana = conversation.actor("ana", group_instance_id="one")
 
@@ -328,7 +328,7 @@ def a_classic_member_replaces_the_last_consumer(conversation: Conversation) -> N
 def a_successor_with_another_subscription_rebalances(conversation: Conversation) -> None:
     """A classic member that replaces the last consumer with another subscription starts a rebalance.
 
-    4.0.0 starts none: the member is given partitions to which it does not subscribe.
+    4.0.0 starts none: the member gets partitions to which it does not subscribe.
     """
     static_consumer(conversation)
     ana = conversation.actor("ana", group_instance_id="one")
@@ -339,9 +339,9 @@ def a_successor_with_another_subscription_rebalances(conversation: Conversation)
 
 @scenario("migration/replace/before-an-assignment", source=REPLACES, clauses=("MG-57",))
 def a_successor_may_wait_for_an_assignment(conversation: Conversation) -> None:
-    """A classic member that replaces the last consumer, for which an assignment is due, starts a rebalance.
+    """A classic member that replaces the last consumer while an assignment is due starts a rebalance.
 
-    One is due within the assignment interval, which releases have from 4.3 on.
+    An assignment is due within the assignment interval, which exists since 4.3.
     """
     bob = conversation.member("bob", instance_id="one")
     bob.configures({"consumer.assignment.interval.ms": 5_000}, error_code=one_of("NONE", "INVALID_CONFIG"))
@@ -358,7 +358,7 @@ def a_successor_may_wait_for_an_assignment(conversation: Conversation) -> None:
 
 @scenario("migration/replace/not-the-last", source=REPLACES, clauses=("MG-28",))
 def a_classic_member_replaces_one_of_several(conversation: Conversation) -> None:
-    """A classic member that replaces one of several consumers has its partitions in the consumer group."""
+    """A classic member that replaces one of several consumers joins the consumer group in its place."""
     bob = static_consumer(conversation, with_another=True)
     ana = conversation.actor("ana", group_instance_id="one")
 

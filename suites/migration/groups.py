@@ -1,7 +1,7 @@
-"""Groups of classic consumers, of consumers, and of both, as the scenarios of this suite find them.
+"""Groups of classic members, of consumers, and of both, from which the scenarios of this suite start.
 
-They consume `payments`, which has two partitions. So two members have one each, whoever an assignor starts
-with: ids of classic members differ from broker to broker.
+They consume `payments`, which has two partitions. So two members have one each, in whatever order an assignor
+takes them: member ids of classic members differ from broker to broker.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,17 +49,17 @@ def join(
 
 
 def parts(partitions: Mapping[str, Sequence[int]], *, version: int = 1) -> Response:
-    """Expect what a classic consumer is given by SyncGroup, as the coordinator writes it."""
+    """Expect the assignment that SyncGroup returns to a classic consumer, in the coordinator's encoding."""
     return expect.sync_group(error_code="NONE", assignment=ask.assignment_of(partitions, version=version))
 
 
 def syncs(actor: Actor, partitions: Mapping[str, Sequence[int]], *, subscription_version: int = 1) -> None:
-    """Have a classic member of a consumer group ask for its assignment, and expect it."""
+    """Let a classic member of a consumer group send SyncGroup, and expect its assignment."""
     actor.asks(ask.sync_group(version=5), parts(partitions, version=subscription_version))
 
 
 def beats(actor: Actor, error_code: PinText = "NONE") -> None:
-    """Have a classic member heartbeat."""
+    """Let a classic member send a Heartbeat."""
     actor.asks(ask.heartbeat(), error_code=error_code)
 
 
@@ -70,7 +70,7 @@ def rejoins(
     subscription_version: int = 1,
     rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS,
 ) -> None:
-    """Have a classic member of a consumer group join again; it leads nobody, and hears of nobody."""
+    """Let a classic member of a consumer group rejoin; it gets no leader and no members."""
     request = join(
         owned, subscription_version=subscription_version, rebalance_timeout_ms=rebalance_timeout_ms
     )
@@ -84,13 +84,13 @@ def classic_consumer(
     request: Request | None = None,
     assignment: bytes | None = None,
 ) -> Actor:
-    """Make a classic group, in which ana has all partitions.
+    """Make a classic group in which ana has all partitions.
 
     Args:
-        conversation: in which it is made.
-        instance_id: of ana, if it is static.
-        request: its JoinGroup, if it is not the usual one.
-        assignment: what it gives itself, if not plainly all partitions.
+        conversation: The conversation to make it in.
+        instance_id: The instance id of ana, if it is static.
+        request: Its JoinGroup, if it is not the usual one.
+        assignment: The assignment that it gives itself, if not plainly all partitions.
     """
     ana = conversation.actor("ana", group_instance_id=instance_id)
     ana.looks_up("payments")
@@ -107,7 +107,7 @@ def classic_consumer(
 
 
 def upgraded(conversation: Conversation, *, subscription_version: int = 1) -> tuple[Actor, Member]:
-    """Make a classic group of ana, which bob, a consumer, has made a consumer group."""
+    """Make a classic group of ana, which bob, a consumer, upgrades to a consumer group."""
     ana = classic_consumer(conversation, request=join(subscription_version=subscription_version))
     bob = conversation.member("bob")
     bob.enters("payments", member_epoch=ana.generation_id + 1, assigned={})
@@ -115,7 +115,7 @@ def upgraded(conversation: Conversation, *, subscription_version: int = 1) -> tu
 
 
 def shared(conversation: Conversation) -> tuple[Actor, Member]:
-    """Make a consumer group of ana, a classic member, and bob, in which each has its partition."""
+    """Make a consumer group of ana, a classic member, and bob, in which each has one partition."""
     ana, bob = upgraded(conversation)
     rejoins(ana, BOTH)
     syncs(ana, FIRST)
@@ -126,7 +126,7 @@ def shared(conversation: Conversation) -> tuple[Actor, Member]:
 
 
 def consumer(conversation: Conversation) -> Member:
-    """Make a consumer group, in which bob has all partitions."""
+    """Make a consumer group in which bob has all partitions."""
     bob = conversation.member("bob")
     bob.enters("payments", assigned=BOTH)
     return bob
@@ -135,7 +135,7 @@ def consumer(conversation: Conversation) -> Member:
 def admitted(
     conversation: Conversation, *, rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS
 ) -> tuple[Actor, Member]:
-    """Make a consumer group of bob, to which ana is admitted as a classic member that has nothing yet."""
+    """Make a consumer group of bob, and let ana join it as a classic member that has no partitions yet."""
     bob = consumer(conversation)
     ana = conversation.actor("ana")
     joining = join(rebalance_timeout_ms=rebalance_timeout_ms)
@@ -145,21 +145,21 @@ def admitted(
 
 
 def is_classic(actor: Actor, state: PinText, *, protocol_type: PinText = ANY) -> None:
-    """Have somebody find that the group is classic, and in a state."""
+    """Let an actor check that the group is classic, and in a state."""
     actor.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code=NOT_FOUND))
     described = expect.describe_groups(error_code="NONE", group_state=state, protocol_type=protocol_type)
     actor.asks(ask.describe_groups(), described)
 
 
 def is_consumer(actor: Actor, state: PinText) -> None:
-    """Have somebody find that the group is one of consumers, and in a state."""
+    """Let an actor check that the group is a consumer group, and in a state."""
     described = expect.consumer_group_describe(error_code="NONE", group_state=state)
     actor.asks(ask.consumer_group_describe(), described)
     actor.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Dead"))
 
 
 def commits(actor: Actor, offset: int, *, version: int = 8) -> None:
-    """Have a member commit an offset."""
+    """Let a member commit an offset."""
     actor.asks(
         ask.offset_commit(version=version, topics={"payments": {0: offset}}),
         expect.offset_commit({"payments": {0: "NONE"}}),
@@ -167,7 +167,7 @@ def commits(actor: Actor, offset: int, *, version: int = 8) -> None:
 
 
 def commits_as_nobody(actor: Actor, offset: int) -> None:
-    """Have somebody commit an offset for a group without members."""
+    """Let an actor commit an offset for a group without members."""
     actor.asks(
         ask.offset_commit(
             generation_id=-1, member_id="", group_instance_id=None, topics={"payments": {0: offset}}
@@ -177,5 +177,5 @@ def commits_as_nobody(actor: Actor, offset: int) -> None:
 
 
 def has_committed(actor: Actor, offset: int) -> None:
-    """Have somebody find the offset that was committed."""
+    """Let an actor check the committed offset."""
     actor.asks(ask.offset_fetch(topics={"payments": (0,)}), expect.offset_fetch({"payments": {0: offset}}))

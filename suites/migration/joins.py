@@ -32,7 +32,7 @@ ONE = {"group.consumer.max.size": "1"}
 
 
 def static_classic(conversation: Conversation) -> tuple[Actor, Member]:
-    """Make a consumer group of bob, to which ana is admitted as a static classic member."""
+    """Make a consumer group of bob, and let ana join it as a static classic member."""
     bob = consumer(conversation)
     ana = conversation.actor("ana", group_instance_id="one")
     ana.asks(join(), expect.join_group(error_code="NONE", generation_id=bob.epoch + 1))
@@ -46,7 +46,7 @@ def static_classic(conversation: Conversation) -> tuple[Actor, Member]:
     sweep=sweep("JoinGroup", 4, 9),
 )
 def a_dynamic_member_joins_in_two_steps(conversation: Conversation, version: int) -> None:
-    """JoinGroup v{version} without an id is MEMBER_ID_REQUIRED at a consumer group, and disturbs nobody."""
+    """JoinGroup v{version} without an id to a consumer group gets MEMBER_ID_REQUIRED, without a rebalance."""
     bob = consumer(conversation)
     ana = conversation.actor("ana")
 
@@ -63,7 +63,7 @@ def a_dynamic_member_joins_in_two_steps(conversation: Conversation, version: int
 
 @scenario("migration/joins/one-step", source=JOINS, clauses=("MG-18",), sweep=sweep("JoinGroup", 0, 3))
 def an_early_join_needs_one_step(conversation: Conversation, version: int) -> None:
-    """JoinGroup v{version} without an id is let in at once to a consumer group."""
+    """JoinGroup v{version} without an id to a consumer group is admitted in one step."""
     bob = consumer(conversation)
     ana = conversation.actor("ana")
 
@@ -74,7 +74,7 @@ def an_early_join_needs_one_step(conversation: Conversation, version: int) -> No
 
 @scenario("migration/joins/own-id", source=JOINS, clauses=("MG-19",))
 def a_member_may_name_itself(conversation: Conversation) -> None:
-    """A classic member that nobody knows may join a consumer group with an id of its own making."""
+    """A classic member may join a consumer group with a member id that it made up."""
     bob = consumer(conversation)
     ana = conversation.actor("ana")
 
@@ -99,7 +99,7 @@ def a_static_member_joins_in_one_step(conversation: Conversation) -> None:
 
 @scenario("migration/joins/unknown-instance", source=SUBSCRIBES, clauses=("MG-21",))
 def an_instance_that_nobody_knows_has_no_member_id(conversation: Conversation) -> None:
-    """A classic join with a member id and an instance id that nobody knows is UNKNOWN_MEMBER_ID."""
+    """A classic JoinGroup with a member id and an unknown instance id gets UNKNOWN_MEMBER_ID."""
     bob = consumer(conversation)
     ana = conversation.actor("ana", group_instance_id="one")
 
@@ -110,7 +110,7 @@ def an_instance_that_nobody_knows_has_no_member_id(conversation: Conversation) -
 
 @scenario("migration/joins/instance-of-another", source=SUBSCRIBES, clauses=("MG-21",))
 def an_instance_of_another_is_fenced(conversation: Conversation) -> None:
-    """A classic join with a member id and the instance id of another member is FENCED_INSTANCE_ID."""
+    """A classic JoinGroup with a member id and another member's instance id gets FENCED_INSTANCE_ID."""
     ana, bob = static_classic(conversation)
 
     ana.asks(join(member_id="invented"), error_code="FENCED_INSTANCE_ID")
@@ -119,7 +119,7 @@ def an_instance_of_another_is_fenced(conversation: Conversation) -> None:
 
 @scenario("migration/joins/successor", source=SUBSCRIBES, clauses=("MG-21",))
 def a_static_classic_member_has_a_successor(conversation: Conversation) -> None:
-    """A static classic member that joins without a member id replaces its predecessor, which is fenced."""
+    """A static classic member that joins without a member id fences and replaces its predecessor."""
     ana, bob = static_classic(conversation)
     cat = conversation.actor("cat", group_instance_id="one")
 
@@ -132,7 +132,7 @@ def a_static_classic_member_has_a_successor(conversation: Conversation) -> None:
 
 @scenario("migration/joins/no-common-protocol", source=LETS_IN, clauses=("MG-16",))
 def classic_members_have_a_protocol_in_common(conversation: Conversation) -> None:
-    """A classic member without a protocol that all other classic ones have is INCONSISTENT_GROUP_PROTOCOL."""
+    """A classic member without a protocol common to all classic ones gets INCONSISTENT_GROUP_PROTOCOL."""
     admitted(conversation)
     cat = conversation.actor("cat")
 
@@ -145,7 +145,7 @@ def classic_members_have_a_protocol_in_common(conversation: Conversation) -> Non
     "migration/joins/first-protocol", source="ConsumerGroup#supportsClassicProtocols", clauses=("MG-16",)
 )
 def the_first_classic_member_brings_any_protocol(conversation: Conversation) -> None:
-    """The first classic member of a consumer group may bring any protocol, even one of its own."""
+    """The first classic member of a consumer group may use any protocol name."""
     bob = consumer(conversation)
     ana = conversation.actor("ana")
 
@@ -157,7 +157,7 @@ def the_first_classic_member_brings_any_protocol(conversation: Conversation) -> 
 
 @scenario("migration/joins/other-protocol-type", source=LETS_IN, clauses=("MG-16", "XT-05"))
 def another_protocol_type_is_not_let_in(conversation: Conversation) -> None:
-    """A classic member of another protocol type cannot join a consumer group: INCONSISTENT_GROUP_PROTOCOL."""
+    """JoinGroup to a consumer group with another protocol type gets INCONSISTENT_GROUP_PROTOCOL."""
     bob = consumer(conversation)
     ana = conversation.actor("ana")
 
@@ -167,7 +167,7 @@ def another_protocol_type_is_not_let_in(conversation: Conversation) -> None:
 
 @scenario("migration/joins/unreadable-subscription", source=READS, clauses=("MG-22",))
 def a_subscription_can_be_read(conversation: Conversation) -> None:
-    """A classic member whose subscription cannot be read is not let in to a consumer group."""
+    """A classic member with an unreadable subscription cannot join a consumer group."""
     bob = consumer(conversation)
     ana = conversation.actor("ana")
     garbage = ask.join_group(protocols=(("range", b"\x00"),))
@@ -184,7 +184,7 @@ def a_subscription_can_be_read(conversation: Conversation) -> None:
     broker_config=ONE,
 )
 def a_full_group_takes_no_classic_member(conversation: Conversation) -> None:
-    """A classic member cannot join a full consumer group: GROUP_MAX_SIZE_REACHED, before anything else."""
+    """JoinGroup to a full consumer group gets GROUP_MAX_SIZE_REACHED, before other checks."""
     bob = consumer(conversation)
     ana = conversation.actor("ana")
 
@@ -203,7 +203,7 @@ def a_full_group_takes_no_classic_member(conversation: Conversation) -> None:
     broker_config=ONE,
 )
 def a_full_group_takes_a_successor_later(conversation: Conversation) -> None:
-    """A classic member may take the place of a static consumer in a full group from 4.4 on."""
+    """Since 4.4 a classic member may replace a static consumer in a full group."""
     bob = conversation.member("bob", instance_id="one")
     bob.enters("payments", assigned=BOTH)
     ana = conversation.actor("ana", group_instance_id="one")
@@ -214,7 +214,7 @@ def a_full_group_takes_a_successor_later(conversation: Conversation) -> None:
 
 @scenario("migration/joins/first-name", source=JOINS, clauses=("MG-51",))
 def the_first_protocol_is_answered(conversation: Conversation) -> None:
-    """A classic member of a consumer group is answered the protocol that it named first."""
+    """JoinGroup to a consumer group returns the protocol that the member listed first."""
     bob = consumer(conversation)
     ana = conversation.actor("ana")
     joining = join(names=("sticky", "range"))
@@ -230,7 +230,7 @@ def the_first_protocol_is_answered(conversation: Conversation) -> None:
     clauses=("MG-13",),
 )
 def a_sync_names_what_the_join_was_answered(conversation: Conversation) -> None:
-    """SyncGroup v5 with another protocol than the join was answered is INCONSISTENT_GROUP_PROTOCOL."""
+    """SyncGroup v5 with another protocol than JoinGroup returned gets INCONSISTENT_GROUP_PROTOCOL."""
     ana, _ = admitted(conversation)
 
     ana.asks(ask.sync_group(version=5, protocol_type="connect"), error_code=INCONSISTENT)
@@ -246,7 +246,7 @@ def a_sync_names_what_the_join_was_answered(conversation: Conversation) -> None:
     clauses=("MG-15",),
 )
 def a_sync_names_the_generation(conversation: Conversation) -> None:
-    """SyncGroup of a classic member in another generation is ILLEGAL_GENERATION, whatever its protocol."""
+    """SyncGroup of a classic member in another generation gets ILLEGAL_GENERATION, in any protocol."""
     ana, _ = admitted(conversation)
 
     for generation in (ana.generation_id + 1, ana.generation_id - 1):
@@ -262,7 +262,7 @@ def a_sync_names_the_generation(conversation: Conversation) -> None:
     clauses=("MG-14",),
 )
 def a_consumer_does_not_sync(conversation: Conversation) -> None:
-    """SyncGroup and Heartbeat with the id of a consumer are UNKNOWN_MEMBER_ID."""
+    """SyncGroup and Heartbeat with the member id of a consumer get UNKNOWN_MEMBER_ID."""
     ana, bob = admitted(conversation)
 
     ana.asks(ask.sync_group(member_id=bob.member_id, generation_id=bob.epoch), error_code=UNKNOWN)
@@ -272,7 +272,7 @@ def a_consumer_does_not_sync(conversation: Conversation) -> None:
 
 @scenario("migration/joins/waits", source=WAITS, clauses=("MG-12",))
 def a_classic_member_waits_for_a_partition(conversation: Conversation) -> None:
-    """A classic member rejoins once a partition is free that it waits for, in the same generation."""
+    """A classic member rejoins in the same generation once the partition that it waits for is free."""
     ana, bob = admitted(conversation)
     syncs(ana, {})
 
@@ -290,7 +290,7 @@ def a_classic_member_waits_for_a_partition(conversation: Conversation) -> None:
 
 @scenario("migration/joins/subscribes-elsewhere", source=JOINS, clauses=("MG-52",))
 def another_subscription_raises_the_epoch(conversation: Conversation) -> None:
-    """A classic member that rejoins with another subscription raises the group's epoch."""
+    """A classic member that rejoins with another subscription raises the group epoch."""
     ana, bob = shared(conversation)
 
     ana.asks(join(topics=("orders",)), expect.join_group(error_code="NONE", generation_id=bob.epoch + 1))
@@ -303,7 +303,7 @@ def another_subscription_raises_the_epoch(conversation: Conversation) -> None:
 
 @scenario("migration/joins/rejoins-unchanged", source=JOINS, clauses=("MG-52",))
 def the_same_subscription_changes_nothing(conversation: Conversation) -> None:
-    """A classic member that rejoins with what it has stays in its generation, and nobody hears of it."""
+    """A classic member that rejoins with its current partitions stays in its generation."""
     ana, bob = shared(conversation)
 
     for _ in range(2):
@@ -319,7 +319,7 @@ def the_same_subscription_changes_nothing(conversation: Conversation) -> None:
     clauses=("MG-50",),
 )
 def a_consumer_goes_over(conversation: Conversation) -> None:
-    """A JoinGroup with the id of a dynamic consumer makes it a classic member; the group stays what it is."""
+    """A JoinGroup with a dynamic consumer's member id makes it a classic member; the group type stays."""
     bob = consumer(conversation)
     ana = conversation.actor("ana")
 
@@ -339,7 +339,7 @@ def a_consumer_goes_over(conversation: Conversation) -> None:
     clauses=("MG-55",),
 )
 def a_classic_member_goes_over(conversation: Conversation) -> None:
-    """A heartbeat that joins with the id of a classic member makes it a consumer, from 4.2 on."""
+    """Since 4.2, a ConsumerGroupHeartbeat that joins with a classic member's id makes it a consumer."""
     ana, bob = upgraded(conversation)
 
     bob.enters("payments", member_id=ana.member_id, error_code=one_of("NONE", "FENCED_MEMBER_EPOCH"))
@@ -352,7 +352,7 @@ def a_classic_member_goes_over(conversation: Conversation) -> None:
 
 @scenario("migration/joins/commits", source="ConsumerGroup#validateOffsetCommit", clauses=("MG-05", "MG-06"))
 def an_admitted_member_commits(conversation: Conversation) -> None:
-    """A classic member that was admitted to a consumer group commits in its generation, and in no other."""
+    """A classic member admitted to a consumer group may commit in its generation, and in no other."""
     ana, bob = admitted(conversation)
 
     commits(ana, 3)

@@ -1,4 +1,4 @@
-"""Groups that are not converted: by what their members say, by their size, or by the broker's policy."""
+"""Groups that are not converted, because of their members, their size, or the broker's policy."""
 
 from harness.scenario import Conversation, ask, expect, one_of, scenario
 from suites.migration.groups import (
@@ -37,7 +37,7 @@ ONE = {"group.consumer.max.size": "1"}
 
 
 def is_not_upgraded(conversation: Conversation) -> None:
-    """Have bob be refused by a classic group of ana, which goes on as it was."""
+    """Let bob be refused by a classic group of ana, which stays as it was."""
     bob = conversation.member("bob")
     bob.enters("payments", error_code=NOT_FOUND)
     is_classic(bob, "Stable")
@@ -58,7 +58,7 @@ def only_groups_of_consumers_are_upgraded(conversation: Conversation) -> None:
 
 @scenario("migration/refused/custom-assignor", source=CONVERTS, clauses=("MG-31",))
 def a_custom_assignor_is_kept(conversation: Conversation) -> None:
-    """A consumer that joins a classic group whose assignments carry data gets GROUP_ID_NOT_FOUND."""
+    """A consumer that joins a classic group whose assignments carry user data gets GROUP_ID_NOT_FOUND."""
     assignment = ask.assignment_of(BOTH, version=1, user_data=b"custom")
     ana = classic_consumer(conversation, assignment=assignment)
 
@@ -68,7 +68,7 @@ def a_custom_assignor_is_kept(conversation: Conversation) -> None:
 
 @scenario("migration/refused/empty-data", source=CONVERTS, clauses=("MG-31",))
 def empty_data_are_no_data(conversation: Conversation) -> None:
-    """A classic group whose assignments carry data of no length is upgraded."""
+    """A classic group whose assignments carry empty user data is upgraded."""
     assignment = ask.assignment_of(BOTH, version=1, user_data=b"")
     ana = classic_consumer(conversation, assignment=assignment)
     bob = conversation.member("bob")
@@ -79,7 +79,7 @@ def empty_data_are_no_data(conversation: Conversation) -> None:
 
 @scenario("migration/refused/unreadable-subscription", source=CONVERTS, clauses=("MG-32",))
 def a_subscription_has_to_be_readable(conversation: Conversation) -> None:
-    """A classic group with a subscription that cannot be read is not upgraded: GROUP_ID_NOT_FOUND."""
+    """A consumer that joins a classic group with an unreadable subscription gets GROUP_ID_NOT_FOUND."""
     ana = classic_consumer(conversation, request=ask.join_group(protocols=(("range", b"\x00"),)))
 
     is_not_upgraded(conversation)
@@ -88,7 +88,7 @@ def a_subscription_has_to_be_readable(conversation: Conversation) -> None:
 
 @scenario("migration/refused/unreadable-assignment", source=CONVERTS, clauses=("MG-32",))
 def an_assignment_has_to_be_readable(conversation: Conversation) -> None:
-    """A classic group with an assignment that cannot be read is not upgraded: GROUP_ID_NOT_FOUND."""
+    """A consumer that joins a classic group with an unreadable assignment gets GROUP_ID_NOT_FOUND."""
     ana = classic_consumer(conversation, assignment=b"\x00")
 
     is_not_upgraded(conversation)
@@ -97,7 +97,7 @@ def an_assignment_has_to_be_readable(conversation: Conversation) -> None:
 
 @scenario("migration/refused/assignment-beyond-the-end", source=CONVERTS, clauses=("MG-32",))
 def an_assignment_may_announce_more_than_there_is(conversation: Conversation) -> None:
-    """An assignment with a length beyond its bytes fails the upgrade: GROUP_ID_NOT_FOUND since 4.4."""
+    """An assignment length beyond its bytes fails the upgrade, with GROUP_ID_NOT_FOUND since 4.4."""
     ana = classic_consumer(conversation, assignment=b"\x00\x01\x7f\xff\xff\xff")
     bob = conversation.member("bob")
 
@@ -108,7 +108,7 @@ def an_assignment_may_announce_more_than_there_is(conversation: Conversation) ->
 
 @scenario("migration/refused/joins-in-flight", source=CONVERTS, clauses=("MG-56",))
 def a_refused_upgrade_ends_what_is_parked(conversation: Conversation) -> None:
-    """An upgrade that fails at an unreadable subscription still answers a parked join."""
+    """An upgrade that fails at an unreadable subscription ends a parked join: REBALANCE_IN_PROGRESS."""
     garbage = ask.join_group(protocols=(("range", b"\x00"),))
     classic_consumer(conversation, request=garbage)
     cat, bob = conversation.actor("cat"), conversation.member("bob")
@@ -123,7 +123,7 @@ def a_refused_upgrade_ends_what_is_parked(conversation: Conversation) -> None:
 
 @scenario("migration/refused/too-large", source=VALIDATES, clauses=("MG-33",), broker_config=ONE)
 def a_large_group_is_not_upgraded(conversation: Conversation) -> None:
-    """A classic group that is larger than a consumer group may be is not upgraded: GROUP_ID_NOT_FOUND."""
+    """A consumer that joins a classic group beyond the consumer size limit gets GROUP_ID_NOT_FOUND."""
     ana, cat = conversation.stable_group("ana", "cat")
 
     is_not_upgraded(conversation)
@@ -138,7 +138,7 @@ def a_large_group_is_not_upgraded(conversation: Conversation) -> None:
     broker_config=ONE,
 )
 def a_full_group_is_not_upgraded(conversation: Conversation) -> None:
-    """A consumer that finds no room in a classic group gets GROUP_MAX_SIZE_REACHED, and changes nothing."""
+    """A consumer that joins a full classic group gets GROUP_MAX_SIZE_REACHED; the group stays classic."""
     ana = classic_consumer(conversation)
     bob = conversation.member("bob")
 
@@ -149,7 +149,7 @@ def a_full_group_is_not_upgraded(conversation: Conversation) -> None:
 
 @scenario("migration/refused/heartbeat", source=FINDS, clauses=("MG-01",))
 def only_a_join_upgrades(conversation: Conversation) -> None:
-    """A heartbeat to a classic group that does not join gets GROUP_ID_NOT_FOUND, and upgrades nothing."""
+    """A heartbeat to a classic group that does not join gets GROUP_ID_NOT_FOUND, without an upgrade."""
     ana = classic_consumer(conversation)
     bob = conversation.member("bob")
 
@@ -161,7 +161,7 @@ def only_a_join_upgrades(conversation: Conversation) -> None:
 
 @scenario("migration/policy/disabled-upgrade", source=VALIDATES, clauses=("MG-34",), broker_config=DISABLED)
 def a_disabled_policy_upgrades_nothing(conversation: Conversation) -> None:
-    """Where the policy is disabled, a consumer cannot join a classic group: GROUP_ID_NOT_FOUND."""
+    """With the migration policy disabled, a consumer that joins a classic group gets GROUP_ID_NOT_FOUND."""
     ana = classic_consumer(conversation)
 
     is_not_upgraded(conversation)
@@ -170,7 +170,7 @@ def a_disabled_policy_upgrades_nothing(conversation: Conversation) -> None:
 
 @scenario("migration/policy/downgrade-upgrade", source=VALIDATES, clauses=("MG-34",), broker_config=DOWNGRADE)
 def a_downgrade_policy_upgrades_nothing(conversation: Conversation) -> None:
-    """Where the policy is downgrade, a consumer cannot join a classic group: GROUP_ID_NOT_FOUND."""
+    """With the migration policy downgrade, a consumer joining a classic group gets GROUP_ID_NOT_FOUND."""
     ana = classic_consumer(conversation)
 
     is_not_upgraded(conversation)
@@ -179,7 +179,7 @@ def a_downgrade_policy_upgrades_nothing(conversation: Conversation) -> None:
 
 @scenario("migration/policy/disabled-join", source=ADMITS, clauses=("MG-35", "XT-07"), broker_config=DISABLED)
 def a_disabled_policy_may_admit_nobody(conversation: Conversation) -> None:
-    """Where the policy is disabled, later releases let no classic member in to a consumer group."""
+    """With the migration policy disabled, later releases admit no classic member to a consumer group."""
     bob = consumer(conversation)
     ana = conversation.actor("ana")
 
@@ -191,7 +191,7 @@ def a_disabled_policy_may_admit_nobody(conversation: Conversation) -> None:
 
 @scenario("migration/policy/upgrade-leaves", source=FENCED, clauses=("MG-36",), broker_config=UPGRADE)
 def an_upgrade_policy_downgrades_nothing(conversation: Conversation) -> None:
-    """Where the policy is upgrade, a group without consumers stays a consumer group."""
+    """With the migration policy upgrade, a group without consumers stays a consumer group."""
     ana, bob = shared(conversation)
     last = bob.heartbeats(assigned=None)
 
@@ -208,7 +208,7 @@ def an_upgrade_policy_downgrades_nothing(conversation: Conversation) -> None:
 
 @scenario("migration/policy/upgrade-replaced", source=REPLACED, clauses=("MG-36",), broker_config=UPGRADE)
 def an_upgrade_policy_keeps_a_replaced_group(conversation: Conversation) -> None:
-    """Where the policy is upgrade, whoever replaces the last consumer is in a consumer group."""
+    """With the migration policy upgrade, replacing the last consumer leaves a consumer group."""
     bob = conversation.member("bob", instance_id="one")
     bob.enters("payments", assigned=BOTH)
     ana = conversation.actor("ana", group_instance_id="one")
@@ -220,7 +220,7 @@ def an_upgrade_policy_keeps_a_replaced_group(conversation: Conversation) -> None
 
 @scenario("migration/policy/downgrade-leaves", source=FENCED, clauses=("MG-24",), broker_config=DOWNGRADE)
 def a_downgrade_policy_downgrades(conversation: Conversation) -> None:
-    """Where the policy is downgrade, classic members may join, and a group without consumers is classic."""
+    """With the migration policy downgrade, classic members may join, and the group becomes classic again."""
     ana, bob = admitted(conversation)
     syncs(ana, {})
 
@@ -231,7 +231,7 @@ def a_downgrade_policy_downgrades(conversation: Conversation) -> None:
 
 @scenario("migration/empty/classic", source=FREES_CLASSIC, clauses=("MG-38",))
 def an_empty_classic_group_becomes_one_of_consumers(conversation: Conversation) -> None:
-    """A consumer that joins an empty classic group is in a consumer group, which has the offsets."""
+    """A consumer that joins an Empty classic group makes it a consumer group, which keeps the offsets."""
     ana = classic_consumer(conversation)
     ana.asks(ask.leave_group(), error_code="NONE")
     commits_as_nobody(ana, 4)
@@ -244,7 +244,7 @@ def an_empty_classic_group_becomes_one_of_consumers(conversation: Conversation) 
 
 @scenario("migration/empty/simple", source=FREES_CLASSIC, clauses=("MG-38",))
 def a_group_of_offsets_becomes_one_of_consumers(conversation: Conversation) -> None:
-    """A consumer that joins a group which only has offsets is in a consumer group, which has them."""
+    """A consumer that joins a group with only offsets makes it a consumer group, which keeps them."""
     commits_as_nobody(conversation.actor("ana"), 4)
 
     bob = consumer(conversation)
@@ -258,7 +258,7 @@ def a_group_of_offsets_becomes_one_of_consumers(conversation: Conversation) -> N
     clauses=("MG-38", "MG-47"),
 )
 def a_group_of_pending_ids_is_empty(conversation: Conversation) -> None:
-    """A classic group in which somebody has only got a member id is empty, and the id is good afterwards."""
+    """A classic group with only a pending member counts as empty, and the member id stays valid."""
     ana = conversation.actor("ana")
     ana.asks(join(), error_code=REQUIRED)
 
@@ -273,7 +273,7 @@ def a_group_of_pending_ids_is_empty(conversation: Conversation) -> None:
     broker_config=DISABLED,
 )
 def an_empty_classic_group_is_nobodys(conversation: Conversation) -> None:
-    """Where the policy is disabled, an empty classic group still becomes a consumer group."""
+    """With the migration policy disabled, an Empty classic group still becomes a consumer group."""
     ana = classic_consumer(conversation)
     ana.asks(ask.leave_group(), error_code="NONE")
 
@@ -287,7 +287,7 @@ def an_empty_classic_group_is_nobodys(conversation: Conversation) -> None:
     clauses=("MG-39",),
 )
 def an_empty_consumer_group_becomes_classic(conversation: Conversation) -> None:
-    """A classic member that joins an empty consumer group leads a classic group, which has the offsets."""
+    """A classic member that joins an Empty consumer group leads a classic group, which keeps the offsets."""
     bob = consumer(conversation)
     bob.leaves()
     commits_as_nobody(bob, 4)
@@ -299,7 +299,7 @@ def an_empty_consumer_group_becomes_classic(conversation: Conversation) -> None:
 
 @scenario("migration/empty/own-id", source=JOINS_CLASSIC, clauses=("MG-39",))
 def an_empty_consumer_group_takes_no_ids(conversation: Conversation) -> None:
-    """A JoinGroup to an empty consumer group with an id that nobody knows is UNKNOWN_MEMBER_ID."""
+    """A JoinGroup with an unknown member id to an Empty consumer group gets UNKNOWN_MEMBER_ID."""
     bob = consumer(conversation)
     bob.leaves()
 
@@ -308,7 +308,7 @@ def an_empty_consumer_group_takes_no_ids(conversation: Conversation) -> None:
 
 @scenario("migration/empty/static", source=JOINS_CLASSIC, clauses=("MG-39",))
 def a_static_member_takes_an_empty_consumer_group(conversation: Conversation) -> None:
-    """A static classic member joins an empty consumer group in one step, and leads a classic group."""
+    """A static classic member joins an Empty consumer group in one step, and leads a classic group."""
     bob = consumer(conversation)
     bob.leaves()
     ana = classic_consumer(conversation, instance_id="one")
@@ -324,7 +324,7 @@ def a_static_member_takes_an_empty_consumer_group(conversation: Conversation) ->
     broker_config=DISABLED,
 )
 def an_empty_consumer_group_is_nobodys(conversation: Conversation) -> None:
-    """Where the policy is disabled, an empty consumer group still becomes a classic group."""
+    """With the migration policy disabled, an Empty consumer group still becomes a classic group."""
     bob = consumer(conversation)
     bob.leaves()
     ana = classic_consumer(conversation)

@@ -1,4 +1,4 @@
-"""What version a classic member's subscription has, in which a consumer group answers it."""
+"""The version of a classic member's subscription, in which a consumer group encodes its assignment."""
 
 from harness.scenario import Conversation, ask, expect, one_of, scenario
 from suites.migration.groups import (
@@ -19,7 +19,7 @@ SYNCS = "GroupMetadataManager#classicGroupSyncToConsumerGroup"
 
 @scenario("migration/upgrade/subscription-v2", source=SYNCS, clauses=("MG-08",))
 def an_assignment_has_the_version_of_the_subscription(conversation: Conversation) -> None:
-    """The coordinator writes an assignment in version 2 to a member whose subscription has version 2."""
+    """A classic member with a subscription of version 2 gets its assignment in version 2."""
     ana, _ = upgraded(conversation, subscription_version=2)
 
     rejoins(ana, BOTH, subscription_version=2)
@@ -28,7 +28,7 @@ def an_assignment_has_the_version_of_the_subscription(conversation: Conversation
 
 @scenario("migration/upgrade/subscription-v3", source=SYNCS, clauses=("MG-08",))
 def a_subscription_may_have_a_rack(conversation: Conversation) -> None:
-    """The coordinator writes an assignment in version 3 to a member whose subscription has version 3."""
+    """A classic member with a subscription of version 3 gets its assignment in version 3."""
     ana, _ = upgraded(conversation, subscription_version=3)
 
     rejoins(ana, BOTH, subscription_version=3)
@@ -37,7 +37,7 @@ def a_subscription_may_have_a_rack(conversation: Conversation) -> None:
 
 @scenario("migration/upgrade/subscription-v9", source=SYNCS, clauses=("MG-43",))
 def a_later_version_of_a_subscription_counts_as_the_last_known(conversation: Conversation) -> None:
-    """A subscription of version 9 is read as the last version, in which the assignment is written."""
+    """A classic member with a subscription of version 9 gets its assignment in the last known version."""
     ana, _ = upgraded(conversation, subscription_version=9)
 
     rejoins(ana, BOTH, subscription_version=9)
@@ -46,7 +46,7 @@ def a_later_version_of_a_subscription_counts_as_the_last_known(conversation: Con
 
 @scenario("migration/upgrade/subscription-v0", source=JOINS, clauses=("MG-44",))
 def whoever_cannot_say_what_it_owns_owns_nothing(conversation: Conversation) -> None:
-    """A member whose subscription has version 0 owns nothing, and is in the new epoch at once."""
+    """A classic member with a subscription v0 owns nothing, and joins the new epoch at once."""
     ana, bob = upgraded(conversation, subscription_version=0)
 
     ana.asks(
@@ -60,7 +60,7 @@ def whoever_cannot_say_what_it_owns_owns_nothing(conversation: Conversation) -> 
 
 @scenario("migration/upgrade/two-topics", source=SYNCS, clauses=("MG-08",))
 def an_assignment_may_have_several_topics(conversation: Conversation) -> None:
-    """The coordinator writes an assignment with two topics in either order."""
+    """An assignment with two topics may list them in either order."""
     orders, payments = {"orders": (0, 1, 2)}, BOTH
     joining = join({**orders, **payments}, topics=("orders", "payments"))
     everything, reversed_ = (

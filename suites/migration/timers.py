@@ -1,4 +1,4 @@
-"""What classic members of a consumer group are given time for, and a regular expression that is cleared."""
+"""Timeouts of classic members in a consumer group, and a regular expression that is cleared."""
 
 from harness.scenario import Actor, Conversation, Member, ask, expect, in_any_order, one_of, scenario
 from suites.migration.groups import (
@@ -26,7 +26,7 @@ SHORT_MS, SESSION_MS = 2_000, 6_000
 
 
 def hurried(conversation: Conversation) -> tuple[Actor, Member]:
-    """Make a classic group of ana, who has 2 s for a rebalance, which bob has made a consumer group."""
+    """Make a classic group of ana, with a rebalance timeout of 2 s, that bob upgrades to a consumer group."""
     ana = classic_consumer(conversation, request=join(rebalance_timeout_ms=SHORT_MS))
     bob = conversation.member("bob")
     bob.enters("payments", member_epoch=ana.generation_id + 1, assigned={})
@@ -35,7 +35,7 @@ def hurried(conversation: Conversation) -> tuple[Actor, Member]:
 
 @scenario("migration/timers/join", source=STARTS_JOIN, clauses=("MG-40",))
 def a_classic_member_rejoins_in_time(conversation: Conversation) -> None:
-    """A classic member that does not rejoin within its rebalance timeout is removed, heartbeats or not."""
+    """A classic member that does not rejoin within its rebalance timeout is removed despite heartbeats."""
     ana, bob = hurried(conversation)
 
     beats(ana, IN_PROGRESS)
@@ -48,7 +48,7 @@ def a_classic_member_rejoins_in_time(conversation: Conversation) -> None:
 
 @scenario("migration/timers/sync-starts-join", source=STARTS_JOIN, clauses=("MG-40",))
 def a_refused_sync_starts_the_time(conversation: Conversation) -> None:
-    """A SyncGroup that is REBALANCE_IN_PROGRESS gives a classic member its rebalance timeout to rejoin."""
+    """A SyncGroup refused with REBALANCE_IN_PROGRESS starts the member's rebalance timeout to rejoin."""
     ana, _ = hurried(conversation)
 
     ana.asks(ask.sync_group(), error_code=IN_PROGRESS)
@@ -58,7 +58,7 @@ def a_refused_sync_starts_the_time(conversation: Conversation) -> None:
 
 @scenario("migration/timers/not-asked", source=STARTS_JOIN, clauses=("MG-40",))
 def the_time_starts_with_the_answer(conversation: Conversation) -> None:
-    """A classic member that does not know of the rebalance yet has all its time to rejoin."""
+    """The time to rejoin does not start before a classic member has learned of the rebalance."""
     ana, _ = hurried(conversation)
 
     conversation.elapses(2_600)
@@ -82,7 +82,7 @@ def whoever_has_rejoined_stays(conversation: Conversation) -> None:
 
 @scenario("migration/timers/sync", source=STARTS_SYNC, clauses=("MG-40",))
 def a_classic_member_syncs_in_time(conversation: Conversation) -> None:
-    """A classic member that does not sync within its rebalance timeout is removed; heartbeats do not help."""
+    """A classic member that does not sync within its rebalance timeout is removed despite heartbeats."""
     ana, bob = admitted(conversation, rebalance_timeout_ms=SHORT_MS)
 
     conversation.elapses(1_000)
@@ -104,7 +104,7 @@ def whoever_has_synced_stays(conversation: Conversation) -> None:
 
 @scenario("migration/timers/session", source=SESSION, clauses=("MG-40",))
 def a_silent_classic_member_is_removed(conversation: Conversation) -> None:
-    """A classic member that is silent for the session timeout of its JoinGroup is removed."""
+    """A silent classic member is removed after the session timeout of its JoinGroup."""
     bob = consumer(conversation)
     ana = conversation.actor("ana")
     joining = join(session_timeout_ms=SESSION_MS)
@@ -123,7 +123,7 @@ def a_silent_classic_member_is_removed(conversation: Conversation) -> None:
 
 @scenario("migration/timers/session-of-before", source=SESSION, clauses=("MG-40",))
 def a_session_begins_anew_with_the_upgrade(conversation: Conversation) -> None:
-    """A classic member that is silent after an upgrade for the session timeout that it had is removed."""
+    """A classic member that is silent after an upgrade is removed after its former session timeout."""
     ana = classic_consumer(conversation, request=join(session_timeout_ms=SESSION_MS))
     bob = conversation.member("bob")
     bob.enters("payments", member_epoch=ana.generation_id + 1, assigned={})
@@ -139,7 +139,7 @@ def a_session_begins_anew_with_the_upgrade(conversation: Conversation) -> None:
     clauses=("MG-41",),
 )
 def a_classic_member_has_no_regular_expression(conversation: Conversation) -> None:
-    """A classic member that replaces a consumer with a regular expression has none in later releases."""
+    """In later releases a classic member that replaces a consumer loses its regular expression."""
     bob, dan = conversation.member("bob", instance_id="one"), conversation.member("dan")
     dan.enters("payments", assigned=BOTH)
     bob.enters(topics=None, regex="payments")

@@ -1,4 +1,4 @@
-"""A consumer joins a classic group that has members, which makes it a consumer group."""
+"""A consumer that joins a classic group with members makes it a consumer group."""
 
 from harness.scenario import (
     Capability,
@@ -43,7 +43,7 @@ COMMITS = "ConsumerGroup#validateOffsetCommit"
 
 @scenario("migration/upgrade/consumer-joins", source=CONVERTS, clauses=("MG-01",))
 def a_consumer_makes_a_consumer_group(conversation: Conversation) -> None:
-    """A consumer that joins a stable classic group gets the next epoch, and nothing yet."""
+    """A consumer that joins a Stable classic group gets the next epoch, and no partitions yet."""
     ana, bob = upgraded(conversation)
 
     kept = expect.group_member(
@@ -61,7 +61,7 @@ def a_consumer_makes_a_consumer_group(conversation: Conversation) -> None:
 
 @scenario("migration/upgrade/listed", source="GroupMetadataManager#listGroups", clauses=("MG-01",))
 def an_upgraded_group_is_listed_as_one_of_consumers(conversation: Conversation) -> None:
-    """ListGroups lists a group that was upgraded with the type consumer."""
+    """ListGroups lists an upgraded group with the type consumer."""
     _, bob = upgraded(conversation)
 
     listed: Pattern = {"group_id": GroupRef("main"), "group_state": "Reconciling", "group_type": "consumer"}
@@ -73,7 +73,7 @@ def an_upgraded_group_is_listed_as_one_of_consumers(conversation: Conversation) 
 
 @scenario("migration/upgrade/heartbeat", source=BEATS, clauses=("MG-02",))
 def a_classic_member_has_to_rejoin(conversation: Conversation) -> None:
-    """The heartbeat of a classic member whose group was upgraded is REBALANCE_IN_PROGRESS."""
+    """The Heartbeat of a classic member gets REBALANCE_IN_PROGRESS after the group's upgrade."""
     ana, _ = upgraded(conversation)
 
     beats(ana, IN_PROGRESS)
@@ -86,7 +86,7 @@ def a_classic_member_has_to_rejoin(conversation: Conversation) -> None:
     clauses=("MG-03",),
 )
 def a_classic_member_names_its_generation(conversation: Conversation) -> None:
-    """A heartbeat of a classic member in another generation than its epoch is ILLEGAL_GENERATION."""
+    """The Heartbeat of a classic member in another generation than its epoch gets ILLEGAL_GENERATION."""
     ana, bob = upgraded(conversation)
 
     for generation in (ana.generation_id + 1, ana.generation_id - 1, bob.epoch + 5):
@@ -97,7 +97,7 @@ def a_classic_member_names_its_generation(conversation: Conversation) -> None:
     "migration/upgrade/sync", source="GroupMetadataManager#throwIfRebalanceInProgress", clauses=("MG-04",)
 )
 def a_sync_waits_for_a_join(conversation: Conversation) -> None:
-    """The SyncGroup of a classic member that has yet to rejoin is REBALANCE_IN_PROGRESS."""
+    """The SyncGroup of a classic member that has not rejoined gets REBALANCE_IN_PROGRESS."""
     ana, _ = upgraded(conversation)
 
     ana.asks(ask.sync_group(), error_code=IN_PROGRESS)
@@ -107,7 +107,7 @@ def a_sync_waits_for_a_join(conversation: Conversation) -> None:
     "migration/upgrade/commit", source=COMMITS, clauses=("MG-05", "OC-44"), sweep=sweep("OffsetCommit", 5, 9)
 )
 def a_classic_member_commits(conversation: Conversation, version: int) -> None:
-    """OffsetCommit v{version} of a classic member in its generation is NONE after an upgrade."""
+    """OffsetCommit v{version} of a classic member in its generation succeeds after an upgrade."""
     ana, _ = upgraded(conversation)
 
     commits(ana, 7, version=version)
@@ -121,7 +121,7 @@ def a_classic_member_commits(conversation: Conversation, version: int) -> None:
     sweep=sweep("OffsetCommit", 8, 9),
 )
 def a_commit_of_another_generation_is_refused(conversation: Conversation, version: int) -> None:
-    """OffsetCommit v{version} of a classic member in another generation is ILLEGAL_GENERATION."""
+    """OffsetCommit v{version} of a classic member in another generation gets ILLEGAL_GENERATION."""
     ana, _ = upgraded(conversation)
 
     for generation in (ana.generation_id + 1, ana.generation_id - 1):
@@ -137,7 +137,7 @@ def a_commit_of_another_generation_is_refused(conversation: Conversation, versio
     clauses=("MG-06",),
 )
 def a_fetch_of_another_generation_is_refused(conversation: Conversation) -> None:
-    """OffsetFetch v9 of a classic member is NONE in its generation, and ILLEGAL_GENERATION in another."""
+    """OffsetFetch v9 of a classic member succeeds in its generation, else gets ILLEGAL_GENERATION."""
     ana, _ = upgraded(conversation)
 
     commits(ana, 7)
@@ -163,7 +163,7 @@ def a_fetch_of_another_generation_is_refused(conversation: Conversation) -> None
 
 @scenario("migration/upgrade/without-topics", source=CONVERTS, clauses=("MG-58",))
 def an_upgrade_need_not_change_the_epoch(conversation: Conversation) -> None:
-    """A consumer that subscribes to nothing upgrades a group and leaves its epoch, but for 4.0.0."""
+    """A consumer that subscribes to nothing upgrades a group without raising its epoch, except in 4.0.0."""
     classic_consumer(conversation)
     bob = conversation.member("bob")
 
@@ -174,7 +174,7 @@ def an_upgrade_need_not_change_the_epoch(conversation: Conversation) -> None:
 
 @scenario("migration/upgrade/rejoins", source=JOINS, clauses=("MG-07",))
 def a_classic_member_rejoins_in_its_generation(conversation: Conversation) -> None:
-    """A classic member that rejoins with all partitions stays in its generation, and leads nobody."""
+    """A classic member that rejoins with all partitions stays in its generation, without a leader."""
     ana, bob = upgraded(conversation)
 
     ana.asks(
@@ -192,7 +192,7 @@ def a_classic_member_rejoins_in_its_generation(conversation: Conversation) -> No
 
 @scenario("migration/upgrade/rejoins-v9", source=JOINS, clauses=("MG-07",), sweep=sweep("JoinGroup", 7, 9))
 def a_rejoin_names_the_protocol_type(conversation: Conversation, version: int) -> None:
-    """JoinGroup v{version} of a classic member in an upgraded group is answered with the protocol type."""
+    """JoinGroup v{version} of a classic member in an upgraded group returns the protocol type."""
     ana, bob = upgraded(conversation)
 
     ana.asks(
@@ -205,7 +205,7 @@ def a_rejoin_names_the_protocol_type(conversation: Conversation, version: int) -
 
 @scenario("migration/upgrade/syncs", source=SYNCS, clauses=("MG-08", "XT-03"), sweep=sweep("SyncGroup", 0, 5))
 def a_sync_brings_what_the_coordinator_assigned(conversation: Conversation, version: int) -> None:
-    """SyncGroup v{version} after the rejoin brings what the member keeps, in the consumers' own protocol."""
+    """SyncGroup v{version} after the rejoin returns what the member keeps, in the consumer protocol."""
     ana, _ = upgraded(conversation)
 
     rejoins(ana, BOTH)
@@ -214,7 +214,7 @@ def a_sync_brings_what_the_coordinator_assigned(conversation: Conversation, vers
 
 @scenario("migration/upgrade/has-to-give-up", source=BEATS, clauses=("MG-09", "XT-03"))
 def a_classic_member_has_to_confirm(conversation: Conversation) -> None:
-    """A classic member that was given less than it owned has to rejoin once more."""
+    """A classic member that got less than it owned must rejoin once more."""
     ana, bob = upgraded(conversation)
     rejoins(ana, BOTH)
     syncs(ana, FIRST)
@@ -225,7 +225,7 @@ def a_classic_member_has_to_confirm(conversation: Conversation) -> None:
 
 @scenario("migration/upgrade/gives-up", source=JOINS, clauses=("MG-10", "MG-11"))
 def a_classic_member_gives_up_a_partition(conversation: Conversation) -> None:
-    """A classic member that rejoins without a partition is in the new epoch; the consumer gets it."""
+    """A classic member that rejoins without a partition joins the new epoch; the consumer gets it."""
     ana, bob = upgraded(conversation)
     rejoins(ana, BOTH)
     syncs(ana, FIRST)
@@ -241,7 +241,7 @@ def a_classic_member_gives_up_a_partition(conversation: Conversation) -> None:
     "migration/upgrade/gives-up-too-little", source="CurrentAssignmentBuilder#build", clauses=("MG-10",)
 )
 def a_classic_member_gives_up_nothing(conversation: Conversation) -> None:
-    """A classic member that still owns what it is to give up stays in its generation."""
+    """A classic member that still owns what it must give up stays in its generation."""
     ana, bob = upgraded(conversation)
     rejoins(ana, BOTH)
 
@@ -253,7 +253,7 @@ def a_classic_member_gives_up_nothing(conversation: Conversation) -> None:
 
 @scenario("migration/upgrade/static", source=MAKES_GROUP, clauses=("MG-45",))
 def a_static_classic_member_stays_static(conversation: Conversation) -> None:
-    """A static member of a classic group has its instance id in the consumer group."""
+    """A static classic member keeps its instance id in the upgraded group."""
     ana = classic_consumer(conversation, instance_id="one")
     bob = conversation.member("bob")
     bob.enters("payments", member_epoch=ana.generation_id + 1, assigned={})
@@ -269,7 +269,7 @@ def a_static_classic_member_stays_static(conversation: Conversation) -> None:
 
 @scenario("migration/upgrade/offsets", source=CONVERTS, clauses=("MG-46",))
 def offsets_survive_an_upgrade(conversation: Conversation) -> None:
-    """What a classic member has committed is there after an upgrade, and the consumer may commit."""
+    """Offsets of a classic member are there after an upgrade, and the consumer may commit."""
     ana = classic_consumer(conversation)
     commits(ana, 5)
     bob = conversation.member("bob")
@@ -282,7 +282,7 @@ def offsets_survive_an_upgrade(conversation: Conversation) -> None:
 
 @scenario("migration/upgrade/join-in-flight", source=CONVERTS, clauses=("MG-29",))
 def a_parked_join_has_to_be_repeated(conversation: Conversation) -> None:
-    """A JoinGroup that is parked when a consumer upgrades the group is REBALANCE_IN_PROGRESS."""
+    """A parked JoinGroup gets REBALANCE_IN_PROGRESS when a consumer upgrades the group."""
     ana = classic_consumer(conversation)
     cat, bob = conversation.actor("cat"), conversation.member("bob")
     cat.asks(join(), error_code=REQUIRED)
@@ -297,10 +297,10 @@ def a_parked_join_has_to_be_repeated(conversation: Conversation) -> None:
 
 @scenario("migration/upgrade/sync-in-flight", source=CONVERTS, clauses=("MG-29",))
 def a_parked_sync_is_refused(conversation: Conversation) -> None:
-    """A SyncGroup that is parked when a consumer upgrades the group is REBALANCE_IN_PROGRESS.
+    """A parked SyncGroup gets REBALANCE_IN_PROGRESS when a consumer upgrades the group.
 
-    The consumer votes for the assignor range, which goes by the order of ids: a classic member's begins with
-    its client id.
+    The consumer votes for the range assignor, which uses the order of member ids: a classic member's id
+    starts with its client id.
     """
     ana, cat = conversation.actors("ana", "cat")
     joining = join(topics=("orders",))
@@ -322,7 +322,7 @@ def a_parked_sync_is_refused(conversation: Conversation) -> None:
 
 @scenario("migration/upgrade/completing", source=MAKES_GROUP, clauses=("MG-29",))
 def a_leader_that_has_not_synced_owns_nothing(conversation: Conversation) -> None:
-    """A classic member that has not synced has nothing after an upgrade: the consumer has its part."""
+    """A classic member that has not synced owns nothing after an upgrade: the consumer gets its part."""
     ana, bob = conversation.actor("ana"), conversation.member("bob")
     ana.asks(join(), error_code=REQUIRED)
     ana.asks(join(), error_code="NONE")
@@ -339,7 +339,7 @@ def a_leader_that_has_not_synced_owns_nothing(conversation: Conversation) -> Non
 
 @scenario("migration/upgrade/pending-id", source=JOINS, clauses=("MG-47",))
 def an_id_of_before_the_upgrade_is_good(conversation: Conversation) -> None:
-    """A member id that was given out by the classic group is let in to the consumer group."""
+    """A pending member id of the classic group may join the upgraded consumer group."""
     classic_consumer(conversation)
     cat, bob = conversation.actor("cat"), conversation.member("bob")
     cat.asks(join(), error_code=REQUIRED)
@@ -371,7 +371,7 @@ def a_classic_member_leaves(conversation: Conversation) -> None:
     needs=(Capability.RESTART,),
 )
 def an_upgraded_group_survives_a_restart(conversation: Conversation) -> None:
-    """A restarted coordinator knows an upgraded group as one of consumers, and its classic members."""
+    """After a restart an upgraded group is still a consumer group, with its classic members."""
     ana, bob = upgraded(conversation)
     conversation.restarts_coordinator()
     bob.repeats(
@@ -388,7 +388,7 @@ def an_upgraded_group_survives_a_restart(conversation: Conversation) -> None:
 
 @scenario("migration/upgrade/whole-way", source=BEATS, clauses=("MG-11", "MG-12"))
 def nobody_has_to_rejoin_in_the_end(conversation: Conversation) -> None:
-    """When both have their partitions, the classic member's heartbeats are NONE, and so are its syncs."""
+    """When both members have their partitions, the classic member's Heartbeat and SyncGroup get NONE."""
     ana, bob = shared(conversation)
 
     beats(ana)

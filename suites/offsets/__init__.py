@@ -1,1 +1,1 @@
-"""Offsets: committed, fetched, deleted and refused."""
+"""Offsets: commits, fetches, deletions and refusals."""

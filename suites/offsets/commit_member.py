@@ -1,4 +1,4 @@
-"""OffsetCommit by members: in which state it is taken, and which of several reasons to refuse comes first."""
+"""OffsetCommit by members: in which states it is accepted, and the order of the checks."""
 
 from harness.scenario import SHORT_SESSIONS, Conversation, ask, expect, scenario, subscription
 
@@ -8,7 +8,7 @@ ORDER_0 = {"orders": {0: 42}}
 
 @scenario("offsets/member/stable", source=VALIDATES, clauses=("OC-09", "OF-01"))
 def a_member_commits_in_stable(conversation: Conversation) -> None:
-    """A member of a Stable group commits with its id and generation, and anybody fetches it."""
+    """A member of a Stable group commits with its id and generation, and any client may fetch it."""
     ana, bob = conversation.stable_group("ana", "bob")
 
     bob.sends(ask.offset_commit(topics={"orders": {0: (42, "half way")}, "payments": {1: 43}}))
@@ -37,7 +37,7 @@ def a_member_commits_in_version_2(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def a_commit_counts_as_a_heartbeat(conversation: Conversation) -> None:
-    """A member that commits in time keeps its session although it never sends a heartbeat."""
+    """A member that commits in time keeps its session without sending heartbeats."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
     ana.asks(ask.join_group(session_timeout_ms=3_000), error_code="NONE")
@@ -52,7 +52,7 @@ def a_commit_counts_as_a_heartbeat(conversation: Conversation) -> None:
 
 @scenario("offsets/member/preparing-rebalance", source=VALIDATES, clauses=("OC-10",))
 def members_commit_while_a_rebalance_is_prepared(conversation: Conversation) -> None:
-    """While a rebalance is prepared, those who rejoined and those who have not yet still commit."""
+    """While a rebalance is prepared, members commit whether they have rejoined or not."""
     ana, bob = conversation.stable_group("ana", "bob")
     bob.sends(ask.join_group(protocols=(("range", subscription("payments")),)))
 
@@ -66,7 +66,7 @@ def members_commit_while_a_rebalance_is_prepared(conversation: Conversation) -> 
 
 @scenario("offsets/member/completing-ladder", source=VALIDATES, clauses=("OC-11", "OC-12", "OC-13", "OC-14"))
 def a_commit_before_the_assignments_comes_too_early(conversation: Conversation) -> None:
-    """While assignments are awaited, member and generation are checked, then comes REBALANCE_IN_PROGRESS."""
+    """While assignments are awaited, a valid commit gets REBALANCE_IN_PROGRESS, after the other checks."""
     ana = conversation.actor("ana")
     ana.joins()
     past = ana.generation_id - 1
@@ -97,7 +97,7 @@ def a_commit_before_the_assignments_comes_too_early(conversation: Conversation) 
     clauses=("OC-14", "OC-15", "OC-16", "OC-18", "OC-21", "ST-07", "ST-08"),
 )
 def a_commit_is_checked_from_the_topic_to_the_generation(conversation: Conversation) -> None:
-    """OffsetCommit checks the topic first, then the instance, then the member, and the generation last."""
+    """OffsetCommit checks the topic first, then the instance id, the member id, and the generation."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     former, past = bob.member_id, bob.generation_id - 1
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
@@ -136,7 +136,7 @@ def a_commit_is_checked_from_the_topic_to_the_generation(conversation: Conversat
 
 @scenario("offsets/member/unmapped-instance", source=VALIDATES, clauses=("OC-17",))
 def a_commit_with_an_unmapped_instance_may_not_count(conversation: Conversation) -> None:
-    """A dynamic member that commits with an instance id nobody has is unknown since 3.0, served before."""
+    """An OffsetCommit with an unused instance id gets UNKNOWN_MEMBER_ID since 3.0, and succeeds before."""
     (ana,) = conversation.stable_group("ana")
 
     ana.sends(ask.offset_commit(group_instance_id="seat-x", topics=ORDER_0))

@@ -1,4 +1,4 @@
-"""OffsetCommit before the group matters: topics that do not exist, and metadata that is too large."""
+"""OffsetCommit checks before the group: topics that do not exist, and metadata that is too large."""
 
 from harness.scenario import Conversation, ask, expect, scenario
 
@@ -8,7 +8,7 @@ TINY_METADATA = {"offset.metadata.max.bytes": "10"}
 
 @scenario("offsets/request/unknown-topic", source=HANDLES, clauses=("OC-21",))
 def an_unknown_topic_never_reaches_the_coordinator(conversation: Conversation) -> None:
-    """A commit to nothing that exists is told UNKNOWN_TOPIC_OR_PARTITION, whatever its group is."""
+    """A commit to an unknown topic or partition gets UNKNOWN_TOPIC_OR_PARTITION, for any group."""
     ana = conversation.actor("ana")
 
     ana.sends(
@@ -28,7 +28,7 @@ def an_unknown_topic_never_reaches_the_coordinator(conversation: Conversation) -
 
 @scenario("offsets/request/unknown-partition", source=HANDLES, clauses=("OC-23",))
 def known_and_unknown_partitions_are_answered_each(conversation: Conversation) -> None:
-    """Of one topic the unknown partition is refused as such, and the known one for its generation."""
+    """Partitions are checked one by one: an unknown one is refused, a known one gets the group's answer."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.offset_commit(generation_id=5, member_id="", topics={"orders": {99: 1, 0: 1}}))
@@ -41,7 +41,7 @@ def known_and_unknown_partitions_are_answered_each(conversation: Conversation) -
 
 @scenario("offsets/request/no-topics", source=HANDLES, clauses=("OC-22",))
 def a_commit_of_nothing_is_answered_with_nothing(conversation: Conversation) -> None:
-    """A commit without topics is answered without topics, and makes no group."""
+    """An OffsetCommit without topics returns no topics and creates no group."""
     ana = conversation.actor("ana")
 
     ana.asks(ask.offset_commit(generation_id=-1, member_id="", topics={}), expect.offset_commit({}))
@@ -55,7 +55,7 @@ def a_commit_of_nothing_is_answered_with_nothing(conversation: Conversation) -> 
     broker_config=TINY_METADATA,
 )
 def large_metadata_costs_only_its_own_partition(conversation: Conversation) -> None:
-    """Of three partitions only the one whose metadata is too large is refused; the others are stored."""
+    """Of three partitions only that with too large metadata gets OFFSET_METADATA_TOO_LARGE."""
     ana = conversation.actor("ana")
 
     ana.sends(
@@ -78,7 +78,7 @@ def large_metadata_costs_only_its_own_partition(conversation: Conversation) -> N
     broker_config=TINY_METADATA,
 )
 def large_metadata_stores_nothing(conversation: Conversation) -> None:
-    """If the metadata of all partitions is too large nothing is stored, and smaller metadata is taken."""
+    """If all metadata is too large, nothing is stored; smaller metadata is accepted afterwards."""
     ana = conversation.actor("ana")
     large = "eleven long"
 
@@ -101,7 +101,7 @@ def large_metadata_stores_nothing(conversation: Conversation) -> None:
     broker_config=TINY_METADATA,
 )
 def metadata_is_measured_in_characters(conversation: Conversation) -> None:
-    """Metadata is measured in UTF-16 units: into ten fit ten letters of two bytes, or five of four."""
+    """Metadata is measured in UTF-16 units: ten fit ten letters of two bytes, or five of four."""
     ana = conversation.actor("ana")
 
     ana.sends(

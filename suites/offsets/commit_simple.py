@@ -1,4 +1,4 @@
-"""OffsetCommit by nobody in particular: groups that have no members."""
+"""OffsetCommit without a member: groups that have no members."""
 
 from harness.scenario import OWN, Conversation, Pattern, Value, ask, expect, scenario
 
@@ -10,7 +10,7 @@ COMMITTED = expect.offset_commit({"orders": {0: "NONE"}})
     "offsets/simple/first-commit", source="OffsetMetadataManager#commitOffset", clauses=("OC-01", "OF-01")
 )
 def a_first_commit_makes_a_group(conversation: Conversation) -> None:
-    """A commit without generation and member id makes a group, Empty and without protocol type."""
+    """A commit without generation and member id creates an Empty group without protocol type."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 11, 1: 12}}))
@@ -25,7 +25,7 @@ def a_first_commit_makes_a_group(conversation: Conversation) -> None:
 
 @scenario("offsets/simple/generation-of-nothing", source=VALIDATES, clauses=("OC-02", "OC-04"))
 def a_generation_of_a_missing_group_is_illegal(conversation: Conversation) -> None:
-    """A commit with a generation, even 0, to a missing group is ILLEGAL_GENERATION and makes no group."""
+    """A commit with any generation to a missing group gets ILLEGAL_GENERATION and creates no group."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.offset_commit(generation_id=5, member_id="", topics={"orders": {0: 1}}))
@@ -42,7 +42,7 @@ def a_generation_of_a_missing_group_is_illegal(conversation: Conversation) -> No
     clauses=("OC-03",),
 )
 def version_9_makes_no_group_for_a_generation(conversation: Conversation) -> None:
-    """OffsetCommit v9 with a generation makes no group; 4.0 says GROUP_ID_NOT_FOUND, 3.x as before."""
+    """OffsetCommit v9 with a generation creates no group; 4.0 answers GROUP_ID_NOT_FOUND, 3.x as before."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.offset_commit(version=9, generation_id=5, member_id="", topics={"orders": {0: 1}}))
@@ -55,7 +55,7 @@ def version_9_makes_no_group_for_a_generation(conversation: Conversation) -> Non
 
 @scenario("offsets/simple/negative-generation", source=VALIDATES, clauses=("OC-05",))
 def any_negative_generation_is_none(conversation: Conversation) -> None:
-    """Of a negative generation only the sign counts: -5 commits to an Empty group as -1 does."""
+    """A negative generation counts as none: -5 commits to an Empty group as -1 does."""
     ana = conversation.actor("ana")
     ana.asks(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}), COMMITTED)
 
@@ -65,9 +65,9 @@ def any_negative_generation_is_none(conversation: Conversation) -> None:
 
 @scenario("offsets/simple/made-up-member", source="KAFKA-14201", clauses=("OC-06", "OC-07"))
 def a_made_up_member_needs_no_generation(conversation: Conversation) -> None:
-    """To an Empty group a made-up member may commit without a generation, but with one it is unknown.
+    """An unknown member may commit to an Empty group without a generation; with one, UNKNOWN_MEMBER_ID.
 
-    3.0 to 3.2 refused it in both cases.
+    3.0 to 3.2 refused both.
     """
     ana = conversation.actor("ana")
     ana.asks(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}), COMMITTED)
@@ -86,7 +86,7 @@ def a_made_up_member_needs_no_generation(conversation: Conversation) -> None:
 
 @scenario("offsets/simple/after-the-last-member", source=VALIDATES, clauses=("OC-08", "DG-05"))
 def an_emptied_group_takes_commits(conversation: Conversation) -> None:
-    """A group whose members have left takes a commit without generation, and keeps what they committed."""
+    """An emptied group accepts a commit without generation, and keeps its members' offsets."""
     (ana,) = conversation.stable_group("ana")
     ana.asks(ask.offset_commit(topics={"orders": {0: 1}}), COMMITTED)
     ana.asks(ask.leave_group(), error_code="NONE")
@@ -99,7 +99,7 @@ def an_emptied_group_takes_commits(conversation: Conversation) -> None:
 
 @scenario("offsets/simple/retention-time", source="KIP-211", clauses=("OC-26", "OC-27"))
 def a_retention_time_is_still_accepted(conversation: Conversation) -> None:
-    """OffsetCommit v2 to v4 may carry a retention time, and what is committed with it is fetched."""
+    """OffsetCommit v2 to v4 may carry a retention time; the offset can be fetched."""
     ana = conversation.actor("ana")
 
     ana.sends(
@@ -122,7 +122,7 @@ def a_retention_time_is_still_accepted(conversation: Conversation) -> None:
     "offsets/simple/twice-in-one-request", source="OffsetMetadataManager#commitOffset", clauses=("OC-31",)
 )
 def of_two_offsets_for_one_partition_the_last_wins(conversation: Conversation) -> None:
-    """A partition that is named twice in one commit keeps the last offset; 4.0 answers twice, 3.x once."""
+    """A partition named twice in one commit keeps the last offset; 4.0 answers twice, 3.x once."""
     ana = conversation.actor("ana")
 
     twice: Value = (
@@ -139,7 +139,7 @@ def of_two_offsets_for_one_partition_the_last_wins(conversation: Conversation) -
 
 @scenario("offsets/simple/leader-epoch", source="KIP-320", clauses=("OF-08", "OC-33"))
 def leader_epoch_and_metadata_are_kept(conversation: Conversation) -> None:
-    """Leader epoch and metadata come back as committed; no epoch is -1, and null metadata the empty text."""
+    """OffsetFetch returns leader epoch and metadata as committed; the defaults are -1 and an empty string."""
     ana = conversation.actor("ana")
     partitions: Value = (
         {

@@ -1,4 +1,4 @@
-"""OffsetDelete: which offsets may go while members are there, and which never."""
+"""OffsetDelete: which offsets can be deleted while a group has members, and which cannot."""
 
 from harness.scenario import ANY, Conversation, ask, containing, expect, in_any_order, scenario
 
@@ -8,7 +8,7 @@ VALIDATES = "ClassicGroup#validateOffsetDelete"
 
 @scenario("offsets/delete/empty-group", source=DELETES, clauses=("OD-03", "OD-04"))
 def an_empty_groups_offset_is_deleted(conversation: Conversation) -> None:
-    """From an Empty group a committed offset is deleted, and one that was never committed is no error."""
+    """OffsetDelete from an Empty group succeeds, also for an offset that was never committed."""
     ana = conversation.actor("ana")
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2}}))
     ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
@@ -25,7 +25,7 @@ def an_empty_groups_offset_is_deleted(conversation: Conversation) -> None:
     "offsets/delete/two-partitions", source="KafkaApis#handleOffsetDeleteRequest", clauses=("OD-03", "OD-15")
 )
 def two_partitions_of_a_topic_are_deleted_together(conversation: Conversation) -> None:
-    """Two partitions of one topic are deleted in one request; before 2.6 the answer says so twice."""
+    """OffsetDelete deletes two partitions of one topic at once; before 2.6 each is answered twice."""
     ana = conversation.actor("ana")
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2, 2: 3}}))
     ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE", 2: "NONE"}}))
@@ -45,7 +45,7 @@ def two_partitions_of_a_topic_are_deleted_together(conversation: Conversation) -
 
 @scenario("offsets/delete/last-offset", source=DELETES, clauses=("OD-07",))
 def a_groups_last_offset_is_deleted(conversation: Conversation) -> None:
-    """A simple group's last offset is deleted; up to 3.9 the group dies with it, 4.0 keeps it a while."""
+    """Deleting a simple group's last offset also removes the group up to 3.9; 4.0 keeps it a while."""
     ana = conversation.actor("ana")
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
     ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
@@ -61,7 +61,7 @@ def a_groups_last_offset_is_deleted(conversation: Conversation) -> None:
     "offsets/delete/unknown-topic", source="KafkaApis#handleOffsetDeleteRequest", clauses=("OD-05", "OD-06")
 )
 def an_unknown_topic_is_answered_by_itself(conversation: Conversation) -> None:
-    """Of an existing group unknown topics are refused one by one; no topics at all are no error."""
+    """OffsetDelete refuses unknown topics with UNKNOWN_TOPIC_OR_PARTITION; no topics are no error."""
     ana = conversation.actor("ana")
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2}}))
     ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE"}}))
@@ -80,7 +80,7 @@ def an_unknown_topic_is_answered_by_itself(conversation: Conversation) -> None:
     "offsets/delete/group-without-name", source="GroupCoordinatorService#deleteOffsets", clauses=("OD-02",)
 )
 def the_group_without_a_name_is_refused(conversation: Conversation) -> None:
-    """OffsetDelete, unlike other offset requests, refuses the empty group id."""
+    """OffsetDelete with an empty group id gets INVALID_GROUP_ID, unlike other offset requests."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.offset_delete(group_id="", topics={"orders": (0,)}))
@@ -91,7 +91,7 @@ def the_group_without_a_name_is_refused(conversation: Conversation) -> None:
     "offsets/delete/subscribed-topic", source="ClassicGroup#isSubscribedToTopic", clauses=("OD-08", "OD-09")
 )
 def a_subscribed_topic_keeps_its_offsets(conversation: Conversation) -> None:
-    """While members subscribe to a topic its offsets stay; those of another topic are deleted."""
+    """OffsetDelete of a subscribed topic gets GROUP_SUBSCRIBED_TO_TOPIC; other topics are deleted."""
     ana, _ = conversation.stable_group("ana", "bob")
     ana.sends(ask.offset_commit(topics={"orders": {0: 1}, "payments": {0: 2}}))
     ana.receives(expect.offset_commit({"orders": {0: "NONE"}, "payments": {0: "NONE"}}))
@@ -112,7 +112,7 @@ def a_subscribed_topic_keeps_its_offsets(conversation: Conversation) -> None:
     clauses=("OD-10", "JG-63"),
 )
 def an_unreadable_subscription_keeps_everything(conversation: Conversation) -> None:
-    """If a member's subscription cannot be read, every topic counts as subscribed."""
+    """If a member's subscription cannot be read, OffsetDelete treats every topic as subscribed."""
     (ana,) = conversation.stable_group("ana", protocols=(("range", b"\0\0"),))
     ana.asks(ask.offset_commit(topics={"payments": {0: 2}}), expect.offset_commit({"payments": {0: "NONE"}}))
 
@@ -130,7 +130,7 @@ def an_unreadable_subscription_keeps_everything(conversation: Conversation) -> N
 
 @scenario("offsets/delete/other-protocol-type", source=VALIDATES, clauses=("OD-11", "OD-12", "OD-16"))
 def a_group_of_another_protocol_type_must_be_empty(conversation: Conversation) -> None:
-    """A group of another type than consumer keeps all offsets while it has members, and no longer."""
+    """OffsetDelete from a group of another protocol type gets NON_EMPTY_GROUP while it has members."""
     ana = conversation.actor("ana")
     ana.sends(ask.join_group(protocol_type="connect", protocols=(("eager", b"any bytes"),)))
     ana.receives(expect.join_group(error_code="MEMBER_ID_REQUIRED"))
@@ -154,7 +154,7 @@ def a_group_of_another_protocol_type_must_be_empty(conversation: Conversation) -
     broker_config={"offset.metadata.max.bytes": "10"},
 )
 def what_was_refused_is_deleted_as_well(conversation: Conversation) -> None:
-    """An offset refused for its metadata, which stays on its way for ever until 3.7.0, can be deleted."""
+    """An offset refused for its metadata, which stays pending forever until 3.7.0, can be deleted."""
     ana = conversation.actor("ana")
     offsets = {"orders": {0: (7, "eleven long"), 1: (8, "fits")}}
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics=offsets))

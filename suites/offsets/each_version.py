@@ -1,4 +1,4 @@
-"""Every version of OffsetCommit and OffsetFetch: what it takes and brings, and how it refuses."""
+"""Every version of OffsetCommit and OffsetFetch: requests, answers and refusals."""
 
 from harness.scenario import OWN, Conversation, Pattern, Value, ask, expect, scenario, sweep
 from suites.offsets.topics import UNKNOWN_ID, asked_by_id, committed_by_id, id_of
@@ -14,7 +14,7 @@ FETCHES = "OffsetMetadataManager#fetchOffsets"
     sweep=sweep("OffsetCommit", 1, 9),
 )
 def a_member_commits(conversation: Conversation, version: int) -> None:
-    """OffsetCommit v{version} of a member is taken, and fetched again with its metadata."""
+    """OffsetCommit v{version} of a member succeeds, and its offset is fetched with its metadata."""
     (ana,) = conversation.stable_group("ana")
 
     ana.sends(
@@ -34,7 +34,7 @@ def a_member_commits(conversation: Conversation, version: int) -> None:
     sweep=sweep("OffsetCommit", 1, 9),
 )
 def a_commit_is_refused(conversation: Conversation, version: int) -> None:
-    """OffsetCommit v{version} is refused for topic, member or generation, partition by partition."""
+    """OffsetCommit v{version} is refused per partition for topic, member or generation."""
     (ana,) = conversation.stable_group("ana")
 
     for reported, error in (
@@ -62,7 +62,7 @@ def a_commit_is_refused(conversation: Conversation, version: int) -> None:
     sweep=sweep("OffsetCommit", 10, 10),
 )
 def a_member_commits_by_topic_id(conversation: Conversation, version: int) -> None:
-    """OffsetCommit v{version} names topics by id; it is taken of a member, and refused of who is none."""
+    """OffsetCommit v{version} names topics by id; a non-member gets UNKNOWN_MEMBER_ID."""
     (ana,) = conversation.stable_group("ana")
     orders = id_of(ana, "orders")
 
@@ -86,7 +86,7 @@ def a_member_commits_by_topic_id(conversation: Conversation, version: int) -> No
     "offsets/versions/fetch", source=FETCHES, clauses=("OF-01", "OF-26"), sweep=sweep("OffsetFetch", 1, 9)
 )
 def what_is_committed_is_fetched(conversation: Conversation, version: int) -> None:
-    """OffsetFetch v{version} brings what is committed, and -1 for what is not."""
+    """OffsetFetch v{version} returns committed offsets, and -1 for other partitions."""
     ana = conversation.actor("ana")
     ana.sends(
         ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 21}, "payments": {0: 22}})
@@ -101,7 +101,7 @@ def what_is_committed_is_fetched(conversation: Conversation, version: int) -> No
 
 @scenario("offsets/versions/fetch-all", source=FETCHES, clauses=("OF-05",), sweep=sweep("OffsetFetch", 2, 9))
 def all_that_is_committed_is_fetched(conversation: Conversation, version: int) -> None:
-    """OffsetFetch v{version} without topics brings all that have an offset."""
+    """OffsetFetch v{version} without topics returns all partitions with an offset."""
     ana = conversation.actor("ana")
     ana.sends(
         ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 21}, "payments": {0: 22}})
@@ -121,7 +121,7 @@ def all_that_is_committed_is_fetched(conversation: Conversation, version: int) -
     sweep=sweep("OffsetFetch", 1, 9),
 )
 def a_missing_group_is_fetched_without_an_error(conversation: Conversation, version: int) -> None:
-    """OffsetFetch v{version} of a group that never was is -1, and no error."""
+    """OffsetFetch v{version} of a group that never existed returns -1 and no error."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.offset_fetch(version=version, topics={"orders": (0,)}))
@@ -135,7 +135,7 @@ def a_missing_group_is_fetched_without_an_error(conversation: Conversation, vers
     sweep=sweep("OffsetFetch", 10, 10),
 )
 def offsets_are_fetched_by_topic_id(conversation: Conversation, version: int) -> None:
-    """OffsetFetch v{version} names topics by id, and refuses those that no topic has."""
+    """OffsetFetch v{version} names topics by id; an unknown id gets UNKNOWN_TOPIC_ID."""
     ana = conversation.actor("ana")
     orders = id_of(ana, "orders")
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))

@@ -1,4 +1,4 @@
-"""Partitions at the edge of a topic, and groups that a request names twice."""
+"""Partitions beyond the end of a topic, and groups or partitions that a request names twice."""
 
 from harness.scenario import ANY, OWN, Actor, Conversation, Value, ask, expect, scenario
 from suites.transactions.producers import initialised
@@ -13,7 +13,7 @@ TINY_METADATA = {"offset.metadata.max.bytes": "10"}
     clauses=("OC-23",),
 )
 def the_last_partition_is_the_last(conversation: Conversation) -> None:
-    """Offsets of a topic's last partition are taken, those of the next and of negative ones are not."""
+    """A commit beyond a topic's last partition, or below 0, gets UNKNOWN_TOPIC_OR_PARTITION."""
     ana = conversation.actor("ana")
 
     ana.sends(
@@ -32,7 +32,7 @@ def the_last_partition_is_the_last(conversation: Conversation) -> None:
     clauses=("OD-05",),
 )
 def partitions_are_deleted_one_by_one(conversation: Conversation) -> None:
-    """Partitions that do not exist are refused by OffsetDelete beside others of the same topic."""
+    """OffsetDelete refuses a missing partition without affecting others of the same topic."""
     ana = conversation.actor("ana")
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 2: 1}}))
     ana.receives(expect.offset_commit({"orders": {0: "NONE", 2: "NONE"}}))
@@ -50,7 +50,7 @@ def partitions_are_deleted_one_by_one(conversation: Conversation) -> None:
     clauses=("OF-12",),
 )
 def a_group_that_is_named_twice(conversation: Conversation) -> None:
-    """A group that OffsetFetch v8 names twice is answered twice, but once from 3.0 to 3.4."""
+    """OffsetFetch v8 of a group that is named twice returns it twice, but once from 3.0 to 3.4."""
     ana = conversation.actor("ana")
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
     ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
@@ -66,7 +66,7 @@ def a_group_that_is_named_twice(conversation: Conversation) -> None:
     broker_config=TINY_METADATA,
 )
 def readers_of_a_partition_that_was_refused(conversation: Conversation) -> None:
-    """A reader of stable offsets waits for ever for one that was refused for its metadata, 2.5 to 3.7.0."""
+    """From 2.5 to 3.7.0, a stable fetch waits forever for an offset refused for its metadata."""
     ana = conversation.actor("ana")
     ana.sends(
         ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: (2, "x" * 11)}}),
@@ -84,7 +84,7 @@ def readers_of_a_partition_that_was_refused(conversation: Conversation) -> None:
 
 @scenario("offsets/edge/topics-without-partitions", source="KafkaApis#handleOffsetCommitRequest")
 def topics_without_partitions(conversation: Conversation) -> None:
-    """A topic that is there but named without partitions is passed over."""
+    """OffsetCommit and OffsetDelete ignore an existing topic that is named without partitions."""
     ana = conversation.actor("ana")
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1}}))
     ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
@@ -99,7 +99,7 @@ def topics_without_partitions(conversation: Conversation) -> None:
 
 @scenario("offsets/edge/topic-without-name", source="OffsetMetadataManager#fetchOffsets")
 def a_topic_without_a_name_has_no_offsets(conversation: Conversation) -> None:
-    """OffsetFetch by names answers a topic with an empty name as any other without offsets."""
+    """OffsetFetch by names answers a topic with an empty name like any other without offsets."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.offset_fetch(topics={"": (0,), "orders": (0,)}))
@@ -112,7 +112,7 @@ def a_topic_without_a_name_has_no_offsets(conversation: Conversation) -> None:
     clauses=("OD-03",),
 )
 def a_partition_that_is_deleted_twice(conversation: Conversation) -> None:
-    """A partition that is named twice in one OffsetDelete is answered once until 3.9, and twice since 4.0."""
+    """OffsetDelete answers a partition that is named twice once until 3.9, and twice since 4.0."""
     ana = conversation.actor("ana")
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 1, 1: 2, 2: 3}}))
     ana.receives(expect.offset_commit({"orders": {0: "NONE", 1: "NONE", 2: "NONE"}}))
@@ -127,7 +127,7 @@ def a_partition_that_is_deleted_twice(conversation: Conversation) -> None:
     clauses=("OC-23", "OD-05"),
 )
 def an_unknown_partition_that_is_named_twice(conversation: Conversation) -> None:
-    """A partition that does not exist is answered as often as it is named since 3.5, and once before."""
+    """A missing partition that is named twice is answered twice since 3.5, and once before."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
     twice: Value = ({"partition_index": 9, "committed_offset": 8},) * 2
@@ -161,7 +161,7 @@ def an_unknown_partition_that_is_named_twice(conversation: Conversation) -> None
     clauses=("OD-05", "OD-07"),
 )
 def who_deletes_nothing_leaves_the_group_alone(conversation: Conversation) -> None:
-    """An empty group without offsets survives an OffsetDelete that names no partition that exists."""
+    """An Empty group without offsets survives an OffsetDelete that names no existing partition."""
     (ana,) = conversation.stable_group("ana")
     ana.asks(ask.leave_group(), error_code="NONE")
 
@@ -174,7 +174,7 @@ def who_deletes_nothing_leaves_the_group_alone(conversation: Conversation) -> No
 
 
 def _deletes(ana: Actor, *indexes: int, split: bool = False) -> None:
-    """Delete offsets of partitions of one topic, which is named once, or else anew for each of them."""
+    """Delete offsets of partitions of one topic, which is listed once, or once for each partition."""
     partitions: tuple[Value, ...] = tuple({"partition_index": index} for index in indexes)
     pieces = tuple((each,) for each in partitions) if split else (partitions,)
     topics: tuple[Value, ...] = tuple({"name": "orders", "partitions": piece} for piece in pieces)

@@ -1,25 +1,25 @@
-"""Expiry: offsets that end by a time of their own, and groups that are left with nothing.
+"""Expiry: offsets with a retention time of their own, and groups without offsets or members.
 
-A retention time in the request (OffsetCommit v2 to v4) ends offsets to the millisecond, where the broker's
-own counts in minutes; a pass over all groups every 500 ms finds them.
+A retention time in the request (OffsetCommit v2 to v4) counts in milliseconds, where the broker's own counts
+in minutes; a pass over all groups every 500 ms finds expired offsets.
 """
 
 from harness.scenario import GONE, Actor, Conversation, ask, expect, scenario, subscription
 
 FREQUENT_EXPIRY = {"offsets.retention.check.interval.ms": "500"}
-"""Of a broker of its own, which all scenarios of expiry share."""
+"""The configuration of a separate broker, which all scenarios of expiry share."""
 LONG_MAX = 2**63 - 1
 EXPIRES = "OffsetMetadataManager#cleanupExpiredOffsets"
 CONDITION = "ClassicGroup#offsetExpirationCondition"
 
 
 def _static(conversation: Conversation, name: str) -> Actor:
-    """Bring in a static member, which joins in one step: a pass between two would remove its group."""
+    """Return a static member, which joins in one step: a pass between two steps would remove its group."""
     return conversation.actor(name, group_instance_id=f"seat of {name}")
 
 
 def _gone(ana: Actor) -> None:
-    """Await the end of the actor's group."""
+    """Wait until the actor's group is gone."""
     ana.repeats(ask.describe_groups(), until=GONE)
 
 
@@ -30,7 +30,7 @@ def _gone(ana: Actor) -> None:
     broker_config=FREQUENT_EXPIRY,
 )
 def a_retention_time_of_0_ends_at_the_next_pass(conversation: Conversation) -> None:
-    """An offset with a retention time of 0 is gone at the next pass, and with it its simple group."""
+    """An offset with a retention time of 0 is removed at the next pass, together with its simple group."""
     ana = conversation.actor("ana")
     ana.sends(
         ask.offset_commit(
@@ -50,7 +50,7 @@ def a_retention_time_of_0_ends_at_the_next_pass(conversation: Conversation) -> N
     broker_config=FREQUENT_EXPIRY,
 )
 def a_retention_time_ends_its_own_offset_alone(conversation: Conversation) -> None:
-    """An offset with a retention time is there until then, and others of its group stay."""
+    """An offset with a retention time expires then, and others of its group stay."""
     ana = conversation.actor("ana")
     for partition, retention_time_ms in ((0, 4_000), (1, -1)):
         ana.sends(
@@ -81,9 +81,9 @@ def a_retention_time_ends_its_own_offset_alone(conversation: Conversation) -> No
     broker_config=FREQUENT_EXPIRY,
 )
 def a_retention_time_beyond_time_ends_at_the_next_pass(conversation: Conversation) -> None:
-    """An offset that is to be kept for ever is gone at the next pass: the sum of times goes on from below."""
+    """An offset with the longest retention time is removed at the next pass, because the sum overflows."""
     ana = conversation.actor("ana")
-    # The one that stays comes first: a pass between the others would remove the group under a commit.
+    # The offset that stays is committed first: otherwise a pass in between could remove the group.
     for partition, retention_time_ms in ((2, -1), (0, LONG_MAX), (1, -2)):
         ana.sends(
             ask.offset_commit(
@@ -104,7 +104,7 @@ def a_retention_time_beyond_time_ends_at_the_next_pass(conversation: Conversatio
 
 @scenario("offsets/expiry/renewed", source=EXPIRES, clauses=("EX-08", "OC-26"), broker_config=FREQUENT_EXPIRY)
 def a_later_commit_renews_the_retention(conversation: Conversation) -> None:
-    """An offset committed anew without a retention time outlives the one that it had."""
+    """An offset committed again without a retention time outlives its former one."""
     ana = conversation.actor("ana")
     for retention_time_ms, offset in ((900, 7), (-1, 8)):
         ana.sends(
@@ -143,7 +143,7 @@ def a_group_that_everybody_left_is_removed(conversation: Conversation) -> None:
     broker_config=FREQUENT_EXPIRY,
 )
 def a_group_that_awaits_a_member_is_removed(conversation: Conversation) -> None:
-    """A group that has only given out a member id is removed at the next pass, and the id with it."""
+    """A group with only a pending member is removed at the next pass; its id gets UNKNOWN_MEMBER_ID."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
@@ -158,7 +158,7 @@ def a_group_that_awaits_a_member_is_removed(conversation: Conversation) -> None:
     broker_config=FREQUENT_EXPIRY,
 )
 def an_emptied_group_loses_what_has_its_own_time(conversation: Conversation) -> None:
-    """Of a group whose members have left offsets with a retention time end, and the group with the last."""
+    """An emptied group is removed when its last offset, with a retention time, expires."""
     (ana,) = conversation.stable_group(_static(conversation, "ana"))
     ana.sends(ask.offset_commit(version=4, retention_time_ms=0, topics={"orders": {0: 7}}))
     ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
@@ -175,7 +175,7 @@ def an_emptied_group_loses_what_has_its_own_time(conversation: Conversation) -> 
     broker_config=FREQUENT_EXPIRY,
 )
 def a_subscribed_topic_keeps_its_offsets(conversation: Conversation) -> None:
-    """A Stable group loses expired offsets of a topic that nobody subscribes to, and no others."""
+    """A Stable group loses expired offsets of topics without subscribers, and no others."""
     (ana,) = conversation.stable_group(_static(conversation, "ana"))
     ana.sends(
         ask.offset_commit(version=4, retention_time_ms=0, topics={"orders": {0: 7}, "payments": {0: 8}})
@@ -211,7 +211,7 @@ def a_rebalance_keeps_all_offsets(conversation: Conversation) -> None:
     "offsets/expiry/other-protocol-type", source=CONDITION, clauses=("EX-06",), broker_config=FREQUENT_EXPIRY
 )
 def a_group_of_another_type_keeps_all_offsets(conversation: Conversation) -> None:
-    """A group of another protocol type than consumer loses nothing as long as it has members."""
+    """A group of another protocol type than consumer keeps expired offsets while it has members."""
     ana = _static(conversation, "ana")
     ana.sends(ask.join_group(protocol_type="connect", protocols=(("eager", b"any bytes"),)))
     ana.receives(expect.join_group(error_code="NONE", protocol_name="eager"))
@@ -232,7 +232,7 @@ def a_group_of_another_type_keeps_all_offsets(conversation: Conversation) -> Non
     broker_config=FREQUENT_EXPIRY,
 )
 def an_unreadable_subscription_keeps_all_offsets(conversation: Conversation) -> None:
-    """A Stable group of a member whose subscription ends before its topics do loses nothing."""
+    """A Stable group of a member with a truncated subscription keeps expired offsets."""
     ana = _static(conversation, "ana")
     ana.asks(ask.join_group(protocols=(("range", b"\0\0\0\0\0\x04\0\0\0\0"),)), error_code="NONE")
     ana.syncs_as_leader((ana,))
@@ -247,7 +247,7 @@ def an_unreadable_subscription_keeps_all_offsets(conversation: Conversation) -> 
     "offsets/expiry/deleted-offset", source=EXPIRES, clauses=("EX-12", "OD-07"), broker_config=FREQUENT_EXPIRY
 )
 def a_group_that_lost_its_last_offset_is_removed(conversation: Conversation) -> None:
-    """A simple group whose last offset was deleted is gone at the next pass at the latest."""
+    """A simple group whose last offset was deleted is removed at the next pass at the latest."""
     ana = conversation.actor("ana")
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))
     ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))

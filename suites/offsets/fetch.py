@@ -1,4 +1,4 @@
-"""OffsetFetch: what is known of a partition, and that what is not known is no error."""
+"""OffsetFetch: what it returns for a partition, and that unknown partitions are not an error."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ FETCHES_ALL = "OffsetMetadataManager#fetchAllOffsets"
 
 
 def _committed(conversation: Conversation) -> Actor:
-    """Return somebody whose group holds two offsets, one each of two topics."""
+    """Return an actor whose group has two committed offsets, of one topic each."""
     ana = conversation.actor("ana")
     ana.sends(
         ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 21}, "payments": {0: 22}})
@@ -19,13 +19,13 @@ def _committed(conversation: Conversation) -> Actor:
 
 
 def _offset(partition: int, offset: int) -> Mapping[str, int]:
-    """Return what is expected of one partition."""
+    """Return the expected partition and its offset."""
     return {"partition_index": partition, "committed_offset": offset}
 
 
 @scenario("offsets/fetch/named", source=FETCHES, clauses=("OF-01",))
 def what_is_not_committed_is_minus_one(conversation: Conversation) -> None:
-    """Of the partitions asked for, those without an offset are -1, be the topic known or not."""
+    """OffsetFetch returns -1 for partitions without an offset, whether the topic exists or not."""
     ana = _committed(conversation)
 
     ana.repeats(
@@ -36,7 +36,7 @@ def what_is_not_committed_is_minus_one(conversation: Conversation) -> None:
 
 @scenario("offsets/fetch/all", source=FETCHES_ALL, clauses=("OF-05",))
 def all_means_what_is_committed(conversation: Conversation) -> None:
-    """Without topics a fetch, from v2 on, brings the partitions that have an offset and no others."""
+    """OffsetFetch v2+ without topics returns all partitions with an offset, and no others."""
     ana = _committed(conversation)
     both = expect.offset_fetch({"orders": {1: 21}, "payments": {0: 22}})
 
@@ -46,7 +46,7 @@ def all_means_what_is_committed(conversation: Conversation) -> None:
 
 @scenario("offsets/fetch/nothing", source=FETCHES, clauses=("OF-05",))
 def no_topics_are_not_all_topics(conversation: Conversation) -> None:
-    """An empty list of topics, other than none at all, brings nothing."""
+    """OffsetFetch with an empty list of topics, unlike a null list, returns nothing."""
     ana = _committed(conversation)
 
     ana.asks(ask.offset_fetch(topics={}), expect.offset_fetch({}))
@@ -54,7 +54,7 @@ def no_topics_are_not_all_topics(conversation: Conversation) -> None:
 
 @scenario("offsets/fetch/missing-group", source=FETCHES, clauses=("OF-02", "OF-03"))
 def a_missing_group_has_no_offsets_and_no_error(conversation: Conversation) -> None:
-    """A group that does not exist is fetched without an error, in every version."""
+    """OffsetFetch of a missing group returns no error, in any version."""
     ana = conversation.actor("ana")
 
     ana.sends(ask.offset_fetch(version=1, topics={"orders": (0,)}))
@@ -66,7 +66,7 @@ def a_missing_group_has_no_offsets_and_no_error(conversation: Conversation) -> N
 
 @scenario("offsets/fetch/low-version", source=FETCHES, clauses=("OF-01",))
 def version_1_fetches_named_partitions(conversation: Conversation) -> None:
-    """OffsetFetch v1 has no error on top and no leader epoch, and brings offsets as later versions do."""
+    """OffsetFetch v1 has no top-level error and no leader epoch, and returns offsets as later versions do."""
     ana = _committed(conversation)
 
     ana.repeats(
@@ -77,7 +77,7 @@ def version_1_fetches_named_partitions(conversation: Conversation) -> None:
 
 @scenario("offsets/fetch/require-stable", source="KIP-447", clauses=("OF-20",))
 def a_plain_commit_is_stable(conversation: Conversation) -> None:
-    """A committed offset that no transaction concerns is brought to those who require stable ones, too."""
+    """OffsetFetch with require_stable returns a committed offset that is in no transaction."""
     ana = _committed(conversation)
 
     ana.repeats(
@@ -90,7 +90,7 @@ def a_plain_commit_is_stable(conversation: Conversation) -> None:
 
 @scenario("offsets/fetch/several-groups", source="KIP-709", clauses=("OF-12", "OF-02"))
 def several_groups_are_fetched_at_once(conversation: Conversation) -> None:
-    """OffsetFetch v8 answers group by group, each with its error, a missing group among them."""
+    """OffsetFetch v8 answers for each group with its own error code, even if the group is missing."""
     ana = _committed(conversation)
     ana.repeats(ask.offset_fetch(), until=expect.offset_fetch({"orders": {1: 21}, "payments": {0: 22}}))
 
@@ -115,7 +115,7 @@ def several_groups_are_fetched_at_once(conversation: Conversation) -> None:
 
 @scenario("offsets/fetch/as-nobody", source="ClassicGroup#validateOffsetFetch", clauses=("OF-26", "OF-29"))
 def a_classic_group_asks_nobody_who_fetches(conversation: Conversation) -> None:
-    """OffsetFetch v9 may name a member and an epoch; to a group without members neither matters."""
+    """OffsetFetch v9 ignores the member id and epoch for a group without members."""
     ana = _committed(conversation)
 
     for member_id, member_epoch in ((None, -1), ("nobody", 5), (None, 5)):
@@ -133,7 +133,7 @@ def a_classic_group_asks_nobody_who_fetches(conversation: Conversation) -> None:
 
 @scenario("offsets/fetch/partition-twice", source=FETCHES, clauses=("OF-13",))
 def a_partition_that_is_named_twice(conversation: Conversation) -> None:
-    """A partition that is named twice in one fetch is answered once until 3.9, and twice since 4.0."""
+    """OffsetFetch answers a partition that is named twice once until 3.9, and twice since 4.0."""
     ana = _committed(conversation)
 
     orders: Value = {"name": "orders", "partition_indexes": (1, 1, 0)}

@@ -1,4 +1,4 @@
-"""OffsetCommit v0 and v1, and OffsetFetch v0: offsets in ZooKeeper, and a time that the client names."""
+"""OffsetCommit v0 and v1, and OffsetFetch v0: offsets in ZooKeeper, and commit times set by the client."""
 
 from harness.scenario import (
     OWN,
@@ -17,7 +17,7 @@ from suites.offsets.expiry import FREQUENT_EXPIRY
 COMMITS = "KafkaApis#commitOffsetsToZookeeper"
 FETCHES = "KafkaApis#handleOffsetFetchRequestFromZookeeper"
 LONG_PAST_MS = -(10**12)
-"""In 1938; the reference's clock begins in 1970."""
+"""In 1938; the reference's clock starts in 1970."""
 REFUSED = "UNSUPPORTED_VERSION"
 UNKNOWN = "UNKNOWN_TOPIC_OR_PARTITION"
 
@@ -25,7 +25,7 @@ UNKNOWN = "UNKNOWN_TOPIC_OR_PARTITION"
 def _commits(
     actor: Actor, topic: str, *partitions: tuple[int, int, str], version: int, **named: Value
 ) -> None:
-    """Commit partitions, offsets and metadata for nobody in particular, as the version has it."""
+    """Commit partitions, offsets and metadata without a member, in the form of the version."""
     reported: Value = tuple(
         {"partition_index": index, "committed_offset": offset, "committed_metadata": metadata, **named}
         for index, offset, metadata in partitions
@@ -36,7 +36,7 @@ def _commits(
 
 
 def _finds(actor: Actor, topic: str, *partitions: int) -> None:
-    """Fetch in version 0; what comes of it depends on whether the broker has ZooKeeper."""
+    """Fetch in version 0; the result depends on whether the broker has ZooKeeper."""
     reported: tuple[Pattern, ...] = tuple(
         {"partition_index": each, "error_code": one_of("NONE", UNKNOWN, REFUSED)} for each in partitions
     )
@@ -52,7 +52,7 @@ def _finds(actor: Actor, topic: str, *partitions: int) -> None:
     clauses=("OC-24", "OF-06"),
 )
 def offsets_of_version_0_are_kept_apart_from_the_group(conversation: Conversation) -> None:
-    """OffsetCommit v0 is kept by ZooKeeper, where OffsetFetch v0 alone finds it, or is refused without it."""
+    """OffsetCommit v0 writes to ZooKeeper, where only OffsetFetch v0 finds it; without it, it is refused."""
     ana = conversation.actor("ana")
 
     _commits(ana, "orders", (0, 7, "mine"), (99, 1, ""), version=0)
@@ -75,7 +75,7 @@ def offsets_of_version_0_are_kept_apart_from_the_group(conversation: Conversatio
     broker_config={"offset.metadata.max.bytes": "10"},
 )
 def a_commit_of_version_0_is_judged_by_its_metadata_alone(conversation: Conversation) -> None:
-    """ZooKeeper takes commits while the group has members, and any offset; metadata may be too large."""
+    """OffsetCommit v0 ignores the group's members and accepts any offset; only metadata is checked."""
     (ana,) = conversation.stable_group("ana")
     bob = conversation.actor("bob")
 
@@ -94,7 +94,7 @@ def a_commit_of_version_0_is_judged_by_its_metadata_alone(conversation: Conversa
     clauses=("OC-24", "OF-06"),
 )
 def a_commit_of_version_0_names_a_path(conversation: Conversation) -> None:
-    """Without a group's id there is no path in ZooKeeper: UNKNOWN_SERVER_ERROR for what exists."""
+    """OffsetCommit v0 with an empty group id gets UNKNOWN_SERVER_ERROR, as it has no ZooKeeper path."""
     ana = conversation.actor("ana")
     partition: Value = {"partition_index": 0, "committed_offset": 7, "committed_metadata": ""}
 
@@ -113,7 +113,7 @@ def a_commit_of_version_0_names_a_path(conversation: Conversation) -> None:
     broker_config=FREQUENT_EXPIRY,
 )
 def an_offset_ages_from_the_time_that_its_commit_names(conversation: Conversation) -> None:
-    """OffsetCommit v1 may name a time long past: the offset is gone at the next pass, and others stay."""
+    """An offset committed by OffsetCommit v1 with an old time is removed at the next pass; others stay."""
     ana = conversation.actor("ana")
 
     for partition, named in ((0, LONG_PAST_MS), (1, -1)):

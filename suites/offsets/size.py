@@ -5,20 +5,20 @@ from typing import Final
 from harness.scenario import Actor, Conversation, ask, expect, scenario
 
 TO_THE_BYTE: Final = "size"
-"""Of a length that is the same in every run, since it is part of every record."""
+"""A group id whose length is the same in every run, because it is part of every record."""
 FEW_REPLICAS: Final = "too-few-replicas"
 ROOM_FOR_ONE: Final = {
     "message.max.bytes": "1000",
     "offset.metadata.max.bytes": "5000",
     "offsets.commit.timeout.ms": "2000",
 }
-"""What is too large may hold up others, for as long as the timeout: it is short."""
+"""A write that is too large may delay others for the length of the timeout, so that is short."""
 
 
 def _commits(
     actor: Actor, *metadata_bytes: int, group_id: str = TO_THE_BYTE, retention_time_ms: int | None = None
 ) -> None:
-    """Commit an offset with metadata of such a length for each of the first partitions."""
+    """Commit an offset with metadata of the given length for each of the first partitions."""
     texts = {index: (7, "m" * length) for index, length in enumerate(metadata_bytes)}
     actor.sends(
         ask.offset_commit(
@@ -39,19 +39,19 @@ def _commits(
     broker_config=ROOM_FOR_ONE,
 )
 def a_batch_may_be_as_large_as_the_log_allows(conversation: Conversation) -> None:
-    """A commit is written if its batch has message.max.bytes, and refused if it has one more.
+    """A commit succeeds if its batch has exactly message.max.bytes, and fails if it has one more.
 
-    A Java coordinator of 3.8 to 4.0.1 wants 61 bytes more room. Records are longer since 4.1.
+    A Java coordinator of 3.8 to 4.0.1 needs 61 bytes more room. Records are longer since 4.1.
     """
     ana = conversation.actor("ana")
     _commits(ana, 802)
     ana.receives(expect.offset_commit({"orders": {0: "NONE"}}))
 
-    # Until 4.0 these have 939 and 940 bytes, then 1000, and then 1001 in one record and in two.
+    # Until 4.0 these batches have 939 and 940 bytes, then 1000, then 1001 in one record and in two.
     for lengths in ((825,), (826,), (886,), (887,), (40, 794), (170, 666)):
         _commits(ana, *lengths)
         ana.receives(expect.response("OffsetCommit"))
-    # The time of expiry takes more room than a leader epoch: 1001 bytes.
+    # An expiry time takes more room than a leader epoch: 1001 bytes.
     _commits(ana, 883, retention_time_ms=3_600_000)
     ana.receives(expect.response("OffsetCommit"))
     ana.sends(ask.offset_fetch(group_id=TO_THE_BYTE, topics={"orders": (0, 1)}))
@@ -65,7 +65,7 @@ def a_batch_may_be_as_large_as_the_log_allows(conversation: Conversation) -> Non
     broker_config={"message.max.bytes": "1000", "min.insync.replicas": "2"},
 )
 def replicas_are_counted_before_bytes(conversation: Conversation) -> None:
-    """A commit too large for a log with too few replicas is refused for its replicas, until 3.6."""
+    """Until 3.6, a too large commit to a log with too few replicas is refused for its replicas."""
     ana = conversation.actor("ana")
     _commits(ana, 3_000, group_id=FEW_REPLICAS)
     ana.receives(expect.response("OffsetCommit"))

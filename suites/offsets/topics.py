@@ -1,4 +1,4 @@
-"""Topics that are named by their ids, and topics that are deleted and made anew."""
+"""Topics that are named by their ids, and topics that are deleted and created again."""
 
 from harness.scenario import (
     GONE,
@@ -20,12 +20,14 @@ COMMITS = "KafkaApis#handleOffsetCommitRequest"
 FETCHES = "KafkaApis#handleOffsetFetchRequest"
 DELETED = "OffsetMetadataManager#onTopicsDeleted"
 FREQUENT_EXPIRY = {"offsets.retention.check.interval.ms": "500"}
-"""The Scala coordinator looks through all groups when a topic is deleted, and removes those without members
-and offsets, be they about to join. So topics are deleted only where groups are removed at any time."""
+"""The Scala coordinator checks all groups when a topic is deleted, and removes those without members
+and offsets, even if they are about to be joined. So topics are deleted only where groups may be removed
+at any time.
+"""
 
 
 def id_of(ana: Actor, topic: str | GroupRef) -> AnswerRef:
-    """Have somebody look up the id of a topic."""
+    """Let an actor look up the id of a topic."""
     ana.sends(ask.request("Metadata", 12, topics=({"name": topic},), allow_auto_topic_creation=False))
     return ana.receives(expect.response("Metadata", topics=({"error_code": "NONE"},)))[
         "topics", 0, "topic_id"
@@ -33,7 +35,7 @@ def id_of(ana: Actor, topic: str | GroupRef) -> AnswerRef:
 
 
 def committed_by_id(topic_id: str | AnswerRef, *partitions: int) -> Value:
-    """Commit offset 7 of some partitions of a topic."""
+    """Return the topic entry of an OffsetCommit of offset 7 for some partitions."""
     return {
         "topic_id": topic_id,
         "partitions": tuple({"partition_index": index, "committed_offset": 7} for index in partitions),
@@ -41,12 +43,12 @@ def committed_by_id(topic_id: str | AnswerRef, *partitions: int) -> Value:
 
 
 def asked_by_id(topic_id: str | AnswerRef, *partitions: int) -> Value:
-    """Ask for some partitions of a topic."""
+    """Return the topic entry of an OffsetFetch for some partitions."""
     return {"topic_id": topic_id, "partition_indexes": partitions}
 
 
 def _made(conversation: Conversation, ana: Actor) -> GroupRef:
-    """Have a topic of the scenario's own, and an offset for it."""
+    """Create a topic of the scenario's own, and commit an offset for it."""
     topic = conversation.group("topic")
     ana.asks(ask.create_topic(topic), expect.create_topic(error_code="NONE"))
     ana.repeats(
@@ -59,7 +61,7 @@ def _made(conversation: Conversation, ana: Actor) -> GroupRef:
 
 @scenario("offsets/topic-id/commit", source=COMMITS, clauses=("OC-46", "OC-47"))
 def version_10_commits_by_topic_id(conversation: Conversation) -> None:
-    """OffsetCommit v10 names topics by id; an unknown or zero id is told so, an unknown partition too."""
+    """OffsetCommit v10 refuses an unknown or zero topic id with UNKNOWN_TOPIC_ID, and unknown partitions."""
     ana = conversation.actor("ana")
     orders = id_of(ana, "orders")
 
@@ -73,7 +75,7 @@ def version_10_commits_by_topic_id(conversation: Conversation) -> None:
 
 @scenario("offsets/topic-id/commit-nothing-known", source=COMMITS, clauses=("OC-46",))
 def an_unknown_id_never_reaches_the_coordinator(conversation: Conversation) -> None:
-    """OffsetCommit v10 to unknown ids alone is told UNKNOWN_TOPIC_ID, whatever its group is."""
+    """OffsetCommit v10 with only unknown topic ids gets UNKNOWN_TOPIC_ID, for any group."""
     ana = conversation.actor("ana")
 
     topics = (committed_by_id(UNKNOWN_ID, 0),)
@@ -85,7 +87,7 @@ def an_unknown_id_never_reaches_the_coordinator(conversation: Conversation) -> N
 
 @scenario("offsets/topic-id/commit-to-missing-group", source=COMMITS, clauses=("OC-48",))
 def version_10_names_a_missing_group(conversation: Conversation) -> None:
-    """OffsetCommit v10 with a generation to a missing group is GROUP_ID_NOT_FOUND."""
+    """OffsetCommit v10 with a generation to a missing group gets GROUP_ID_NOT_FOUND."""
     ana = conversation.actor("ana")
     orders = id_of(ana, "orders")
 
@@ -97,7 +99,7 @@ def version_10_names_a_missing_group(conversation: Conversation) -> None:
 
 @scenario("offsets/topic-id/fetch", source=FETCHES, clauses=("OF-31", "OF-32"))
 def version_10_fetches_by_topic_id(conversation: Conversation) -> None:
-    """OffsetFetch v10 names topics by id; an unknown id is told so, an unknown partition has no offset."""
+    """OffsetFetch v10 refuses an unknown topic id; an unknown partition just has no offset."""
     ana = conversation.actor("ana")
     orders = id_of(ana, "orders")
     ana.sends(
@@ -115,7 +117,7 @@ def version_10_fetches_by_topic_id(conversation: Conversation) -> None:
 
 @scenario("offsets/topic-id/fetch-missing-group", source=FETCHES, clauses=("OF-31", "OF-32"))
 def version_10_knows_ids_of_missing_groups(conversation: Conversation) -> None:
-    """OffsetFetch v10 of a missing group tells unknown ids from known ones, and has no offsets."""
+    """OffsetFetch v10 of a missing group refuses unknown topic ids, and returns no offsets."""
     ana = conversation.actor("ana")
     orders = id_of(ana, "orders")
 
@@ -127,7 +129,7 @@ def version_10_knows_ids_of_missing_groups(conversation: Conversation) -> None:
 
 @scenario("offsets/topic/deleted", source=DELETED, clauses=("EX-17",), broker_config=FREQUENT_EXPIRY)
 def a_deleted_topic_takes_its_offsets_along(conversation: Conversation) -> None:
-    """With a topic go its offsets, and a group that is left with none."""
+    """Deleting a topic deletes its offsets, and a group that has no others."""
     ana = conversation.actor("ana")
     topic = _made(conversation, ana)
 
@@ -145,7 +147,7 @@ def a_deleted_topic_takes_its_offsets_along(conversation: Conversation) -> None:
     broker_config=FREQUENT_EXPIRY,
 )
 def a_topic_is_deleted_in_the_first_version(conversation: Conversation) -> None:
-    """DeleteTopics v0, which 4.0 dropped, refuses an unknown topic and deletes another with its offsets."""
+    """DeleteTopics v0, which 4.0 dropped, refuses an unknown topic and deletes a known one with offsets."""
     ana = conversation.actor("ana")
     topic = _made(conversation, ana)
 
@@ -161,7 +163,7 @@ def a_topic_is_deleted_in_the_first_version(conversation: Conversation) -> None:
     "offsets/topic/deleted-among-others", source=DELETED, clauses=("EX-17",), broker_config=FREQUENT_EXPIRY
 )
 def a_deleted_topic_leaves_others_alone(conversation: Conversation) -> None:
-    """When a topic is deleted the group's offsets of other topics stay, and so does the group."""
+    """When a topic is deleted, the group and its offsets of other topics stay."""
     ana = conversation.actor("ana")
     topic = _made(conversation, ana)
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 8}}))
@@ -177,7 +179,7 @@ def a_deleted_topic_leaves_others_alone(conversation: Conversation) -> None:
 
 @scenario("offsets/topic/made-anew", source=FETCHES, clauses=("OF-33",), broker_config=FREQUENT_EXPIRY)
 def a_topic_made_anew_is_another(conversation: Conversation) -> None:
-    """A topic made anew under its name has another id and no offsets; the former id is unknown."""
+    """A topic that is created again has another id and no offsets; its former id is unknown."""
     ana = conversation.actor("ana")
     topic = _made(conversation, ana)
     former = id_of(ana, topic)

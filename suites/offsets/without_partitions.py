@@ -1,4 +1,4 @@
-"""Requests that name a topic, and no partition of it."""
+"""Requests that name a topic without any of its partitions."""
 
 from harness.scenario import Conversation, ask, expect, scenario
 from suites.transactions.producers import announced, ends, sees
@@ -12,7 +12,7 @@ NOTHING_OF = ({"orders": ()}, {"no-such-topic": ()}, {"no-such-topic": (), "orde
     clauses=("OC-22",),
 )
 def a_topic_of_which_nothing_is_committed_is_no_error(conversation: Conversation) -> None:
-    """A commit may name a topic and none of its partitions; whether the topic is answered differs."""
+    """An OffsetCommit of a topic without partitions is not an error; releases differ in listing the topic."""
     ana = conversation.actor("ana")
 
     for named in NOTHING_OF:
@@ -28,7 +28,7 @@ def a_topic_of_which_nothing_is_committed_is_no_error(conversation: Conversation
     clauses=("TC-12",),
 )
 def a_topic_of_which_nothing_is_committed_in_a_transaction_is_no_error(conversation: Conversation) -> None:
-    """So may a transactional commit."""
+    """A TxnOffsetCommit of a topic without partitions is not an error."""
     ana = conversation.actor("ana")
     producer = announced(ana)
 
@@ -45,7 +45,7 @@ def a_topic_of_which_nothing_is_committed_in_a_transaction_is_no_error(conversat
     clauses=("OD-06",),
 )
 def a_topic_of_which_nothing_is_deleted_is_no_error(conversation: Conversation) -> None:
-    """So may an OffsetDelete."""
+    """An OffsetDelete of a topic without partitions is not an error."""
     ana = conversation.actor("ana")
     ana.sends(
         ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}, "payments": {0: 7}})
@@ -63,7 +63,7 @@ def a_topic_of_which_nothing_is_deleted_is_no_error(conversation: Conversation) 
     clauses=("OF-01",),
 )
 def a_topic_of_which_nothing_is_fetched_is_no_error(conversation: Conversation) -> None:
-    """So may an OffsetFetch."""
+    """An OffsetFetch of a topic without partitions is not an error."""
     ana = conversation.actor("ana")
     ana.sends(
         ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}, "payments": {0: 7}})

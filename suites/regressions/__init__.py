@@ -1,5 +1,5 @@
-"""What went wrong in Kafka's history, each by the KAFKA-number under which it was mended.
+"""Faults in Kafka's history, each under the KAFKA number that fixed it.
 
-Every scenario here is answered differently by a release that has the fault and by one that has not; the
-reference's table of behaviours says which is which. So they pin what holds on both sides, and no more.
+Releases with the fault and releases without it answer each scenario here differently; the reference's
+table of behaviours lists which. So a scenario expects only what both sides have in common.
 """

@@ -1,4 +1,4 @@
-"""Members of consumer groups that came after others, and were given what those had chosen."""
+"""Consumer group members that replaced others and were affected by what those had chosen."""
 
 from harness.scenario import LEAVES_FOR_A_WHILE, Conversation, ask, expect, scenario
 from suites.consumer_groups.regular_expressions import resolved
@@ -8,9 +8,9 @@ from suites.migration.groups import join
 
 @scenario("regressions/kafka-20434/successor-with-another-assignor", source="KAFKA-20434", clauses=("CS-17",))
 def a_successor_may_choose_another_assignor(conversation: Conversation) -> None:
-    """A static member that votes for another assignor than its predecessor has everybody assigned anew.
+    """A static member that replaces another and chooses another assignor triggers a new assignment.
 
-    Before 4.4 the group's epoch stayed, and so did what the former assignor had computed.
+    Before 4.4 the group epoch and the assignment of the former assignor stayed.
     """
     ana = conversation.member("ana", instance_id="one")
     ana.enters(assignor="uniform", assigned=ALL)
@@ -27,9 +27,9 @@ def a_successor_may_choose_another_assignor(conversation: Conversation) -> None:
 
 @scenario("regressions/kafka-19720/classic-successor-of-a-regex", source="KAFKA-19720", clauses=("MG-41",))
 def a_classic_successor_consumes_what_it_names(conversation: Conversation) -> None:
-    """A classic member that replaces one with a regular expression is only assigned what it names.
+    """A classic member that replaces one with a regular expression is assigned only the topics it names.
 
-    Before 4.1.2, and in 4.0 before 4.0.2, it was assigned what the regular expression matched too.
+    Before 4.1.2, and in 4.0 before 4.0.2, it also got the topics that the regular expression matched.
     """
     conversation.member("dan").enters("missing", assigned={})
     bob = conversation.member("bob", instance_id="one")

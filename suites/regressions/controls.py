@@ -1,6 +1,6 @@
-"""What never went wrong, and what never was mended: answered alike by every release.
+"""Controls: what never was wrong, or was never fixed, so that every release answers alike.
 
-They hold the harness itself to account: whoever tells two releases apart by one of these is wrong.
+They test the harness itself: if a control tells two releases apart, the harness is wrong.
 """
 
 from harness.scenario import ORDERS, ROUND_ROBIN, Conversation, ask, expect, scenario, subscription
@@ -11,7 +11,7 @@ from harness.scenario import ORDERS, ROUND_ROBIN, Conversation, ask, expect, sce
     source="GroupMetadataManager#classicGroupJoinToClassicGroup",
 )
 def refused_joins_are_refused_alike(conversation: Conversation) -> None:
-    """JoinGroup is refused for its group, its protocols, its session timeout and its member id."""
+    """JoinGroup is refused for a wrong group id, protocol, session timeout or member id, in every release."""
     (ana,) = conversation.stable_group("ana")
     refusals = (
         (ask.join_group(version=5, member_id="", group_id=""), "INVALID_GROUP_ID"),
@@ -32,7 +32,7 @@ def refused_joins_are_refused_alike(conversation: Conversation) -> None:
     clauses=("LV-14",),
 )
 def leaving_members_are_answered_alike(conversation: Conversation) -> None:
-    """LeaveGroup answers each member by itself: of an unknown group, named twice, and nobody at all."""
+    """LeaveGroup answers each member on its own: in an unknown group, listed twice, and an empty list."""
     ana, bob = conversation.stable_group("ana", "bob")
     elsewhere = conversation.group("unknown")
 
@@ -53,7 +53,7 @@ def leaving_members_are_answered_alike(conversation: Conversation) -> None:
     clauses=("OC-11", "OC-15"),
 )
 def commits_of_members_are_judged_alike(conversation: Conversation) -> None:
-    """OffsetCommit v7 wants the member and its generation, and its assignments first."""
+    """OffsetCommit v7 requires the member id and generation, and a group that has its assignments."""
     ana = conversation.actor("ana")
     ana.joins()
     member, current = ana.member_id, ana.generation_id
@@ -90,7 +90,7 @@ def commits_of_members_are_judged_alike(conversation: Conversation) -> None:
     clauses=("OD-08", "OD-09"),
 )
 def deleting_is_judged_alike(conversation: Conversation) -> None:
-    """OffsetDelete and DeleteGroups spare what members use, and say so of every group and topic."""
+    """OffsetDelete and DeleteGroups refuse what members use, and answer for each group and topic."""
     ana = conversation.actor("ana")
     ana.joins()
     ana.syncs_as_leader((ana,))
@@ -122,9 +122,9 @@ def deleting_is_judged_alike(conversation: Conversation) -> None:
     clauses=("ST-01", "ST-09"),
 )
 def a_static_member_restarts_alike(conversation: Conversation) -> None:
-    """A static leader that restarts keeps generation and assignment, whatever it subscribes to now.
+    """A static leader that restarts keeps its generation and assignment, whatever it now subscribes to.
 
-    That a changed subscription starts no rebalance is KAFKA-12759, and open.
+    A changed subscription starts no rebalance: this is KAFKA-12759, which is open.
     """
     ana = conversation.actor("ana", group_instance_id="seat-a")
     again = conversation.actor("ana-again", group_instance_id="seat-a")
@@ -142,7 +142,7 @@ def a_static_member_restarts_alike(conversation: Conversation) -> None:
     clauses=("JG-13",),
 )
 def a_pending_id_with_an_instance_id_fails_alike(conversation: Conversation) -> None:
-    """A member id that was given out to a dynamic member breaks the coordinator if a static one brings it."""
+    """A static join with the member id of a pending dynamic member gets UNKNOWN_SERVER_ERROR."""
     ana = conversation.actor("ana")
     ana.obtains_member_id()
 
@@ -157,7 +157,7 @@ def a_pending_id_with_an_instance_id_fails_alike(conversation: Conversation) -> 
     clauses=("SG-14",),
 )
 def a_wrong_protocol_of_a_sync_is_refused_alike(conversation: Conversation) -> None:
-    """SyncGroup v5 is refused if it names no protocol, or another than the selected one; 2.4 has no v5."""
+    """SyncGroup v5 without the selected protocol gets INCONSISTENT_GROUP_PROTOCOL; 2.4 does not have v5."""
     ana = conversation.actor("ana")
     ana.joins()
 

@@ -1,4 +1,4 @@
-"""A coordinator whose log is taken away."""
+"""A coordinator whose log is deleted."""
 
 from harness.scenario import ANY, Capability, Conversation, ask, expect, scenario
 
@@ -10,10 +10,10 @@ from harness.scenario import ANY, Capability, Conversation, ask, expect, scenari
     needs=(Capability.SOLE_LEADER,),
 )
 def groups_go_with_their_log(conversation: Conversation) -> None:
-    """When `__consumer_offsets` is deleted, its coordinator gives up its groups; they do not come back.
+    """When `__consumer_offsets` is deleted, its coordinator unloads its groups, and they do not come back.
 
-    4.0.0 kept them, as if nothing had happened. In a cluster the log that is made anew may have another
-    leader than the first, which then answers NOT_COORDINATOR: StripedReplicaPlacer#place begins anywhere.
+    4.0.0 kept them, as if nothing had happened. In a cluster, the recreated log may have another leader
+    than the first, which then answers NOT_COORDINATOR: StripedReplicaPlacer#place starts at any broker.
     """
     (ana,) = conversation.stable_group("ana")
     ana.asks(ask.delete_topic("__consumer_offsets"), expect.delete_topic(error_code="NONE"))

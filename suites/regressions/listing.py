@@ -1,4 +1,4 @@
-"""ListGroups that looked at more than a group's state."""
+"""A ListGroups that depends on more than a group's state."""
 
 from harness.scenario import ANY, Conversation, ask, expect, scenario, subscription
 
@@ -14,10 +14,10 @@ ROUNDROBIN = (("roundrobin", subscription("orders")),)
     broker_config={"group.max.size": "9"},
 )
 def a_member_without_the_groups_protocol_breaks_a_list_by_state(conversation: Conversation) -> None:
-    """On 2.6.0 a static member that restarts without the group's protocol breaks every ListGroups by state.
+    """On 2.6.0 a static member that rejoins without the group's protocol breaks ListGroups by state.
 
-    Until 3.7 a list by state describes every group, and until 2.6.0 a static member might replace the
-    protocols of a Stable group. So all groups of the broker could be listed by state no more.
+    Until 3.7 a list by state describes every group, and until 2.6.0 a static member could replace the
+    protocols of a Stable group. So no group of the broker could be listed by state any more.
     """
     ana = conversation.actor("ana", group_instance_id="i1")
     ana.asks(ask.join_group(version=5, protocols=BOTH), error_code="NONE")

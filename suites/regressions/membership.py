@@ -1,4 +1,4 @@
-"""Members that were let in, let stay or sent away wrongly."""
+"""Members that were wrongly admitted, kept or removed."""
 
 from harness.scenario import ANY, Conversation, ask, scenario
 
@@ -10,7 +10,7 @@ from harness.scenario import ANY, Conversation, ask, scenario
     broker_config={"group.max.size": "2"},
 )
 def a_member_id_given_before_is_no_reservation(conversation: Conversation) -> None:
-    """Who took a member id while there was room is turned away once the group is full.
+    """A member that got its id while there was room cannot join once the group is full.
 
     Before 2.6.0 only members without an id were counted, so the group grew beyond its limit.
     """
@@ -27,9 +27,9 @@ def a_member_id_given_before_is_no_reservation(conversation: Conversation) -> No
     clauses=("LV-13",),
 )
 def a_pending_id_leaves_with_an_instance_id(conversation: Conversation) -> None:
-    """A member id that was never joined with may leave together with an instance id.
+    """A LeaveGroup may name a pending member's id together with an instance id.
 
-    Before 3.0.0 (pull request 9958) the request broke the coordinator: UNKNOWN_SERVER_ERROR for the batch.
+    Before 3.0.0 (pull request 9958) the request failed: UNKNOWN_SERVER_ERROR for the whole batch.
     """
     ana = conversation.actor("ana")
     ana.obtains_member_id()

@@ -1,4 +1,4 @@
-"""Answers that a version of an API had no field for: Kafka failed to write them down, and said so instead."""
+"""Responses with values that the requested version cannot carry: Kafka failed to write them."""
 
 from harness.scenario import ANY, Conversation, ask, expect, scenario
 
@@ -9,10 +9,10 @@ from harness.scenario import ANY, Conversation, ask, expect, scenario
     clauses=("JG-35",),
 )
 def a_leader_before_v5_learns_of_a_static_member(conversation: Conversation) -> None:
-    """A leader that joins with v4 is told its members, though v4 cannot tell the instance id of one.
+    """A leader that joins with v4 gets the list of members, without the instance id of a static member.
 
-    From 2.5.0 to 3.3.1 the leader was told UNSUPPORTED_VERSION, and whether the others were answered hung on
-    the order of the members; so nobody looks at theirs.
+    From 2.5.0 to 3.3.1 the leader got UNSUPPORTED_VERSION. Whether the others were answered depended on
+    the order of the members, so their answers are not expected here.
     """
     ana = conversation.actor("ana")
     ana.obtains_member_id()
@@ -31,7 +31,7 @@ def a_leader_before_v5_learns_of_a_static_member(conversation: Conversation) -> 
     clauses=("DG-03",),
 )
 def a_static_member_is_described_before_v4(conversation: Conversation) -> None:
-    """A group with a static member is described by v0 to v3 too, which cannot tell its instance id.
+    """DescribeGroups v0 to v3 describe a group with a static member too, without its instance id.
 
     2.5.0 answered UNSUPPORTED_VERSION.
     """
@@ -49,7 +49,7 @@ def a_static_member_is_described_before_v4(conversation: Conversation) -> None:
     clauses=("CO-21",),
 )
 def a_leave_before_v3_is_refused_as_a_whole(conversation: Conversation) -> None:
-    """A LeaveGroup before v3 that is refused as a whole is told why: here INVALID_GROUP_ID.
+    """A LeaveGroup before v3 that is refused as a whole gets the reason: here INVALID_GROUP_ID.
 
     In 3.4 and 3.5, up to 3.5.1, and in 3.6.0 the answer was UNSUPPORTED_VERSION. From v3 on it was right.
     """
@@ -66,9 +66,9 @@ def a_leave_before_v3_is_refused_as_a_whole(conversation: Conversation) -> None:
     clauses=("VF-17",),
 )
 def a_member_without_a_client_id_is_described(conversation: Conversation) -> None:
-    """A group is described although the client of a member has no id.
+    """DescribeGroups describes a group that has a member without a client id.
 
-    Before 3.1 such an id was null, which neither the answer nor the log can tell: UNKNOWN_SERVER_ERROR.
+    Before 3.1 such an id was null, which neither response nor log can contain: UNKNOWN_SERVER_ERROR.
     """
     eve = conversation.actor("eve", client_id=None)
     eve.asks(ask.join_group(version=3, member_id=""), expect.join_group(error_code="NONE", generation_id=1))
@@ -81,5 +81,5 @@ def a_member_without_a_client_id_is_described(conversation: Conversation) -> Non
     eve.aside.sends(ask.sync_group(version=4, assignments=assignments))
     eve.aside.may_receive(expect.sync_group(error_code=ANY), within_ms=1000)
     eve.asks(ask.describe_groups(), expect.describe_groups(error_code=ANY))
-    # Nobody else could make this member leave, who cannot be described.
+    # No other client can remove this member, because it cannot be described.
     eve.asks(ask.leave_group(), error_code="NONE")

@@ -1,1 +1,1 @@
-"""Share groups (KIP-932): which records their members are given, and what becomes of the records."""
+"""Share groups (KIP-932): which records members get, and what happens to these records."""

@@ -1,4 +1,4 @@
-"""What members say of the records that they were given."""
+"""How members acknowledge the records that they acquired."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ RENEWS = "SharePartition#acknowledgeCompleteBatch, KIP-1222"
 
 @scenario("share_fetch/acknowledging/accepted", source=TAKES_BATCH, clauses=("SF-09",))
 def accepted_records_are_done(conversation: Conversation) -> None:
-    """Records that are accepted are not delivered again."""
+    """Accepted records are not delivered again."""
     ana = reader(conversation, 3)
     ana.fetches((0, 2, 1))
     ana.acknowledges((0, 2, (ACCEPT,)))
@@ -35,7 +35,7 @@ def accepted_records_are_done(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acknowledging/released", source=TAKES_BATCH, clauses=("SF-09",))
 def released_records_return(conversation: Conversation) -> None:
-    """Records that are released are delivered again, for the second time."""
+    """Released records are delivered again, with delivery count 2."""
     ana = reader(conversation, 3)
     bob = another(conversation, ana)
     ana.fetches((0, 2, 1))
@@ -45,7 +45,7 @@ def released_records_return(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acknowledging/rejected", source=TAKES_BATCH, clauses=("SF-09",))
 def rejected_records_are_done(conversation: Conversation) -> None:
-    """Records that are rejected are not delivered again."""
+    """Rejected records are not delivered again."""
     ana = reader(conversation, 2)
     ana.fetches((0, 1, 1))
     ana.acknowledges((0, 1, (REJECT,)))
@@ -54,7 +54,7 @@ def rejected_records_are_done(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acknowledging/gap", source=TAKES_BATCH, clauses=("SF-09",))
 def missing_records_are_done(conversation: Conversation) -> None:
-    """Records of which a member says that they are not there are not delivered again."""
+    """Records that a member acknowledges as gaps are not delivered again."""
     ana = reader(conversation, 2)
     ana.fetches((0, 1, 1))
     ana.acknowledges((0, 1, (GAP,)))
@@ -63,7 +63,7 @@ def missing_records_are_done(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acknowledging/one-by-one", source=TAKES_OFFSETS, clauses=("SF-09",))
 def each_record_has_a_type(conversation: Conversation) -> None:
-    """A batch may have a type for each record; released ones return by themselves."""
+    """An acknowledgement batch may have a type for each record; only released ones are delivered again."""
     ana = reader(conversation, 5)
     ana.fetches((0, 4, 1))
     ana.acknowledges((0, 4, (ACCEPT, RELEASE, REJECT, RELEASE, GAP)))
@@ -72,7 +72,7 @@ def each_record_has_a_type(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acknowledging/neighbours", source=TAKES_OFFSETS, clauses=("SF-09",))
 def neighbours_come_as_a_range(conversation: Conversation) -> None:
-    """Released records that follow each other come as one range from 4.2 on, and one by one before."""
+    """Consecutive released records are acquired as one range since 4.2, and one by one before."""
     ana = reader(conversation, 5)
     ana.fetches((0, 4, 1))
     ana.acknowledges((0, 4, (ACCEPT, RELEASE, RELEASE, RELEASE, ACCEPT)))
@@ -82,7 +82,7 @@ def neighbours_come_as_a_range(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acknowledging/in-parts", source=TAKES_OFFSETS, clauses=("SF-09",))
 def a_batch_may_be_acknowledged_in_parts(conversation: Conversation) -> None:
-    """Parts of what was acquired may be acknowledged one after the other, in any order."""
+    """Parts of an acquired batch may be acknowledged one after the other, in any order."""
     ana = reader(conversation, 6)
     ana.fetches((0, 5, 1))
     ana.acknowledges((4, 5, (ACCEPT,)))
@@ -93,7 +93,7 @@ def a_batch_may_be_acknowledged_in_parts(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acknowledging/several-batches", source=TAKES, clauses=("SF-09",))
 def one_acknowledgement_may_span_batches(conversation: Conversation) -> None:
-    """An acknowledgement may cover several batches that were acquired apart."""
+    """An acknowledgement may cover several batches that were acquired separately."""
     ana = reader(conversation, 2)
     ana.fetches((0, 1, 1))
     writes(ana.actor, ana.topic, 3)
@@ -106,7 +106,7 @@ def one_acknowledgement_may_span_batches(conversation: Conversation) -> None:
     "share_fetch/acknowledging/with-a-fetch", source="KafkaApis#handleShareFetchRequest", clauses=("SF-09",)
 )
 def a_fetch_brings_acknowledgements(conversation: Conversation) -> None:
-    """A ShareFetch may acknowledge, and its answer says how that went beside what it acquires."""
+    """A ShareFetch may acknowledge records, and returns the result beside the newly acquired records."""
     ana = reader(conversation, 2)
     ana.fetches((0, 1, 1))
     writes(ana.actor, ana.topic, 2)
@@ -121,7 +121,7 @@ def a_fetch_brings_acknowledgements(conversation: Conversation) -> None:
     clauses=("SF-09",),
 )
 def a_fetch_does_not_get_what_it_releases(conversation: Conversation) -> None:
-    """A ShareFetch that releases records is not given them at once, but another one is."""
+    """A ShareFetch does not acquire the records that it releases, but a later one does."""
     ana = reader(conversation, 2)
     ana.fetches((0, 1, 1))
     ana.sends_fetch(acks=((0, 1, (RELEASE,)),), max_wait_ms=1_000)
@@ -132,7 +132,7 @@ def a_fetch_does_not_get_what_it_releases(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acknowledging/again", source=TAKES, clauses=("SF-10",))
 def settled_records_may_be_acknowledged_again(conversation: Conversation) -> None:
-    """Records before the start offset may be acknowledged again, by anybody, in any way."""
+    """Records before the start offset may be acknowledged again, with any type."""
     ana = reader(conversation, 3)
     ana.fetches((0, 2, 1))
     ana.acknowledges((0, 2, (ACCEPT,)))
@@ -142,7 +142,7 @@ def settled_records_may_be_acknowledged_again(conversation: Conversation) -> Non
 
 @scenario("share_fetch/acknowledging/in-between-again", source=TAKES_OFFSETS, clauses=("SF-10", "SF-21"))
 def records_behind_others_are_acknowledged_once(conversation: Conversation) -> None:
-    """Accepted records that come behind ones in flight cannot be acknowledged again."""
+    """Accepted records behind in-flight ones cannot be acknowledged again: INVALID_RECORD_STATE."""
     ana = reader(conversation, 4)
     ana.fetches((0, 3, 1))
     ana.acknowledges((2, 3, (ACCEPT,)))
@@ -152,7 +152,7 @@ def records_behind_others_are_acknowledged_once(conversation: Conversation) -> N
 
 @scenario("share_fetch/acknowledging/of-another", source=TAKES_BATCH, clauses=("SF-21",))
 def records_of_another_member_are_not_ones_own(conversation: Conversation) -> None:
-    """A member cannot acknowledge records that another one has."""
+    """Acknowledging records that another member has acquired gets INVALID_RECORD_STATE."""
     ana = reader(conversation, 2)
     bob = another(conversation, ana)
     ana.fetches((0, 1, 1))
@@ -164,7 +164,7 @@ def records_of_another_member_are_not_ones_own(conversation: Conversation) -> No
 
 @scenario("share_fetch/acknowledging/beyond", source=FINDS, clauses=("SF-21",))
 def records_that_nobody_has_are_refused(conversation: Conversation) -> None:
-    """Offsets beyond what was acquired are INVALID_REQUEST, and nothing of the batch is taken."""
+    """Acknowledging offsets beyond the acquired ones gets INVALID_REQUEST for the whole batch."""
     ana = reader(conversation, 3)
     ana.fetches((0, 2, 1))
     ana.acknowledges((0, 3, (ACCEPT,)), error_code="INVALID_REQUEST")
@@ -174,7 +174,7 @@ def records_that_nobody_has_are_refused(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acknowledging/nothing-acquired", source=FINDS, clauses=("SF-21",))
 def nothing_acquired_is_nothing_to_acknowledge(conversation: Conversation) -> None:
-    """Without records in flight, an acknowledgement is INVALID_RECORD_STATE."""
+    """An acknowledgement without records in flight gets INVALID_RECORD_STATE."""
     ana = reader(conversation)
     ana.fetches(max_wait_ms=FIRST_MS)
     ana.acknowledges((0, 0, (ACCEPT,)), error_code="INVALID_RECORD_STATE")
@@ -186,7 +186,7 @@ def nothing_acquired_is_nothing_to_acknowledge(conversation: Conversation) -> No
     clauses=("SF-21",),
 )
 def acknowledgements_of_a_partition_go_together(conversation: Conversation) -> None:
-    """If one batch of a partition is refused, none of the others is taken."""
+    """If one acknowledgement batch of a partition is refused, none of its batches takes effect."""
     ana = reader(conversation, 4)
     ana.fetches((0, 3, 1))
     ana.acknowledges((0, 1, (ACCEPT,)), (2, 9, (ACCEPT,)), error_code="INVALID_REQUEST")
@@ -196,7 +196,7 @@ def acknowledgements_of_a_partition_go_together(conversation: Conversation) -> N
 
 @scenario("share_fetch/acknowledging/wrong-shapes", source=VALIDATES, clauses=("SF-11",))
 def acknowledgements_have_a_shape(conversation: Conversation) -> None:
-    """Ends before beginnings, overlaps, no types or too many, and unknown types are INVALID_REQUEST."""
+    """Reversed or overlapping batches, a wrong number of types, or unknown types get INVALID_REQUEST."""
     ana = reader(conversation, 4)
     ana.fetches((0, 3, 1))
     shapes: tuple[Acknowledged, ...] = (
@@ -215,7 +215,7 @@ def acknowledgements_have_a_shape(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acknowledging/touching", source=VALIDATES, clauses=("SF-11",))
 def batches_may_touch(conversation: Conversation) -> None:
-    """A batch that begins where the one before ends has a right shape, and acknowledges its record twice."""
+    """Batches may touch, but then acknowledge a record twice, which gets INVALID_RECORD_STATE."""
     ana = reader(conversation, 4)
     ana.fetches((0, 3, 1))
     ana.acknowledges((0, 2, (ACCEPT,)), (2, 3, (ACCEPT,)), error_code="INVALID_RECORD_STATE")
@@ -223,7 +223,7 @@ def batches_may_touch(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acknowledging/wrong-shape-in-a-fetch", source=VALIDATES, clauses=("SF-11",))
 def a_fetch_goes_on_beside_a_wrong_shape(conversation: Conversation) -> None:
-    """A ShareFetch whose acknowledgement is refused fetches all the same."""
+    """A ShareFetch whose acknowledgement is refused still fetches records."""
     ana = reader(conversation, 1)
     ana.fetches((0, 0, 1))
     writes(ana.actor, ana.topic, 1)
@@ -233,7 +233,7 @@ def a_fetch_goes_on_beside_a_wrong_shape(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acknowledging/unknown", source="KafkaApis#handleAcknowledgements", clauses=("SF-14",))
 def unknown_partitions_are_refused_by_themselves(conversation: Conversation) -> None:
-    """An acknowledgement of an unknown partition or topic is refused beside others that are taken."""
+    """An acknowledgement of an unknown partition or topic is refused without affecting the others."""
     ana = reader(conversation, 1)
     ana.fetches((0, 0, 1))
     nowhere = "6f9b3bd6-0000-4000-8000-000000000001"
@@ -256,7 +256,7 @@ def unknown_partitions_are_refused_by_themselves(conversation: Conversation) -> 
 
 @scenario("share_fetch/acknowledging/not-fetched", source=TAKES, clauses=("SF-14",))
 def a_partition_that_nobody_has_fetched_is_unknown(conversation: Conversation) -> None:
-    """Records of a partition that the group has not fetched from cannot be acknowledged."""
+    """Acknowledging a partition that the group never fetched gets UNKNOWN_TOPIC_OR_PARTITION."""
     actor = conversation.actor("ana")
     topic = topic_of(conversation, actor, 1, partitions=2)
     has_state(actor, topic)
@@ -270,7 +270,7 @@ def a_partition_that_nobody_has_fetched_is_unknown(conversation: Conversation) -
     "share_fetch/acknowledging/without-batches", source="KafkaApis#handleAcknowledgements", clauses=("SF-11",)
 )
 def a_partition_without_batches_is_left_out(conversation: Conversation) -> None:
-    """A partition of which nothing is acknowledged is answered only beside one of which something is."""
+    """A ShareAcknowledge of a partition without batches has no result for it."""
     ana = reader(conversation, 1)
     ana.fetches((0, 0, 1))
     asked = ask.share_acknowledge(member_id=ana.member_id, share_session_epoch=1, topics={ana.topic: {0: ()}})
@@ -281,7 +281,7 @@ def a_partition_without_batches_is_left_out(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acknowledging/renewal-unannounced", source=VALIDATES, clauses=("SF-12",))
 def a_renewal_has_to_be_announced(conversation: Conversation) -> None:
-    """A renewal in a v2 request that does not announce it is INVALID_REQUEST."""
+    """A renewal in a ShareAcknowledge v2 that does not announce it gets INVALID_REQUEST."""
     ana = reader(conversation, 2)
     ana.fetches((0, 1, 1))
     ana.acknowledges((0, 1, (RENEW,)), version=2, error_code="INVALID_REQUEST")
@@ -293,7 +293,7 @@ def a_renewal_has_to_be_announced(conversation: Conversation) -> None:
     "share_fetch/acknowledging/renewing-fetch", source="KafkaApis#handleShareFetchRequest", clauses=("SF-13",)
 )
 def a_fetch_that_renews_fetches_nothing(conversation: Conversation) -> None:
-    """A ShareFetch v2 that renews is INVALID_REQUEST if it asks for records, and fetches none otherwise."""
+    """A ShareFetch v2 that renews locks must not request records, else it gets INVALID_REQUEST."""
     ana = reader(conversation, 2)
     ana.fetches((0, 1, 1))
     writes(ana.actor, ana.topic, 1)
@@ -310,7 +310,7 @@ def a_fetch_that_renews_fetches_nothing(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acknowledging/renewal-refused", source=RENEWS, clauses=("SF-12",))
 def a_group_may_have_no_renewals(conversation: Conversation) -> None:
-    """Where share.renew.acknowledge.enable is false, a renewal is INVALID_RECORD_STATE, from 4.3 on."""
+    """With share.renew.acknowledge.enable false, a renewal gets INVALID_RECORD_STATE since 4.3."""
     ana = reader(conversation, 2)
     ana.actor.asks(
         ask.group_configs({"share.renew.acknowledge.enable": "false"}),
@@ -334,7 +334,7 @@ def a_group_may_have_no_renewals(conversation: Conversation) -> None:
     clauses=("SF-29",),
 )
 def a_waiting_fetch_looks_before_the_release_is_written(conversation: Conversation) -> None:
-    """A fetch that waits is not woken by a release, but looks once more when it has waited."""
+    """A waiting ShareFetch is not woken by a release, but checks again at the end of its wait."""
     ana = reader(conversation, 2)
     bob = another(conversation, ana)
     ana.fetches((0, 1, 1))
@@ -349,7 +349,7 @@ def a_waiting_fetch_looks_before_the_release_is_written(conversation: Conversati
     clauses=("SF-29",),
 )
 def a_waiting_fetch_goes_on_waiting_after_an_accept(conversation: Conversation) -> None:
-    """A fetch that waits is answered when records are written, whatever became of others."""
+    """A waiting ShareFetch is answered when records are written, not when others are accepted."""
     ana = reader(conversation, 2)
     bob = another(conversation, ana)
     ana.fetches((0, 1, 1))

@@ -1,4 +1,4 @@
-"""Which records a member is given, and in which batches."""
+"""Which records a member acquires, and in which batches."""
 
 from harness.scenario import Conversation, ask, expect, scenario
 from harness.scenario.ask_shares import ACCEPT, RELEASE
@@ -16,7 +16,7 @@ RECORD_LIMIT = 1
 
 @scenario("share_fetch/acquiring/whole-batches", source=ACQUIRES_NEW, clauses=("SF-28",))
 def whole_batches_are_acquired(conversation: Conversation) -> None:
-    """max_records may be exceeded up to the end of a batch."""
+    """A ShareFetch may exceed max_records up to the end of a batch."""
     ana = reader(conversation, 5, 5, 5)
     ana.fetches((0, 4, 1), max_records=3)
     ana.fetches((5, 14, 1), max_records=6)
@@ -26,7 +26,7 @@ def whole_batches_are_acquired(conversation: Conversation) -> None:
     "share_fetch/acquiring/record-limit", source="SharePartition#createBatches, KIP-1206", clauses=("SF-28",)
 )
 def records_are_acquired_to_the_number(conversation: Conversation) -> None:
-    """In record-limit mode, no more records are acquired than were asked for."""
+    """In record-limit mode, a ShareFetch acquires no more than max_records records."""
     ana = reader(conversation, 5, 5)
     ana.fetches((0, 2, 1), version=2, max_records=3, share_acquire_mode=RECORD_LIMIT)
     ana.fetches((3, 4, 1), (5, 5, 1), version=2, max_records=3, share_acquire_mode=RECORD_LIMIT)
@@ -39,7 +39,7 @@ def records_are_acquired_to_the_number(conversation: Conversation) -> None:
     clauses=("SF-28",),
 )
 def released_records_are_acquired_to_the_number(conversation: Conversation) -> None:
-    """In record-limit mode, a released batch is given out in parts."""
+    """In record-limit mode, a released batch is acquired in parts."""
     ana = reader(conversation, 6)
     ana.fetches((0, 5, 1))
     ana.acknowledges((0, 5, (RELEASE,)))
@@ -49,7 +49,7 @@ def released_records_are_acquired_to_the_number(conversation: Conversation) -> N
 
 @scenario("share_fetch/acquiring/batch-size", source=BATCHES, clauses=("SF-34",))
 def records_come_in_batches_of_a_size(conversation: Conversation) -> None:
-    """Acquired records are told in batches of about batch_size, cut where the log's batches are."""
+    """Acquired records are returned in batches of about batch_size, cut at the log's batches."""
     ana = reader(conversation, 4, 4, 4, 4)
     ana.fetches((0, 7, 1), (8, 15, 1), batch_size=5)
     ana.acknowledges((0, 7, (ACCEPT,)))
@@ -59,14 +59,14 @@ def records_come_in_batches_of_a_size(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acquiring/batch-size-reached", source=BATCHES, clauses=("SF-34",))
 def a_batch_of_the_size_ends_before_the_last_record(conversation: Conversation) -> None:
-    """Where batch_size records end with a batch of the log, a single record behind them comes by itself."""
+    """If batch_size records end with a log batch, a single record behind them is a batch of its own."""
     ana = reader(conversation, 2, 1)
     ana.fetches((0, 1, 1), (2, 2, 1), batch_size=2)
 
 
 @scenario("share_fetch/acquiring/two-members", source=ACQUIRES, clauses=("SF-08",))
 def members_are_given_different_records(conversation: Conversation) -> None:
-    """Two members of a group are never given the same records at once."""
+    """Two members of a group never have the same records acquired at once."""
     ana = reader(conversation, 2, 2)
     bob = another(conversation, ana)
     ana.fetches((0, 1, 1), max_records=1)
@@ -79,7 +79,7 @@ def members_are_given_different_records(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acquiring/released-and-new", source=ACQUIRES, clauses=("SF-08",))
 def released_and_new_records_come_together(conversation: Conversation) -> None:
-    """A fetch acquires what was released and what is new behind it."""
+    """A ShareFetch acquires released records and the new ones behind them."""
     ana = reader(conversation, 2)
     ana.fetches((0, 1, 1))
     ana.acknowledges((0, 1, (RELEASE,)))
@@ -89,7 +89,7 @@ def released_and_new_records_come_together(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acquiring/around-ones-own", source=ACQUIRES, clauses=("SF-08",))
 def records_in_flight_are_passed_over(conversation: Conversation) -> None:
-    """A fetch passes over records that are in flight between those that it acquires."""
+    """A ShareFetch skips records in flight between those that it acquires."""
     ana = reader(conversation, 2, 2, 2)
     ana.fetches((0, 1, 1), max_records=1)
     ana.fetches((2, 3, 1), max_records=1)
@@ -103,7 +103,7 @@ def records_in_flight_are_passed_over(conversation: Conversation) -> None:
     clauses=("SF-29",),
 )
 def nothing_is_acquired_if_nothing_is_wanted(conversation: Conversation) -> None:
-    """From v2 on, a fetch for no records, or no bytes, is answered at once with none."""
+    """A ShareFetch v2+ for 0 records or 0 bytes is answered at once, without records."""
     ana = reader(conversation, 2)
     ana.fetches(max_records=0, version=2)
     ana.fetches(max_bytes=0, version=2)
@@ -112,7 +112,7 @@ def nothing_is_acquired_if_nothing_is_wanted(conversation: Conversation) -> None
 
 @scenario("share_fetch/acquiring/waits-for-records", source=WAITS, clauses=("SF-29",))
 def a_fetch_waits_for_records(conversation: Conversation) -> None:
-    """A fetch waits while there is nothing, and is answered when something is written."""
+    """A ShareFetch waits while there are no records, and is answered when some are written."""
     ana = reader(conversation)
     ana.sends_fetch(max_wait_ms=4_000)
     ana.actor.stays_parked(for_ms=200)
@@ -122,7 +122,7 @@ def a_fetch_waits_for_records(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acquiring/waits-in-vain", source=WAITS, clauses=("SF-29",))
 def a_fetch_waits_so_long(conversation: Conversation) -> None:
-    """A fetch without records is answered after its wait."""
+    """A ShareFetch without records is answered after max_wait_ms."""
     ana = reader(conversation)
     ana.sends_fetch(max_wait_ms=FIRST_MS)
     ana.actor.receives(expect.share_fetch(), due_ms=FIRST_MS)
@@ -130,7 +130,7 @@ def a_fetch_waits_so_long(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acquiring/waits-for-bytes", source=WAITS, clauses=("SF-29",))
 def a_fetch_waits_for_so_many_bytes(conversation: Conversation) -> None:
-    """A fetch waits until there are min_bytes, and takes what there is when it has waited."""
+    """A ShareFetch waits for min_bytes, and takes what there is at the end of its wait."""
     ana = reader(conversation, 1)
     ana.fetches((0, 0, 1))
     writes(ana.actor, ana.topic, 1)
@@ -144,7 +144,7 @@ def a_fetch_waits_for_so_many_bytes(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acquiring/max-bytes", source="PartitionMaxBytesStrategy#maxBytes", clauses=("SF-28",))
 def a_fetch_takes_so_many_bytes(conversation: Conversation) -> None:
-    """A fetch reads whole batches up to max_bytes, and at least one."""
+    """A ShareFetch reads whole batches up to max_bytes, and at least one."""
     ana = reader(conversation, 10, 10, 10)
     ana.fetches((0, 9, 1), max_bytes=1)
     ana.fetches((10, 29, 1), max_bytes=382)
@@ -152,7 +152,7 @@ def a_fetch_takes_so_many_bytes(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acquiring/earliest", source=BEGINS, clauses=("SF-31",))
 def a_group_may_begin_at_the_start(conversation: Conversation) -> None:
-    """With share.auto.offset.reset=earliest, a group begins with the first record."""
+    """With share.auto.offset.reset=earliest, a group starts at the first record."""
     actor = conversation.actor("ana")
     topic = topic_of(conversation, actor, 3)
     actor.asks(
@@ -165,7 +165,7 @@ def a_group_may_begin_at_the_start(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acquiring/latest", source=BEGINS, clauses=("SF-31",))
 def a_group_begins_at_the_end(conversation: Conversation) -> None:
-    """By default a group begins with what is written after its first fetch."""
+    """By default a group starts with the records written after its first fetch."""
     actor = conversation.actor("ana")
     topic = topic_of(conversation, actor, 3)
     has_state(actor, topic, offset=-1)
@@ -177,7 +177,7 @@ def a_group_begins_at_the_end(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acquiring/from-an-offset", source=BEGINS, clauses=("SF-31",))
 def a_group_may_begin_in_a_batch(conversation: Conversation) -> None:
-    """A group that begins within a batch is given the rest of it."""
+    """A group that starts within a batch acquires the rest of the batch."""
     ana = reader(conversation, 5, 2, offset=3)
     ana.fetches((3, 6, 1))
 
@@ -186,7 +186,7 @@ def a_group_may_begin_in_a_batch(conversation: Conversation) -> None:
     "share_fetch/acquiring/beyond-the-end", source="ShareFetchUtils#processFetchResponse", clauses=("SF-31",)
 )
 def a_group_may_begin_beyond_the_end(conversation: Conversation) -> None:
-    """A group that begins beyond the end is given nothing until the log is as long."""
+    """A group that starts beyond the end acquires nothing until the log is as long."""
     ana = reader(conversation, 2, offset=5)
     ana.fetches(max_wait_ms=FIRST_MS)
     writes(ana.actor, ana.topic, 6)
@@ -197,7 +197,7 @@ def a_group_may_begin_beyond_the_end(conversation: Conversation) -> None:
     "share_fetch/acquiring/lost-before", source="ShareFetchUtils#processFetchResponse", clauses=("SF-33",)
 )
 def records_that_are_lost_are_passed_over(conversation: Conversation) -> None:
-    """A group that stands before the log's start is told nothing once, and goes on at the start."""
+    """A group whose offset is before the log's start gets one empty answer, then continues at the start."""
     ana = reader(conversation, 3, 3)
     deletes_until(ana, 4)
     ana.fetches()
@@ -206,9 +206,9 @@ def records_that_are_lost_are_passed_over(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acquiring/lost-in-flight", source=LOSES, clauses=("SF-33",))
 def records_in_flight_may_be_lost(conversation: Conversation) -> None:
-    """Records that the log loses while a member has them may be acknowledged, and do not return.
+    """Records in flight that the log deletes may still be acknowledged, and are not delivered again.
 
-    A batch of which the log has lost a part is acquired as a whole.
+    A batch that the log has partly deleted is acquired as a whole.
     """
     ana = reader(conversation, 3, 3)
     ana.fetches((0, 2, 1), max_records=1)
@@ -221,7 +221,7 @@ def records_in_flight_may_be_lost(conversation: Conversation) -> None:
 
 @scenario("share_fetch/acquiring/lost-released", source=LOSES, clauses=("SF-33",))
 def released_records_may_be_lost(conversation: Conversation) -> None:
-    """Records that were released and then lost are not delivered again."""
+    """Records that were released and then deleted from the log are not delivered again."""
     ana = reader(conversation, 3, 3)
     ana.fetches((0, 5, 1))
     ana.acknowledges((0, 5, (RELEASE,)))
@@ -238,7 +238,7 @@ def released_records_may_be_lost(conversation: Conversation) -> None:
     broker_config={"group.share.partition.max.record.locks": 100},
 )
 def so_many_records_are_in_flight(conversation: Conversation) -> None:
-    """With as many records in flight as may be, no more are given until some are settled."""
+    """At the limit of records in flight, no more are acquired until some are acknowledged."""
     ana = reader(conversation, 60, 60, 60)
     ana.fetches()
     ana.gets_nothing()
@@ -253,7 +253,7 @@ def so_many_records_are_in_flight(conversation: Conversation) -> None:
     broker_config={"group.share.partition.max.record.locks": 100},
 )
 def released_records_are_given_at_the_limit(conversation: Conversation) -> None:
-    """At the limit, records that were released are given out again, and none behind them."""
+    """At the limit of records in flight, released records are acquired again, and none behind them."""
     ana = reader(conversation, 50, 50, 50)
     ana.fetches((0, 99, 1), version=2)
     ana.acknowledges((0, 49, (RELEASE,)))
@@ -262,7 +262,7 @@ def released_records_are_given_at_the_limit(conversation: Conversation) -> None:
 
 
 def deletes_until(member: Reader, offset: int) -> None:
-    """Have somebody delete the topic's records before an offset."""
+    """Delete the topic's records before an offset."""
     asked = ask.request(
         "DeleteRecords",
         2,

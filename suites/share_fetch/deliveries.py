@@ -13,11 +13,11 @@ SHORT_LOCKS = {
 }
 LOCK_MS = 1_000
 PART_MS, REST_MS = 600, 700
-"""Parts of a lock: each leaves it, and both together are longer."""
+"""Parts of a lock: it outlasts each part, but not both together."""
 
 
 def goes_around(member: Reader, count: int, *, of: int) -> None:
-    """Have a member fetch all of so many records and release them, until they were delivered so often."""
+    """Let a member fetch and release all records, until they were delivered the given number of times."""
     for deliveries in range(1, count + 1):
         member.fetches((0, of - 1, deliveries))
         member.acknowledges((0, of - 1, (RELEASE,)))
@@ -25,7 +25,7 @@ def goes_around(member: Reader, count: int, *, of: int) -> None:
 
 @scenario("share_fetch/deliveries/lock-ends", source=TIMES_OUT, clauses=("SF-25",), broker_config=SHORT_LOCKS)
 def records_return_when_their_lock_ends(conversation: Conversation) -> None:
-    """Records that are not acknowledged in time are given to the next one who asks."""
+    """Records whose acquisition lock times out go to the next member that fetches."""
     ana = reader(conversation, 3)
     bob = another(conversation, ana)
     ana.fetches((0, 2, 1))
@@ -41,7 +41,7 @@ def records_return_when_their_lock_ends(conversation: Conversation) -> None:
     broker_config=SHORT_LOCKS,
 )
 def a_member_learns_how_long_it_has(conversation: Conversation) -> None:
-    """An answer tells how long records may be kept."""
+    """ShareFetch returns the acquisition lock timeout."""
     ana = reader(conversation, 1)
     ana.sends_fetch()
     ana.actor.receives(expect.share_fetch(acquired={ana.topic: {0: ((0, 0, 1),)}}, lock_timeout_ms=LOCK_MS))
@@ -51,7 +51,7 @@ def a_member_learns_how_long_it_has(conversation: Conversation) -> None:
     "share_fetch/deliveries/lock-wakes", source=TIMES_OUT, clauses=("SF-25",), broker_config=SHORT_LOCKS
 )
 def a_lock_that_ends_wakes_who_waits(conversation: Conversation) -> None:
-    """A fetch that waits is given records whose lock ends."""
+    """A waiting ShareFetch acquires records whose lock times out."""
     ana = reader(conversation, 3)
     bob = another(conversation, ana)
     ana.fetches((0, 2, 1))
@@ -63,7 +63,7 @@ def a_lock_that_ends_wakes_who_waits(conversation: Conversation) -> None:
     "share_fetch/deliveries/lock-of-the-rest", source=TIMES_OUT, clauses=("SF-25",), broker_config=SHORT_LOCKS
 )
 def only_what_is_left_returns(conversation: Conversation) -> None:
-    """When a lock ends, only records that were not acknowledged return."""
+    """When an acquisition lock times out, only unacknowledged records are delivered again."""
     ana = reader(conversation, 5)
     ana.fetches((0, 4, 1))
     ana.acknowledges((1, 2, (ACCEPT,)))
@@ -80,7 +80,7 @@ def only_what_is_left_returns(conversation: Conversation) -> None:
     broker_config=SHORT_LOCKS,
 )
 def a_renewed_lock_begins_anew(conversation: Conversation) -> None:
-    """A member that renews keeps its records for another whole time."""
+    """A renewal restarts the acquisition lock of a member's records."""
     ana = reader(conversation, 2)
     bob = another(conversation, ana)
     ana.fetches((0, 1, 1))
@@ -99,7 +99,7 @@ def a_renewed_lock_begins_anew(conversation: Conversation) -> None:
     broker_config=SHORT_LOCKS,
 )
 def one_record_may_be_renewed(conversation: Conversation) -> None:
-    """A renewal of one record leaves the others' lock as it is."""
+    """A renewal of one record does not affect the lock of the others."""
     ana = reader(conversation, 3)
     bob = another(conversation, ana)
     ana.fetches((0, 2, 1))
@@ -117,7 +117,7 @@ def one_record_may_be_renewed(conversation: Conversation) -> None:
     broker_config={"group.share.min.record.lock.duration.ms": 1_000},
 )
 def a_group_has_its_own_lock_duration(conversation: Conversation) -> None:
-    """share.record.lock.duration.ms of a group applies to what is acquired from then on."""
+    """share.record.lock.duration.ms of a group applies to records acquired afterwards."""
     ana = reader(conversation, 2)
     configs = ask.group_configs({"share.record.lock.duration.ms": LOCK_MS})
     ana.actor.asks(configs, expect.group_configs(error_code="NONE"))
@@ -149,7 +149,7 @@ def records_are_delivered_so_often(conversation: Conversation) -> None:
     broker_config={**SHORT_LOCKS, "group.share.delivery.count.limit": 2},
 )
 def deliveries_count_by_locks_too(conversation: Conversation) -> None:
-    """A record whose lock ends for the last time is not delivered again."""
+    """A record whose last lock times out is not delivered again."""
     ana = reader(conversation, 1)
     for deliveries in (1, 2):
         ana.fetches((0, 0, deliveries))
@@ -171,7 +171,7 @@ def a_record_is_delivered_five_times(conversation: Conversation) -> None:
     clauses=("SF-26",),
 )
 def a_group_has_its_own_limit(conversation: Conversation) -> None:
-    """share.delivery.count.limit of a group applies from 4.3 on; before, there is no such configuration."""
+    """share.delivery.count.limit of a group applies since 4.3; before, there is no such configuration."""
     ana = reader(conversation, 1)
     configs = ask.group_configs({"share.delivery.count.limit": 2})
     ana.actor.asks(configs, expect.response("IncrementalAlterConfigs"))
@@ -182,7 +182,7 @@ def a_group_has_its_own_limit(conversation: Conversation) -> None:
 
 @scenario("share_fetch/deliveries/throttled", source=THROTTLES, clauses=("SF-27",))
 def records_delivered_often_come_in_few(conversation: Conversation) -> None:
-    """From the fourth delivery on, a batch comes in ever smaller parts, and at last record by record."""
+    """From the fourth delivery on, a batch is delivered in ever smaller parts, finally single records."""
     ana = reader(conversation, 8)
     goes_around(ana, 3, of=8)
     for _ in range(4):
@@ -191,7 +191,7 @@ def records_delivered_often_come_in_few(conversation: Conversation) -> None:
 
 @scenario("share_fetch/deliveries/throttled-apart", source=THROTTLES, clauses=("SF-27",))
 def records_delivered_often_come_by_themselves(conversation: Conversation) -> None:
-    """Records that were delivered often do not come together with new ones."""
+    """Records that were delivered often are not delivered together with new ones."""
     ana = reader(conversation, 4)
     goes_around(ana, 3, of=4)
     writes(ana.actor, ana.topic, 3)
@@ -205,7 +205,7 @@ def records_delivered_often_come_by_themselves(conversation: Conversation) -> No
     clauses=("SF-15", "SF-26"),
 )
 def a_closed_session_counts(conversation: Conversation) -> None:
-    """Records of a session that is closed count as delivered where there is ShareFetch v2."""
+    """With ShareFetch v2, records of a closed session count as delivered."""
     ana = reader(conversation, 2)
     bob = another(conversation, ana)
     bob.fetches((0, 1, 1), version=2)

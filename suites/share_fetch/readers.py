@@ -1,4 +1,4 @@
-"""Members of share groups that fetch records and say what became of them."""
+"""Members of share groups that fetch and acknowledge records."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
@@ -10,17 +10,17 @@ from harness.scenario.ask_shares import Acknowledged
 
 FIND = "KafkaApis#getCoordinator"
 SHARE_KEY = "any:AAAAAAAAAAAAAAAAAAAAAA:0"
-"""A key by which the share coordinator, and with it its topic, is asked for."""
+"""A key for finding the share coordinator, which also creates its topic."""
 LONG_MS = 4_000
-"""Longer than a broker takes for what has to happen before a fetch is answered."""
+"""Longer than a broker needs before it answers a fetch."""
 FIRST_MS = 1_500
-"""So long may it take a broker to read the state of a partition."""
+"""Long enough for a broker to read the state of a partition."""
 
 
 def topic_of(conversation: Conversation, actor: Actor, *batch_sizes: int, partitions: int = 1) -> GroupRef:
-    """Have somebody create a topic of the scenario's own, and write batches of records to its partition 0."""
+    """Create a topic of the scenario's own, and write batches of records to its partition 0."""
     topic = conversation.group("topic")
-    # Records have no time: without this, retention would take them.
+    # The records have no timestamp: without this, retention would delete them.
     configs: Value = ({"name": "retention.ms", "value": "-1"},)
     wanted: Value = {
         "name": topic,
@@ -37,13 +37,13 @@ def topic_of(conversation: Conversation, actor: Actor, *batch_sizes: int, partit
 
 
 def writes(actor: Actor, topic: GroupRef, *batch_sizes: int, partition: int = 0) -> None:
-    """Have somebody write batches of so many records."""
+    """Write batches with the given numbers of records."""
     for producing in ask.events(topic, *batch_sizes, partition=partition):
         actor.asks(producing, expect.response("Produce"))
 
 
 def finds_share_coordinator(actor: Actor) -> None:
-    """Await the share coordinator, which the first question brings into being."""
+    """Wait for the share coordinator, which the first request creates."""
     finding = ask.find_coordinator(version=6, key=SHARE_KEY, key_type=2)
     actor.repeats(finding, until=expect.find_coordinator(coordinators=({"error_code": "NONE"},)))
 
@@ -51,7 +51,7 @@ def finds_share_coordinator(actor: Actor) -> None:
 def has_state(
     actor: Actor, topic: GroupRef, *, offset: int = 0, partitions: Sequence[int] = (0,), epoch: int = 0
 ) -> None:
-    """Have the group read a topic from an offset on; -1 leaves that to its configuration."""
+    """Let the group read a topic from an offset on; -1 leaves that to its configuration."""
     finds_share_coordinator(actor)
     for partition in partitions:
         beginning = ask.initialize_share_group_state(
@@ -61,7 +61,7 @@ def has_state(
 
 
 class Options(TypedDict, total=False):
-    """What a ShareFetch asks for beside its topics."""
+    """The fields of a ShareFetch beside its topics."""
 
     max_wait_ms: int
     min_bytes: int
@@ -73,14 +73,14 @@ class Options(TypedDict, total=False):
 
 
 class Reader:
-    """A member with a share session, which knows what its next request is."""
+    """A member with a share session, which tracks its next epoch."""
 
     def __init__(self, actor: Actor, topic: GroupRef, *, partitions: Sequence[int] = (0,)) -> None:
         self.actor = actor
         self.topic = topic
         self.partitions = tuple(partitions)
         self.member_id = f"{actor.name}{'A' * 22}"[:22]
-        """Of the form of a UUID, which releases before 4.2 demand."""
+        """In the form of a UUID, which releases before 4.2 require."""
         self.epoch = 0
 
     def sends_fetch(
@@ -91,9 +91,9 @@ class Reader:
         epoch: int | None = None,
         **options: Unpack[Options],
     ) -> None:
-        """Send a ShareFetch and await nothing yet; the first one opens a session.
+        """Send a ShareFetch without awaiting the answer; the first one opens a session.
 
-        A broker reads the state of a partition while its first fetch waits, and so it waits long.
+        A broker reads the state of a partition while its first fetch waits, so the default wait is long.
         """
         options.setdefault("max_wait_ms", LONG_MS)
         names: Mapping[int, Acknowledged] = dict.fromkeys(self.partitions, ()) if not self.epoch else {}
@@ -114,7 +114,7 @@ class Reader:
     def is_given(
         self, *acquired: tuple[int, int, int], error_code: PinText = "NONE", due_ms: int | None = None
     ) -> Answer:
-        """Expect the answer: records of the first partition, or nothing said of any."""
+        """Expect the answer: records of the first partition, or no partition at all."""
         given = {self.topic: {self.partitions[0]: acquired}} if acquired else {}
         expected = expect.share_fetch(error_code=error_code, acquired=given)
         return self.actor.receives(expected, due_ms=due_ms)
@@ -126,19 +126,19 @@ class Reader:
         version: int = 1,
         **options: Unpack[Options],
     ) -> Answer:
-        """Fetch, and be given records of the first partition; if none are named, nothing is pinned."""
+        """Fetch, and expect records of the first partition; without any, the answer is not checked."""
         self.sends_fetch(acks=acks, version=version, **options)
         if acquired:
             return self.is_given(*acquired)
         return self.actor.receives(expect.share_fetch())
 
     def gets_nothing(self, *, acks: Acknowledged = (), version: int = 1, wait_ms: int = 200) -> None:
-        """Fetch, and find that there is nothing to be had; only of a session that goes on."""
+        """Fetch, and expect no records; only in a session that is already open."""
         self.sends_fetch(acks=acks, version=version, max_wait_ms=wait_ms)
         self.actor.receives(expect.share_fetch(acquired=None if acks else {}))
 
     def is_refused(self, error_code: str, *, epoch: int, acks: Acknowledged = ()) -> None:
-        """Fetch, and be refused as a whole; the session's next request stays the same."""
+        """Fetch, and expect a top-level error; the session's next epoch stays the same."""
         self.sends_fetch(epoch=epoch, acks=acks)
         self.actor.receives(expect.share_fetch(error_code=error_code))
 
@@ -151,7 +151,7 @@ class Reader:
         renews: bool = False,
         partition: int = 0,
     ) -> Answer:
-        """Say what became of records of one partition, and hear how that went."""
+        """Acknowledge records of one partition, and expect the result."""
         asked = self.epoch if epoch is None else epoch
         if epoch is None:
             self.epoch += 1
@@ -166,14 +166,14 @@ class Reader:
         return self.actor.asks(acknowledging, expect.share_acknowledge(results=results))
 
     def closes(self) -> None:
-        """Close the session, without a word about records."""
+        """Close the session, without acknowledging records."""
         closing = ask.share_acknowledge(member_id=self.member_id, share_session_epoch=-1)
         self.actor.asks(closing, expect.share_acknowledge())
         self.epoch = 0
 
 
 def reader(conversation: Conversation, *batch_sizes: int, name: str = "ana", offset: int = 0) -> Reader:
-    """Bring in a member of a group that reads a topic with these batches, of one partition."""
+    """Return a member of a group that reads a topic with these batches, in one partition."""
     actor = conversation.actor(name)
     topic = topic_of(conversation, actor, *batch_sizes)
     has_state(actor, topic, offset=offset)
@@ -181,5 +181,5 @@ def reader(conversation: Conversation, *batch_sizes: int, name: str = "ana", off
 
 
 def another(conversation: Conversation, first: Reader, name: str = "bob") -> Reader:
-    """Bring in another member of the same group."""
+    """Return another member of the same group."""
     return Reader(conversation.actor(name), first.topic, partitions=first.partitions)

@@ -1,4 +1,4 @@
-"""Share sessions: how they are opened, go on and end."""
+"""Share sessions: how they are opened, continued and closed."""
 
 from harness.scenario import Conversation, ask, expect, scenario
 from harness.scenario.ask_shares import ACCEPT
@@ -13,7 +13,7 @@ ENDS = "ShareSessionCache#remove"
 
 @scenario("share_fetch/sessions/not-opened", source=OPENS, clauses=("SF-01",))
 def a_session_has_to_be_opened(conversation: Conversation) -> None:
-    """A ShareFetch that goes on or ends without a session is SHARE_SESSION_NOT_FOUND."""
+    """A ShareFetch that continues or closes a missing session gets SHARE_SESSION_NOT_FOUND."""
     ana = reader(conversation)
     ana.is_refused("SHARE_SESSION_NOT_FOUND", epoch=1)
     ana.is_refused("SHARE_SESSION_NOT_FOUND", epoch=-1)
@@ -21,7 +21,7 @@ def a_session_has_to_be_opened(conversation: Conversation) -> None:
 
 @scenario("share_fetch/sessions/opened", source=OPENS, clauses=("SF-03", "SF-08"))
 def a_session_is_opened_with_its_first_fetch(conversation: Conversation) -> None:
-    """A ShareFetch of epoch 0 opens a session, and acquires what there is."""
+    """A ShareFetch with epoch 0 opens a session, and acquires the available records."""
     ana = reader(conversation, 3)
     ana.fetches((0, 2, 1))
     ana.gets_nothing()
@@ -29,7 +29,7 @@ def a_session_is_opened_with_its_first_fetch(conversation: Conversation) -> None
 
 @scenario("share_fetch/sessions/other-epoch", source=OPENS, clauses=("SF-04",))
 def the_next_request_has_the_next_epoch(conversation: Conversation) -> None:
-    """A request with another epoch than the next is INVALID_SHARE_SESSION_EPOCH, and the session goes on."""
+    """A ShareFetch with another epoch than the next gets INVALID_SHARE_SESSION_EPOCH; the session stays."""
     ana = reader(conversation, 1)
     ana.fetches((0, 0, 1))
     ana.is_refused("INVALID_SHARE_SESSION_EPOCH", epoch=2)
@@ -40,7 +40,7 @@ def the_next_request_has_the_next_epoch(conversation: Conversation) -> None:
 
 @scenario("share_fetch/sessions/acknowledges-first", source=OPENS, clauses=("SF-02",))
 def a_first_fetch_acknowledges_nothing(conversation: Conversation) -> None:
-    """A ShareFetch of epoch 0 that acknowledges records is INVALID_REQUEST, and opens no session."""
+    """A ShareFetch with epoch 0 that acknowledges records gets INVALID_REQUEST, and opens no session."""
     ana = reader(conversation, 1)
     ana.is_refused("INVALID_REQUEST", epoch=0, acks=((0, 0, (ACCEPT,)),))
     ana.is_refused("SHARE_SESSION_NOT_FOUND", epoch=1)
@@ -48,7 +48,7 @@ def a_first_fetch_acknowledges_nothing(conversation: Conversation) -> None:
 
 @scenario("share_fetch/sessions/opened-again", source=OPENS, clauses=("SF-03",))
 def a_session_is_opened_anew(conversation: Conversation) -> None:
-    """A second ShareFetch of epoch 0 replaces the session, and the member keeps its records."""
+    """A second ShareFetch with epoch 0 replaces the session, and the member keeps its records."""
     ana = reader(conversation, 2)
     ana.fetches((0, 1, 1))
     ana.epoch = 0
@@ -58,7 +58,7 @@ def a_session_is_opened_anew(conversation: Conversation) -> None:
 
 @scenario("share_fetch/sessions/acknowledge-opens-none", source=ACKNOWLEDGES, clauses=("SF-05",))
 def an_acknowledgement_opens_no_session(conversation: Conversation) -> None:
-    """A ShareAcknowledge of epoch 0 is INVALID_SHARE_SESSION_EPOCH."""
+    """A ShareAcknowledge with epoch 0 gets INVALID_SHARE_SESSION_EPOCH."""
     ana = reader(conversation)
     first = ask.share_acknowledge(member_id=ana.member_id, share_session_epoch=0)
     ana.actor.asks(first, expect.share_acknowledge(error_code="INVALID_SHARE_SESSION_EPOCH"))
@@ -66,7 +66,7 @@ def an_acknowledgement_opens_no_session(conversation: Conversation) -> None:
 
 @scenario("share_fetch/sessions/acknowledge-without", source=ACKNOWLEDGES, clauses=("SF-06",))
 def an_acknowledgement_needs_a_session(conversation: Conversation) -> None:
-    """A ShareAcknowledge without a session is SHARE_SESSION_NOT_FOUND."""
+    """A ShareAcknowledge without a session gets SHARE_SESSION_NOT_FOUND."""
     ana = reader(conversation)
     for epoch in (1, -1):
         asked = ask.share_acknowledge(member_id=ana.member_id, share_session_epoch=epoch)
@@ -87,7 +87,7 @@ def both_requests_count(conversation: Conversation) -> None:
 
 @scenario("share_fetch/sessions/closed-by-fetch", source=ENDS, clauses=("SF-15", "SF-16"))
 def a_fetch_closes_a_session(conversation: Conversation) -> None:
-    """A ShareFetch of epoch -1 takes its acknowledgements and closes the session."""
+    """A ShareFetch with epoch -1 applies its acknowledgements and closes the session."""
     ana = reader(conversation, 3)
     bob = another(conversation, ana)
     ana.fetches((0, 2, 1))
@@ -99,7 +99,7 @@ def a_fetch_closes_a_session(conversation: Conversation) -> None:
 
 @scenario("share_fetch/sessions/closed-by-acknowledge", source=ENDS, clauses=("SF-15", "SF-16"))
 def an_acknowledgement_closes_a_session(conversation: Conversation) -> None:
-    """A ShareAcknowledge of epoch -1 closes the session, and what was acquired is available again."""
+    """A ShareAcknowledge with epoch -1 closes the session, and its records become available again."""
     ana = reader(conversation, 2)
     bob = another(conversation, ana)
     ana.fetches((0, 1, 1))
@@ -110,7 +110,7 @@ def an_acknowledgement_closes_a_session(conversation: Conversation) -> None:
 
 @scenario("share_fetch/sessions/closed-in-vain", source=ENDS, clauses=("SF-16",))
 def a_session_closes_once(conversation: Conversation) -> None:
-    """A session that is closed cannot be closed again."""
+    """Closing a closed session gets SHARE_SESSION_NOT_FOUND."""
     ana = reader(conversation)
     ana.fetches(max_wait_ms=FIRST_MS)
     ana.closes()
@@ -120,7 +120,7 @@ def a_session_closes_once(conversation: Conversation) -> None:
 
 @scenario("share_fetch/sessions/connection-gone", source="ShareSessionCache#remove", clauses=("SF-20",))
 def a_session_ends_with_its_connection(conversation: Conversation) -> None:
-    """When the connection that opened a session is gone, its records are available again."""
+    """When the connection that opened a session closes, its records become available again."""
     ana = reader(conversation, 2)
     bob = another(conversation, ana)
     ana.fetches((0, 1, 1))
@@ -132,7 +132,7 @@ def a_session_ends_with_its_connection(conversation: Conversation) -> None:
 
 @scenario("share_fetch/sessions/empty-member", source=CHECKS_MEMBER, clauses=("SF-17",))
 def a_member_has_an_id(conversation: Conversation) -> None:
-    """A ShareFetch without a member id is INVALID_REQUEST from 4.2 on, UNKNOWN_SERVER_ERROR before."""
+    """A ShareFetch without a member id gets INVALID_REQUEST since 4.2, UNKNOWN_SERVER_ERROR before."""
     ana = reader(conversation)
     ana.member_id = ""
     ana.actor.asks(ask.share_fetch(member_id="", share_session_epoch=0), expect.response("ShareFetch"))
@@ -143,7 +143,7 @@ def a_member_has_an_id(conversation: Conversation) -> None:
 
 @scenario("share_fetch/sessions/odd-member", source=CHECKS_MEMBER, clauses=("SF-18",))
 def a_member_id_may_be_any_text(conversation: Conversation) -> None:
-    """A member id that is no UUID is refused before 4.2, and taken since, up to 36 characters."""
+    """A member id that is not a UUID is accepted since 4.2, up to 36 characters, and refused before."""
     ana = reader(conversation)
     for member_id in ("nobody", "x" * 36, "x" * 37):
         asked = ask.share_fetch(member_id=member_id, share_session_epoch=0, max_wait_ms=100)
@@ -152,7 +152,7 @@ def a_member_id_may_be_any_text(conversation: Conversation) -> None:
 
 @scenario("share_fetch/sessions/no-partitions", source=OPENS, clauses=("SF-03",))
 def a_session_may_be_empty(conversation: Conversation) -> None:
-    """A session without partitions is answered at once, and partitions may come later."""
+    """A ShareFetch without partitions is answered at once, and partitions may be added later."""
     ana = reader(conversation, 2)
     asked = ask.share_fetch(member_id=ana.member_id, share_session_epoch=0)
     ana.actor.asks(asked, expect.share_fetch(acquired={}))
@@ -163,7 +163,7 @@ def a_session_may_be_empty(conversation: Conversation) -> None:
 
 @scenario("share_fetch/sessions/forgotten", source="ShareSession#update", clauses=("SF-19",))
 def a_partition_may_be_forgotten(conversation: Conversation) -> None:
-    """A partition that a session forgets is not fetched from, and its records stay the member's."""
+    """A partition that a session forgets is not fetched; its acquired records stay with the member."""
     ana = reader(conversation, 1)
     ana.fetches((0, 0, 1))
     writes(ana.actor, ana.topic, 2)
@@ -181,7 +181,7 @@ def a_partition_may_be_forgotten(conversation: Conversation) -> None:
     clauses=("SF-14",),
 )
 def an_unknown_topic_is_said(conversation: Conversation) -> None:
-    """A topic id that there is not is UNKNOWN_TOPIC_ID from 4.4 on; before, the fetch fails as a whole."""
+    """An unknown topic id gets UNKNOWN_TOPIC_ID since 4.4; before, the whole ShareFetch fails."""
     ana = reader(conversation)
     nowhere = "6f9b3bd6-0000-4000-8000-000000000001"
     asked = ask.share_fetch(member_id=ana.member_id, share_session_epoch=0, topics={nowhere: {0: ()}})
@@ -196,7 +196,7 @@ def an_unknown_topic_is_said(conversation: Conversation) -> None:
     clauses=("SF-14",),
 )
 def an_unknown_partition_is_said(conversation: Conversation) -> None:
-    """A partition that its topic lacks is UNKNOWN_TOPIC_OR_PARTITION."""
+    """A partition that does not exist in its topic gets UNKNOWN_TOPIC_OR_PARTITION."""
     ana = reader(conversation)
     asked = ask.share_fetch(member_id=ana.member_id, share_session_epoch=0, topics={ana.topic: {7: ()}})
     ana.actor.asks(asked, expect.share_fetch(acquired={ana.topic: {7: "UNKNOWN_TOPIC_OR_PARTITION"}}))
@@ -204,7 +204,7 @@ def an_unknown_partition_is_said(conversation: Conversation) -> None:
 
 @scenario("share_fetch/sessions/without-state", source="SharePartition#maybeInitialize", clauses=("SF-07",))
 def a_partition_without_state_is_refused(conversation: Conversation) -> None:
-    """A partition of which the share coordinator has no state is UNKNOWN_SERVER_ERROR, after the wait."""
+    """A partition without share state gets UNKNOWN_SERVER_ERROR, after the wait."""
     actor = conversation.actor("ana")
     topic = topic_of(conversation, actor, 1)
     ana = Reader(actor, topic)
@@ -216,7 +216,7 @@ def a_partition_without_state_is_refused(conversation: Conversation) -> None:
 
 @scenario("share_fetch/sessions/several-partitions", source=SHOWS, clauses=("SF-24",))
 def only_partitions_with_news_are_answered(conversation: Conversation) -> None:
-    """The first answer names every partition; later ones name those that have records, or an error."""
+    """The first ShareFetch answer has every partition; later ones only those with records or an error."""
     actor = conversation.actor("ana")
     topic = topic_of(conversation, actor, partitions=2)
     has_state(actor, topic, partitions=(0, 1))
@@ -238,7 +238,7 @@ def only_partitions_with_news_are_answered(conversation: Conversation) -> None:
     "share_fetch/sessions/another-group", source="SharePartitionManager#fetchMessages", clauses=("SF-22",)
 )
 def groups_do_not_share_with_each_other(conversation: Conversation) -> None:
-    """Two share groups are both given all records of a topic."""
+    """Two share groups both receive all records of a topic."""
     ana = reader(conversation, 3)
     ana.fetches((0, 2, 1))
     other = conversation.group("other")

@@ -1,4 +1,4 @@
-"""What the share coordinator keeps of share partitions, as their leaders ask for it."""
+"""The state that the share coordinator keeps of share partitions, as their leaders request it."""
 
 from harness.scenario import Actor, Conversation, GroupRef, ask, expect, scenario
 from harness.scenario.ask_shares import ACCEPT, RELEASE
@@ -13,7 +13,7 @@ AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
 
 
 def begun(conversation: Conversation, *, epoch: int = 0, offset: int = 0) -> tuple[Actor, GroupRef]:
-    """Bring in somebody who has had the state of a partition begin."""
+    """Return an actor that has initialized the state of a partition."""
     actor = conversation.actor("ana")
     topic = topic_of(conversation, actor)
     has_state(actor, topic, epoch=epoch, offset=offset)
@@ -22,7 +22,7 @@ def begun(conversation: Conversation, *, epoch: int = 0, offset: int = 0) -> tup
 
 @scenario("share_fetch/states/begun", source=BEGINS, clauses=("SI-01",))
 def state_begins(conversation: Conversation) -> None:
-    """State that begins has an epoch and an offset, and no batches."""
+    """Initialized share state has an epoch and an offset, and no batches."""
     ana, topic = begun(conversation, epoch=3, offset=7)
     read = expect.share_state("Read", "NONE", state_epoch=3, start_offset=7, state_batches=())
     ana.asks(ask.read_share_group_state(topic), read)
@@ -30,7 +30,7 @@ def state_begins(conversation: Conversation) -> None:
 
 @scenario("share_fetch/states/fenced", source=BEGINS, clauses=("SI-01",))
 def an_older_state_is_fenced(conversation: Conversation) -> None:
-    """State does not begin again with an older epoch, but with the same or a newer one."""
+    """Share state is not initialized with an older epoch, but with the same or a newer one."""
     ana, topic = begun(conversation, epoch=3)
     for epoch, error in ((2, "FENCED_STATE_EPOCH"), (3, "NONE"), (5, "NONE"), (3, "FENCED_STATE_EPOCH")):
         asked = ask.initialize_share_group_state(topic, state_epoch=epoch, start_offset=epoch)
@@ -40,7 +40,7 @@ def an_older_state_is_fenced(conversation: Conversation) -> None:
 
 @scenario("share_fetch/states/none", source=READS, clauses=("SI-02",))
 def state_that_there_is_not_cannot_be_read(conversation: Conversation) -> None:
-    """Without state, reads and writes are INVALID_REQUEST."""
+    """Reading or writing missing share state gets INVALID_REQUEST."""
     ana, topic = begun(conversation)
     other = conversation.group("other")
     ana.asks(ask.read_share_group_state(topic, group_id=other), expect.share_state("Read", "INVALID_REQUEST"))
@@ -51,7 +51,7 @@ def state_that_there_is_not_cannot_be_read(conversation: Conversation) -> None:
 
 @scenario("share_fetch/states/older-leader", source=READS, clauses=("SI-03",))
 def an_older_leader_is_fenced(conversation: Conversation) -> None:
-    """Who reads as a leader fences those before it."""
+    """A read with a leader epoch fences requests with older leader epochs: FENCED_LEADER_EPOCH."""
     ana, topic = begun(conversation)
     ana.asks(ask.read_share_group_state(topic, leader_epoch=4), expect.share_state("Read", "NONE"))
     fenced = "FENCED_LEADER_EPOCH"
@@ -62,7 +62,7 @@ def an_older_leader_is_fenced(conversation: Conversation) -> None:
 
 @scenario("share_fetch/states/older-epoch", source=WRITES, clauses=("SI-01",))
 def an_older_state_cannot_be_written(conversation: Conversation) -> None:
-    """A write with an older state epoch is FENCED_STATE_EPOCH."""
+    """A write with an older state epoch gets FENCED_STATE_EPOCH."""
     ana, topic = begun(conversation, epoch=2)
     for epoch, error in ((1, "FENCED_STATE_EPOCH"), (2, "NONE")):
         asked = ask.write_share_group_state(topic, state_epoch=epoch)
@@ -73,7 +73,7 @@ def an_older_state_cannot_be_written(conversation: Conversation) -> None:
     "share_fetch/states/merged", source="PersisterStateBatchCombiner#combineStateBatches", clauses=("SI-04",)
 )
 def what_is_written_is_merged(conversation: Conversation) -> None:
-    """Batches that overlap are cut, neighbours in one state are joined, and the latest state counts."""
+    """Written batches are merged: overlaps are cut, equal neighbours joined, and the latest state counts."""
     ana, topic = begun(conversation)
     for batches in (
         ((0, 9, AVAILABLE, 1), (10, 14, ACKNOWLEDGED, 1)),
@@ -88,7 +88,7 @@ def what_is_written_is_merged(conversation: Conversation) -> None:
     "share_fetch/states/cut", source="PersisterStateBatchCombiner#combineStateBatches", clauses=("SI-04",)
 )
 def a_start_offset_cuts(conversation: Conversation) -> None:
-    """A write with a start offset leaves out what is before it; one without keeps the offset."""
+    """A write with a start offset drops what is before it; one without keeps the offset."""
     ana, topic = begun(conversation)
     first = ask.write_share_group_state(topic, batches=((0, 9, AVAILABLE, 1),), start_offset=4)
     ana.asks(first, expect.share_state("Write", "NONE"))
@@ -99,7 +99,7 @@ def a_start_offset_cuts(conversation: Conversation) -> None:
 
 @scenario("share_fetch/states/deleted", source=DELETES, clauses=("SI-05",))
 def state_is_deleted(conversation: Conversation) -> None:
-    """State that is deleted is not there, may be deleted again, and begins with any epoch."""
+    """Deleted share state is gone, may be deleted again, and may be initialized with any epoch."""
     ana, topic = begun(conversation, epoch=5)
     for _ in range(2):
         ana.asks(ask.delete_share_group_state(topic), expect.share_state("Delete", "NONE"))
@@ -110,7 +110,7 @@ def state_is_deleted(conversation: Conversation) -> None:
 
 @scenario("share_fetch/states/summary", source=SUMS_UP, clauses=("SI-06",))
 def a_summary_tells_how_far_a_group_is(conversation: Conversation) -> None:
-    """A summary has the start offset; without state, it is -1."""
+    """ReadShareGroupStateSummary returns the start offset, or -1 without state."""
     ana, topic = begun(conversation, epoch=2, offset=9)
     other = conversation.group("other")
     ana.asks(ask.share_group_state_summary(topic), expect.share_state("Summary", "NONE", start_offset=9))
@@ -120,7 +120,7 @@ def a_summary_tells_how_far_a_group_is(conversation: Conversation) -> None:
 
 @scenario("share_fetch/states/summary-counts", source=SUMS_UP, clauses=("SI-06",))
 def a_summary_counts_what_is_done(conversation: Conversation) -> None:
-    """A summary v1 counts the records behind the start offset that need no delivery any more."""
+    """ReadShareGroupStateSummary v1 counts records after the start offset that need no delivery."""
     ana = reader(conversation, 6)
     ana.fetches((0, 5, 1))
     ana.acknowledges((3, 4, (ACCEPT,)))
@@ -132,7 +132,7 @@ def a_summary_counts_what_is_done(conversation: Conversation) -> None:
 
 @scenario("share_fetch/states/unknown", source=SUMS_UP, clauses=("SI-07",))
 def unknown_partitions_have_no_state(conversation: Conversation) -> None:
-    """Of a partition that its topic lacks, nothing begins, is deleted or summed up."""
+    """Initialize, delete and summary of a missing partition get UNKNOWN_TOPIC_OR_PARTITION."""
     ana, topic = begun(conversation)
     unknown = "UNKNOWN_TOPIC_OR_PARTITION"
     ana.asks(ask.initialize_share_group_state(topic, partition=7), expect.share_state("Initialize", unknown))
@@ -146,7 +146,7 @@ def unknown_partitions_have_no_state(conversation: Conversation) -> None:
 
 @scenario("share_fetch/states/negative", source=SUMS_UP, clauses=("SI-07",))
 def partitions_below_0_are_invalid(conversation: Conversation) -> None:
-    """Of partition -1 nothing is read, written, deleted or summed up: INVALID_REQUEST."""
+    """Read, write, delete and summary of partition -1 get INVALID_REQUEST."""
     ana, topic = begun(conversation)
     asked = {
         "Read": ask.read_share_group_state(topic, partition=-1),
@@ -160,7 +160,7 @@ def partitions_below_0_are_invalid(conversation: Conversation) -> None:
 
 @scenario("share_fetch/states/of-a-leader", source="SharePartition#writeShareGroupState", clauses=("SI-04",))
 def a_leader_writes_what_it_hears(conversation: Conversation) -> None:
-    """What members acknowledge is in the state, and what is in flight is not."""
+    """The share state contains what members acknowledged, but not what is in flight."""
     ana = reader(conversation, 6)
     ana.fetches((0, 5, 1))
     ana.acknowledges((0, 5, (ACCEPT, RELEASE, ACCEPT, ACCEPT, RELEASE, RELEASE)))
@@ -172,7 +172,7 @@ def a_leader_writes_what_it_hears(conversation: Conversation) -> None:
 
 @scenario("share_fetch/states/begun-anew", source="SharePartition#fetchPersisterError", clauses=("SI-08",))
 def a_leader_finds_that_state_has_begun_anew(conversation: Conversation) -> None:
-    """A leader whose state has begun anew fails to write once, and then reads the new state."""
+    """A leader whose state was initialized again fails one write, then reads the new state."""
     ana = reader(conversation, 4)
     ana.fetches((0, 3, 1))
     again = ask.initialize_share_group_state(ana.topic, state_epoch=1, start_offset=2)
@@ -185,7 +185,7 @@ def a_leader_finds_that_state_has_begun_anew(conversation: Conversation) -> None
     "share_fetch/states/read-again", source="SharePartition#maybeInitialize", clauses=("SI-04", "SF-20")
 )
 def state_outlives_the_last_session(conversation: Conversation) -> None:
-    """When the last member of a group is gone, the next one finds what was acknowledged, and a gap."""
+    """After the last member has left, the next one finds what was acknowledged, including a gap."""
     ana = reader(conversation, 6)
     ana.fetches((0, 5, 1))
     ana.acknowledges((0, 0, (ACCEPT,)))

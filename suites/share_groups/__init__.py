@@ -1,1 +1,1 @@
-"""Share groups (KIP-932): what the group coordinator tells their members and administrators."""
+"""Share groups (KIP-932): the group coordinator's answers to their members and administrators."""

@@ -25,13 +25,13 @@ CONFIGURES = "GroupConfig#validate"
 LOADS = "GroupMetadataManager#onLoaded"
 LOADED_WITHIN_MS = 20_000
 WITHOUT_FEATURES = {"share.version": "0", "streams.version": "0"}
-"""Of both, so that scenarios without either share a broker."""
+"""Without both features, so that scenarios without either share a broker."""
 SHORT_SESSION = {"share.session.timeout.ms": 4_000, "share.heartbeat.interval.ms": 500}
 
 
 @scenario("share_groups/describe/whole", source=DESCRIBES, clauses=("SH-25",))
 def a_group_is_described(conversation: Conversation) -> None:
-    """A description has state, epochs, assignor, and of each member what it told and what it has."""
+    """ShareGroupDescribe returns state, epochs, assignor, and each member's details and assignment."""
     ana = conversation.share_member("ana")
     ana.enters(assigned={}, rack_id="rack-1")
     joined = ana.awaits(ALL)
@@ -52,7 +52,7 @@ def a_group_is_described(conversation: Conversation) -> None:
 
 @scenario("share_groups/describe/operations", source=DESCRIBES, clauses=("SH-25",))
 def operations_are_named_if_asked_for(conversation: Conversation) -> None:
-    """What may be done with a group is told if it is asked for."""
+    """ShareGroupDescribe returns the authorized operations on request."""
     ana, _ = sole_sharer(conversation)
 
     ana.asks(ask.share_group_describe(include_authorized_operations=True), expect.share_group_describe())
@@ -61,7 +61,7 @@ def operations_are_named_if_asked_for(conversation: Conversation) -> None:
 
 @scenario("share_groups/describe/no-group", source=DESCRIBES, clauses=("SH-26",))
 def no_group_is_described(conversation: Conversation) -> None:
-    """A description of a group that there is not is GROUP_ID_NOT_FOUND; without an id, INVALID_GROUP_ID."""
+    """ShareGroupDescribe of a missing group gets GROUP_ID_NOT_FOUND; without an id, INVALID_GROUP_ID."""
     ana = conversation.share_member("ana")
 
     ana.asks(ask.share_group_describe(), expect.share_group_describe(error_code="GROUP_ID_NOT_FOUND"))
@@ -72,7 +72,7 @@ def no_group_is_described(conversation: Conversation) -> None:
 
 @scenario("share_groups/describe/two-members", source=DESCRIBES, clauses=("SH-25",))
 def every_member_is_described(conversation: Conversation) -> None:
-    """A description has each member with its own epoch: who has not heartbeated is in the former one."""
+    """ShareGroupDescribe returns each member's own epoch, the former one until it heartbeats."""
     ana, bob = conversation.share_members("ana", "bob")
     ana.enters(assigned={})
     joined = ana.awaits(ALL)
@@ -92,7 +92,7 @@ def every_member_is_described(conversation: Conversation) -> None:
 
 @scenario("share_groups/describe/as-others", source=DESCRIBES, clauses=("SH-26", "DG-11"))
 def a_share_group_is_no_other(conversation: Conversation) -> None:
-    """A share group is no consumer group and no classic group to those who describe such groups."""
+    """A share group is not found by ConsumerGroupDescribe and DescribeGroups."""
     ana, _ = sole_sharer(conversation)
 
     ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="GROUP_ID_NOT_FOUND"))
@@ -105,7 +105,7 @@ def a_share_group_is_no_other(conversation: Conversation) -> None:
 
 @scenario("share_groups/list/types", source=LISTS, clauses=("SH-33",))
 def share_groups_are_listed(conversation: Conversation) -> None:
-    """A share group is listed as of protocol type and type share, by filters of state and type too."""
+    """ListGroups lists a share group with protocol type and type share, and filters by state and type."""
     ana, _ = sole_sharer(conversation)
     listed = containing({"group_id": GroupRef("main"), "protocol_type": "share", "group_state": "Stable"})
 
@@ -118,7 +118,7 @@ def share_groups_are_listed(conversation: Conversation) -> None:
 
 @scenario("share_groups/delete/with-members", source=DELETES, clauses=("SH-34",))
 def a_group_with_members_stays(conversation: Conversation) -> None:
-    """A share group with members is NON_EMPTY_GROUP to who deletes it; an empty one goes, and is gone."""
+    """DeleteGroups refuses a share group that has members with NON_EMPTY_GROUP, and deletes an empty one."""
     ana, _ = sole_sharer(conversation)
 
     ana.asks(ask.delete_groups(), expect.delete_groups("NON_EMPTY_GROUP"))
@@ -131,7 +131,7 @@ def a_group_with_members_stays(conversation: Conversation) -> None:
 
 @scenario("share_groups/delete/anew", source=DELETES, clauses=("SH-34", "SH-13"))
 def a_deleted_group_begins_anew(conversation: Conversation) -> None:
-    """A group of the id of a deleted one begins in the first epoch, and its partitions without state."""
+    """A group that is created again after its deletion starts at the first epoch, without share state."""
     ana = conversation.share_member("ana")
     first = ana.enters(assigned={})
     ana.awaits(ALL)
@@ -144,7 +144,7 @@ def a_deleted_group_begins_anew(conversation: Conversation) -> None:
 
 @scenario("share_groups/delete/state", source=DELETES, clauses=("SH-34", "DL-13"))
 def state_goes_with_its_group(conversation: Conversation) -> None:
-    """When a share group is deleted, the state of its partitions is, too; a refused deletion leaves both."""
+    """DeleteGroups of a share group deletes the state of its partitions; a refusal keeps both."""
     ana, _ = sole_sharer(conversation)
     finds_share_coordinator(ana)
     read = ask.read_share_group_state("orders")
@@ -158,7 +158,7 @@ def state_goes_with_its_group(conversation: Conversation) -> None:
 
 @scenario("share_groups/loading/restart", source=LOADS, clauses=("SH-36",), needs=(Capability.RESTART,))
 def a_group_outlives_its_coordinator(conversation: Conversation) -> None:
-    """After a restart a group has its epochs, its members and what they are assigned."""
+    """After a restart a share group has its epochs, members and assignments."""
     ana, joined = sole_sharer(conversation)
     epoch = joined["member_epoch"]
     conversation.restarts_coordinator()
@@ -184,7 +184,7 @@ def a_group_outlives_its_coordinator(conversation: Conversation) -> None:
     broker_config=FREQUENT_EXPIRY,
 )
 def an_empty_share_group_stays(conversation: Conversation) -> None:
-    """An empty share group stays when a pass removes the group beside it, whose offset has expired."""
+    """An Empty share group stays when a pass removes a classic group whose offset has expired."""
     other = conversation.group("other", beside=conversation.group("main"))
     ana, _ = sole_sharer(conversation)
     ana.leaves()
@@ -205,7 +205,7 @@ def an_empty_share_group_stays(conversation: Conversation) -> None:
 
 @scenario("share_groups/sessions/silent", source=DROPS, clauses=("SH-29", "SH-35"))
 def a_silent_member_is_dropped(conversation: Conversation) -> None:
-    """A member that is silent for the group's session timeout is dropped; one that heartbeats stays."""
+    """A share group member is removed at the group's session timeout, unless it heartbeats."""
     ana = conversation.share_member("ana")
     ana.configures(SHORT_SESSION)
     ana.enters("unheard-of", interval_ms=500)
@@ -221,7 +221,7 @@ def a_silent_member_is_dropped(conversation: Conversation) -> None:
 
 @scenario("share_groups/configs/interval", source=TELLS_INTERVAL, clauses=("SH-35",))
 def a_group_has_its_own_interval(conversation: Conversation) -> None:
-    """A group that is configured to another heartbeat interval tells its members that one."""
+    """A share group with its own heartbeat interval returns it to members in ShareGroupHeartbeat."""
     ana = conversation.share_member("ana")
     ana.configures({"share.heartbeat.interval.ms": 900})
 
@@ -232,7 +232,7 @@ def a_group_has_its_own_interval(conversation: Conversation) -> None:
 
 @scenario("share_groups/configs/refused", source=CONFIGURES, clauses=("SH-35",))
 def a_share_group_cannot_be_configured_at_will(conversation: Conversation) -> None:
-    """A configuration out of the broker's bounds is INVALID_CONFIG."""
+    """A share group configuration out of the broker's bounds gets INVALID_CONFIG."""
     ana = conversation.share_member("ana")
 
     for configs in (
@@ -252,7 +252,7 @@ def a_share_group_cannot_be_configured_at_will(conversation: Conversation) -> No
     broker_config={"group.share.enable": "false"},
 )
 def share_groups_are_off(conversation: Conversation) -> None:
-    """In 4.1 share groups are UNSUPPORTED_VERSION unless they are enabled; from 4.2 on they need not be."""
+    """In 4.1 share groups get UNSUPPORTED_VERSION unless enabled; since 4.2 they need not be enabled."""
     ana = conversation.share_member("ana")
 
     ana.enters("unheard-of", error_code=one_of("NONE", "UNSUPPORTED_VERSION"))
@@ -272,7 +272,7 @@ def share_groups_are_off(conversation: Conversation) -> None:
     needs=(Capability.FEATURES,),
 )
 def a_cluster_may_lack_share_groups(conversation: Conversation) -> None:
-    """Without the feature `share.version` share groups are UNSUPPORTED_VERSION, from 4.3 on in any case."""
+    """Without the feature `share.version` share groups get UNSUPPORTED_VERSION, always since 4.3."""
     ana = conversation.share_member("ana")
     either = one_of("NONE", "UNSUPPORTED_VERSION")
 

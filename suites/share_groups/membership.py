@@ -1,4 +1,4 @@
-"""Joining a share group, changing one's mind, and leaving."""
+"""Joining a share group, changing a subscription, and leaving."""
 
 from harness.scenario import (
     ANY,
@@ -31,7 +31,7 @@ LIMITS = "GroupMetadataManager#throwIfShareGroupIsFull"
 def share_group_is(
     actor: Actor, state: PinText, *, epoch: PinNumber = ANY, assignment_epoch: PinNumber = ANY
 ) -> None:
-    """Have somebody describe the group: its state, and its epochs where they are named."""
+    """Let an actor describe the group, and expect its state, and its epochs where they are given."""
     described = expect.share_group_describe(
         error_code="NONE", group_state=state, group_epoch=epoch, assignment_epoch=assignment_epoch
     )
@@ -39,7 +39,7 @@ def share_group_is(
 
 
 def sole_sharer(conversation: Conversation, *, name: str = "ana") -> tuple[ShareMember, Answer]:
-    """Bring in a member that has all of `orders`, and its answer that says so."""
+    """Return a member that has all of `orders`, and the answer with its assignment."""
     member = conversation.share_member(name)
     member.enters(assigned={})
     return member, member.awaits(ALL)
@@ -47,7 +47,7 @@ def sole_sharer(conversation: Conversation, *, name: str = "ana") -> tuple[Share
 
 @scenario("share_groups/membership/joins", source=HEARTBEATS, clauses=("SH-13", "SH-14", "SH-25"))
 def a_member_waits_for_share_state(conversation: Conversation) -> None:
-    """The first member gets nothing at first, and all partitions in the next epoch, when they have state."""
+    """The first member gets nothing at first, and all partitions once they have share state."""
     ana = conversation.share_member("ana")
 
     joined = ana.enters(assigned={}, interval_ms=5_000)
@@ -59,7 +59,7 @@ def a_member_waits_for_share_state(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/nothing-new", source=HEARTBEATS, clauses=("SH-15",))
 def a_heartbeat_brings_nothing_new(conversation: Conversation) -> None:
-    """A heartbeat that says nothing new is answered with the same epoch and no assignment."""
+    """A ShareGroupHeartbeat without a change returns the same epoch and no assignment."""
     ana, joined = sole_sharer(conversation)
 
     ana.heartbeats(member_epoch=joined["member_epoch"], assigned=None)
@@ -67,7 +67,7 @@ def a_heartbeat_brings_nothing_new(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/leaves", source=FENCES, clauses=("SH-23", "SH-24"))
 def a_member_leaves(conversation: Conversation) -> None:
-    """The last member leaves: the group is Empty in the next epoch, in which 4.4 counts it as assigned."""
+    """When the last member leaves, the group is Empty in the next epoch; in 4.4 it counts as assigned."""
     ana, joined = sole_sharer(conversation)
 
     ana.leaves()
@@ -81,7 +81,7 @@ def a_member_leaves(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/full-heartbeat", source=HEARTBEATS, clauses=("SH-16",))
 def a_full_heartbeat_gets_all(conversation: Conversation) -> None:
-    """A heartbeat that repeats the subscription brings the assignment, in the same epoch."""
+    """A ShareGroupHeartbeat that repeats the subscription returns the assignment, in the same epoch."""
     ana, joined = sole_sharer(conversation)
 
     ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"], assigned=ALL)
@@ -89,7 +89,7 @@ def a_full_heartbeat_gets_all(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/joins-again", source=CHECKS_EPOCH, clauses=("SH-19",))
 def a_member_joins_again(conversation: Conversation) -> None:
-    """A member of a later epoch that joins again keeps it from 4.2 on, and is fenced before."""
+    """A member of a later epoch that joins again keeps it since 4.2, and is fenced before."""
     ana, _ = sole_sharer(conversation)
 
     ana.enters(error_code=one_of("NONE", "FENCED_MEMBER_EPOCH"))
@@ -107,7 +107,7 @@ def a_new_member_joins_again(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/unknown-topic", source=HEARTBEATS, clauses=("SH-27",))
 def a_topic_that_there_is_not(conversation: Conversation) -> None:
-    """A member that subscribes to a topic that there is not joins, and gets nothing."""
+    """A member that subscribes to a missing topic joins, and gets no partitions."""
     ana = conversation.share_member("ana")
 
     joined = ana.enters("unheard-of", assigned={})
@@ -117,7 +117,7 @@ def a_topic_that_there_is_not(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/more-topics", source=HEARTBEATS, clauses=("SH-14", "SH-37"))
 def a_member_subscribes_to_more(conversation: Conversation) -> None:
-    """A member that subscribes to another topic is in the next epoch, and gets it when it has share state."""
+    """A member that adds a topic is in the next epoch, and gets the topic once it has share state."""
     ana, joined = sole_sharer(conversation)
 
     ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1, assigned=ALL)
@@ -126,7 +126,7 @@ def a_member_subscribes_to_more(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/fewer-topics", source=HEARTBEATS, clauses=("SH-37",))
 def a_member_subscribes_to_less(conversation: Conversation) -> None:
-    """A member that gives up one of two topics has the other alone at once, in the next epoch."""
+    """A member that drops one of two topics keeps the other, in the next epoch."""
     ana = conversation.share_member("ana")
     ana.enters("orders", "payments", assigned={})
     joined = ana.awaits(BOTH)
@@ -138,7 +138,7 @@ def a_member_subscribes_to_less(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/no-topics", source=HEARTBEATS, clauses=("SH-21",))
 def a_member_gives_up_all_topics(conversation: Conversation) -> None:
-    """A member that gives up all topics is in the next epoch, has nothing, and stays."""
+    """A member that drops all topics gets an empty assignment in the next epoch, and stays."""
     ana, joined = sole_sharer(conversation)
 
     ana.heartbeats(topics=(), member_epoch=joined["member_epoch"] + 1, assigned={})
@@ -147,7 +147,7 @@ def a_member_gives_up_all_topics(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/duplicate-topics", source=HEARTBEATS, clauses=("SH-16",))
 def topics_are_a_set(conversation: Conversation) -> None:
-    """A topic that is named twice counts once: the subscription is as it was, and so is the epoch."""
+    """A topic that is named twice counts once: subscription and epoch stay the same."""
     ana, joined = sole_sharer(conversation)
 
     ana.heartbeats(topics=("orders", "orders"), member_epoch=joined["member_epoch"], assigned=ALL)
@@ -155,7 +155,7 @@ def topics_are_a_set(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/another-rack", source=HEARTBEATS, clauses=("SH-16", "SH-25"))
 def a_rack_makes_no_epoch(conversation: Conversation) -> None:
-    """A member that moves to another rack stays in its epoch, and is described with the rack."""
+    """A member that changes its rack stays in its epoch, and is described with the new rack."""
     ana, joined = sole_sharer(conversation)
 
     ana.heartbeats(rack_id="rack-2", member_epoch=joined["member_epoch"], assigned=None)
@@ -165,7 +165,7 @@ def a_rack_makes_no_epoch(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/second-member", source=HEARTBEATS, clauses=("SH-20",))
 def a_second_member_shares(conversation: Conversation) -> None:
-    """Two members of a topic of one partition both have it: nobody has to give up anything."""
+    """Two members of a topic with one partition both get it: nothing is revoked."""
     ana, bob = conversation.share_members("ana", "bob")
     single = topic_made(conversation, ana, partitions=1)
     ana.enters(single, assigned={})
@@ -177,7 +177,7 @@ def a_second_member_shares(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/third-member", source=HEARTBEATS, clauses=("SH-20",))
 def three_members_share_a_partition(conversation: Conversation) -> None:
-    """A partition is shared by as many members as there are, and by those who stay when one leaves."""
+    """A partition is shared by all members, and by those that remain when one leaves."""
     ana, bob, cleo = conversation.share_members("ana", "bob", "cleo")
     single = topic_made(conversation, ana, partitions=1)
     ana.enters(single, assigned={})
@@ -192,7 +192,7 @@ def three_members_share_a_partition(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/leaves-and-comes-back", source=FENCES, clauses=("SH-23", "SH-14"))
 def a_member_comes_back(conversation: Conversation) -> None:
-    """A member that comes back to its empty group has all at once: the partitions kept their state."""
+    """A member that returns to its Empty group gets all at once: the partitions kept their state."""
     ana, joined = sole_sharer(conversation)
     ana.leaves()
 
@@ -229,7 +229,7 @@ def a_topic_grows(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/topic-deleted", source=NOTICES_TOPICS, clauses=("SH-32",))
 def a_topic_goes(conversation: Conversation) -> None:
-    """A topic that is deleted is taken away with the next epoch."""
+    """A deleted topic is removed from the assignment in the next epoch."""
     ana = conversation.share_member("ana")
     topic = topic_made(conversation, ana, partitions=2)
     ana.enters(topic, assigned={})
@@ -247,7 +247,7 @@ def a_topic_goes(conversation: Conversation) -> None:
     broker_config={"group.share.max.size": "2"},
 )
 def a_group_is_full(conversation: Conversation) -> None:
-    """A third member of a group of two is GROUP_MAX_SIZE_REACHED; known members heartbeat and rejoin."""
+    """A third member of a group of two gets GROUP_MAX_SIZE_REACHED, until a member leaves."""
     ana, bob, cleo = conversation.share_members("ana", "bob", "cleo")
     ana.enters("unheard-of")
     bob.enters("unheard-of")
@@ -260,7 +260,7 @@ def a_group_is_full(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/different-topics", source=HEARTBEATS, clauses=("SH-37",))
 def members_of_different_topics(conversation: Conversation) -> None:
-    """Where members subscribe to different topics, each has all of those that only it subscribes to."""
+    """A member gets all partitions of the topics to which only it subscribes."""
     ana, bob = conversation.share_members("ana", "bob")
     ana.enters(assigned={})
     ana.awaits(ALL)
@@ -272,7 +272,7 @@ def members_of_different_topics(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/other-group", source=HEARTBEATS, clauses=("SH-13",))
 def two_groups_read_the_same(conversation: Conversation) -> None:
-    """Two share groups have the same partitions, each with state of its own."""
+    """Two share groups get the same partitions, each with state of its own."""
     ana, _ = sole_sharer(conversation)
     other = conversation.group("other")
     bob = conversation.share_member("bob")
@@ -289,7 +289,7 @@ def two_groups_read_the_same(conversation: Conversation) -> None:
 
 @scenario("share_groups/membership/topics-given-up", source=PENDS, clauses=("SH-21",))
 def topics_that_were_given_up(conversation: Conversation) -> None:
-    """Partitions that nobody subscribes to any more keep state; before 4.2 each heartbeat counts them."""
+    """Partitions without a subscriber keep their share state; before 4.2 each heartbeat checks them."""
     ana = conversation.share_member("ana")
     ana.enters("orders", "payments", assigned={})
     ana.awaits(BOTH)
@@ -306,7 +306,7 @@ def topics_that_were_given_up(conversation: Conversation) -> None:
     clauses=("SI-01",),
 )
 def partitions_wait_for_their_state(conversation: Conversation) -> None:
-    """A partition whose state the share coordinator refuses is not assigned, until it is granted."""
+    """A partition is not assigned until the share coordinator accepts its state."""
     ana = conversation.share_member("ana")
     topic = topic_of(conversation, ana)
     has_state(ana, topic, epoch=50)

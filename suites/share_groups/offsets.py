@@ -1,4 +1,4 @@
-"""From where share groups read, as administrators are told, set and delete it."""
+"""The offsets of share groups, as administrators describe, alter and delete them."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ NO_TOPIC = "UNKNOWN_TOPIC_OR_PARTITION"
 
 
 def altered(topic: str | GroupRef, errors: Mapping[int, str]) -> Response:
-    """Expect what became of a topic's partitions; in 4.1 nothing did."""
+    """Expect the results of altering a topic's partitions; 4.1 returns none."""
     partitions: list[Pattern] = [
         {"partition_index": index, "error_code": error} for index, error in errors.items()
     ]
@@ -34,13 +34,13 @@ def altered(topic: str | GroupRef, errors: Mapping[int, str]) -> Response:
 
 
 def deleted(errors: Mapping[str, str]) -> Response:
-    """Expect what became of topics."""
+    """Expect the results of deleting topics."""
     topics: list[Pattern] = [{"topic_name": topic, "error_code": error} for topic, error in errors.items()]
     return expect.deleted_share_offsets(error_code="NONE", responses=in_any_order(*topics))
 
 
 def emptied(conversation: Conversation) -> ShareMember:
-    """Bring in a member that had all of `orders`, and has left its group."""
+    """Return a member that had all of `orders`, and has left its group."""
     ana, _ = sole_sharer(conversation)
     ana.leaves()
     return ana
@@ -48,7 +48,7 @@ def emptied(conversation: Conversation) -> ShareMember:
 
 @scenario("share_groups/offsets/no-group", source=DESCRIBES, clauses=("SO-07",))
 def a_group_that_there_is_not_reads_nothing(conversation: Conversation) -> None:
-    """Offsets of a group that there is not are -1 for partitions that are named, and none if none is."""
+    """DescribeShareGroupOffsets of a missing group returns -1 for named partitions, nothing for all."""
     ana = conversation.share_member("ana")
 
     ana.asks(
@@ -60,7 +60,7 @@ def a_group_that_there_is_not_reads_nothing(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/no-topics", source=DESCRIBES, clauses=("SO-07",))
 def nothing_is_asked_for(conversation: Conversation) -> None:
-    """Who asks for no topics is told of none."""
+    """DescribeShareGroupOffsets without topics returns none."""
     ana, _ = sole_sharer(conversation)
 
     ana.asks(ask.describe_share_group_offsets(topics={}), expect.share_offsets({}))
@@ -68,7 +68,7 @@ def nothing_is_asked_for(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/unset", source=DESCRIBES_ALL, clauses=("SO-07",))
 def a_group_that_has_not_fetched(conversation: Conversation) -> None:
-    """A group that nobody has fetched for has partitions with state, each without an offset."""
+    """A group that has never fetched has partitions with state, each without an offset."""
     ana, _ = sole_sharer(conversation)
 
     nowhere = {"orders": {0: -1, 1: -1, 2: -1}}
@@ -78,14 +78,14 @@ def a_group_that_has_not_fetched(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/lag", source=DESCRIBES, clauses=("SO-06",))
 def version_1_has_the_lag(conversation: Conversation) -> None:
-    """Version 1 tells the lag too, which is -1 while there is no offset."""
+    """DescribeShareGroupOffsets v1 also returns the lag, which is -1 while there is no offset."""
     ana, _ = sole_sharer(conversation)
     ana.asks(ask.describe_share_group_offsets(version=1), expect.share_offsets())
 
 
 @scenario("share_groups/offsets/other-type", source=DESCRIBES, clauses=("SO-07",))
 def a_consumer_group_has_no_share_offsets(conversation: Conversation) -> None:
-    """Share offsets of a consumer group are described as if there were no group."""
+    """DescribeShareGroupOffsets answers for a consumer group as if it did not exist."""
     ana = conversation.member("ana")
     ana.enters()
 
@@ -97,7 +97,7 @@ def a_consumer_group_has_no_share_offsets(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/alter", source=ALTERS, clauses=("SO-06", "SO-01"))
 def offsets_are_altered(conversation: Conversation) -> None:
-    """An altered offset of an empty group is its start offset from then on; in 4.1 it stays as it was."""
+    """AlterShareGroupOffsets sets the start offset of an Empty group; in 4.1 it has no effect."""
     ana = emptied(conversation)
 
     ana.asks(
@@ -113,7 +113,7 @@ def offsets_are_altered(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/alter-lag", source=ALTERS, clauses=("SO-06",))
 def the_lag_of_an_altered_offset(conversation: Conversation) -> None:
-    """The lag of an altered offset is how far the partition's end is from it."""
+    """The lag of an altered offset is the distance to the end of the partition."""
     ana = conversation.share_member("ana")
     topic = topic_made(conversation, ana, partitions=1)
 
@@ -123,7 +123,7 @@ def the_lag_of_an_altered_offset(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/alter-makes-group", source=ALTERS, clauses=("SO-01",))
 def altering_makes_a_group(conversation: Conversation) -> None:
-    """From 4.2 on altering offsets makes an Empty share group where there is none."""
+    """Since 4.2 AlterShareGroupOffsets creates an Empty share group if there is none."""
     ana = conversation.share_member("ana")
 
     ana.asks(ask.alter_share_group_offsets(topics={"orders": {0: 1}}), altered("orders", {0: "NONE"}))
@@ -137,7 +137,7 @@ def altering_makes_a_group(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/alter-then-join", source=ALTERS, clauses=("SO-01", "SH-14"))
 def a_member_joins_an_altered_group(conversation: Conversation) -> None:
-    """A member that joins after offsets were altered gets the altered partitions first, then the others."""
+    """A member that joins after AlterShareGroupOffsets gets the altered partitions first."""
     ana = conversation.share_member("ana")
     ana.asks(ask.alter_share_group_offsets(topics={"orders": {1: 5}}), altered("orders", {1: "NONE"}))
 
@@ -147,7 +147,7 @@ def a_member_joins_an_altered_group(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/alter-unknown", source=ALTERS, clauses=("SO-04",))
 def unknown_partitions_are_not_altered(conversation: Conversation) -> None:
-    """Offsets of unknown topics and partitions are UNKNOWN_TOPIC_OR_PARTITION, and the others are altered."""
+    """AlterShareGroupOffsets refuses unknown topics and partitions, and alters the others."""
     ana = conversation.share_member("ana")
 
     ana.asks(
@@ -159,7 +159,7 @@ def unknown_partitions_are_not_altered(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/alter-nothing", source=ALTERS, clauses=("SO-04",))
 def nothing_is_altered(conversation: Conversation) -> None:
-    """Altering only what there is not makes no group."""
+    """AlterShareGroupOffsets of only unknown topics creates no group."""
     ana = conversation.share_member("ana")
 
     ana.asks(
@@ -171,7 +171,7 @@ def nothing_is_altered(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/alter-members", source=ALTERS, clauses=("SO-02",))
 def offsets_of_members_stay(conversation: Conversation) -> None:
-    """Offsets of a group with members are NON_EMPTY_GROUP to who alters them; 4.1 does not say so."""
+    """AlterShareGroupOffsets of a group with members gets NON_EMPTY_GROUP, but no error in 4.1."""
     ana, _ = sole_sharer(conversation)
 
     ana.asks(
@@ -183,7 +183,7 @@ def offsets_of_members_stay(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/alter-other-type", source=ALTERS, clauses=("SO-03",))
 def a_consumer_group_is_not_altered(conversation: Conversation) -> None:
-    """Altering share offsets of a consumer group is GROUP_ID_NOT_FOUND; 4.1 does not say so."""
+    """AlterShareGroupOffsets of a consumer group gets GROUP_ID_NOT_FOUND, but no error in 4.1."""
     ana = conversation.member("ana")
     ana.enters()
 
@@ -195,7 +195,7 @@ def a_consumer_group_is_not_altered(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/alter-no-name", source=ALTERS, clauses=("SO-05",))
 def a_group_to_alter_needs_a_name(conversation: Conversation) -> None:
-    """Altering offsets of a group without a name is INVALID_GROUP_ID from 4.2 on."""
+    """AlterShareGroupOffsets with an empty group id gets INVALID_GROUP_ID since 4.2."""
     ana = conversation.share_member("ana")
 
     ana.asks(
@@ -206,7 +206,7 @@ def a_group_to_alter_needs_a_name(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/delete", source=DELETES, clauses=("SO-08",))
 def offsets_are_deleted(conversation: Conversation) -> None:
-    """Deleted offsets are gone, and are UNKNOWN_TOPIC_OR_PARTITION to who deletes them again."""
+    """DeleteShareGroupOffsets deletes offsets; a second time it gets UNKNOWN_TOPIC_OR_PARTITION."""
     ana = emptied(conversation)
 
     ana.asks(ask.delete_share_group_offsets(topics=("orders",)), deleted({"orders": "NONE"}))
@@ -217,7 +217,7 @@ def offsets_are_deleted(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/delete-then-join", source=DELETES, clauses=("SO-08", "SH-13"))
 def deleted_partitions_get_state_anew(conversation: Conversation) -> None:
-    """A member that joins after offsets were deleted waits for its partitions' state once more."""
+    """A member that joins after DeleteShareGroupOffsets waits for its partitions' state again."""
     ana = emptied(conversation)
     ana.asks(ask.delete_share_group_offsets(topics=("orders",)), deleted({"orders": "NONE"}))
 
@@ -227,7 +227,7 @@ def deleted_partitions_get_state_anew(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/delete-some", source=DELETES, clauses=("SO-08",))
 def one_of_two_topics_is_deleted(conversation: Conversation) -> None:
-    """Offsets of one topic are deleted, those of the other stay; unknown topics are answered each."""
+    """DeleteShareGroupOffsets deletes one topic, keeps the other, and refuses an unknown one."""
     ana = conversation.share_member("ana")
     ana.enters("orders", "payments", assigned={})
     ana.awaits({"orders": (0, 1, 2), "payments": (0, 1)})
@@ -242,7 +242,7 @@ def one_of_two_topics_is_deleted(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/delete-members", source=DELETES, clauses=("SO-02",))
 def offsets_of_members_are_not_deleted(conversation: Conversation) -> None:
-    """Offsets of a group with members are NON_EMPTY_GROUP to who deletes them."""
+    """DeleteShareGroupOffsets of a group with members gets NON_EMPTY_GROUP."""
     ana, _ = sole_sharer(conversation)
 
     ana.asks(
@@ -253,7 +253,7 @@ def offsets_of_members_are_not_deleted(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/delete-no-group", source=DELETES, clauses=("SO-03", "SO-05"))
 def nothing_is_there_to_delete(conversation: Conversation) -> None:
-    """Deleting offsets is GROUP_ID_NOT_FOUND where there is no group, INVALID_GROUP_ID without a name."""
+    """DeleteShareGroupOffsets of a missing group gets GROUP_ID_NOT_FOUND; without id, INVALID_GROUP_ID."""
     ana = conversation.share_member("ana")
 
     for group_id, error in (("", "INVALID_GROUP_ID"), ("nobody-has-heard-of-it", "GROUP_ID_NOT_FOUND")):
@@ -265,7 +265,7 @@ def nothing_is_there_to_delete(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/delete-other-type", source=DELETES, clauses=("SO-03",))
 def a_consumer_group_has_none_to_delete(conversation: Conversation) -> None:
-    """Deleting share offsets of a consumer group is GROUP_ID_NOT_FOUND."""
+    """DeleteShareGroupOffsets of a consumer group gets GROUP_ID_NOT_FOUND."""
     ana = conversation.member("ana")
     ana.enters()
 
@@ -277,7 +277,7 @@ def a_consumer_group_has_none_to_delete(conversation: Conversation) -> None:
 
 @scenario("share_groups/offsets/delete-nothing", source=DELETES, clauses=("SO-02",))
 def nothing_is_deleted_of_a_group_with_members(conversation: Conversation) -> None:
-    """Deleting the offsets of no topics is NON_EMPTY_GROUP of a group with members, and NONE in 4.1."""
+    """DeleteShareGroupOffsets of no topics, in a group with members, gets NON_EMPTY_GROUP; 4.1 NONE."""
     ana, _ = sole_sharer(conversation)
 
     error = one_of("NON_EMPTY_GROUP", "NONE")

@@ -1,4 +1,4 @@
-"""What a ShareGroupHeartbeat is refused for, and in which order."""
+"""Why a ShareGroupHeartbeat is refused, and in which order the checks run."""
 
 from harness.scenario import Conversation, ask, expect, one_of, scenario
 from suites.share_groups.membership import CHECKS_EPOCH, sole_sharer
@@ -12,7 +12,7 @@ REFUSED = "INVALID_REQUEST"
 
 @scenario("share_groups/validation/group-id", source=VALIDATES, clauses=("SH-03",))
 def a_group_needs_a_name(conversation: Conversation) -> None:
-    """A heartbeat to a group without a name, or with a blank one, is INVALID_REQUEST, whatever its epoch."""
+    """A ShareGroupHeartbeat with an empty or blank group id gets INVALID_REQUEST in any epoch."""
     ana = conversation.share_member("ana")
 
     for group_id in ("", "  "):
@@ -22,7 +22,7 @@ def a_group_needs_a_name(conversation: Conversation) -> None:
 
 @scenario("share_groups/validation/no-member-id", source=LIMITS_ID, clauses=("SH-04", "SH-06"))
 def a_member_brings_its_id(conversation: Conversation) -> None:
-    """A heartbeat without a member id, or with a blank one, is INVALID_REQUEST: nobody makes one."""
+    """A ShareGroupHeartbeat with an empty or blank member id gets INVALID_REQUEST."""
     ana = conversation.share_member("ana")
 
     for member_id in ("", " "):
@@ -32,7 +32,7 @@ def a_member_brings_its_id(conversation: Conversation) -> None:
 
 @scenario("share_groups/validation/long-member-id", source=LIMITS_ID, clauses=("SH-05",))
 def a_member_id_has_a_limit(conversation: Conversation) -> None:
-    """A member id of 36 characters is taken; one of 37 is INVALID_REQUEST from 4.2 on."""
+    """A member id of 36 characters is accepted; one of 37 gets INVALID_REQUEST since 4.2."""
     ana = conversation.share_member("ana")
 
     ana.enters("unheard-of", member_id="m" * 36)
@@ -41,7 +41,7 @@ def a_member_id_has_a_limit(conversation: Conversation) -> None:
 
 @scenario("share_groups/validation/rack", source=VALIDATES, clauses=("SH-06",))
 def a_rack_has_a_name(conversation: Conversation) -> None:
-    """A heartbeat that names an empty or blank rack is INVALID_REQUEST."""
+    """A ShareGroupHeartbeat with an empty or blank rack gets INVALID_REQUEST."""
     ana = conversation.share_member("ana")
 
     for rack_id in ("", " "):
@@ -51,7 +51,7 @@ def a_rack_has_a_name(conversation: Conversation) -> None:
 
 @scenario("share_groups/validation/no-topics", source=VALIDATES, clauses=("SH-07",))
 def whoever_joins_names_topics(conversation: Conversation) -> None:
-    """A member that joins without topics is INVALID_REQUEST, be there none or null, also if it is known."""
+    """A ShareGroupHeartbeat that joins without topics gets INVALID_REQUEST, even of a known member."""
     ana, joined = sole_sharer(conversation)
 
     ana.heartbeats(epoch=0, error_code=REFUSED)
@@ -61,7 +61,7 @@ def whoever_joins_names_topics(conversation: Conversation) -> None:
 
 @scenario("share_groups/validation/low-epoch", source=VALIDATES, clauses=("SH-08",))
 def no_epoch_is_below_that_of_leaving(conversation: Conversation) -> None:
-    """An epoch below -1 is INVALID_REQUEST: share groups know no static members."""
+    """A ShareGroupHeartbeat with an epoch below -1 gets INVALID_REQUEST: there are no static members."""
     ana, _ = sole_sharer(conversation)
 
     for epoch in (-2, -3):
@@ -70,7 +70,7 @@ def no_epoch_is_below_that_of_leaving(conversation: Conversation) -> None:
 
 @scenario("share_groups/validation/order", source=VALIDATES, clauses=("SH-03", "SH-07", "SH-08"))
 def faults_are_found_before_the_group_is(conversation: Conversation) -> None:
-    """A faulty heartbeat to a group that there is not is INVALID_REQUEST, and a faultless one is not."""
+    """An invalid heartbeat to a missing group gets INVALID_REQUEST, a valid one GROUP_ID_NOT_FOUND."""
     ana = conversation.share_member("ana")
 
     ana.heartbeats(epoch=-2, error_code=REFUSED)
@@ -81,7 +81,7 @@ def faults_are_found_before_the_group_is(conversation: Conversation) -> None:
 
 @scenario("share_groups/validation/unknown-group", source=FINDS, clauses=("SH-10",))
 def a_group_that_there_is_not(conversation: Conversation) -> None:
-    """A heartbeat of a member of a group that there is not is GROUP_ID_NOT_FOUND, and makes no group."""
+    """A ShareGroupHeartbeat to a missing group that does not join gets GROUP_ID_NOT_FOUND."""
     ana = conversation.share_member("ana")
 
     ana.heartbeats(epoch=1, error_code="GROUP_ID_NOT_FOUND")
@@ -91,7 +91,7 @@ def a_group_that_there_is_not(conversation: Conversation) -> None:
 
 @scenario("share_groups/validation/unknown-group-leaves", source=FINDS, clauses=("SH-11",))
 def nobody_leaves_a_group_that_there_is_not(conversation: Conversation) -> None:
-    """Leaving a group that there is not is GROUP_ID_NOT_FOUND."""
+    """Leaving a missing share group gets GROUP_ID_NOT_FOUND."""
     ana = conversation.share_member("ana")
 
     ana.heartbeats(epoch=-1, error_code="GROUP_ID_NOT_FOUND")
@@ -99,7 +99,7 @@ def nobody_leaves_a_group_that_there_is_not(conversation: Conversation) -> None:
 
 @scenario("share_groups/validation/unknown-member", source=NO_MEMBER, clauses=("SH-12",))
 def somebody_who_is_no_member(conversation: Conversation) -> None:
-    """A heartbeat of somebody who is no member is UNKNOWN_MEMBER_ID, whatever its epoch."""
+    """A ShareGroupHeartbeat of a non-member gets UNKNOWN_MEMBER_ID in any epoch."""
     ana, joined = sole_sharer(conversation)
     bob = conversation.share_member("bob")
 
@@ -110,7 +110,7 @@ def somebody_who_is_no_member(conversation: Conversation) -> None:
 
 @scenario("share_groups/validation/left", source=NO_MEMBER, clauses=("SH-12", "SH-23"))
 def whoever_has_left_is_unknown(conversation: Conversation) -> None:
-    """A member that has left is UNKNOWN_MEMBER_ID until it joins again."""
+    """A member that has left gets UNKNOWN_MEMBER_ID until it joins again."""
     ana, _ = sole_sharer(conversation)
     ana.leaves()
 
@@ -121,7 +121,7 @@ def whoever_has_left_is_unknown(conversation: Conversation) -> None:
 
 @scenario("share_groups/validation/later-epoch", source=CHECKS_EPOCH, clauses=("SH-17",))
 def a_later_epoch_is_fenced(conversation: Conversation) -> None:
-    """A heartbeat with a later epoch than the member's is FENCED_MEMBER_EPOCH, and the member stays."""
+    """A ShareGroupHeartbeat with a later epoch than the member's gets FENCED_MEMBER_EPOCH."""
     ana, joined = sole_sharer(conversation)
 
     for more in (1, 100):
@@ -131,7 +131,7 @@ def a_later_epoch_is_fenced(conversation: Conversation) -> None:
 
 @scenario("share_groups/validation/previous-epoch", source=CHECKS_EPOCH, clauses=("SH-18",))
 def the_previous_epoch_is_taken(conversation: Conversation) -> None:
-    """A heartbeat with the epoch before is answered with the current one: the answer may be lost."""
+    """A heartbeat with the previous epoch returns the current one, since an answer may have been lost."""
     ana, joined = sole_sharer(conversation)
     both = ana.heartbeats(topics=("orders", "unheard-of"), member_epoch=joined["member_epoch"] + 1)
 
@@ -141,7 +141,7 @@ def the_previous_epoch_is_taken(conversation: Conversation) -> None:
 
 @scenario("share_groups/validation/earlier-epoch", source=CHECKS_EPOCH, clauses=("SH-17",))
 def an_epoch_before_that_is_fenced(conversation: Conversation) -> None:
-    """A heartbeat with an epoch before the previous one is FENCED_MEMBER_EPOCH."""
+    """A ShareGroupHeartbeat with an epoch before the previous one gets FENCED_MEMBER_EPOCH."""
     ana, joined = sole_sharer(conversation)
     ana.heartbeats(topics=("orders", "unheard-of"), member_epoch=joined["member_epoch"] + 1)
     ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"] + 2)

@@ -1,4 +1,4 @@
-"""Static members where it is rarely looked: in the initial delay, before assignments, and while absent."""
+"""Rare cases of static members: in the initial delay, before assignments, and while absent."""
 
 from harness.scenario import ANY, ORDERS, SHORT_SESSIONS, Conversation, ask, expect, scenario
 
@@ -12,7 +12,7 @@ DELAY = {"group.initial.rebalance.delay.ms": "2000"}
     broker_config=DELAY,
 )
 def a_restart_does_not_extend_the_initial_delay(conversation: Conversation) -> None:
-    """A static member that restarts within the initial delay is answered at its end, which is not put off."""
+    """A static member that restarts within the initial rebalance delay does not extend it."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
     again = conversation.actor("ana-again", group_instance_id="seat-a")
     ana.sends(ask.join_group())
@@ -31,7 +31,7 @@ def a_restart_does_not_extend_the_initial_delay(conversation: Conversation) -> N
     clauses=("ST-13",),
 )
 def a_restart_before_the_assignments(conversation: Conversation) -> None:
-    """A follower that restarts while assignments are awaited starts a rebalance since 2.5, not in 2.4."""
+    """A follower that restarts while assignments are awaited triggers a rebalance since 2.5, not in 2.4."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
     bob = conversation.actor("bob", group_instance_id="seat-b")
     again = conversation.actor("bob-again", group_instance_id="seat-b")
@@ -55,7 +55,7 @@ def a_restart_before_the_assignments(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def an_absent_member_limits_the_choice(conversation: Conversation) -> None:
-    """A static member that misses a rebalance still counts: only what it supports, too, is selected."""
+    """A static member that misses a rebalance still counts: only a protocol that it supports is selected."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
     bob = conversation.actor("bob", group_instance_id="seat-b")
     both = (("roundrobin", ORDERS), ("range", ORDERS))

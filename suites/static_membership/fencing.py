@@ -1,4 +1,4 @@
-"""Fencing: what a static member's former id is told, and which of several reasons to refuse comes first."""
+"""Fencing: the answers to a static member's former id, and the order of the checks."""
 
 from harness.scenario import Actor, Conversation, ask, expect, scenario
 
@@ -6,7 +6,7 @@ VALIDATES = "ClassicGroup#validateMember"
 
 
 def _replaced(conversation: Conversation) -> tuple[Actor, Actor]:
-    """Form a group whose static follower has restarted; return it before and after."""
+    """Form a group whose static follower has restarted; return its former and its new actor."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob_again.asks(ask.join_group(), expect.join_group(error_code="NONE", generation_id=bob.generation_id))
@@ -15,7 +15,7 @@ def _replaced(conversation: Conversation) -> tuple[Actor, Actor]:
 
 @scenario("static_membership/fencing/heartbeat", source=VALIDATES, clauses=("ST-07", "ST-08"))
 def a_former_id_is_fenced_only_with_its_instance_id(conversation: Conversation) -> None:
-    """A former id's heartbeat is FENCED_INSTANCE_ID with its instance id, UNKNOWN_MEMBER_ID without."""
+    """A Heartbeat with a former id gets FENCED_INSTANCE_ID, or UNKNOWN_MEMBER_ID without instance id."""
     bob, _ = _replaced(conversation)
 
     bob.asks(ask.heartbeat(), error_code="FENCED_INSTANCE_ID")
@@ -24,7 +24,7 @@ def a_former_id_is_fenced_only_with_its_instance_id(conversation: Conversation) 
 
 @scenario("static_membership/fencing/sync", source=VALIDATES, clauses=("ST-07", "ST-08"))
 def a_former_id_gets_no_assignment(conversation: Conversation) -> None:
-    """A replaced member's SyncGroup is told FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID without its instance id."""
+    """A SyncGroup with a former id gets FENCED_INSTANCE_ID, or UNKNOWN_MEMBER_ID without instance id."""
     bob, bob_again = _replaced(conversation)
 
     bob.asks(ask.sync_group(), expect.sync_group(error_code="FENCED_INSTANCE_ID", assignment=b""))
@@ -35,7 +35,7 @@ def a_former_id_gets_no_assignment(conversation: Conversation) -> None:
 
 @scenario("static_membership/fencing/join", source=VALIDATES, clauses=("ST-07", "ST-08", "VF-07"))
 def a_former_id_cannot_rejoin(conversation: Conversation) -> None:
-    """A replaced member's JoinGroup is told FENCED_INSTANCE_ID, UNKNOWN_MEMBER_ID without its instance id."""
+    """A JoinGroup with a former id gets FENCED_INSTANCE_ID, or UNKNOWN_MEMBER_ID without instance id."""
     bob, _ = _replaced(conversation)
 
     bob.sends(ask.join_group())
@@ -50,7 +50,7 @@ def a_former_id_cannot_rejoin(conversation: Conversation) -> None:
 
 @scenario("static_membership/fencing/low-versions", source="KIP-345", clauses=("VF-16",))
 def a_former_id_is_unknown_where_versions_know_no_instance_id(conversation: Conversation) -> None:
-    """Versions without instance ids cannot fence: the former id is unknown there, the new one is served."""
+    """In versions without instance ids, the former id gets UNKNOWN_MEMBER_ID; the new one is served."""
     bob, bob_again = _replaced(conversation)
 
     bob.asks(ask.heartbeat(version=2), error_code="UNKNOWN_MEMBER_ID")
@@ -66,7 +66,7 @@ def a_former_id_is_unknown_where_versions_know_no_instance_id(conversation: Conv
     clauses=("HB-05", "HB-06", "HB-07"),
 )
 def a_heartbeat_is_fenced_before_its_generation_is_looked_at(conversation: Conversation) -> None:
-    """A heartbeat's instance id is checked first, then its member id, then its generation."""
+    """Heartbeat checks the instance id first, then the member id, then the generation."""
     bob, bob_again = _replaced(conversation)
     past = bob.generation_id - 1
 
@@ -100,7 +100,7 @@ def a_heartbeat_is_fenced_before_its_generation_is_looked_at(conversation: Conve
     clauses=("SG-11", "SG-12", "SG-13", "SG-14", "SG-19", "CO-02", "CO-06"),
 )
 def a_sync_is_fenced_before_generation_and_protocol_are_looked_at(conversation: Conversation) -> None:
-    """SyncGroup v5 wants a protocol, then checks group id, instance, member, generation, and it last."""
+    """SyncGroup v5 requires a protocol, then checks group, instance, member, generation and protocol."""
     bob, bob_again = _replaced(conversation)
     past, other = bob.generation_id - 1, "connect"
     fenced = "FENCED_INSTANCE_ID"

@@ -1,4 +1,4 @@
-"""Who a member is: its member id, its instance id, and what of the two must agree."""
+"""How members are identified: member id, instance id, and which of them must agree."""
 
 from harness.scenario import ANY, Conversation, ask, containing, expect, scenario, starting_with
 
@@ -11,7 +11,7 @@ VALIDATES = "ClassicGroup#validateMember"
     clauses=("JG-04", "RB-25"),
 )
 def a_static_member_joins_in_one_step(conversation: Conversation) -> None:
-    """A static member without member id is let in at once, under an id made from its instance id."""
+    """A static member without a member id is admitted at once, with an id made from its instance id."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
 
     ana.sends(ask.join_group())
@@ -32,7 +32,7 @@ def a_static_member_joins_in_one_step(conversation: Conversation) -> None:
     clauses=("HB-09", "JG-47"),
 )
 def a_static_member_need_not_name_its_instance_id(conversation: Conversation) -> None:
-    """A static member that speaks by member id alone is served and stays static."""
+    """A static member that sends only its member id is served and stays static."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
 
     bob.asks(ask.heartbeat(group_instance_id=None), error_code="NONE")
@@ -55,9 +55,9 @@ def a_static_member_need_not_name_its_instance_id(conversation: Conversation) ->
     clauses=("JG-45", "HB-08", "SG-18"),
 )
 def a_known_id_with_an_unmapped_instance_cannot_rejoin(conversation: Conversation) -> None:
-    """A dynamic member that names an instance id nobody has is told UNKNOWN_MEMBER_ID by JoinGroup.
+    """A JoinGroup of a dynamic member with an unused instance id gets UNKNOWN_MEMBER_ID.
 
-    Heartbeat and SyncGroup overlooked the instance id before 3.0 and refuse it likewise since.
+    Heartbeat and SyncGroup ignored the instance id before 3.0, and also refuse it since then.
     """
     _, bob = conversation.stable_group("ana", "bob")
 
@@ -75,7 +75,7 @@ def a_known_id_with_an_unmapped_instance_cannot_rejoin(conversation: Conversatio
     clauses=("JG-46", "HB-07"),
 )
 def a_member_that_claims_anothers_seat_is_fenced(conversation: Conversation) -> None:
-    """A member that names another member's instance id is fenced, and both stay what they were."""
+    """A member that uses another member's instance id gets FENCED_INSTANCE_ID, and both stay members."""
     ana, bob = conversation.stable_group(
         conversation.actor("ana", group_instance_id="seat-a"),
         conversation.actor("bob", group_instance_id="seat-b"),
@@ -96,7 +96,7 @@ def a_member_that_claims_anothers_seat_is_fenced(conversation: Conversation) -> 
     clauses=("ST-24",),
 )
 def an_unchanged_static_follower_rejoins_without_a_rebalance(conversation: Conversation) -> None:
-    """A static follower that rejoins with its id and unchanged is answered at once, and keeps its id."""
+    """A static follower that rejoins unchanged with its id is answered at once, and keeps its id."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
 
     bob.sends(ask.join_group())
@@ -140,7 +140,7 @@ def a_static_leader_that_rejoins_with_its_id_starts_a_rebalance(conversation: Co
     clauses=("JG-13", "CO-27"),
 )
 def a_pending_id_may_not_become_static(conversation: Conversation) -> None:
-    """A pending member that brings an instance id with its second JoinGroup gets UNKNOWN_SERVER_ERROR."""
+    """A pending member that adds an instance id in its second JoinGroup gets UNKNOWN_SERVER_ERROR."""
     ana = conversation.actor("ana")
     asked = ana.asks(ask.join_group(version=5), error_code="MEMBER_ID_REQUIRED")
 
@@ -153,7 +153,7 @@ def a_pending_id_may_not_become_static(conversation: Conversation) -> None:
 
 @scenario("static_membership/identity/empty-instance-id", source="KIP-345", clauses=("VF-18",))
 def an_empty_instance_id_is_an_instance_id(conversation: Conversation) -> None:
-    """An empty instance id makes a static member like any other: let in in one step, replaced, and fenced."""
+    """An empty instance id makes a static member like any other: one-step join, replacement, fencing."""
     ana = conversation.actor("ana", group_instance_id="")
     ana_again = conversation.actor("ana-again", group_instance_id="")
     ana.sends(ask.join_group())
@@ -169,7 +169,7 @@ def an_empty_instance_id_is_an_instance_id(conversation: Conversation) -> None:
 
 @scenario("static_membership/identity/odd-instance-id", source="KIP-345", clauses=("VF-18",))
 def an_instance_id_is_not_validated(conversation: Conversation) -> None:
-    """An instance id of 300 characters with spaces, slashes and letters beyond ASCII is kept as it is."""
+    """An instance id of 300 characters with spaces, slashes and non-ASCII letters is accepted as it is."""
     odd = "häuser / 北 " + "x" * 300
     ana = conversation.actor("ana", group_instance_id=odd)
 

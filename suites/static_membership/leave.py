@@ -1,4 +1,4 @@
-"""LeaveGroup of static members: by their own word or an administrator's, one by one and in batches."""
+"""LeaveGroup of static members: by themselves or an administrator, one by one and in batches."""
 
 from harness.scenario import ANY, Conversation, ask, expect, scenario, subscription
 
@@ -7,7 +7,7 @@ LEAVES = "GroupMetadataManager#classicGroupLeaveToClassicGroup"
 
 @scenario("static_membership/leave/by-itself", source=LEAVES, clauses=("LV-07", "LV-01", "VF-12"))
 def a_static_member_leaves_by_its_own_word(conversation: Conversation) -> None:
-    """A static member that leaves with both its ids is gone at once, and the others rebalance."""
+    """A static member that leaves with both its ids is removed at once, and the others rebalance."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
 
     bob.sends(ask.leave_group())
@@ -24,7 +24,7 @@ def a_static_member_leaves_by_its_own_word(conversation: Conversation) -> None:
 
 @scenario("static_membership/leave/by-an-administrator", source=LEAVES, clauses=("LV-05", "VF-12"))
 def an_administrator_removes_a_seat(conversation: Conversation) -> None:
-    """A seat is removed by its instance id alone; the answer repeats that the member id was empty."""
+    """LeaveGroup with only an instance id removes the static member; the answer has an empty member id."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     admin = conversation.actor("admin")
 
@@ -42,7 +42,7 @@ def an_administrator_removes_a_seat(conversation: Conversation) -> None:
 
 @scenario("static_membership/leave/removed-while-joining", source=LEAVES, clauses=("LV-16", "LV-05"))
 def an_administrator_ends_a_parked_join(conversation: Conversation) -> None:
-    """When a seat is removed, its parked JoinGroup is told UNKNOWN_MEMBER_ID without an id."""
+    """When a static member is removed, its parked JoinGroup gets UNKNOWN_MEMBER_ID without an id."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     admin = conversation.actor("admin")
     bob.sends(ask.join_group(protocols=(("range", subscription("payments")),)))
@@ -55,7 +55,7 @@ def an_administrator_ends_a_parked_join(conversation: Conversation) -> None:
 
 @scenario("static_membership/leave/fenced", source=LEAVES, clauses=("LV-08",))
 def a_former_id_cannot_leave_for_its_successor(conversation: Conversation) -> None:
-    """A replaced member that leaves with its instance id is fenced, and its successor stays."""
+    """A replaced member that leaves with its instance id gets FENCED_INSTANCE_ID; its successor stays."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob_again.asks(ask.join_group(), error_code="NONE")
@@ -83,7 +83,7 @@ def a_former_id_cannot_leave_for_its_successor(conversation: Conversation) -> No
     clauses=("VF-11", "VF-16"),
 )
 def a_low_version_leaves_by_member_id_alone(conversation: Conversation) -> None:
-    """LeaveGroup v2 has its one error on top, and a static member leaves by its member id alone."""
+    """LeaveGroup v2 has one top-level error, and removes a static member by its member id alone."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob_again.asks(ask.join_group(), error_code="NONE")
@@ -95,7 +95,7 @@ def a_low_version_leaves_by_member_id_alone(conversation: Conversation) -> None:
 
 @scenario("static_membership/leave/twice-in-a-batch", source=LEAVES, clauses=("LV-14",))
 def the_same_seat_cannot_leave_twice(conversation: Conversation) -> None:
-    """Of one seat named twice in a batch the first leaves, and the second is unknown."""
+    """For an instance id named twice in a LeaveGroup, the second entry gets UNKNOWN_MEMBER_ID."""
     conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     admin = conversation.actor("admin")
 
@@ -113,7 +113,7 @@ def the_same_seat_cannot_leave_twice(conversation: Conversation) -> None:
 
 @scenario("static_membership/leave/mixed-batch", source=LEAVES, clauses=("LV-06", "LV-08", "LV-10", "LV-15"))
 def each_of_a_batch_is_judged_alone(conversation: Conversation) -> None:
-    """In a batch every member gets a verdict of its own, in the order asked, and no failure holds others."""
+    """LeaveGroup answers each member of a batch on its own, in order; failures do not affect others."""
     ana, bob = conversation.stable_group(
         conversation.actor("ana", group_instance_id="seat-a"),
         conversation.actor("bob", group_instance_id="seat-b"),
@@ -152,9 +152,9 @@ def each_of_a_batch_is_judged_alone(conversation: Conversation) -> None:
 
 @scenario("static_membership/leave/unmapped-instance", source=LEAVES, clauses=("LV-09",))
 def a_valid_id_with_an_unmapped_instance_may_not_count(conversation: Conversation) -> None:
-    """A dynamic member that leaves with an instance id nobody has is removed before 3.0 and unknown since.
+    """A dynamic member that leaves with an unused instance id is removed before 3.0, and unknown since.
 
-    Either way its group goes on, and the leader is served.
+    In both cases its group continues, and the leader is served.
     """
     ana, bob = conversation.stable_group("ana", "bob")
 
@@ -172,7 +172,7 @@ def a_valid_id_with_an_unmapped_instance_may_not_count(conversation: Conversatio
     "static_membership/leave/ladder", source=LEAVES, clauses=("LV-05", "LV-06", "LV-07", "LV-08", "LV-10")
 )
 def a_leave_is_checked_from_the_group_to_the_member(conversation: Conversation) -> None:
-    """LeaveGroup checks the group id, then the group, then the instance, then the member."""
+    """LeaveGroup checks the group id, then the group, then the instance id, then the member id."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     nowhere = conversation.group("nowhere")
     former = bob.member_id

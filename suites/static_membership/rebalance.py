@@ -1,4 +1,4 @@
-"""Static members in a rebalance: who is replaced in the middle of it, and who is kept without coming back."""
+"""Static members in a rebalance: replacement during it, and members that stay without rejoining."""
 
 from harness.scenario import (
     Actor,
@@ -33,9 +33,9 @@ def _hasty_group(conversation: Conversation) -> tuple[Actor, Actor]:
 
 @scenario("static_membership/rebalance/restart-while-syncing", source=REPLACES, clauses=("ST-14", "JG-08"))
 def a_parked_sync_is_fenced_by_a_restart(conversation: Conversation) -> None:
-    """When a follower restarts while its SyncGroup is parked, that SyncGroup is told FENCED_INSTANCE_ID.
+    """When a follower restarts while its SyncGroup is parked, that SyncGroup gets FENCED_INSTANCE_ID.
 
-    From 2.5 on the restart also starts a rebalance; 2.4 answers it at once.
+    Since 2.5 the restart also triggers a rebalance; 2.4 answers it at once.
     """
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
@@ -54,7 +54,7 @@ def a_parked_sync_is_fenced_by_a_restart(conversation: Conversation) -> None:
 
 @scenario("static_membership/rebalance/restart-while-joining", source=REPLACES, clauses=("ST-15",))
 def a_parked_join_is_fenced_by_a_restart(conversation: Conversation) -> None:
-    """When a follower restarts while its JoinGroup is parked, that one is fenced and the new one parked."""
+    """When a follower restarts while its JoinGroup is parked, the old one is fenced and the new parked."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob.sends(ask.join_group(protocols=CHANGED))
@@ -70,7 +70,7 @@ def a_parked_join_is_fenced_by_a_restart(conversation: Conversation) -> None:
 
 @scenario("static_membership/rebalance/restart-counts-as-rejoining", source=REPLACES, clauses=("ST-16",))
 def a_restart_completes_the_join_phase(conversation: Conversation) -> None:
-    """A restarted member counts as rejoined: if only it was missing, the rebalance is completed."""
+    """A restarted static member counts as rejoined: if only it was missing, the rebalance completes."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     ana.sends(ask.join_group())
@@ -96,7 +96,7 @@ def a_restart_completes_the_join_phase(conversation: Conversation) -> None:
     broker_config={"group.initial.rebalance.delay.ms": "2000"},
 )
 def a_restart_in_the_initial_delay_replaces_the_first_join(conversation: Conversation) -> None:
-    """Of two joins with one instance id in the initial delay the first is fenced at once."""
+    """Of two joins with one instance id in the initial rebalance delay, the first is fenced at once."""
     bob = conversation.actor("bob", group_instance_id="seat-b")
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     bob.sends(ask.join_group())
@@ -115,7 +115,7 @@ def a_restart_in_the_initial_delay_replaces_the_first_join(conversation: Convers
 
 @scenario("static_membership/rebalance/absent-follower-is-kept", source=COMPLETES, clauses=("RB-14", "RB-15"))
 def an_absent_static_follower_is_kept(conversation: Conversation) -> None:
-    """A static member that does not rejoin in time stays in the group, though its generation is past."""
+    """A static member that does not rejoin in time stays, but must use the new generation."""
     ana, bob = _hasty_group(conversation)
 
     ana.sends(ask.join_group(rebalance_timeout_ms=1_500))
@@ -138,7 +138,7 @@ def an_absent_static_follower_is_kept(conversation: Conversation) -> None:
     "static_membership/rebalance/absent-follower-may-sync", source=COMPLETES, clauses=("SG-31", "RB-14")
 )
 def an_absent_static_follower_may_sync(conversation: Conversation) -> None:
-    """A static member that did not rejoin is given its assignment of the generation that it never joined."""
+    """A static member that did not rejoin can still sync in the new generation."""
     ana, bob = _hasty_group(conversation)
     ana.sends(ask.join_group(rebalance_timeout_ms=1_500))
     ana.receives(expect.join_group(error_code="NONE", generation_id=3), due_ms=1_500)
@@ -151,7 +151,7 @@ def an_absent_static_follower_may_sync(conversation: Conversation) -> None:
 
 @scenario("static_membership/rebalance/absent-leader-is-succeeded", source=COMPLETES, clauses=("RB-16",))
 def an_absent_static_leader_is_succeeded(conversation: Conversation) -> None:
-    """When a static leader does not rejoin in time, a member that did leads, and it stays a member."""
+    """When a static leader does not rejoin in time, another member leads, and it stays a member."""
     ana, bob = _hasty_group(conversation)
 
     bob.sends(ask.join_group(rebalance_timeout_ms=1_500, protocols=CHANGED))
@@ -175,7 +175,7 @@ def an_absent_static_leader_is_succeeded(conversation: Conversation) -> None:
     clauses=("RB-17", "RB-18", "LV-16"),
 )
 def a_rebalance_that_nobody_joined_is_prolonged(conversation: Conversation) -> None:
-    """If nobody rejoins in time, a rebalance goes on in the old generation until somebody comes back."""
+    """If no member rejoins in time, the rebalance continues in the old generation until one does."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
     ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
     bob = conversation.actor("bob", group_instance_id="seat-b")
@@ -208,7 +208,7 @@ def a_rebalance_that_nobody_joined_is_prolonged(conversation: Conversation) -> N
     broker_config={"group.max.size": "2"},
 )
 def a_full_group_lets_no_static_member_restart(conversation: Conversation) -> None:
-    """A static member that restarts without its id is too many for a full group; the old id stays valid."""
+    """A static member that restarts in a full group gets GROUP_MAX_SIZE_REACHED; its old id stays valid."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
 

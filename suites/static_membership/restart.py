@@ -1,4 +1,4 @@
-"""Restarts of static members in Stable: a JoinGroup without member id for a seat that is taken."""
+"""Restarts of static members in a Stable group: a JoinGroup without member id for a used instance id."""
 
 from harness.scenario import (
     ANY,
@@ -20,7 +20,7 @@ REPLACES = "GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin"
 
 @scenario("static_membership/restart/follower-keeps-generation", source=REPLACES, clauses=("ST-01", "ST-20"))
 def a_restarted_follower_is_let_in_without_a_rebalance(conversation: Conversation) -> None:
-    """A follower that restarts in Stable gets a new id in the same generation, and nobody rebalances."""
+    """A follower that restarts in a Stable group gets a new id in the same generation, without rebalance."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
 
@@ -42,7 +42,7 @@ def a_restarted_follower_is_let_in_without_a_rebalance(conversation: Conversatio
 
 @scenario("static_membership/restart/follower-may-not-skip", source="KIP-814", clauses=("ST-04", "LD-05"))
 def a_restarted_follower_has_no_assignment_to_skip(conversation: Conversation) -> None:
-    """A follower that restarts with JoinGroup v9 is told the living leader, and SkipAssignment is false."""
+    """A follower that restarts with JoinGroup v9 gets the current leader and skip_assignment false."""
     ana, bob = conversation.stable_group(
         conversation.actor("ana", group_instance_id="seat-a"),
         conversation.actor("bob", group_instance_id="seat-b"),
@@ -64,7 +64,7 @@ def a_restarted_follower_has_no_assignment_to_skip(conversation: Conversation) -
 
 @scenario("static_membership/restart/leader-is-told-its-dead-id", source=REPLACES, clauses=("ST-02",))
 def a_restarted_leader_is_reported_its_dead_id(conversation: Conversation) -> None:
-    """A leader that restarts with JoinGroup v5 is told that its own former id leads, and no members."""
+    """A leader that restarts with JoinGroup v5 gets its own former id as leader, and no members."""
     ana, _ = conversation.stable_group(conversation.actor("ana", group_instance_id="seat-a"), "bob")
     ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
 
@@ -84,7 +84,7 @@ def a_restarted_leader_is_reported_its_dead_id(conversation: Conversation) -> No
 
 @scenario("static_membership/restart/leader-skips-assignment", source="KIP-814", clauses=("ST-05",))
 def a_restarted_leader_skips_the_assignment(conversation: Conversation) -> None:
-    """A leader that restarts with JoinGroup v9 leads by its new id, sees all members, and skips assigning."""
+    """A leader that restarts with JoinGroup v9 leads with its new id, gets all members, skips assigning."""
     ana, bob = conversation.stable_group(
         conversation.actor("ana", group_instance_id="seat-a"),
         conversation.actor("bob", group_instance_id="seat-b"),
@@ -114,7 +114,7 @@ def a_restarted_leader_skips_the_assignment(conversation: Conversation) -> None:
     clauses=("ST-06",),
 )
 def a_restarted_leader_inherits_its_assignment(conversation: Conversation) -> None:
-    """A restarted leader gets its former assignment; those that it brings to a Stable group are ignored."""
+    """A restarted leader gets its former assignment; the assignments in its SyncGroup are ignored."""
     ana, bob = conversation.stable_group(
         conversation.actor("ana", group_instance_id="seat-a"),
         conversation.actor("bob", group_instance_id="seat-b"),
@@ -132,7 +132,7 @@ def a_restarted_leader_inherits_its_assignment(conversation: Conversation) -> No
 
 @scenario("static_membership/restart/changed-subscription", source=REPLACES, clauses=("ST-09",))
 def a_changed_subscription_does_not_rebalance(conversation: Conversation) -> None:
-    """A follower that restarts with another subscription to the same protocol starts no rebalance."""
+    """A follower that restarts with another subscription to the same protocol triggers no rebalance."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
     payments = subscription("payments")
@@ -158,10 +158,10 @@ def a_changed_subscription_does_not_rebalance(conversation: Conversation) -> Non
 
 @scenario("static_membership/restart/changed-protocol", source=REPLACES, clauses=("ST-10",))
 def a_restart_that_changes_the_selected_protocol_is_let_in(conversation: Conversation) -> None:
-    """A follower whose restart takes the selected protocol away is let in, at the latest when it is alone.
+    """A follower whose restart drops the selected protocol is admitted, at the latest when it is alone.
 
-    Since 2.6.1 such a restart starts a rebalance, which the leader learns by its heartbeat; earlier releases
-    answer at once and leave the group as it is.
+    Since 2.6.1 such a restart triggers a rebalance, which the leader learns from its heartbeat; earlier
+    releases answer at once and leave the group as it is.
     """
     both = (("range", ORDERS), ("roundrobin", ORDERS))
     ana, _ = conversation.stable_group(
@@ -197,7 +197,7 @@ def every_restart_fences_all_former_ids(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def a_restart_may_bring_a_shorter_session(conversation: Conversation) -> None:
-    """A follower may restart with a shorter session timeout; since 3.3.2 it expires by that one."""
+    """A follower may restart with a shorter session timeout; since 3.3.2 the new one applies."""
     ana, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
 
@@ -216,7 +216,7 @@ def a_restart_may_bring_a_shorter_session(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def an_expired_static_member_is_unknown_and_not_fenced(conversation: Conversation) -> None:
-    """A static member whose session expired loses its seat: its old id is unknown with and without it."""
+    """After its session timed out, a static member gets UNKNOWN_MEMBER_ID with and without instance id."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
     ana.asks(ask.join_group(session_timeout_ms=2_000), expect.join_group(error_code="NONE", generation_id=1))
     ana.syncs_as_leader((ana,))
@@ -234,7 +234,7 @@ def an_expired_static_member_is_unknown_and_not_fenced(conversation: Conversatio
     clauses=("ST-21", "LV-02"),
 )
 def a_seat_in_an_empty_group_is_taken_anew(conversation: Conversation) -> None:
-    """A static member that left is a plain new member when it comes back, two generations later."""
+    """A static member that left and comes back joins as a new member, two generations later."""
     (ana,) = conversation.stable_group(conversation.actor("ana", group_instance_id="seat-a"))
     ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
     ana.asks(ask.leave_group(), error_code="NONE")

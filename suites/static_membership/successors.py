@@ -1,4 +1,4 @@
-"""Static members that restart: what becomes of them afterwards, and of those who are refused."""
+"""Static members that restart: what happens afterwards, and to those that are refused."""
 
 from harness.scenario import ANY, SHORT_SESSIONS, Conversation, ask, expect, scenario
 
@@ -12,7 +12,7 @@ REPLACES = "GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin"
     broker_config=SHORT_SESSIONS,
 )
 def a_successor_that_falls_silent_is_dropped(conversation: Conversation) -> None:
-    """A static member that restarts in Stable has a session from then on, and is dropped at its end."""
+    """A static member that restarts in a Stable group has a session, and is removed when it times out."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
     ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
     ana.asks(ask.join_group(session_timeout_ms=1_500), expect.join_group(error_code="NONE", generation_id=1))
@@ -32,10 +32,10 @@ def a_successor_that_falls_silent_is_dropped(conversation: Conversation) -> None
     broker_config={"group.initial.rebalance.delay.ms": "2000"} | SHORT_SESSIONS,
 )
 def the_successor_of_a_new_member(conversation: Conversation) -> None:
-    """A static member that restarts in the initial delay is new itself or not: its session may end meanwhile.
+    """The session of a static member that restarts during the initial delay may time out meanwhile.
 
-    The Scala coordinator lets the session of a new member run while its JoinGroup is parked, and takes the
-    successor for as new as its predecessor; the Java one does not.
+    The Scala coordinator runs a new member's session while its JoinGroup is parked, and treats the
+    successor as new like its predecessor; the Java one does not.
     """
     ana = conversation.actor("ana", group_instance_id="seat-a")
     ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
@@ -56,7 +56,7 @@ def the_successor_of_a_new_member(conversation: Conversation) -> None:
     clauses=("RB-17",),
 )
 def a_rebalance_is_prolonged_by_its_timeout(conversation: Conversation) -> None:
-    """A rebalance that nobody joined goes on for one rebalance timeout more, for whoever comes then."""
+    """A rebalance that no member joined continues for one more rebalance timeout."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
     bob = conversation.actor("bob", group_instance_id="seat-b")
     conversation.stable_group(ana, bob, rebalance_timeout_ms=1_500)
@@ -80,7 +80,7 @@ def a_rebalance_is_prolonged_by_its_timeout(conversation: Conversation) -> None:
     broker_config={"group.max.size": "2"},
 )
 def a_refused_restart_and_the_seat(conversation: Conversation) -> None:
-    """A static member that a full group does not let restart keeps its seat since 2.8.0, not before."""
+    """A static member whose restart a full group refuses stays since 2.8.0, not before."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
     ana_again = conversation.actor("ana-again", group_instance_id="seat-a")
     conversation.stable_group(ana, "bob")
@@ -96,7 +96,7 @@ def a_refused_restart_and_the_seat(conversation: Conversation) -> None:
     clauses=("LV-13",),
 )
 def a_pending_id_leaves_with_the_seat_of_another(conversation: Conversation) -> None:
-    """A pending member that leaves with a seat that is taken is let go since 3.0; before, it was fenced."""
+    """A pending member may leave with another's instance id since 3.0; before, it was fenced."""
     ana = conversation.actor("ana", group_instance_id="seat-a")
     eve = conversation.actor("eve")
     conversation.stable_group(ana)
@@ -112,7 +112,7 @@ def a_pending_id_leaves_with_the_seat_of_another(conversation: Conversation) -> 
     clauses=("JG-13",),
 )
 def a_pending_id_may_not_become_static_in_v7(conversation: Conversation) -> None:
-    """A pending member that brings an instance id with a JoinGroup v7 is told UNKNOWN_SERVER_ERROR."""
+    """A pending member that sends an instance id in JoinGroup v7 gets UNKNOWN_SERVER_ERROR."""
     ana = conversation.actor("ana")
     ana.asks(ask.join_group(version=7), error_code="MEMBER_ID_REQUIRED")
 
@@ -126,9 +126,9 @@ def a_pending_id_may_not_become_static_in_v7(conversation: Conversation) -> None
     clauses=("SG-23", "ST-29"),
 )
 def a_successor_that_syncs_in_vain(conversation: Conversation) -> None:
-    """A static member that restarts before it has synced is waited for under its old id, and nobody has that.
+    """A static member that restarts before it has synced is awaited under its old id, which nobody has.
 
-    So a rebalance begins at the deadline for syncing, although all have synced. So since 2.8.1.
+    So a rebalance starts at the sync deadline, although all have synced. This is so since 2.8.1.
     """
     ana = conversation.actor("ana")
     bob = conversation.actor("bob", group_instance_id="seat-b")

@@ -17,10 +17,10 @@ SESSION_MS: Final = 4_000
     broker_config=SMALL_LOG,
 )
 def an_undone_restart_counts_as_a_heartbeat(conversation: Conversation) -> None:
-    """When a static restart could not be written, the former member's session begins anew.
+    """When a static member's restart could not be written, the former member's session starts anew.
 
-    The Scala coordinator leaves it the protocols of its successor; the Java one gives it back its own. Before
-    2.6.1 the restart was not written and went through.
+    The Scala coordinator keeps its successor's protocols for it; the Java one restores its own. Before
+    2.6.1 the restart was not written and succeeded.
     """
     ana = conversation.actor("ana", group_instance_id="seat-a")
     bob = conversation.actor("bob", group_instance_id="seat-b")

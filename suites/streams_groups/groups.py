@@ -1,4 +1,4 @@
-"""Streams groups among others: their offsets, listings, deletion, and ids that change hands."""
+"""Streams groups among others: offsets, listing, deletion, and group ids that change type."""
 
 from harness.scenario import (
     Conversation,
@@ -34,7 +34,7 @@ def _commits(ana: StreamsMember, error_code: str, *, version: int = 9, epoch: Nu
 
 @scenario("streams_groups/offsets/own-epoch", source=COMMITS, clauses=("KS-43",))
 def a_member_commits_in_its_epoch(conversation: Conversation) -> None:
-    """A commit v9 in the member's epoch is taken; v8 is UNSUPPORTED_VERSION."""
+    """OffsetCommit v9 in the member's epoch is accepted; v8 gets UNSUPPORTED_VERSION."""
     ana, joined = sole_member(conversation)
 
     _commits(ana, "UNSUPPORTED_VERSION", version=8, epoch=joined["member_epoch"])
@@ -47,7 +47,7 @@ def a_member_commits_in_its_epoch(conversation: Conversation) -> None:
 
 @scenario("streams_groups/offsets/other-epochs", source=COMMITS, clauses=("KS-43", "KS-44"))
 def a_commit_may_be_late(conversation: Conversation) -> None:
-    """A commit in an earlier epoch is taken if the task has been the member's since then."""
+    """An OffsetCommit in an earlier epoch is accepted if the member has had the task since then."""
     ana, joined = sole_member(conversation)
     ana.heartbeats(rack_id="one", member_epoch=joined["member_epoch"] + 1)
 
@@ -58,7 +58,7 @@ def a_commit_may_be_late(conversation: Conversation) -> None:
 
 @scenario("streams_groups/offsets/not-its-task", source=COMMITS, clauses=("KS-43",))
 def a_late_commit_is_of_the_members_own_tasks(conversation: Conversation) -> None:
-    """A commit in an earlier epoch for a topic that is not the member's is STALE_MEMBER_EPOCH."""
+    """An OffsetCommit in an earlier epoch for a topic outside the member's tasks gets STALE_MEMBER_EPOCH."""
     ana, joined = sole_member(conversation)
     ana.heartbeats(rack_id="one", member_epoch=joined["member_epoch"] + 1)
 
@@ -70,7 +70,7 @@ def a_late_commit_is_of_the_members_own_tasks(conversation: Conversation) -> Non
 
 @scenario("streams_groups/offsets/fetch-epoch", source=FETCHES, clauses=("KS-44",))
 def a_fetch_names_the_members_epoch(conversation: Conversation) -> None:
-    """A fetch in another epoch is STALE_MEMBER_EPOCH, and one of a stranger UNKNOWN_MEMBER_ID."""
+    """An OffsetFetch in another epoch gets STALE_MEMBER_EPOCH, of a stranger UNKNOWN_MEMBER_ID."""
     ana, joined = sole_member(conversation)
 
     for member_id, epoch, error in (
@@ -86,7 +86,7 @@ def a_fetch_names_the_members_epoch(conversation: Conversation) -> None:
 
 @scenario("streams_groups/offsets/stranger", source=COMMITS, clauses=("KS-44",))
 def strangers_do_not_commit(conversation: Conversation) -> None:
-    """A commit of somebody who is no member is UNKNOWN_MEMBER_ID while the group has members."""
+    """An OffsetCommit of a non-member to a group with members gets UNKNOWN_MEMBER_ID."""
     ana, joined = sole_member(conversation)
 
     ana.asks(
@@ -99,7 +99,7 @@ def strangers_do_not_commit(conversation: Conversation) -> None:
 
 @scenario("streams_groups/offsets/empty-group", source=COMMITS, clauses=("KS-43",))
 def anybody_commits_to_an_empty_group(conversation: Conversation) -> None:
-    """To a group without members somebody may commit who is in no group."""
+    """An OffsetCommit without a member to an Empty streams group is accepted."""
     ana, _ = sole_member(conversation)
     ana.leaves()
 
@@ -111,7 +111,7 @@ def anybody_commits_to_an_empty_group(conversation: Conversation) -> None:
 
 @scenario("streams_groups/offsets/delete", source="StreamsGroup#isSubscribedToTopic", clauses=("KS-43",))
 def offsets_of_sources_are_kept(conversation: Conversation) -> None:
-    """Offsets of a source topic cannot be deleted while the group has members."""
+    """OffsetDelete of a source topic gets GROUP_SUBSCRIBED_TO_TOPIC while the group has members."""
     ana, joined = sole_member(conversation)
     _commits(ana, "NONE", epoch=joined["member_epoch"])
 
@@ -126,7 +126,7 @@ def offsets_of_sources_are_kept(conversation: Conversation) -> None:
 
 @scenario("streams_groups/list/listed", source=LISTS, clauses=("KS-53",))
 def a_group_is_listed(conversation: Conversation) -> None:
-    """A streams group is listed with its protocol, state and type."""
+    """ListGroups lists a streams group with its protocol type, state and type."""
     ana, _ = sole_member(conversation)
     whole: dict[str, Pattern] = {
         "group_id": MAIN,
@@ -144,7 +144,7 @@ def a_group_is_listed(conversation: Conversation) -> None:
 
 @scenario("streams_groups/list/not-ready", source=LISTS, clauses=("KS-53",))
 def a_group_that_is_not_ready_is_filtered_by_another_word(conversation: Conversation) -> None:
-    """A group that is NotReady is listed by the state `not_ready`."""
+    """ListGroups finds a group in state NotReady with the state filter `not_ready`."""
     ana, missing = conversation.streams_member("ana"), conversation.group("missing")
     ana.enters(subtopology(sources=(missing,)), assigned={}, statuses=(1,))
 
@@ -158,7 +158,7 @@ def a_group_that_is_not_ready_is_filtered_by_another_word(conversation: Conversa
 
 @scenario("streams_groups/delete/members", source=DELETES, clauses=("KS-40",))
 def a_group_with_members_is_not_deleted(conversation: Conversation) -> None:
-    """A group with members is NON_EMPTY_GROUP, and one without is deleted."""
+    """DeleteGroups refuses a streams group with members with NON_EMPTY_GROUP, and deletes an empty one."""
     ana, _ = sole_member(conversation)
 
     ana.asks(ask.delete_groups(), expect.delete_groups("NON_EMPTY_GROUP"))
@@ -169,7 +169,7 @@ def a_group_with_members_is_not_deleted(conversation: Conversation) -> None:
 
 @scenario("streams_groups/describe/nobody", source=DESCRIBES, clauses=("KS-17",))
 def a_missing_group_is_not_described(conversation: Conversation) -> None:
-    """A description of a group that is not there is GROUP_ID_NOT_FOUND, without an id INVALID_GROUP_ID."""
+    """StreamsGroupDescribe of a missing group gets GROUP_ID_NOT_FOUND; without an id, INVALID_GROUP_ID."""
     ana = conversation.streams_member("ana")
 
     ana.asks(ask_describe(), expect_describe(error_code="GROUP_ID_NOT_FOUND"))
@@ -178,7 +178,7 @@ def a_missing_group_is_not_described(conversation: Conversation) -> None:
 
 @scenario("streams_groups/describe/whole", source=DESCRIBES, clauses=("KS-17",))
 def a_group_is_described(conversation: Conversation) -> None:
-    """Describe shows what a member told, what it has and what it is to have."""
+    """StreamsGroupDescribe returns a member's details, its assignment and its target assignment."""
     ana = conversation.streams_member("ana")
     joined = ana.enters(
         rack_id="north", process_id="one", tags={"zone": "a"}, endpoint=("host", 80), assigned=ALL
@@ -203,7 +203,7 @@ def a_group_is_described(conversation: Conversation) -> None:
 
 @scenario("streams_groups/conversion/empty-classic", source=CONVERTS, clauses=("KS-16",))
 def an_empty_classic_group_gives_its_id(conversation: Conversation) -> None:
-    """A group that only has offsets becomes a streams group when a member joins, and keeps them."""
+    """A group with only offsets becomes a streams group when a member joins, and keeps them."""
     ana = conversation.streams_member("ana")
     ana.asks(
         ask.offset_commit(version=9, generation_id=-1, member_id="", topics=FIRST),
@@ -219,7 +219,7 @@ def an_empty_classic_group_gives_its_id(conversation: Conversation) -> None:
 
 @scenario("streams_groups/conversion/empty-streams", source=JOINS_CLASSIC, clauses=("KS-40", "XT-10"))
 def an_empty_streams_group_gives_its_id(conversation: Conversation) -> None:
-    """A classic member is let into the id of an empty streams group, and not of another."""
+    """A classic member may join an Empty streams group; one with members refuses it."""
     ana, _ = sole_member(conversation)
     bob = conversation.actor("bob")
     refused = expect.join_group(error_code="INCONSISTENT_GROUP_PROTOCOL")
@@ -233,7 +233,7 @@ def an_empty_streams_group_gives_its_id(conversation: Conversation) -> None:
 
 @scenario("streams_groups/conversion/consumer", source=CONVERTS, clauses=("KS-16",))
 def a_consumer_group_stays_one(conversation: Conversation) -> None:
-    """A streams member is not let into a consumer group, be it empty."""
+    """A streams member that joins a consumer group, even an empty one, gets GROUP_ID_NOT_FOUND."""
     bob = conversation.member("bob")
     bob.enters()
     ana = conversation.streams_member("ana")

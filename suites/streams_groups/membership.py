@@ -18,14 +18,14 @@ ALL = {"0": (0, 1, 2)}
 
 
 def sole_member(conversation: Conversation) -> tuple[StreamsMember, Answer]:
-    """Bring in ana, who runs all tasks of `orders`; also return how she was let in."""
+    """Return ana, who runs all tasks of `orders`, and the answer to her join."""
     ana = conversation.streams_member("ana")
     return ana, ana.enters(assigned=ALL, standbys={}, statuses=())
 
 
 @scenario("streams_groups/membership/first", source=HEARTBEATS, clauses=("KS-16",))
 def the_first_member_runs_all_tasks(conversation: Conversation) -> None:
-    """The first member brings the topology and is told to run all its tasks, in epoch 2."""
+    """The first member sends the topology and is assigned all its tasks, in epoch 2."""
     ana = conversation.streams_member("ana")
 
     ana.enters(member_epoch=2, assigned=ALL, standbys={}, statuses=())
@@ -34,7 +34,7 @@ def the_first_member_runs_all_tasks(conversation: Conversation) -> None:
 
 @scenario("streams_groups/membership/heartbeat", source=HEARTBEATS, clauses=("KS-18",))
 def a_heartbeat_brings_nothing_new(conversation: Conversation) -> None:
-    """A heartbeat of a member that is where it is to be brings no tasks and no statuses."""
+    """A heartbeat of a member that has its target tasks returns neither tasks nor statuses."""
     ana, joined = sole_member(conversation)
 
     ana.heartbeats(owned=ana.assigned, member_epoch=joined["member_epoch"], assigned=None, statuses=())
@@ -42,7 +42,7 @@ def a_heartbeat_brings_nothing_new(conversation: Conversation) -> None:
 
 @scenario("streams_groups/membership/last-leaves", source=LEAVES, clauses=("KS-40",))
 def the_last_member_leaves_an_empty_group(conversation: Conversation) -> None:
-    """When the last member leaves, the group is empty, in the next epoch."""
+    """When the last member leaves, the group is Empty, in the next epoch."""
     ana, _ = sole_member(conversation)
 
     ana.leaves()
@@ -57,7 +57,7 @@ def the_last_member_leaves_an_empty_group(conversation: Conversation) -> None:
     needs=(Capability.FEATURES,),
 )
 def a_cluster_may_lack_streams_groups(conversation: Conversation) -> None:
-    """Without the feature `streams.version` streams groups are UNSUPPORTED_VERSION."""
+    """Without the feature `streams.version`, streams groups get UNSUPPORTED_VERSION."""
     ana = conversation.streams_member("ana")
 
     ana.enters(error_code="UNSUPPORTED_VERSION")

@@ -1,4 +1,4 @@
-"""What members tell from 4.4 on beside their tasks: how far they have restored them, and tags."""
+"""What members report since 4.4 beside their tasks: task offsets, showing restoration, and tags."""
 
 from collections.abc import Mapping
 
@@ -46,7 +46,7 @@ def _shows(ana: StreamsMember, offsets: Offsets, ends: Offsets) -> None:
 
 @scenario("streams_groups/task-offsets/told", source=UPDATES, clauses=("KS-08", "KS-51"))
 def offsets_of_tasks_are_described(conversation: Conversation) -> None:
-    """Offsets that a member tells are described in order, until it tells others."""
+    """Task offsets that a member reports are described in order, until it reports others."""
     ana, _ = sole_member(conversation)
     ana.heartbeats(version=1, task_offsets=restored((1, 20), (0, 10)), assigned=None)
     _shows(ana, restored((0, 10), (1, 20)), ())
@@ -59,7 +59,7 @@ def offsets_of_tasks_are_described(conversation: Conversation) -> None:
 
 @scenario("streams_groups/task-offsets/twice", source=UPDATES, clauses=("KS-08",))
 def a_task_has_one_offset(conversation: Conversation) -> None:
-    """A heartbeat that names a task twice is INVALID_REQUEST."""
+    """A StreamsGroupHeartbeat that names a task twice gets INVALID_REQUEST."""
     ana, _ = sole_member(conversation)
 
     ana.heartbeats(version=1, task_offsets=restored((0, 1), (0, 1)), error_code="INVALID_REQUEST")
@@ -69,7 +69,7 @@ def a_task_has_one_offset(conversation: Conversation) -> None:
 
 @scenario("streams_groups/task-offsets/first", source=HEARTBEATS, clauses=("KS-08",))
 def offsets_of_the_first_join_are_lost(conversation: Conversation) -> None:
-    """Offsets that come with the join that makes a group are forgotten; those of the next join are not."""
+    """Task offsets in the join that creates a group are lost; those of the next join are kept."""
     ana = conversation.streams_member("ana")
     ana.enters(version=1, task_offsets=restored((0, 1)), assigned=ALL)
     _shows(ana, (), ())
@@ -80,7 +80,7 @@ def offsets_of_the_first_join_are_lost(conversation: Conversation) -> None:
 
 @scenario("streams_groups/task-offsets/leaves", source="StreamsGroup#removeMember", clauses=("KS-08",))
 def offsets_go_with_the_member(conversation: Conversation) -> None:
-    """Offsets of a member that has left are forgotten."""
+    """Task offsets of a member that has left are dropped."""
     ana, _ = sole_member(conversation)
     ana.heartbeats(version=1, task_offsets=restored((0, 1)), assigned=None)
     ana.leaves()
@@ -91,7 +91,7 @@ def offsets_go_with_the_member(conversation: Conversation) -> None:
 
 @scenario("streams_groups/task-offsets/preferred", source=RANKS, clauses=("KS-08", "KS-16"))
 def whoever_has_restored_a_task_runs_it(conversation: Conversation) -> None:
-    """When a member leaves, its tasks go to those that have restored most of them."""
+    """When a member leaves, its tasks go to the members that have restored most of them."""
     ana, _ = sole_member(conversation)
     bob, carl = conversation.streams_member("bob"), conversation.streams_member("carl")
     bob.enters(version=1, assigned={})
@@ -106,7 +106,7 @@ def whoever_has_restored_a_task_runs_it(conversation: Conversation) -> None:
 
 @scenario("streams_groups/reconciliation/two-join", source=RANKS, clauses=("KS-16",))
 def two_join_before_tasks_are_given_up(conversation: Conversation) -> None:
-    """Two members join while the first has all tasks; from 4.4 on those that it has count, not its target."""
+    """Two members join while the first has all tasks; since 4.4 its current tasks count, not its target."""
     ana, _ = sole_member(conversation)
     members = ana, conversation.streams_member("bob"), conversation.streams_member("carl")
     for each in members[1:]:
@@ -120,7 +120,7 @@ def two_join_before_tasks_are_given_up(conversation: Conversation) -> None:
 
 @scenario("streams_groups/tags/missing", source=HEARTBEATS, clauses=("KS-49",))
 def missing_tags_are_listed(conversation: Conversation) -> None:
-    """From version 1 on a member is told which of the configured tags it lacks, and runs its tasks."""
+    """Since heartbeat v1, a member that lacks configured tags gets a status, and still runs its tasks."""
     ana = conversation.streams_member("ana")
     ana.configures({TAGS: "zone, rack", **AT_ONCE})
     ana.enters(version=1, tags=UNTAGGED, assigned=ALL, statuses=(MISSING_TAGS,))
@@ -132,7 +132,7 @@ def missing_tags_are_listed(conversation: Conversation) -> None:
 
 @scenario("streams_groups/tags/configured", source=HEARTBEATS, clauses=("KS-41", "KS-49"))
 def other_tags_raise_the_epoch(conversation: Conversation) -> None:
-    """When other tags are configured, a heartbeat raises the group's epoch."""
+    """When other tags are configured, a StreamsGroupHeartbeat raises the group's epoch."""
     ana = conversation.streams_member("ana")
     joined = ana.enters(version=1, tags=TAGGED, assigned=ALL, statuses=())
     ana.configures({TAGS: "zone", **AT_ONCE})
@@ -149,7 +149,7 @@ def other_tags_raise_the_epoch(conversation: Conversation) -> None:
     broker_config={"group.streams.rack.aware.assignment.tags": "zone"},
 )
 def a_broker_may_ask_for_tags(conversation: Conversation) -> None:
-    """Tags that the broker is configured with apply to groups that have no others."""
+    """Tags configured on the broker apply to groups that have none of their own."""
     ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
     ana.enters(version=1, statuses=(MISSING_TAGS,))
 
@@ -158,7 +158,7 @@ def a_broker_may_ask_for_tags(conversation: Conversation) -> None:
 
 @scenario("streams_groups/configs/tags-twice", source=VALIDATES, clauses=("KS-49",))
 def tags_are_named_once(conversation: Conversation) -> None:
-    """A group cannot be configured with a tag twice."""
+    """A group configuration with a repeated tag gets INVALID_CONFIG."""
     ana = conversation.streams_member("ana")
 
     ana.configures({TAGS: "zone,zone"}, error_code="INVALID_CONFIG")
@@ -166,7 +166,7 @@ def tags_are_named_once(conversation: Conversation) -> None:
 
 @scenario("streams_groups/configs/assignor", source=VALIDATES, clauses=("KS-54",))
 def a_group_has_a_known_assignor(conversation: Conversation) -> None:
-    """A group cannot be configured with an assignor that the broker does not have."""
+    """A group configuration with an unknown assignor gets INVALID_CONFIG."""
     ana = conversation.streams_member("ana")
 
     ana.configures({ASSIGNOR: "other"}, error_code="INVALID_CONFIG")
@@ -180,7 +180,7 @@ def a_group_has_a_known_assignor(conversation: Conversation) -> None:
     broker_config={"group.streams.max.standby.replicas": "2"},
 )
 def a_group_has_no_more_standbys_than_the_broker_allows(conversation: Conversation) -> None:
-    """A group is configured to no more standby tasks than group.streams.max.standby.replicas allows."""
+    """More standby tasks than group.streams.max.standby.replicas get INVALID_CONFIG."""
     ana = conversation.streams_member("ana")
 
     ana.configures({STANDBYS: 2})
@@ -190,7 +190,7 @@ def a_group_has_no_more_standbys_than_the_broker_allows(conversation: Conversati
 
 @scenario("streams_groups/configs/task-offsets", source=VALIDATES, clauses=("KS-48",))
 def a_group_tells_how_often_offsets_come(conversation: Conversation) -> None:
-    """A group may be configured with how often offsets are told, and how far a warm task may lag."""
+    """A group may configure its task offset interval and its acceptable recovery lag, within bounds."""
     ana = conversation.streams_member("ana")
     ana.enters(version=1)
     ana.configures({"streams.task.offset.interval.ms": 20_000, **AT_ONCE})
@@ -203,7 +203,7 @@ def a_group_tells_how_often_offsets_come(conversation: Conversation) -> None:
 
 @scenario("streams_groups/describe/assignor", source=NAMES, clauses=("KS-51",))
 def a_description_names_the_assignor(conversation: Conversation) -> None:
-    """A description of version 1 names the assignor; nobody has stored a description of the topology."""
+    """StreamsGroupDescribe v1 returns the assignor, and that no topology description is stored."""
     ana = conversation.streams_member("ana")
     ana.enters(version=1, assigned=ALL)
 
@@ -219,7 +219,7 @@ def a_description_names_the_assignor(conversation: Conversation) -> None:
 
 @scenario("streams_groups/describe/assignor-of-nobody", source=STORES, clauses=("KS-51",))
 def a_missing_group_has_no_assignor(conversation: Conversation) -> None:
-    """A description of version 1 of a group that is not there names no assignor."""
+    """StreamsGroupDescribe v1 of a missing group returns no assignor."""
     ana = conversation.streams_member("ana")
 
     ana.asks(
@@ -230,7 +230,7 @@ def a_missing_group_has_no_assignor(conversation: Conversation) -> None:
 
 @scenario("streams_groups/describe/description-pushed", source=PUSHES, clauses=("KS-50",))
 def nobody_stores_descriptions(conversation: Conversation) -> None:
-    """A description of a topology is UNSUPPORTED_VERSION without a plugin that stores it."""
+    """Without a plugin to store it, a topology description gets UNSUPPORTED_VERSION."""
     ana, _ = sole_member(conversation)
 
     for group_id in (OWN, "", conversation.group("nobody")):
@@ -242,7 +242,7 @@ def nobody_stores_descriptions(conversation: Conversation) -> None:
 
 @scenario("streams_groups/endpoints/changes", source=HEARTBEATS, clauses=("KS-34",))
 def endpoints_that_change_are_heard_of(conversation: Conversation) -> None:
-    """From 4.4 on members hear of an endpoint that is new, another, or no more."""
+    """Since 4.4 members are informed of an endpoint that is new, changed or gone."""
     ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
     ana.enters(endpoint=("ana", 80), assigned=ALL)
     bob.enters(assigned={})

@@ -14,7 +14,7 @@ EXPIRES = "GroupMetadataManager#scheduleStreamsGroupSessionTimeout"
 
 
 def two_members(conversation: Conversation) -> tuple[StreamsMember, StreamsMember]:
-    """Bring in ana with two tasks and bob with one, each in a process of its own."""
+    """Return ana with two tasks and bob with one, each in a process of its own."""
     ana, _ = sole_member(conversation)
     bob = conversation.streams_member("bob")
     bob.enters(assigned={}, standbys={})
@@ -26,7 +26,7 @@ def two_members(conversation: Conversation) -> tuple[StreamsMember, StreamsMembe
 
 @scenario("streams_groups/reconciliation/second-joins", source=RECONCILES, clauses=("KS-33", "KS-53"))
 def a_second_member_waits_for_its_tasks(conversation: Conversation) -> None:
-    """A second member gets tasks when the first has given them up; meanwhile the group is Reconciling."""
+    """A second member gets tasks when the first has given them up; until then the group is Reconciling."""
     ana, joined = sole_member(conversation)
     bob = conversation.streams_member("bob")
     bob.enters(member_epoch=joined["member_epoch"] + 1, assigned={}, statuses=())
@@ -41,7 +41,7 @@ def a_second_member_waits_for_its_tasks(conversation: Conversation) -> None:
 
 @scenario("streams_groups/reconciliation/not-given-up", source=RECONCILES, clauses=("KS-33",))
 def tasks_that_are_kept_are_not_given(conversation: Conversation) -> None:
-    """While a member still runs the task that it is to give up, nobody else gets it."""
+    """While a member still runs a task that it must give up, no other member gets it."""
     ana, joined = sole_member(conversation)
     bob = conversation.streams_member("bob")
     bob.enters(assigned={})
@@ -64,7 +64,7 @@ def the_others_take_over(conversation: Conversation) -> None:
 
 @scenario("streams_groups/reconciliation/three-members", source=ASSIGNS, clauses=("KS-16",))
 def each_of_three_runs_one_task(conversation: Conversation) -> None:
-    """Of three members each runs one of three tasks."""
+    """Of three members each gets one of three tasks."""
     ana, bob = two_members(conversation)
     carl = conversation.streams_member("carl")
     carl.enters(assigned={})
@@ -91,7 +91,7 @@ def members_of_one_process_share(conversation: Conversation) -> None:
 
 @scenario("streams_groups/reconciliation/two-subtopologies", source=ASSIGNS, clauses=("KS-16",))
 def subtopologies_have_their_own_tasks(conversation: Conversation) -> None:
-    """Tasks of two subtopologies are shared out together."""
+    """Tasks of two subtopologies are balanced together."""
     ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
     parts = (subtopology("0"), subtopology("1", sources=("payments",)))
     ana.enters(*parts, assigned={"0": (0, 1, 2), "1": (0, 1)})
@@ -105,7 +105,7 @@ def subtopologies_have_their_own_tasks(conversation: Conversation) -> None:
 
 @scenario("streams_groups/reconciliation/standby", source=ASSIGNS, clauses=("KS-35",))
 def standbys_run_elsewhere(conversation: Conversation) -> None:
-    """With one standby replica each task has a standby in the process that does not run it."""
+    """With one standby replica, each task has a standby in the process that does not run it."""
     ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
     changelog = topic_made(conversation, ana)
     stateful = subtopology(changelogs=(topic_info(changelog),))
@@ -122,7 +122,7 @@ def standbys_run_elsewhere(conversation: Conversation) -> None:
 
 @scenario("streams_groups/reconciliation/no-warm-up", source=ASSIGNS, clauses=("KS-52",))
 def no_task_is_warmed_up(conversation: Conversation) -> None:
-    """A task with state goes to who joins without a warm-up task there before, and nobody is given one."""
+    """A stateful task moves to a new member without a warm-up task there."""
     ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
     changelog = topic_made(conversation, ana)
     stateful = subtopology(changelogs=(topic_info(changelog),))
@@ -137,7 +137,7 @@ def no_task_is_warmed_up(conversation: Conversation) -> None:
 
 @scenario("streams_groups/reconciliation/standby-takes-over", source=ASSIGNS, clauses=("KS-35",))
 def a_standby_takes_over(conversation: Conversation) -> None:
-    """When the member that runs a task leaves, whoever has the standby runs it."""
+    """When the member that runs a task leaves, the member with its standby runs it."""
     ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
     changelog = topic_made(conversation, ana)
     stateful = subtopology(changelogs=(topic_info(changelog),))
@@ -154,7 +154,7 @@ def a_standby_takes_over(conversation: Conversation) -> None:
 
 @scenario("streams_groups/reconciliation/standbys-asked-for", source=ASSIGNS, clauses=("KS-35", "KS-41"))
 def a_configuration_raises_the_epoch(conversation: Conversation) -> None:
-    """When a group is configured to another number of standby tasks, a heartbeat raises its epoch."""
+    """When a group's number of standby tasks is changed, a heartbeat raises its epoch."""
     ana, joined = sole_member(conversation)
     ana.configures({STANDBYS: 1})
 
@@ -163,7 +163,7 @@ def a_configuration_raises_the_epoch(conversation: Conversation) -> None:
 
 @scenario("streams_groups/reconciliation/rebalance-timeout", source=TIMES, clauses=("KS-33",))
 def whoever_keeps_its_tasks_is_fenced(conversation: Conversation) -> None:
-    """A member that does not give up its tasks within its rebalance timeout is fenced."""
+    """A member that does not give up its tasks within its rebalance timeout gets UNKNOWN_MEMBER_ID."""
     ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
     ana.enters(rebalance_timeout_ms=400, assigned=ALL)
     bob.enters(assigned={})
@@ -176,7 +176,7 @@ def whoever_keeps_its_tasks_is_fenced(conversation: Conversation) -> None:
 
 @scenario("streams_groups/reconciliation/session", source=EXPIRES, clauses=("KS-40",))
 def whoever_is_silent_is_fenced(conversation: Conversation) -> None:
-    """A member that is silent for its session timeout is fenced, and the group is Empty."""
+    """A member that is silent for its session timeout gets UNKNOWN_MEMBER_ID, and the group is Empty."""
     ana = conversation.streams_member("ana")
     ana.configures({"streams.session.timeout.ms": 500, "streams.heartbeat.interval.ms": 100, **AT_ONCE})
     ana.enters(assigned=ALL, interval_ms=100)

@@ -1,4 +1,4 @@
-"""Static members, which streams groups have from 4.4 on: instance ids that outlive those who have them."""
+"""Static members, which streams groups have since 4.4: instance ids that outlive their members."""
 
 from harness.scenario import LEAVES_FOR_A_WHILE, Answer, Conversation, StreamsMember, scenario
 from suites.streams_groups.membership import ALL
@@ -18,7 +18,7 @@ LONG_INTERVAL = {"streams.assignment.interval.ms": 15_000, **AT_ONCE}
 
 
 def static_member(conversation: Conversation) -> tuple[StreamsMember, Answer]:
-    """Bring in ana as the instance `one`, who runs all tasks; also return how she was let in."""
+    """Return ana, with instance id `one` and all tasks, and the answer to her join."""
     ana = conversation.streams_member("ana", instance_id="one")
     return ana, ana.enters(version=1, assigned=ALL)
 
@@ -34,7 +34,7 @@ def a_member_may_be_static(conversation: Conversation) -> None:
 
 @scenario("streams_groups/static/in-use", source=SUBSCRIBES, clauses=("KS-07",))
 def an_instance_id_in_use_is_not_released(conversation: Conversation) -> None:
-    """A join with the instance id of an active member is UNRELEASED_INSTANCE_ID, be it its own."""
+    """A streams join with the instance id of an active member, even its own, gets UNRELEASED_INSTANCE_ID."""
     ana, joined = static_member(conversation)
     bob = conversation.streams_member("bob", instance_id="one")
 
@@ -45,7 +45,7 @@ def an_instance_id_in_use_is_not_released(conversation: Conversation) -> None:
 
 @scenario("streams_groups/static/not-named", source=SUBSCRIBES, clauses=("KS-07",))
 def a_static_member_need_not_say_so(conversation: Conversation) -> None:
-    """A static member may heartbeat, and join again, without its instance id, and keeps it."""
+    """A static streams member may heartbeat and join again without its instance id, and keeps it."""
     ana, joined = static_member(conversation)
 
     ana.heartbeats(instance_id=None, member_epoch=joined["member_epoch"], assigned=None)
@@ -55,7 +55,7 @@ def a_static_member_need_not_say_so(conversation: Conversation) -> None:
 
 @scenario("streams_groups/static/renamed", source=RENAMES, clauses=("KS-07",))
 def a_static_member_may_change_its_instance(conversation: Conversation) -> None:
-    """A member that joins again as another instance is that, and the former id is free."""
+    """A member that rejoins with another instance id gets it, and the former one is free."""
     ana, joined = static_member(conversation)
     bob = conversation.streams_member("bob", instance_id="one")
     ana.enters(instance_id="two", member_epoch=joined["member_epoch"], assigned=ALL)
@@ -66,7 +66,7 @@ def a_static_member_may_change_its_instance(conversation: Conversation) -> None:
 
 @scenario("streams_groups/static/unknown", source=SUBSCRIBES, clauses=("KS-07",))
 def an_instance_joins_first(conversation: Conversation) -> None:
-    """A heartbeat, or a farewell, with an instance id that nobody has is UNKNOWN_MEMBER_ID."""
+    """A heartbeat or a leave with an unused instance id gets UNKNOWN_MEMBER_ID."""
     ana, joined = static_member(conversation)
 
     for epoch in (joined["member_epoch"], -1, LEAVES_FOR_A_WHILE):
@@ -75,7 +75,7 @@ def an_instance_joins_first(conversation: Conversation) -> None:
 
 @scenario("streams_groups/static/fenced", source=SUBSCRIBES, clauses=("KS-07",))
 def an_instance_is_one_member(conversation: Conversation) -> None:
-    """A heartbeat, or a farewell, with the instance id of another member is FENCED_INSTANCE_ID."""
+    """A heartbeat or a leave with another member's instance id gets FENCED_INSTANCE_ID."""
     _, joined = static_member(conversation)
     bob = conversation.streams_member("bob", instance_id="one")
 
@@ -85,7 +85,7 @@ def an_instance_is_one_member(conversation: Conversation) -> None:
 
 @scenario("streams_groups/static/epoch", source=SUBSCRIBES, clauses=("KS-07", "KS-22"))
 def a_static_member_has_an_epoch(conversation: Conversation) -> None:
-    """A heartbeat of a static member in another epoch than its own is FENCED_MEMBER_EPOCH."""
+    """A heartbeat of a static member in another epoch than its own gets FENCED_MEMBER_EPOCH."""
     ana, joined = static_member(conversation)
 
     ana.heartbeats(version=1, epoch=joined["member_epoch"] + 1, error_code="FENCED_MEMBER_EPOCH")
@@ -94,7 +94,7 @@ def a_static_member_has_an_epoch(conversation: Conversation) -> None:
 
 @scenario("streams_groups/static/away", source=LEAVES_A_WHILE, clauses=("KS-47",))
 def a_static_member_leaves_for_a_while(conversation: Conversation) -> None:
-    """A static member that leaves for a while keeps its tasks, and the group its epoch."""
+    """A static member that leaves temporarily keeps its tasks, and the group its epoch."""
     ana, joined = static_member(conversation)
     ana.leaves(epoch=LEAVES_FOR_A_WHILE)
 
@@ -106,7 +106,7 @@ def a_static_member_leaves_for_a_while(conversation: Conversation) -> None:
 
 @scenario("streams_groups/static/successor", source=REPLACES, clauses=("KS-47",))
 def a_successor_gets_the_tasks(conversation: Conversation) -> None:
-    """Whoever joins with the instance id of a member that is away gets its tasks, in the same epoch."""
+    """A static member that replaces one that left temporarily gets its tasks, in the same epoch."""
     ana, joined = static_member(conversation)
     bob = conversation.streams_member("bob", instance_id="one")
     ana.leaves(epoch=LEAVES_FOR_A_WHILE)
@@ -119,7 +119,7 @@ def a_successor_gets_the_tasks(conversation: Conversation) -> None:
 
 @scenario("streams_groups/static/successor-elsewhere", source=CHANGES, clauses=("KS-41", "KS-47"))
 def a_successor_elsewhere_raises_the_epoch(conversation: Conversation) -> None:
-    """A successor in another process raises the group's epoch, and gets the tasks all the same."""
+    """A static member's successor in another process raises the group epoch, and still gets the tasks."""
     ana, joined = static_member(conversation)
     bob = conversation.streams_member("bob", instance_id="one")
     ana.leaves(epoch=LEAVES_FOR_A_WHILE)
@@ -129,7 +129,7 @@ def a_successor_elsewhere_raises_the_epoch(conversation: Conversation) -> None:
 
 @scenario("streams_groups/static/returns", source=REPLACES, clauses=("KS-47",))
 def a_static_member_comes_back(conversation: Conversation) -> None:
-    """A static member that was away and joins again has its tasks, in the same epoch."""
+    """A static member that left temporarily and joins again gets its tasks, in the same epoch."""
     ana, joined = static_member(conversation)
     ana.leaves(epoch=LEAVES_FOR_A_WHILE)
 
@@ -140,7 +140,7 @@ def a_static_member_comes_back(conversation: Conversation) -> None:
 
 @scenario("streams_groups/static/away-expires", source=LEAVES_A_WHILE, clauses=("KS-47",))
 def a_static_member_is_away_for_its_session(conversation: Conversation) -> None:
-    """A static member that is away for longer than its session is fenced."""
+    """A static member that left temporarily is removed at its session timeout."""
     ana = conversation.streams_member("ana", instance_id="one")
     ana.configures(SHORT)
     ana.enters(version=1, assigned=ALL)
@@ -152,7 +152,7 @@ def a_static_member_is_away_for_its_session(conversation: Conversation) -> None:
 
 @scenario("streams_groups/static/leaves", source=LEAVES, clauses=("KS-40", "KS-47"))
 def a_static_member_leaves_for_good(conversation: Conversation) -> None:
-    """A static member that leaves for good is no more, and its instance id is free."""
+    """A static member that leaves for good is removed, and its instance id is free."""
     ana, joined = static_member(conversation)
     bob = conversation.streams_member("bob", instance_id="one")
     ana.leaves()
@@ -163,7 +163,7 @@ def a_static_member_leaves_for_good(conversation: Conversation) -> None:
 
 @scenario("streams_groups/static/pending", source=LEAVES_A_WHILE, clauses=("KS-33", "KS-47"))
 def a_member_that_is_away_need_not_give_up(conversation: Conversation) -> None:
-    """Tasks that a member was to give up are free when it leaves for a while."""
+    """Tasks that a member was revoking are free when it leaves temporarily."""
     ana, _ = static_member(conversation)
     bob = conversation.streams_member("bob")
     bob.enters(assigned={})
@@ -176,7 +176,7 @@ def a_member_that_is_away_need_not_give_up(conversation: Conversation) -> None:
 
 @scenario("streams_groups/static/tells-anew", source=CHANGES, clauses=("KS-41",))
 def not_all_that_is_new_raises_the_epoch(conversation: Conversation) -> None:
-    """Of a static member, only another rack, process or tag raises the group's epoch."""
+    """For a static member, only a new rack, process or tag raises the group epoch."""
     ana, joined = static_member(conversation)
     epoch = joined["member_epoch"]
 
@@ -194,7 +194,7 @@ def not_all_that_is_new_raises_the_epoch(conversation: Conversation) -> None:
     broker_config={"group.streams.max.size": 1},
 )
 def a_successor_fits_a_full_group(conversation: Conversation) -> None:
-    """A successor is let into a full group, and another instance is not."""
+    """A static member's successor may join a full group; another instance gets GROUP_MAX_SIZE_REACHED."""
     ana, _ = static_member(conversation)
     bob = conversation.streams_member("bob", instance_id="one")
     carl = conversation.streams_member("carl", instance_id="two")
@@ -206,7 +206,7 @@ def a_successor_fits_a_full_group(conversation: Conversation) -> None:
 
 @scenario("streams_groups/static/refused-successor", source=RELABELS, clauses=("KS-47",))
 def a_refused_successor_takes_what_is_to_come(conversation: Conversation) -> None:
-    """A member that waits gets no task after a join with its instance id was refused, until all is done."""
+    """A waiting member gets no task after a join with its instance id was refused, until all is done."""
     bob, ana = conversation.streams_member("bob"), conversation.streams_member("ana", instance_id="one")
     carl = conversation.streams_member("carl", instance_id="one")
     bob.enters(assigned=ALL)
@@ -225,7 +225,7 @@ def a_refused_successor_takes_what_is_to_come(conversation: Conversation) -> Non
 
 @scenario("streams_groups/static/back-at-once", source=KEEPS, clauses=("KS-40",))
 def a_member_that_is_back_at_once_has_its_tasks(conversation: Conversation) -> None:
-    """A member that leaves and joins before tasks are assigned anew gets its former tasks."""
+    """A member that leaves and rejoins before the next assignment gets its former tasks."""
     ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
     ana.enters(version=1, assigned=ALL)
     bob.enters(assigned={})

@@ -1,4 +1,4 @@
-"""What members are told beside their tasks: delays, endpoints, and that all are to stop."""
+"""What members get beside their tasks: delays, endpoints, and requests to shut down."""
 
 from harness.scenario import (
     Capability,
@@ -24,7 +24,7 @@ WITHIN_MS = 20_000
 
 @scenario("streams_groups/delay/first", source=DELAYS, clauses=("KS-19", "KS-53"))
 def the_first_assignment_waits(conversation: Conversation) -> None:
-    """Until the initial rebalance delay is over members run nothing, and are told so."""
+    """Until the initial rebalance delay is over, members get no tasks and a status that says so."""
     ana = conversation.streams_member("ana")
     ana.configures({"streams.initial.rebalance.delay.ms": DELAY_MS})
     ana.enters(member_epoch=1, assigned={}, statuses=(DELAYED,))
@@ -38,7 +38,7 @@ def the_first_assignment_waits(conversation: Conversation) -> None:
 
 @scenario("streams_groups/delay/two-members", source=DELAYS, clauses=("KS-19",))
 def members_that_come_meanwhile_share(conversation: Conversation) -> None:
-    """Members that join within the delay share the tasks from the beginning."""
+    """Members that join within the initial rebalance delay share the tasks from the beginning."""
     ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
     ana.configures({"streams.initial.rebalance.delay.ms": DELAY_MS})
     ana.enters(assigned={}, statuses=(DELAYED,))
@@ -52,7 +52,7 @@ def members_that_come_meanwhile_share(conversation: Conversation) -> None:
 
 @scenario("streams_groups/delay/heard-once", source=DELAYS, clauses=("KS-19",))
 def a_group_that_was_heard_once_is_assigned_later(conversation: Conversation) -> None:
-    """Of a member that has only joined, the tasks are assigned at its next heartbeat after the delay."""
+    """A member that has only joined gets its tasks with its first heartbeat after the delay."""
     ana = conversation.streams_member("ana")
     ana.configures({"streams.initial.rebalance.delay.ms": DELAY_MS})
     ana.enters(assigned={}, statuses=(DELAYED,))
@@ -64,7 +64,7 @@ def a_group_that_was_heard_once_is_assigned_later(conversation: Conversation) ->
 
 @scenario("streams_groups/delay/otherwise-configured", source=CONFIGURES, clauses=("KS-19",))
 def a_configured_group_has_the_brokers_delay(conversation: Conversation) -> None:
-    """A group for which something else is configured waits as long as the broker says, from 4.3 on."""
+    """Since 4.3, a group with any configuration of its own uses the broker's initial rebalance delay."""
     ana = conversation.streams_member("ana")
     ana.configures({"streams.num.standby.replicas": 1})
 
@@ -73,7 +73,7 @@ def a_configured_group_has_the_brokers_delay(conversation: Conversation) -> None
 
 @scenario("streams_groups/statuses/shutdown", source=HEARTBEATS, clauses=("KS-18",))
 def one_member_may_stop_all(conversation: Conversation) -> None:
-    """When a member asks for it, all are told to shut down, until the group is empty."""
+    """When a member requests it, all members get the shutdown status until the group is Empty."""
     ana, _ = sole_member(conversation)
     bob = conversation.streams_member("bob")
     ana.heartbeats(owned=ana.assigned, shuts_down=True, statuses=(SHUTDOWN,))
@@ -87,7 +87,7 @@ def one_member_may_stop_all(conversation: Conversation) -> None:
 
 @scenario("streams_groups/statuses/shutdown-leaving", source=HEARTBEATS, clauses=("KS-18",))
 def whoever_leaves_may_stop_all(conversation: Conversation) -> None:
-    """A member that leaves may tell the others to shut down."""
+    """A member that leaves may request the others to shut down."""
     ana, _ = sole_member(conversation)
     bob = conversation.streams_member("bob")
     bob.enters(assigned={})
@@ -98,7 +98,7 @@ def whoever_leaves_may_stop_all(conversation: Conversation) -> None:
 
 @scenario("streams_groups/endpoints/own", source=ENDPOINTS, clauses=("KS-34",))
 def a_member_hears_where_it_can_be_asked(conversation: Conversation) -> None:
-    """A member with an endpoint is told what can be asked there when it changes, and not again."""
+    """A member with an endpoint gets its endpoint's partitions when they change, and not again."""
     ana = conversation.streams_member("ana")
     ana.enters(endpoint=("host", 80), assigned=ALL)
     ana.heartbeats(owned=ana.assigned, endpoint_epoch=0)
@@ -107,7 +107,7 @@ def a_member_hears_where_it_can_be_asked(conversation: Conversation) -> None:
 
 @scenario("streams_groups/endpoints/two", source=ENDPOINTS, clauses=("KS-34",))
 def members_hear_of_each_other(conversation: Conversation) -> None:
-    """Members are told of each other's endpoints as tasks move."""
+    """Members get each other's endpoints as tasks move."""
     ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
     ana.enters(endpoint=("ana", 80), assigned=ALL)
     bob.enters(endpoint=("bob", 81), assigned={})
@@ -119,7 +119,7 @@ def members_hear_of_each_other(conversation: Conversation) -> None:
 
 @scenario("streams_groups/endpoints/missing-source", source=ENDPOINTS, clauses=("KS-27", "KS-34"))
 def endpoints_need_a_topology_that_runs(conversation: Conversation) -> None:
-    """A member with an endpoint and no tasks, as its sources are missing, is UNKNOWN_SERVER_ERROR."""
+    """A member with an endpoint but with missing source topics gets UNKNOWN_SERVER_ERROR."""
     ana, missing = conversation.streams_member("ana"), conversation.group("missing")
 
     ana.enters(subtopology(sources=(missing,)), endpoint=("host", 80), error_code="UNKNOWN_SERVER_ERROR")
@@ -132,7 +132,7 @@ def endpoints_need_a_topology_that_runs(conversation: Conversation) -> None:
     broker_config={"group.streams.max.size": 1},
 )
 def a_full_group_takes_nobody(conversation: Conversation) -> None:
-    """A full group refuses a new member, and lets one that is in it heartbeat."""
+    """A full streams group refuses a new member with GROUP_MAX_SIZE_REACHED; members may heartbeat."""
     ana, _ = sole_member(conversation)
     bob = conversation.streams_member("bob")
 
@@ -149,7 +149,7 @@ def a_full_group_takes_nobody(conversation: Conversation) -> None:
     broker_config={"group.streams.max.size": 1},
 )
 def a_member_of_a_full_group_joins_again(conversation: Conversation) -> None:
-    """A member of a full group may join again, from 4.4 on."""
+    """A member of a full streams group may join again since 4.4."""
     ana, _ = sole_member(conversation)
 
     ana.enters(error_code=one_of("NONE", "GROUP_MAX_SIZE_REACHED"))
@@ -157,7 +157,7 @@ def a_member_of_a_full_group_joins_again(conversation: Conversation) -> None:
 
 @scenario("streams_groups/membership/joins-again", source=HEARTBEATS, clauses=("KS-23",))
 def a_member_may_join_again(conversation: Conversation) -> None:
-    """A member that joins again keeps its epoch and is told all its tasks."""
+    """A member that joins again keeps its epoch and gets all its tasks."""
     ana, joined = sole_member(conversation)
 
     ana.enters(member_epoch=joined["member_epoch"], assigned=ALL)
@@ -165,7 +165,7 @@ def a_member_may_join_again(conversation: Conversation) -> None:
 
 @scenario("streams_groups/membership/tells-anew", source=HEARTBEATS, clauses=("KS-41",))
 def whatever_is_new_raises_the_epoch(conversation: Conversation) -> None:
-    """Whatever a member tells anew of itself raises the group's epoch."""
+    """Any change in a member's details raises the group epoch."""
     ana, joined = sole_member(conversation)
 
     ana.heartbeats(rack_id="north", member_epoch=joined["member_epoch"] + 1, assigned=None)
@@ -182,7 +182,7 @@ def whatever_is_new_raises_the_epoch(conversation: Conversation) -> None:
     needs=(Capability.RESTART,),
 )
 def a_group_outlives_its_coordinator(conversation: Conversation) -> None:
-    """After a restart a group is as it was: members, tasks, topology and epochs."""
+    """After a restart a streams group has the same members, tasks, topology and epochs."""
     ana, joined = sole_member(conversation)
     conversation.restarts_coordinator()
 

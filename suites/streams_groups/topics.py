@@ -1,4 +1,4 @@
-"""The topics of a topology: those that are missing, that do not fit, and that the broker makes."""
+"""The topics of a topology: missing ones, mismatched ones, and those that the broker creates."""
 
 from harness.scenario import ANY, Conversation, Pattern, scenario, subtopology, topic_info
 from suites.consumer_groups.membership import grows, topic_made
@@ -16,7 +16,7 @@ ILLEGAL = "STREAMS_INVALID_TOPOLOGY"
 
 @scenario("streams_groups/topics/no-subtopology", source=CONFIGURES, clauses=("KS-12",))
 def a_topology_may_be_empty(conversation: Conversation) -> None:
-    """A topology without subtopologies is taken, and has no tasks."""
+    """A topology without subtopologies is accepted, and has no tasks."""
     ana = conversation.streams_member("ana")
 
     ana.enters(topology={"epoch": 0, "subtopologies": ()}, assigned={}, statuses=())
@@ -25,13 +25,13 @@ def a_topology_may_be_empty(conversation: Conversation) -> None:
 
 @scenario("streams_groups/topics/no-source", source=CHANGELOGS, clauses=("KS-13",))
 def a_subtopology_reads_something(conversation: Conversation) -> None:
-    """A subtopology without a source topic is STREAMS_INVALID_TOPOLOGY."""
+    """A subtopology without a source topic gets STREAMS_INVALID_TOPOLOGY."""
     conversation.streams_member("ana").enters(subtopology(sources=()), error_code=ILLEGAL)
 
 
 @scenario("streams_groups/topics/no-sink", source=COUNTS, clauses=("KS-14",))
 def a_repartition_topic_is_written_to(conversation: Conversation) -> None:
-    """A repartition topic that nobody writes to and that has no partitions is STREAMS_INVALID_TOPOLOGY."""
+    """A repartition topic without a writer and a partition count gets STREAMS_INVALID_TOPOLOGY."""
     ana, topic = conversation.streams_member("ana"), conversation.group("repartition")
 
     ana.enters(subtopology(repartitions=(topic_info(topic),)), error_code=ILLEGAL)
@@ -39,7 +39,7 @@ def a_repartition_topic_is_written_to(conversation: Conversation) -> None:
 
 @scenario("streams_groups/topics/loop", source=COUNTS, clauses=("KS-14",))
 def repartition_topics_do_not_run_in_circles(conversation: Conversation) -> None:
-    """Two repartition topics that each need the other's partitions are STREAMS_INVALID_TOPOLOGY."""
+    """Two repartition topics that depend on each other's partitions get STREAMS_INVALID_TOPOLOGY."""
     ana, one, two = conversation.streams_member("ana"), conversation.group("one"), conversation.group("two")
 
     ana.enters(
@@ -51,7 +51,7 @@ def repartition_topics_do_not_run_in_circles(conversation: Conversation) -> None
 
 @scenario("streams_groups/topics/missing-source", source=CONFIGURES, clauses=("KS-27", "KS-53"))
 def missing_sources_are_reported(conversation: Conversation) -> None:
-    """While source topics are missing nobody runs anything, and each heartbeat says so."""
+    """While source topics are missing no task is assigned, and each heartbeat returns a status for it."""
     ana, topic = conversation.streams_member("ana"), conversation.group("missing")
     ana.enters(subtopology(sources=("orders", topic)), assigned={}, statuses=(MISSING_SOURCES,))
 
@@ -61,7 +61,7 @@ def missing_sources_are_reported(conversation: Conversation) -> None:
 
 @scenario("streams_groups/topics/source-comes", source=CONFIGURES, clauses=("KS-27",))
 def a_source_that_comes_is_found(conversation: Conversation) -> None:
-    """When the missing source topic is made, a heartbeat brings its tasks in a later epoch."""
+    """When a missing source topic is created, a heartbeat returns its tasks in a later epoch."""
     ana, topic = conversation.streams_member("ana"), conversation.group("topic")
     joined = ana.enters(subtopology(sources=(topic,)), assigned={}, statuses=(MISSING_SOURCES,))
     topic_made(conversation, ana, "topic", partitions=2)
@@ -72,7 +72,7 @@ def a_source_that_comes_is_found(conversation: Conversation) -> None:
 
 @scenario("streams_groups/topics/source-grows", source=HEARTBEATS, clauses=("KS-41",))
 def a_source_that_grows_is_found(conversation: Conversation) -> None:
-    """When a source topic gets partitions, a heartbeat brings the new tasks in the next epoch."""
+    """When a source topic gets partitions, a heartbeat returns the new tasks in the next epoch."""
     ana = conversation.streams_member("ana")
     topic = topic_made(conversation, ana)
     joined = ana.enters(subtopology(sources=(topic,)), assigned=ALL, statuses=())
@@ -83,7 +83,7 @@ def a_source_that_grows_is_found(conversation: Conversation) -> None:
 
 @scenario("streams_groups/topics/copartitioned", source=ENFORCES, clauses=("KS-28",))
 def copartitioned_topics_have_as_many_partitions(conversation: Conversation) -> None:
-    """Copartitioned sources with different numbers of partitions keep the group from running."""
+    """With different partition counts of copartitioned sources, the group stays NotReady."""
     ana = conversation.streams_member("ana")
 
     ana.enters(
@@ -96,7 +96,7 @@ def copartitioned_topics_have_as_many_partitions(conversation: Conversation) -> 
 
 @scenario("streams_groups/topics/not-copartitioned", source=HEARTBEATS, clauses=("KS-28",))
 def other_topics_need_not_have_as_many(conversation: Conversation) -> None:
-    """A subtopology has as many tasks as its largest source has partitions."""
+    """A subtopology has as many tasks as its largest source topic has partitions."""
     ana = conversation.streams_member("ana")
 
     ana.enters(subtopology(sources=("orders", "payments")), assigned=ALL, statuses=())
@@ -104,7 +104,7 @@ def other_topics_need_not_have_as_many(conversation: Conversation) -> None:
 
 @scenario("streams_groups/topics/copartition-beyond", source=CONFIGURES, clauses=("KS-28",))
 def copartition_groups_name_places(conversation: Conversation) -> None:
-    """A copartition group that names a place that there is not is UNKNOWN_SERVER_ERROR."""
+    """A copartition group with an index out of range gets UNKNOWN_SERVER_ERROR."""
     ana = conversation.streams_member("ana")
 
     ana.enters(subtopology(copartitioned=(1,)), error_code="UNKNOWN_SERVER_ERROR")
@@ -112,7 +112,7 @@ def copartition_groups_name_places(conversation: Conversation) -> None:
 
 @scenario("streams_groups/topics/changelog", source=CONFIGURES, clauses=("KS-29",))
 def changelogs_are_made(conversation: Conversation) -> None:
-    """A missing changelog topic is told of and made, and a later heartbeat brings the tasks."""
+    """A missing changelog topic is reported and created, and a later heartbeat returns the tasks."""
     ana, changelog = conversation.streams_member("ana"), conversation.group("changelog")
     stateful = subtopology(changelogs=(topic_info(changelog, configs={"cleanup.policy": "compact"}),))
     joined = ana.enters(stateful, assigned={}, statuses=(MISSING_INTERNAL,))
@@ -124,7 +124,7 @@ def changelogs_are_made(conversation: Conversation) -> None:
 
 @scenario("streams_groups/topics/not-to-be-made", source=CREATES, clauses=("KS-30",))
 def the_status_says_why_a_topic_is_missing(conversation: Conversation) -> None:
-    """While an internal topic cannot be created, later heartbeats are told why."""
+    """While an internal topic cannot be created, later heartbeats return the reason."""
     ana, changelog = conversation.streams_member("ana"), conversation.group("changelog")
     ana.configures({"streams.heartbeat.interval.ms": 10_000, "streams.session.timeout.ms": 45_000, **AT_ONCE})
     ana.enters(
@@ -140,7 +140,7 @@ def the_status_says_why_a_topic_is_missing(conversation: Conversation) -> None:
 
 @scenario("streams_groups/topics/repartition", source=COUNTS, clauses=("KS-29",))
 def repartition_topics_are_made(conversation: Conversation) -> None:
-    """A missing repartition topic is made with the partitions of what is read before it."""
+    """A missing repartition topic is created with the partition count of its upstream topics."""
     ana, topic = conversation.streams_member("ana"), conversation.group("repartition")
     joined = ana.enters(
         subtopology("0", sinks=(topic,)),
@@ -160,7 +160,7 @@ def repartition_topics_are_made(conversation: Conversation) -> None:
 
 @scenario("streams_groups/topics/repartition-fixed", source=COUNTS, clauses=("KS-29",))
 def repartition_topics_may_say_how_many(conversation: Conversation) -> None:
-    """A repartition topic may say how many partitions it is to have."""
+    """A repartition topic may specify its number of partitions."""
     ana, topic = conversation.streams_member("ana"), conversation.group("repartition")
     ana.enters(
         subtopology("0", sinks=(topic,)),
@@ -175,7 +175,7 @@ def repartition_topics_may_say_how_many(conversation: Conversation) -> None:
 
 @scenario("streams_groups/topics/repartition-mismatch", source=ENFORCES, clauses=("KS-28",))
 def a_fixed_repartition_topic_fits_its_source(conversation: Conversation) -> None:
-    """A copartitioned repartition topic with other partitions than the source is told of."""
+    """A copartitioned repartition topic with another partition count than the source is reported."""
     ana, topic = conversation.streams_member("ana"), conversation.group("repartition")
     info = topic_info(topic, partitions=2)
 
@@ -189,7 +189,7 @@ def a_fixed_repartition_topic_fits_its_source(conversation: Conversation) -> Non
 
 @scenario("streams_groups/topics/internal-mismatch", source=CONFIGURES, clauses=("KS-28",))
 def an_internal_topic_that_is_there_fits(conversation: Conversation) -> None:
-    """An internal topic that is there with other partitions keeps the group from running."""
+    """With an existing internal topic of another partition count, no tasks are assigned."""
     ana = conversation.streams_member("ana")
     topic = topic_made(conversation, ana, partitions=2)
 
@@ -198,7 +198,7 @@ def an_internal_topic_that_is_there_fits(conversation: Conversation) -> None:
 
 @scenario("streams_groups/topics/described", source=CONFIGURES, clauses=("KS-17",))
 def a_description_shows_decided_partitions(conversation: Conversation) -> None:
-    """A description shows the topology, once somebody has looked with the partitions of internal topics."""
+    """Once a heartbeat has resolved it, StreamsGroupDescribe returns the topology with all partitions."""
     ana, changelog = conversation.streams_member("ana"), conversation.group("changelog")
     ana.enters(subtopology(changelogs=(topic_info(changelog),)), statuses=(MISSING_INTERNAL,))
     ana.awaits_metadata()
@@ -215,7 +215,7 @@ def a_description_shows_decided_partitions(conversation: Conversation) -> None:
 
 @scenario("streams_groups/topics/described-as-sent", source=HEARTBEATS, clauses=("KS-17",))
 def a_description_shows_the_topology(conversation: Conversation) -> None:
-    """Right after the first join a description shows the topology as it was sent."""
+    """Right after the first join, StreamsGroupDescribe returns the topology as it was sent."""
     ana, _ = sole_member(conversation)
 
     shown = {"subtopology_id": "0", "source_topics": ("orders",)}

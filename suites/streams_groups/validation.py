@@ -1,4 +1,4 @@
-"""What a heartbeat of a streams group may say, and which epochs are taken of a member."""
+"""What a StreamsGroupHeartbeat must contain, and which member epochs are accepted."""
 
 from harness.scenario import (
     LEAVES_FOR_A_WHILE,
@@ -24,7 +24,7 @@ ILLEGAL = "STREAMS_INVALID_TOPOLOGY"
 
 @scenario("streams_groups/validation/group-id", source=VALIDATES, clauses=("KS-02",))
 def a_group_has_an_id(conversation: Conversation) -> None:
-    """A heartbeat to an empty or blank group id is INVALID_REQUEST."""
+    """A StreamsGroupHeartbeat with an empty or blank group id gets INVALID_REQUEST."""
     ana = conversation.streams_member("ana")
 
     for group_id in ("", BLANK):
@@ -33,7 +33,7 @@ def a_group_has_an_id(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/member-id", source=VALIDATES, clauses=("KS-02",))
 def a_member_names_itself(conversation: Conversation) -> None:
-    """A heartbeat without a member id, or with a blank one, is INVALID_REQUEST."""
+    """A StreamsGroupHeartbeat with an empty or blank member id gets INVALID_REQUEST."""
     ana = conversation.streams_member("ana")
 
     for member_id in ("", BLANK):
@@ -42,7 +42,7 @@ def a_member_names_itself(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/rack", source=VALIDATES, clauses=("KS-02",))
 def a_rack_has_a_name(conversation: Conversation) -> None:
-    """A heartbeat with an empty or blank rack is INVALID_REQUEST."""
+    """A StreamsGroupHeartbeat with an empty or blank rack gets INVALID_REQUEST."""
     ana = conversation.streams_member("ana")
 
     for rack_id in ("", BLANK):
@@ -51,19 +51,19 @@ def a_rack_has_a_name(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/no-topology", source=VALIDATES, clauses=("KS-03",))
 def a_join_brings_a_topology(conversation: Conversation) -> None:
-    """A join without a topology is INVALID_REQUEST."""
+    """A StreamsGroupHeartbeat that joins without a topology gets INVALID_REQUEST."""
     conversation.streams_member("ana").enters(topology=None, error_code=INVALID)
 
 
 @scenario("streams_groups/validation/rebalance-timeout", source=VALIDATES, clauses=("KS-03",))
 def a_join_states_a_rebalance_timeout(conversation: Conversation) -> None:
-    """A join without a rebalance timeout is INVALID_REQUEST."""
+    """A StreamsGroupHeartbeat that joins without a rebalance timeout gets INVALID_REQUEST."""
     conversation.streams_member("ana").enters(rebalance_timeout_ms=-1, error_code=INVALID)
 
 
 @scenario("streams_groups/validation/joins-with-active-tasks", source=VALIDATES, clauses=("KS-03",))
 def a_join_runs_nothing(conversation: Conversation) -> None:
-    """A join that runs active tasks, or does not say that it runs none, is INVALID_REQUEST."""
+    """A join with active tasks, or without the field for them, gets INVALID_REQUEST."""
     ana = conversation.streams_member("ana")
 
     for owned in ({"0": (0,)}, None):
@@ -72,7 +72,7 @@ def a_join_runs_nothing(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/joins-with-standby-tasks", source=VALIDATES, clauses=("KS-03",))
 def a_join_has_no_standby_tasks(conversation: Conversation) -> None:
-    """A join with standby tasks, or warm-up tasks, is INVALID_REQUEST."""
+    """A join with standby or warm-up tasks gets INVALID_REQUEST."""
     ana = conversation.streams_member("ana")
 
     ana.enters(standby={"0": (0,)}, error_code=INVALID)
@@ -81,7 +81,7 @@ def a_join_has_no_standby_tasks(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/topology-later", source=VALIDATES, clauses=("KS-04",))
 def a_topology_comes_with_the_join_alone(conversation: Conversation) -> None:
-    """A heartbeat that does not join and brings a topology is INVALID_REQUEST."""
+    """A StreamsGroupHeartbeat with a topology that does not join gets INVALID_REQUEST."""
     ana, _ = sole_member(conversation)
 
     ana.heartbeats(topology=topology(), error_code=INVALID)
@@ -89,7 +89,7 @@ def a_topology_comes_with_the_join_alone(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/some-kinds", source=VALIDATES, clauses=("KS-05",))
 def all_kinds_of_tasks_are_named_or_none(conversation: Conversation) -> None:
-    """A heartbeat that names one or two kinds of tasks is INVALID_REQUEST."""
+    """A StreamsGroupHeartbeat with only one or two kinds of tasks gets INVALID_REQUEST."""
     ana, _ = sole_member(conversation)
 
     ana.heartbeats(owned=ALL, standby=None, warmup=None, error_code=INVALID)
@@ -99,7 +99,7 @@ def all_kinds_of_tasks_are_named_or_none(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/lowest-epoch", source=VALIDATES, clauses=("KS-06",))
 def epochs_end_at_minus_two(conversation: Conversation) -> None:
-    """A heartbeat with an epoch below -2 is INVALID_REQUEST."""
+    """A StreamsGroupHeartbeat with an epoch below -2 gets INVALID_REQUEST."""
     ana = conversation.streams_member("ana")
 
     for epoch in (-3, -4):
@@ -108,19 +108,19 @@ def epochs_end_at_minus_two(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/dynamic-for-a-while", source=VALIDATES, clauses=("KS-06",))
 def only_static_members_leave_for_a_while(conversation: Conversation) -> None:
-    """A heartbeat with epoch -2 and without an instance id is INVALID_REQUEST."""
+    """A StreamsGroupHeartbeat with epoch -2 and without an instance id gets INVALID_REQUEST."""
     conversation.streams_member("ana").heartbeats(epoch=LEAVES_FOR_A_WHILE, error_code=INVALID)
 
 
 @scenario("streams_groups/validation/empty-instance", source=SUPPORTS, clauses=("KS-02", "KS-07"))
 def an_instance_has_a_name(conversation: Conversation) -> None:
-    """A heartbeat with an empty instance id is INVALID_REQUEST, whether members may be static or not."""
+    """A StreamsGroupHeartbeat with an empty instance id gets INVALID_REQUEST in every release."""
     conversation.streams_member("ana").enters(instance_id="", error_code=INVALID)
 
 
 @scenario("streams_groups/validation/static", source=SUPPORTS, clauses=("KS-07",))
 def members_may_be_static_from_4_4_on(conversation: Conversation) -> None:
-    """A heartbeat with an instance id is INVALID_REQUEST until 4.3."""
+    """A StreamsGroupHeartbeat with an instance id gets INVALID_REQUEST until 4.3."""
     ana = conversation.streams_member("ana", instance_id="one")
 
     ana.enters(error_code=one_of("NONE", INVALID))
@@ -128,7 +128,7 @@ def members_may_be_static_from_4_4_on(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/task-offsets", source=SUPPORTS, clauses=("KS-08",))
 def offsets_may_be_named_from_4_4_on(conversation: Conversation) -> None:
-    """A heartbeat with offsets of tasks, or their ends, is INVALID_REQUEST until 4.3."""
+    """A StreamsGroupHeartbeat with task offsets or end offsets gets INVALID_REQUEST until 4.3."""
     ana, _ = sole_member(conversation)
 
     ana.heartbeats(task_offsets=(), error_code=one_of("NONE", INVALID))
@@ -137,7 +137,7 @@ def offsets_may_be_named_from_4_4_on(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/source-regex", source=SUPPORTS, clauses=("KS-09",))
 def sources_are_named(conversation: Conversation) -> None:
-    """A topology with a regular expression of source topics is INVALID_REQUEST."""
+    """A topology with a regular expression for source topics gets INVALID_REQUEST."""
     ana = conversation.streams_member("ana")
 
     ana.enters(subtopology(regexes=("or.*",)), error_code=INVALID)
@@ -145,7 +145,7 @@ def sources_are_named(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/changelog-partitions", source=VALIDATES, clauses=("KS-10",))
 def changelogs_leave_their_partitions_open(conversation: Conversation) -> None:
-    """A changelog topic with a number of partitions is STREAMS_INVALID_TOPOLOGY."""
+    """A changelog topic with a partition count gets STREAMS_INVALID_TOPOLOGY."""
     ana = conversation.streams_member("ana")
     changelog = topic_info(conversation.group("changelog"), partitions=3)
 
@@ -154,7 +154,7 @@ def changelogs_leave_their_partitions_open(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/internal-topics", source=NAMES_TOPICS, clauses=("KS-11",))
 def coordinators_logs_are_no_sources(conversation: Conversation) -> None:
-    """A topology that names a coordinator's log anywhere is STREAMS_INVALID_TOPOLOGY."""
+    """A topology that names a coordinator's log anywhere gets STREAMS_INVALID_TOPOLOGY."""
     ana, log = conversation.streams_member("ana"), "__consumer_offsets"
 
     ana.enters(subtopology(sources=(log,)), error_code=ILLEGAL)
@@ -165,7 +165,7 @@ def coordinators_logs_are_no_sources(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/illegal-topics", source=NAMES_TOPICS, clauses=("KS-11",))
 def names_of_topics_are_legal(conversation: Conversation) -> None:
-    """A topology with an illegal name of a topic is STREAMS_INVALID_TOPOLOGY."""
+    """A topology with an illegal topic name gets STREAMS_INVALID_TOPOLOGY."""
     ana = conversation.streams_member("ana")
 
     for name in ("", "..", "a b"):
@@ -174,7 +174,7 @@ def names_of_topics_are_legal(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/unknown-group", source=HEARTBEATS, clauses=("KS-21",))
 def a_group_is_joined_first(conversation: Conversation) -> None:
-    """A heartbeat, or a farewell, to a group that is not there is GROUP_ID_NOT_FOUND."""
+    """A heartbeat or a leave to a missing streams group gets GROUP_ID_NOT_FOUND."""
     ana = conversation.streams_member("ana")
 
     for epoch in (1, -1):
@@ -183,7 +183,7 @@ def a_group_is_joined_first(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/unknown-member", source=HEARTBEATS, clauses=("KS-21",))
 def a_member_joins_first(conversation: Conversation) -> None:
-    """A heartbeat, or a farewell, of somebody who has not joined is UNKNOWN_MEMBER_ID."""
+    """A heartbeat or a leave of a non-member gets UNKNOWN_MEMBER_ID."""
     sole_member(conversation)
     bob = conversation.streams_member("bob")
 
@@ -193,7 +193,7 @@ def a_member_joins_first(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/epoch-ahead", source=CHECKS_EPOCH, clauses=("KS-22",))
 def a_later_epoch_is_fenced(conversation: Conversation) -> None:
-    """A heartbeat in a later epoch than the member's is FENCED_MEMBER_EPOCH."""
+    """A StreamsGroupHeartbeat with a later epoch than the member's gets FENCED_MEMBER_EPOCH."""
     ana, joined = sole_member(conversation)
 
     ana.heartbeats(epoch=joined["member_epoch"] + 1, error_code="FENCED_MEMBER_EPOCH")
@@ -202,7 +202,7 @@ def a_later_epoch_is_fenced(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/epoch-behind", source=CHECKS_EPOCH, clauses=("KS-22",))
 def an_earlier_epoch_is_fenced(conversation: Conversation) -> None:
-    """A heartbeat in an epoch before the member's former one is FENCED_MEMBER_EPOCH."""
+    """A StreamsGroupHeartbeat with an epoch before the previous one gets FENCED_MEMBER_EPOCH."""
     ana, joined = sole_member(conversation)
     ana.heartbeats(rack_id="one", member_epoch=joined["member_epoch"] + 1)
     ana.heartbeats(rack_id="two", member_epoch=joined["member_epoch"] + 2)
@@ -212,7 +212,7 @@ def an_earlier_epoch_is_fenced(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/former-epoch", source=CHECKS_EPOCH, clauses=("KS-22",))
 def the_former_epoch_is_taken_with_the_tasks(conversation: Conversation) -> None:
-    """A heartbeat in the former epoch is taken of a member that names no task that it lacks."""
+    """The previous epoch is accepted from a member that lists only tasks that it has."""
     ana, joined = sole_member(conversation)
     ana.heartbeats(rack_id="one", member_epoch=joined["member_epoch"] + 1)
 
@@ -222,7 +222,7 @@ def the_former_epoch_is_taken_with_the_tasks(conversation: Conversation) -> None
 
 @scenario("streams_groups/validation/tasks-that-are-not", source=CHECKS_TASKS, clauses=("KS-22",))
 def tasks_are_the_topologys(conversation: Conversation) -> None:
-    """A heartbeat with a task that the topology does not have is INVALID_REQUEST."""
+    """A StreamsGroupHeartbeat with a task that is not in the topology gets INVALID_REQUEST."""
     ana, _ = sole_member(conversation)
 
     ana.heartbeats(owned={"1": (0,)}, error_code=INVALID)
@@ -232,7 +232,7 @@ def tasks_are_the_topologys(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/other-topology", source=UPDATES, clauses=("KS-25",))
 def a_group_has_one_topology(conversation: Conversation) -> None:
-    """A join with another topology, in the group's epoch or a later one, is INVALID_REQUEST."""
+    """A join with another topology, in the group's topology epoch or a later one, gets INVALID_REQUEST."""
     sole_member(conversation)
     bob, other = conversation.streams_member("bob"), subtopology(sources=("payments",))
 
@@ -243,7 +243,7 @@ def a_group_has_one_topology(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/earlier-topology", source=UPDATES, clauses=("KS-26",))
 def an_earlier_topology_is_reported(conversation: Conversation) -> None:
-    """A member with an earlier topology is told that it is behind, and takes part."""
+    """A member with an earlier topology epoch gets a status that it is stale, and still gets tasks."""
     ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
     ana.enters(topology=topology(epoch=3), assigned=ALL, statuses=())
 
@@ -255,7 +255,7 @@ def an_earlier_topology_is_reported(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/negative-topology-epoch", source=UPDATES, clauses=("KS-25",))
 def a_topology_has_an_epoch(conversation: Conversation) -> None:
-    """A join with a topology of a negative epoch is UNKNOWN_SERVER_ERROR."""
+    """A join with a negative topology epoch gets UNKNOWN_SERVER_ERROR."""
     ana = conversation.streams_member("ana")
 
     ana.enters(topology=topology(epoch=-1), error_code="UNKNOWN_SERVER_ERROR")
@@ -263,7 +263,7 @@ def a_topology_has_an_epoch(conversation: Conversation) -> None:
 
 @scenario("streams_groups/validation/same-subtopology-twice", source=UPDATES, clauses=("KS-25",))
 def subtopologies_have_ids_of_their_own(conversation: Conversation) -> None:
-    """A join with two subtopologies of one id is UNKNOWN_SERVER_ERROR."""
+    """A join with two subtopologies of the same id gets UNKNOWN_SERVER_ERROR."""
     ana = conversation.streams_member("ana")
 
     ana.enters(subtopology(), subtopology(sources=("payments",)), error_code="UNKNOWN_SERVER_ERROR")

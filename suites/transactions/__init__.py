@@ -1,1 +1,1 @@
-"""Transactions: offsets that count when their producer commits, and who may bring them."""
+"""Transactions: offsets that take effect when their producer commits, and who may commit them."""

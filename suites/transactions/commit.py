@@ -1,4 +1,4 @@
-"""TxnOffsetCommit to groups without members: what is taken, and what is refused before that matters."""
+"""TxnOffsetCommit to groups without members: what is accepted, and what is refused before that."""
 
 from harness.scenario import Conversation, Pattern, Value, ask, expect, one_of, scenario, sweep
 from suites.transactions.producers import (
@@ -22,7 +22,7 @@ TINY_METADATA = {"offset.metadata.max.bytes": "10"}
 
 @scenario("transactions/commit/first", source=COMMITS, clauses=("TC-01", "OF-16"))
 def a_transactional_commit_makes_a_group(conversation: Conversation) -> None:
-    """A transactional commit makes a group, Empty and without type, and nobody sees its offset yet."""
+    """TxnOffsetCommit creates an Empty group without type, and its offset is not visible yet."""
     ana = pending(conversation).actor
 
     ana.asks(ask.offset_fetch(topics={"orders": (0, 1)}), expect.offset_fetch({"orders": {0: -1, 1: -1}}))
@@ -32,7 +32,7 @@ def a_transactional_commit_makes_a_group(conversation: Conversation) -> None:
 
 @scenario("transactions/commit/unannounced", source="KIP-890", clauses=("TC-02", "TC-05"))
 def an_unannounced_commit_may_not_count(conversation: Conversation) -> None:
-    """A commit of a group that the transaction does not know is taken until 3.6, INVALID_TXN_STATE since."""
+    """A TxnOffsetCommit without AddOffsetsToTxn is accepted until 3.6, and INVALID_TXN_STATE since."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
@@ -43,12 +43,12 @@ def an_unannounced_commit_may_not_count(conversation: Conversation) -> None:
 
 @scenario("transactions/commit/unannounced-v4", source="KIP-890", clauses=("TC-03", "TC-05"))
 def version_4_is_reported_to_abort(conversation: Conversation) -> None:
-    """In v4 a commit of a group that the transaction does not know is TRANSACTION_ABORTABLE."""
+    """A TxnOffsetCommit v4 without AddOffsetsToTxn gets TRANSACTION_ABORTABLE."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
     ana.sends(producer.commits(ORDER_0, version=4))
-    # Asked together with others the transaction coordinator may say it as lower versions are told.
+    # In a batch with other requests, the transaction coordinator may return the error of lower versions.
     reported = one_of("TRANSACTION_ABORTABLE", "INVALID_TXN_STATE")
     refused: Pattern = {"partition_index": 0, "error_code": reported}
     ana.receives(expect.response("TxnOffsetCommit", topics=({"name": "orders", "partitions": (refused,)},)))
@@ -58,7 +58,7 @@ def version_4_is_reported_to_abort(conversation: Conversation) -> None:
 
 @scenario("transactions/commit/unannounced-v5", source="KIP-890", clauses=("TC-04", "OF-20"))
 def version_5_announces_by_itself(conversation: Conversation) -> None:
-    """From v5 on the group joins the transaction by its first commit, and the offset counts in the end."""
+    """From v5 on, TxnOffsetCommit needs no AddOffsetsToTxn: the group joins with its first commit."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
@@ -72,7 +72,7 @@ def version_5_announces_by_itself(conversation: Conversation) -> None:
 
 @scenario("transactions/commit/no-such-producer", source="KIP-890", clauses=("TC-02", "AO-04"))
 def a_producer_that_nobody_knows_may_not_count(conversation: Conversation) -> None:
-    """A commit of an unknown producer is verified from 3.7 on."""
+    """Since 3.7, TxnOffsetCommit checks the producer id with the transaction coordinator."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
@@ -81,7 +81,7 @@ def a_producer_that_nobody_knows_may_not_count(conversation: Conversation) -> No
 
 @scenario("transactions/commit/no-such-transaction", source="KIP-890", clauses=("TC-02", "AO-04"))
 def a_transaction_that_nobody_knows_may_not_count(conversation: Conversation) -> None:
-    """A commit to an unknown transactional id, or to none, is verified from 3.7 on."""
+    """Since 3.7, TxnOffsetCommit checks the transactional id, unknown or empty, with its coordinator."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
@@ -96,7 +96,7 @@ def a_transaction_that_nobody_knows_may_not_count(conversation: Conversation) ->
     clauses=("TC-06", "TC-07", "TC-08", "TC-09"),
 )
 def a_missing_group_is_judged_by_release(conversation: Conversation) -> None:
-    """To a missing group generation and member are judged otherwise by 2.4, 2.5 to 2.8, 3.x and 4.x."""
+    """For a missing group, 2.4, 2.5 to 2.8, 3.x and 4.x check generation and member differently."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
@@ -126,7 +126,7 @@ def a_missing_group_is_judged_by_release(conversation: Conversation) -> None:
     sweep=sweep("TxnOffsetCommit", 0, 5),
 )
 def the_group_without_a_name_is_refused(conversation: Conversation, version: int) -> None:
-    """The empty group id is announced, and TxnOffsetCommit v{version} to it is refused by partition."""
+    """TxnOffsetCommit v{version} with an empty group id gets INVALID_GROUP_ID for each partition."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
     announces(producer, group_id="")
@@ -137,7 +137,7 @@ def the_group_without_a_name_is_refused(conversation: Conversation, version: int
 
 @scenario("transactions/commit/unknown-topic", source=HANDLES, clauses=("TC-11",))
 def an_unknown_topic_never_reaches_the_coordinator(conversation: Conversation) -> None:
-    """A commit to nothing that exists is told so, whoever the producer; nothing at all is told nothing."""
+    """TxnOffsetCommit of unknown partitions gets UNKNOWN_TOPIC_OR_PARTITION before other checks."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
@@ -155,7 +155,7 @@ def an_unknown_topic_never_reaches_the_coordinator(conversation: Conversation) -
 
 @scenario("transactions/commit/unknown-partition", source=HANDLES, clauses=("TC-11", "OF-20"))
 def known_and_unknown_partitions_are_answered_each(conversation: Conversation) -> None:
-    """Of one topic the unknown partition is refused as such, and the known one counts in the end."""
+    """Of one topic an unknown partition gets UNKNOWN_TOPIC_OR_PARTITION; a known one is committed."""
     ana = conversation.actor("ana")
     producer = announced(ana)
 
@@ -172,7 +172,7 @@ def known_and_unknown_partitions_are_answered_each(conversation: Conversation) -
     broker_config=TINY_METADATA,
 )
 def large_metadata_costs_its_own_partition(conversation: Conversation) -> None:
-    """Only the partition with too much metadata is refused; until 3.7.0 it cost others their offsets, too."""
+    """Too large metadata is refused for its partition only; until 3.7.0 others lost their offsets too."""
     ana = conversation.actor("ana")
     producer = announced(ana)
 
@@ -192,7 +192,7 @@ def large_metadata_costs_its_own_partition(conversation: Conversation) -> None:
     broker_config=TINY_METADATA,
 )
 def large_metadata_alone_leaves_nothing_pending(conversation: Conversation) -> None:
-    """If all metadata is too large nothing is pending, and the group has no offsets in the end."""
+    """If all metadata is too large nothing is pending, and the group has no offsets afterwards."""
     ana = conversation.actor("ana")
     producer = announced(ana)
 
@@ -205,7 +205,7 @@ def large_metadata_alone_leaves_nothing_pending(conversation: Conversation) -> N
 
 @scenario("transactions/commit/plain-commit-after", source=COMMITS, clauses=("TC-26",))
 def a_later_plain_commit_stands(conversation: Conversation) -> None:
-    """A plain commit that comes after a pending one stands when the transaction commits."""
+    """A plain commit after a pending one stands when the transaction commits."""
     producer = pending(conversation)
     ana = producer.actor
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 99}}))
@@ -218,7 +218,7 @@ def a_later_plain_commit_stands(conversation: Conversation) -> None:
 
 @scenario("transactions/commit/plain-commit-after-others", source=COMMITS, clauses=("TC-26",))
 def a_later_plain_commit_stands_in_a_longer_log(conversation: Conversation) -> None:
-    """A plain commit stands against a pending one that is not the first record of the log either."""
+    """A plain commit stands against a pending one, also if that is not the first record of the log."""
     ana = conversation.actor("ana")
     producer = announced(ana)
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {1: 7}}))
@@ -234,7 +234,7 @@ def a_later_plain_commit_stands_in_a_longer_log(conversation: Conversation) -> N
 
 @scenario("transactions/commit/plain-commit-before", source=COMMITS, clauses=("OF-20", "TC-26"))
 def an_earlier_plain_commit_is_replaced(conversation: Conversation) -> None:
-    """A plain commit that came before a pending one is replaced when the transaction commits."""
+    """A plain commit before a pending one is replaced when the transaction commits."""
     ana = conversation.actor("ana")
     producer = announced(ana)
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7, 1: 8}}))
@@ -247,7 +247,7 @@ def an_earlier_plain_commit_is_replaced(conversation: Conversation) -> None:
 
 @scenario("transactions/commit/plain-commit-just-before", source=COMMITS, clauses=("OF-20", "TC-26"))
 def a_plain_commit_just_before_is_replaced(conversation: Conversation) -> None:
-    """Of a plain commit and a pending one that comes right after it, the pending one counts."""
+    """A pending commit right after a plain one replaces it when the transaction commits."""
     ana = conversation.actor("ana")
     producer = announced(ana)
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))
@@ -260,7 +260,7 @@ def a_plain_commit_just_before_is_replaced(conversation: Conversation) -> None:
 
 @scenario("transactions/commit/leader-epoch", source="KIP-320", clauses=("OF-08", "OF-20"))
 def leader_epoch_and_metadata_are_kept(conversation: Conversation) -> None:
-    """Leader epoch, from v2 on, and metadata are kept through the transaction; null is the empty text."""
+    """A transaction keeps leader epoch, from v2 on, and metadata; null metadata becomes an empty string."""
     ana = conversation.actor("ana")
     producer = announced(ana)
     partitions: Value = (
@@ -287,7 +287,7 @@ def leader_epoch_and_metadata_are_kept(conversation: Conversation) -> None:
 
 @scenario("transactions/commit/several-groups", source=COMMITS, clauses=("TC-28",))
 def one_transaction_serves_several_groups(conversation: Conversation) -> None:
-    """One transaction may bring offsets of several groups, which all count in the end."""
+    """One transaction may contain offsets of several groups, which are all committed."""
     ana = conversation.actor("ana")
     producer = announced(ana)
     other = conversation.group("other")
@@ -305,7 +305,7 @@ def one_transaction_serves_several_groups(conversation: Conversation) -> None:
 
 @scenario("transactions/commit/several-producers", source=COMMITS, clauses=("TC-25",))
 def of_two_producers_the_later_writer_wins(conversation: Conversation) -> None:
-    """Of two producers' offsets for a partition the one written later counts, not the one committed later."""
+    """Of two producers' offsets for a partition, the one written last counts, not the one committed last."""
     early, late = (
         announced(conversation.actor("ana")),
         announced(conversation.actor("bob"), conversation.group("txn-of-bob")),

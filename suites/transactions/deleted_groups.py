@@ -1,4 +1,4 @@
-"""Groups that are deleted while a transaction has offsets of theirs, and what a restart makes of them."""
+"""Groups that are deleted while a transaction has offsets for them, and the effect of a restart."""
 
 from harness.scenario import Capability, Conversation, ask, expect, scenario
 from suites.transactions.producers import ORDER_0, TAKEN, announced, ends
@@ -11,10 +11,10 @@ from suites.transactions.producers import ORDER_0, TAKEN, announced, ends
     needs=(Capability.RESTART,),
 )
 def a_deleted_group_may_come_back_for_its_offset(conversation: Conversation) -> None:
-    """A group deleted with an offset pending is back after a restart until 3.9, though it has a tombstone.
+    """Until 3.9 a group deleted with a pending offset is back after a restart, despite its tombstone.
 
-    Only a group that had members has one. What was pending is committed by the log alone, and read when that
-    is loaded; 4.x writes a tombstone for it, too.
+    Only a group that had members has a tombstone. The pending offset is committed in the log only, and read
+    when the log is loaded; 4.x writes a tombstone for the offset, too.
     """
     (ana,) = conversation.stable_group("ana")
     producer = announced(ana)

@@ -1,4 +1,4 @@
-"""Every version of the APIs of transactions that bring offsets: what is granted, and what is refused.
+"""Every version of the transaction APIs that concern offsets: what is accepted, and what refused.
 
 AddOffsetsToTxn is swept by the scenarios of `transactions/add`, refused commits by `group-without-name`.
 """
@@ -25,7 +25,7 @@ ENDS = "TransactionCoordinator#handleEndTransaction"
     sweep=sweep("TxnOffsetCommit", 0, 5),
 )
 def an_announced_commit_counts_in_the_end(conversation: Conversation, version: int) -> None:
-    """TxnOffsetCommit v{version} of an announced group is taken, and seen once its transaction commits."""
+    """TxnOffsetCommit v{version} is accepted, and visible once its transaction commits."""
     producer = announced(conversation.actor("ana"))
 
     producer.actor.asks(producer.commits(ORDER_0, version=version), TAKEN)
@@ -36,7 +36,7 @@ def an_announced_commit_counts_in_the_end(conversation: Conversation, version: i
 
 @scenario("transactions/versions/end", source=ENDS, clauses=("OF-20",), sweep=sweep("EndTxn", 0, 5))
 def a_transaction_is_committed(conversation: Conversation, version: int) -> None:
-    """EndTxn v{version} commits what is pending."""
+    """EndTxn v{version} commits the pending offsets."""
     producer = pending(conversation)
 
     producer.actor.asks(producer.ends(committed=True, version=version), error_code="NONE")
@@ -47,7 +47,7 @@ def a_transaction_is_committed(conversation: Conversation, version: int) -> None
     "transactions/versions/end-refused-low", source=ENDS, clauses=("AO-02",), sweep=sweep("EndTxn", 0, 1)
 )
 def a_past_epoch_is_an_old_error_in_low_versions(conversation: Conversation, version: int) -> None:
-    """EndTxn v{version} with a past epoch is INVALID_PRODUCER_EPOCH."""
+    """EndTxn v{version} with a former epoch gets INVALID_PRODUCER_EPOCH."""
     _ends_in_the_past(conversation, version, "INVALID_PRODUCER_EPOCH")
 
 
@@ -55,12 +55,12 @@ def a_past_epoch_is_an_old_error_in_low_versions(conversation: Conversation, ver
     "transactions/versions/end-refused", source="KIP-588", clauses=("AO-03",), sweep=sweep("EndTxn", 2, 5)
 )
 def a_past_epoch_is_fenced(conversation: Conversation, version: int) -> None:
-    """EndTxn v{version} with a past epoch is PRODUCER_FENCED."""
+    """EndTxn v{version} with a former epoch gets PRODUCER_FENCED."""
     _ends_in_the_past(conversation, version, "PRODUCER_FENCED")
 
 
 def _ends_in_the_past(conversation: Conversation, version: int, error_code: str) -> None:
-    """Let somebody end a transaction of a producer with the epoch before its own."""
+    """End a producer's transaction with the epoch before its own."""
     producer = pending(conversation)
     past = producer.producer_epoch - 1
     producer.actor.sends(
@@ -76,7 +76,7 @@ def _ends_in_the_past(conversation: Conversation, version: int, error_code: str)
     sweep=sweep("OffsetFetch", 8, 9),
 )
 def a_pending_offset_is_unstable_in_a_batch(conversation: Conversation, version: int) -> None:
-    """OffsetFetch v{version} tells who requires stable offsets that a pending one is not; v7 does as well."""
+    """OffsetFetch v{version} with require_stable gets UNSTABLE_OFFSET_COMMIT for a pending offset."""
     ana = pending(conversation).actor
 
     ana.sends(ask.offset_fetch(version=version, topics={"orders": (0,)}, require_stable=True))
@@ -91,7 +91,7 @@ def a_pending_offset_is_unstable_in_a_batch(conversation: Conversation, version:
     sweep=sweep("InitProducerId", 0, 5),
 )
 def a_producer_is_made(conversation: Conversation, version: int) -> None:
-    """InitProducerId v{version} makes a producer of epoch 0, and of epoch 1 when it is asked again."""
+    """InitProducerId v{version} returns producer epoch 0, and epoch 1 when repeated."""
     ana = conversation.actor("ana")
     finds_its_coordinator(ana)
 

@@ -1,4 +1,4 @@
-"""InitProducerId, AddOffsetsToTxn and EndTxn, as far as offsets hang on them."""
+"""InitProducerId, AddOffsetsToTxn and EndTxn, as far as offsets depend on them."""
 
 from harness.scenario import Conversation, ask, expect, one_of, scenario, sweep
 from suites.transactions.producers import (
@@ -19,7 +19,7 @@ INITIALISES = "TransactionCoordinator#handleInitProducerId"
 
 @scenario("transactions/add/any-group", source=ADDS, clauses=("AO-01",))
 def any_group_may_be_announced(conversation: Conversation) -> None:
-    """AddOffsetsToTxn takes any group, and again, and makes none."""
+    """AddOffsetsToTxn accepts any group, repeatedly, and creates none."""
     ana = conversation.actor("ana")
     producer = announced(ana)
 
@@ -31,7 +31,7 @@ def any_group_may_be_announced(conversation: Conversation) -> None:
     "transactions/add/wrong-epoch", source=ADDS, clauses=("AO-02",), sweep=sweep("AddOffsetsToTxn", 0, 1)
 )
 def a_wrong_epoch_is_an_old_error_in_low_versions(conversation: Conversation, version: int) -> None:
-    """AddOffsetsToTxn v{version} with another epoch is INVALID_PRODUCER_EPOCH, with the right one NONE."""
+    """AddOffsetsToTxn v{version} with another epoch gets INVALID_PRODUCER_EPOCH."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
@@ -49,7 +49,7 @@ def a_wrong_epoch_is_an_old_error_in_low_versions(conversation: Conversation, ve
 
 @scenario("transactions/add/fenced", source=ADDS, clauses=("AO-03",), sweep=sweep("AddOffsetsToTxn", 2, 4))
 def a_wrong_epoch_is_fenced_in_high_versions(conversation: Conversation, version: int) -> None:
-    """AddOffsetsToTxn v{version} with another epoch is PRODUCER_FENCED, and with the right one NONE."""
+    """AddOffsetsToTxn v{version} with another epoch gets PRODUCER_FENCED."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
@@ -64,7 +64,7 @@ def a_wrong_epoch_is_fenced_in_high_versions(conversation: Conversation, version
 
 @scenario("transactions/add/ladder", source=ADDS, clauses=("AO-04", "AO-02"))
 def the_transactional_id_is_checked_before_the_producer(conversation: Conversation) -> None:
-    """AddOffsetsToTxn and EndTxn check the transactional id, then the producer's id, and its epoch last."""
+    """AddOffsetsToTxn and EndTxn check transactional id, then producer id, then producer epoch."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
     stranger, past = producer.producer_id + 1_000_000, producer.producer_epoch - 1
@@ -94,7 +94,7 @@ def the_transactional_id_is_checked_before_the_producer(conversation: Conversati
 
 @scenario("transactions/end/future-epoch", source=ENDS, clauses=("AO-02",))
 def an_end_with_a_future_epoch_is_refused(conversation: Conversation) -> None:
-    """EndTxn with too high an epoch is refused, but 2.4 decides the transaction and never finishes it."""
+    """EndTxn with a future epoch is refused, but in 2.4 ends the transaction without ever completing."""
     producer = pending(conversation)
     ana = producer.actor
 
@@ -111,7 +111,7 @@ def an_end_with_a_future_epoch_is_refused(conversation: Conversation) -> None:
 
 @scenario("transactions/end/twice", source=ENDS, clauses=("OF-20",))
 def what_is_decided_stays_decided(conversation: Conversation) -> None:
-    """Up to v4 EndTxn may be repeated, but not turned round; what never began cannot be ended."""
+    """Up to v4 EndTxn may be repeated, but not reversed; without a transaction it gets INVALID_TXN_STATE."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
     ana.asks(producer.ends(committed=True), error_code="INVALID_TXN_STATE")
@@ -139,7 +139,7 @@ def transactions_follow_each_other(conversation: Conversation) -> None:
 
 @scenario("transactions/end/version-5", source="KIP-890", clauses=("TC-04",))
 def version_5_gives_a_new_epoch_each_time(conversation: Conversation) -> None:
-    """EndTxn v5 gives the producer a new epoch, with which alone it goes on; the old one may repeat."""
+    """EndTxn v5 returns a new epoch, which the next transaction needs; the old one may only repeat."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
     ana.sends(producer.ends(committed=True, version=5))
@@ -174,7 +174,7 @@ def version_5_gives_a_new_epoch_each_time(conversation: Conversation) -> None:
 
 @scenario("transactions/end/version-5-empty", source="KIP-890", clauses=("TC-04",))
 def version_5_aborts_what_never_began(conversation: Conversation) -> None:
-    """EndTxn v5 may abort where nothing has begun, again and again, each time for a new epoch."""
+    """EndTxn v5 may abort without a transaction, repeatedly, each time with a new epoch."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
@@ -189,7 +189,7 @@ def version_5_aborts_what_never_began(conversation: Conversation) -> None:
 
 @scenario("transactions/init/fences", source=INITIALISES, clauses=("OF-21",))
 def a_new_producer_aborts_the_former_ones_transaction(conversation: Conversation) -> None:
-    """Who takes over a transactional id has the open transaction aborted, and its producer is fenced."""
+    """InitProducerId for a transactional id in use aborts its transaction and fences its producer."""
     producer = pending(conversation)
     ana, bob = producer.actor, conversation.actor("bob")
 
@@ -204,7 +204,7 @@ def a_new_producer_aborts_the_former_ones_transaction(conversation: Conversation
 
 @scenario("transactions/init/again", source=INITIALISES, clauses=("AO-02",))
 def each_start_gives_a_new_epoch(conversation: Conversation) -> None:
-    """A producer that starts anew keeps its id and gets the next epoch; another id has another producer."""
+    """InitProducerId returns the same producer id with the next epoch; another id gets another producer."""
     ana, bob = conversation.actors("ana", "bob")
     producer = initialised(ana)
 
@@ -220,7 +220,7 @@ def each_start_gives_a_new_epoch(conversation: Conversation) -> None:
 
 @scenario("transactions/init/continued", source="KIP-360", clauses=("AO-03",))
 def a_producer_that_names_itself_goes_on(conversation: Conversation) -> None:
-    """From v3 on a producer that names id and epoch gets the next one, and a repeated request the same."""
+    """InitProducerId v3+ with producer id and epoch returns the next epoch, also when repeated."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
     named = ask.init_producer_id(
@@ -249,7 +249,7 @@ def a_producer_that_names_itself_goes_on(conversation: Conversation) -> None:
     sweep=sweep("InitProducerId", 3, 5),
 )
 def a_fenced_producer_may_come_back(conversation: Conversation, version: int) -> None:
-    """A producer whose transaction another aborted goes on by InitProducerId v{version} in 4.x alone."""
+    """A producer fenced by another's InitProducerId may continue with v{version} only in 4.x."""
     ana, bob = conversation.actors("ana", "bob")
     producer = announced(ana)
     bob.asks(ask.init_producer_id(), error_code="CONCURRENT_TRANSACTIONS")
@@ -264,7 +264,7 @@ def a_fenced_producer_may_come_back(conversation: Conversation, version: int) ->
 
 @scenario("transactions/init/refused", source=INITIALISES, clauses=("AO-04",))
 def a_producer_needs_a_name_and_a_timeout(conversation: Conversation) -> None:
-    """An empty transactional id is refused, and then a timeout that is not positive or too long."""
+    """InitProducerId refuses an empty transactional id, then a timeout that is not positive or too long."""
     ana = conversation.actor("ana")
     finds_its_coordinator(ana)
     initialised(ana)

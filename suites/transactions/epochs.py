@@ -1,4 +1,4 @@
-"""TxnOffsetCommit by producers of another epoch, or in another transaction's name."""
+"""TxnOffsetCommit by producers with another epoch, or with another transactional id."""
 
 from harness.scenario import Conversation, ask, expect, scenario
 from suites.transactions.producers import (
@@ -13,7 +13,7 @@ from suites.transactions.producers import (
 
 @scenario("transactions/epoch/too-high-at-first", source="KIP-890", clauses=("TC-21",))
 def a_first_commit_with_a_future_epoch_may_not_count(conversation: Conversation) -> None:
-    """A transaction's first commit with too high an epoch is taken until 3.6, and bars the right one."""
+    """A first TxnOffsetCommit with a future epoch is accepted until 3.6, and then blocks the right one."""
     ana = conversation.actor("ana")
     producer = announced(ana)
 
@@ -23,7 +23,7 @@ def a_first_commit_with_a_future_epoch_may_not_count(conversation: Conversation)
 
 @scenario("transactions/epoch/too-high-later", source="KIP-890", clauses=("TC-22",))
 def a_later_commit_with_a_future_epoch_may_not_count(conversation: Conversation) -> None:
-    """Within a transaction too high an epoch is taken until 3.9, and INVALID_PRODUCER_EPOCH since."""
+    """A later TxnOffsetCommit with a future epoch is accepted until 3.9, INVALID_PRODUCER_EPOCH since."""
     producer = pending(conversation)
     ana = producer.actor
 
@@ -38,7 +38,7 @@ def a_later_commit_with_a_future_epoch_may_not_count(conversation: Conversation)
 
 @scenario("transactions/epoch/negative", source="KIP-890", clauses=("TC-23",))
 def a_commit_without_epoch_breaks_old_brokers(conversation: Conversation) -> None:
-    """Within a transaction epoch -1 is UNKNOWN_SERVER_ERROR until 3.9, INVALID_PRODUCER_EPOCH since."""
+    """Epoch -1 within a transaction gets UNKNOWN_SERVER_ERROR until 3.9, INVALID_PRODUCER_EPOCH since."""
     producer = pending(conversation)
     ana = producer.actor
 
@@ -49,7 +49,7 @@ def a_commit_without_epoch_breaks_old_brokers(conversation: Conversation) -> Non
 
 @scenario("transactions/epoch/other-transactional-id", source="KIP-890", clauses=("TC-24",))
 def the_transactional_id_is_looked_at_once(conversation: Conversation) -> None:
-    """Within a transaction the transactional id of further commits is not looked at."""
+    """Within a transaction, the transactional id of further TxnOffsetCommits is not checked."""
     producer = pending(conversation)
     ana = producer.actor
 
@@ -61,7 +61,7 @@ def the_transactional_id_is_looked_at_once(conversation: Conversation) -> None:
 
 @scenario("transactions/epoch/below-none", source="ProducerAppendInfo#checkProducerEpoch", clauses=("TC-23",))
 def a_commit_with_an_epoch_below_none_is_refused(conversation: Conversation) -> None:
-    """Within a transaction epoch -2 is INVALID_PRODUCER_EPOCH: only -1 stands for none."""
+    """Epoch -2 within a transaction gets INVALID_PRODUCER_EPOCH: only -1 means none."""
     producer = pending(conversation)
     ana = producer.actor
     ana.asks(producer.commits({"orders": {1: 50}}), expect.txn_offset_commit({"orders": {1: "NONE"}}))

@@ -18,7 +18,7 @@ FREQUENT_EXPIRY = {"offsets.retention.check.interval.ms": "500"}
 
 @scenario("transactions/fetch/unstable", source=FETCHES, clauses=("OF-16", "OF-17"))
 def a_pending_offset_makes_its_partition_unstable(conversation: Conversation) -> None:
-    """Who requires stable offsets is told UNSTABLE_OFFSET_COMMIT for the pending partition and no other."""
+    """OffsetFetch with require_stable gets UNSTABLE_OFFSET_COMMIT only for the pending partition."""
     ana = pending(conversation).actor
 
     ana.sends(ask.offset_fetch(version=7, topics={"orders": (0,)}, require_stable=True))
@@ -35,7 +35,7 @@ def a_pending_offset_makes_its_partition_unstable(conversation: Conversation) ->
 
 @scenario("transactions/fetch/unstable-v8", source="KIP-709", clauses=("OF-17", "OF-12"))
 def stability_is_required_for_a_whole_batch(conversation: Conversation) -> None:
-    """In a batch the requirement counts for every group: pending in one, and missing the other."""
+    """OffsetFetch v8 applies require_stable to each group, whether it exists or not."""
     ana = pending(conversation).actor
 
     for group in (None, conversation.group("missing")):
@@ -51,7 +51,7 @@ def stability_is_required_for_a_whole_batch(conversation: Conversation) -> None:
     "transactions/fetch/all-pending", source="OffsetMetadataManager#fetchAllOffsets", clauses=("OF-18",)
 )
 def what_is_pending_alone_is_not_listed(conversation: Conversation) -> None:
-    """Among all offsets a partition that has only a pending one is not listed, stable or not."""
+    """OffsetFetch of all topics leaves out a partition with only a pending offset, stable or not."""
     ana = pending(conversation).actor
 
     for require_stable in (True, False):
@@ -60,7 +60,7 @@ def what_is_pending_alone_is_not_listed(conversation: Conversation) -> None:
 
 @scenario("transactions/fetch/hides-committed", source=FETCHES, clauses=("OF-19", "OF-20"))
 def a_pending_offset_hides_the_committed_one(conversation: Conversation) -> None:
-    """A committed offset is hidden by a pending one from who requires stable offsets, and only then."""
+    """A pending offset hides the committed one from an OffsetFetch with require_stable, and only then."""
     ana = conversation.actor("ana")
     producer = announced(ana)
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 10, 1: 11}}))
@@ -84,7 +84,7 @@ def a_pending_offset_hides_the_committed_one(conversation: Conversation) -> None
     "transactions/end/commit", source="OffsetMetadataManager#replayEndTransactionMarker", clauses=("OF-20",)
 )
 def a_committed_transaction_brings_its_offsets(conversation: Conversation) -> None:
-    """After its transaction commits an offset is there for everybody."""
+    """After its transaction commits, an offset is visible to everyone."""
     producer = pending(conversation)
     ana = producer.actor
 
@@ -97,7 +97,7 @@ def a_committed_transaction_brings_its_offsets(conversation: Conversation) -> No
     "transactions/end/abort", source="OffsetMetadataManager#replayEndTransactionMarker", clauses=("OF-21",)
 )
 def an_aborted_transaction_brings_back_what_was(conversation: Conversation) -> None:
-    """After its transaction aborts an offset is gone, and what was committed before is stable again."""
+    """After its transaction aborts, an offset is gone and the one committed before is stable again."""
     ana = conversation.actor("ana")
     producer = announced(ana)
     ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 10}}))
@@ -126,7 +126,7 @@ def an_aborted_transaction_brings_back_what_was(conversation: Conversation) -> N
     "transactions/delete/pending-offset", source="OffsetMetadataManager#deleteOffsets", clauses=("OD-14",)
 )
 def a_deleted_partition_loses_what_is_pending(conversation: Conversation) -> None:
-    """OffsetDelete drops what is pending: the partition is stable at once, and the commit brings nothing."""
+    """OffsetDelete drops a pending offset: the partition is stable, and EndTxn does not bring it back."""
     producer = pending(conversation)
     ana = producer.actor
     ana.asks(producer.commits({"orders": {1: 43}}), expect.txn_offset_commit({"orders": {1: "NONE"}}))
@@ -144,7 +144,7 @@ def a_deleted_partition_loses_what_is_pending(conversation: Conversation) -> Non
     "transactions/delete/last-pending-offset", source="GroupMetadata#hasOffsets", clauses=("OD-14", "OD-07")
 )
 def a_group_outlives_the_loss_of_its_pending_offset(conversation: Conversation) -> None:
-    """A group that loses its only offset, a pending one, is there until the transaction ends at least."""
+    """A group that loses its only, pending, offset exists at least until the transaction ends."""
     producer = pending(conversation)
     ana = producer.actor
 
@@ -163,7 +163,7 @@ def a_group_outlives_the_loss_of_its_pending_offset(conversation: Conversation) 
     clauses=("TC-32", "DL-09"),
 )
 def a_deleted_group_loses_what_is_pending(conversation: Conversation) -> None:
-    """A group with a pending offset may be deleted, and the commit does not bring it back."""
+    """A group with a pending offset can be deleted, and EndTxn does not bring it back."""
     producer = pending(conversation)
     ana = producer.actor
 
@@ -181,7 +181,7 @@ def a_deleted_group_loses_what_is_pending(conversation: Conversation) -> None:
     clauses=("TC-32",),
 )
 def a_group_made_anew_does_not_inherit_what_is_pending(conversation: Conversation) -> None:
-    """A group that is deleted and made anew within a transaction gets only what came since."""
+    """A group deleted and created again within a transaction gets only the offsets since then."""
     producer = pending(conversation)
     ana = producer.actor
     ana.asks(ask.delete_groups(), expect.delete_groups("NONE"))
@@ -199,10 +199,10 @@ def a_group_made_anew_does_not_inherit_what_is_pending(conversation: Conversatio
     broker_config=FREQUENT_EXPIRY,
 )
 def a_group_with_pending_offsets_is_kept(conversation: Conversation) -> None:
-    """A group that has nothing but a pending offset outlives expiry, and 4.0.0 alone loses it."""
+    """A group with only a pending offset survives expiry, except in 4.0.0."""
     ana = conversation.actor("ana")
     producer = announced(ana)
-    # A pass that comes while a new group's transaction is verified removes the group underneath.
+    # An expiry pass during the verification of a new group's transaction removes the group.
     ana.repeats(producer.commits(ORDER_0), until=TAKEN)
 
     conversation.elapses(1_600)
@@ -219,7 +219,7 @@ def a_group_with_pending_offsets_is_kept(conversation: Conversation) -> None:
     broker_config=FREQUENT_EXPIRY,
 )
 def a_committed_offset_below_a_pending_one_may_stay(conversation: Conversation) -> None:
-    """A committed offset that is due to expire stays while another is pending, in 4.x alone."""
+    """An expired offset is kept while another is pending for its partition, only in 4.x."""
     ana = conversation.actor("ana")
     producer = announced(ana)
     ana.sends(

@@ -1,4 +1,4 @@
-"""What a transaction is left with when its end has to wait."""
+"""The state of a transaction whose end has to wait."""
 
 from harness.scenario import Breakpoint, Capability, Conversation, expect, scenario
 from suites.transactions.producers import (
@@ -17,7 +17,7 @@ from suites.transactions.producers import (
     needs=(Capability.RESTART, Capability.PAUSE_AT_LOADING),
 )
 def a_transaction_ends_when_its_log_is_loaded(conversation: Conversation) -> None:
-    """A transaction whose offsets are being loaded is decided, ends after the load, and another begins."""
+    """A transaction can be ended while its offsets load, completes after the load, and another begins."""
     producer = pending(conversation)
     ana = producer.actor
     conversation.pauses_at(Breakpoint.LOADING)

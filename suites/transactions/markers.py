@@ -21,7 +21,7 @@ OFFSETS = "__consumer_offsets"
 
 @scenario("transactions/markers/commit", source=WRITES, clauses=("TC-30",))
 def a_client_may_write_the_end_itself(conversation: Conversation) -> None:
-    """A marker that a client writes to the log commits what is pending there."""
+    """A marker that a client writes with WriteTxnMarkers commits the pending offsets."""
     _commits_itself(conversation, version=1)
 
 
@@ -50,7 +50,7 @@ def _commits_itself(conversation: Conversation, *, version: int) -> None:
 
 @scenario("transactions/markers/abort", source=WRITES, clauses=("TC-30", "OF-21"))
 def a_client_may_abort_itself(conversation: Conversation) -> None:
-    """A marker that a client writes aborts what is pending; the transaction goes on with other offsets."""
+    """An abort marker that a client writes drops the pending offsets; the transaction goes on."""
     producer = pending(conversation)
     ana = producer.actor
 
@@ -74,7 +74,7 @@ def a_client_may_abort_itself(conversation: Conversation) -> None:
 
 @scenario("transactions/markers/refused", source="ProducerAppendInfo#appendEndTxnMarker", clauses=("TC-30",))
 def a_marker_of_the_past_is_refused(conversation: Conversation) -> None:
-    """A marker is refused for an unknown partition, an old producer epoch and an old coordinator's epoch."""
+    """WriteTxnMarkers is refused for unknown partitions and old producer or coordinator epochs."""
     ana = conversation.actor("ana")
     finds_its_coordinator(ana)
     producer = initialised(ana)
@@ -107,7 +107,7 @@ def a_marker_of_the_past_is_refused(conversation: Conversation) -> None:
 
 @scenario("transactions/markers/elsewhere", source=WRITES, clauses=("TC-30", "OF-17"))
 def a_marker_elsewhere_ends_nothing_here(conversation: Conversation) -> None:
-    """A marker for another topic's partition, or one that is refused, leaves pending offsets pending."""
+    """A marker for another topic, or a refused one, leaves pending offsets pending."""
     ana = conversation.actor("ana")
     former = initialised(ana)
     answer = ana.asks(ask.init_producer_id(), expect.init_producer_id(error_code="NONE", producer_epoch=1))
@@ -141,7 +141,7 @@ def a_marker_elsewhere_ends_nothing_here(conversation: Conversation) -> None:
     "transactions/markers/of-version-2", source="ProducerAppendInfo#checkProducerEpoch", clauses=("TC-30",)
 )
 def a_marker_of_version_2_has_a_newer_epoch(conversation: Conversation) -> None:
-    """A marker of a transaction of version 2 has a newer epoch than its offsets, but may be repeated."""
+    """A marker of transaction version 2 needs a newer epoch than its offsets, but may be repeated."""
     producer = pending(conversation)
     ana = producer.actor
 
@@ -168,7 +168,7 @@ def a_marker_of_version_2_has_a_newer_epoch(conversation: Conversation) -> None:
 
 @scenario("transactions/markers/one-answer-a-producer", source=WRITES, clauses=("TC-30",))
 def a_producer_is_answered_once(conversation: Conversation) -> None:
-    """Markers of a producer are answered together, each partition once; one for nothing is not answered."""
+    """Markers of one producer are answered together, each partition once; empty ones are not answered."""
     ana = conversation.actor("ana")
     for markers in (
         (_marker(7, 1), _marker(7, 2)),
@@ -182,7 +182,7 @@ def a_producer_is_answered_once(conversation: Conversation) -> None:
 
 
 def _marker(producer_id: int, *partitions: int) -> Value:
-    """The end of a transaction for partitions of a topic that does not exist."""
+    """Return the end of a transaction for partitions of a topic that does not exist."""
     missing: tuple[Value, ...] = ({"name": "missing", "partition_indexes": partitions},)
     return {
         "producer_id": producer_id,

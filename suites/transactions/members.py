@@ -1,4 +1,4 @@
-"""TxnOffsetCommit to groups with members: whom it is checked against, and that it is no sign of life."""
+"""TxnOffsetCommit to groups with members: what it is checked against, and that it extends no session."""
 
 from harness.scenario import SHORT_SESSIONS, Conversation, ask, expect, scenario
 from suites.transactions.producers import ONE_ANSWER, ORDER_0, TAKEN, announced, ends, sees
@@ -25,7 +25,7 @@ def a_member_commits_in_a_transaction(conversation: Conversation) -> None:
 
 @scenario("transactions/member/anonymous", source=VALIDATES, clauses=("TC-14",))
 def an_anonymous_commit_is_checked_against_nobody(conversation: Conversation) -> None:
-    """A group with members takes transactional commits of nobody in particular, in v2 and in v3."""
+    """TxnOffsetCommit without a member is accepted by a group with members, in v2 and in v3."""
     (ana,) = conversation.stable_group("ana")
     producer = announced(ana)
 
@@ -37,7 +37,7 @@ def an_anonymous_commit_is_checked_against_nobody(conversation: Conversation) ->
 
 @scenario("transactions/member/ladder", source=VALIDATES, clauses=("TC-12",))
 def instance_member_and_generation_are_checked_in_turn(conversation: Conversation) -> None:
-    """A transactional commit is checked for its instance, then its member, then its generation."""
+    """TxnOffsetCommit checks the instance id, then the member id, then the generation."""
     _, bob = conversation.stable_group("ana", conversation.actor("bob", group_instance_id="seat-b"))
     former, past = bob.member_id, bob.generation_id - 1
     bob_again = conversation.actor("bob-again", group_instance_id="seat-b")
@@ -70,7 +70,7 @@ def instance_member_and_generation_are_checked_in_turn(conversation: Conversatio
 
 @scenario("transactions/member/generation-zero", source=VALIDATES, clauses=("TC-12",))
 def generation_0_is_a_generation(conversation: Conversation) -> None:
-    """A member that commits in a transaction with generation 0, which is not the group's, is refused."""
+    """TxnOffsetCommit with generation 0, which is not the group's, gets ILLEGAL_GENERATION."""
     (ana,) = conversation.stable_group("ana")
     producer = announced(ana)
 
@@ -84,7 +84,7 @@ def generation_0_is_a_generation(conversation: Conversation) -> None:
     clauses=("TC-12", "TC-14"),
 )
 def who_is_named_by_half_may_not_count(conversation: Conversation) -> None:
-    """A member without generation, a generation without member, an unknown instance: taken until 2.8."""
+    """Until 2.8, TxnOffsetCommit accepts a member or a generation alone, and an unknown instance id."""
     (ana,) = conversation.stable_group("ana")
     producer = announced(ana)
 
@@ -108,7 +108,7 @@ def who_is_named_by_half_may_not_count(conversation: Conversation) -> None:
 
 @scenario("transactions/member/completing-rebalance", source=VALIDATES, clauses=("TC-15",))
 def a_commit_before_the_assignments_is_taken(conversation: Conversation) -> None:
-    """While assignments are awaited transactional commits are taken, unlike plain ones."""
+    """While assignments are awaited, TxnOffsetCommit is accepted, unlike OffsetCommit."""
     ana = conversation.actor("ana")
     producer = announced(ana)
     ana.joins()
@@ -132,7 +132,7 @@ def a_commit_before_the_assignments_is_taken(conversation: Conversation) -> None
     broker_config=SHORT_SESSIONS,
 )
 def a_transactional_commit_is_no_heartbeat(conversation: Conversation) -> None:
-    """A member that sends nothing but transactional commits loses its session."""
+    """TxnOffsetCommit does not extend a session: a member that sends nothing else is removed."""
     ana = conversation.actor("ana")
     producer = announced(ana)
     ana.obtains_member_id()

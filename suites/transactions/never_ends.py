@@ -1,4 +1,4 @@
-"""Transactions that are decided and never end: the log has seen newer markers, and refuses theirs."""
+"""Transactions that never complete: the log has newer markers, and refuses theirs."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ _NEWER: Final = 5
 
 
 def _refused_for_good(conversation: Conversation) -> Producer:
-    """Return a producer with a pending offset, whose markers the log will not take."""
+    """Return a producer with a pending offset, whose markers the log refuses."""
     producer = pending(conversation)
     producer.actor.sends(
         ask.write_txn_markers(
@@ -28,7 +28,10 @@ def _refused_for_good(conversation: Conversation) -> Producer:
 
 @scenario("transactions/never-ends/asked", source=REFUSES, clauses=("AO-06",))
 def a_transaction_that_never_ends_is_asked_for(conversation: Conversation) -> None:
-    """While a decided transaction has not ended nothing begins; before 4.0 a wrong epoch is told first."""
+    """Until an ended transaction has completed, its producer's requests get CONCURRENT_TRANSACTIONS.
+
+    Before 4.0 a wrong epoch is reported first.
+    """
     producer = _refused_for_good(conversation)
     ana = producer.actor
     ends(producer, committed=True)
@@ -49,7 +52,7 @@ def a_transaction_that_never_ends_is_asked_for(conversation: Conversation) -> No
 
 @scenario("transactions/never-ends/named", source=REFUSES, clauses=("AO-06",))
 def a_stranger_to_a_transaction_that_never_ends(conversation: Conversation) -> None:
-    """While a decided transaction has not ended a producer that is not its own is told so, and no more."""
+    """While an ended transaction cannot complete, another producer id gets CONCURRENT_TRANSACTIONS."""
     producer = _refused_for_good(conversation)
     ana = producer.actor
     ends(producer, committed=False)
@@ -61,7 +64,7 @@ def a_stranger_to_a_transaction_that_never_ends(conversation: Conversation) -> N
 
 @scenario("transactions/never-ends/version-5", source=REFUSES, clauses=("AO-06", "TC-04"))
 def version_5_asks_first_whether_a_transaction_has_ended(conversation: Conversation) -> None:
-    """EndTxn v5 of another producer is refused for its id, and while nothing can end, for that."""
+    """EndTxn v5 of another producer id is refused for the id, then with CONCURRENT_TRANSACTIONS."""
     producer = _refused_for_good(conversation)
     ana = producer.actor
     stranger = ask.end_txn(

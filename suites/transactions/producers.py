@@ -1,4 +1,4 @@
-"""Transactional producers, as the scenarios of this suite have them."""
+"""Transactional producers, as used by the scenarios of this suite."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,16 +7,16 @@ from harness.scenario import OWN, TRANSACTION, Actor, AnswerRef, Conversation, G
 from harness.scenario.messages import Group, Own, Request
 
 WITHIN_MS = 20_000
-"""The first producer of a broker waits until the log of transactions is made."""
+"""The first producer of a broker waits until the transaction log is created."""
 ORDER_0 = {"orders": {0: 42}}
 ONE_ANSWER = expect.response("TxnOffsetCommit", topics=({"partitions": ({"partition_index": 0},)},))
-"""To a commit of one partition; what it says hangs on the version, and is the reference's to know."""
+"""The answer to a commit of one partition; its error code depends on the version."""
 TAKEN = expect.txn_offset_commit({"orders": {0: "NONE"}})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Producer:
-    """A producer that knows who it is, and the requests that it sends."""
+    """A producer with its id and epoch, and the requests that it sends."""
 
     actor: Actor
     transactional_id: Group
@@ -24,7 +24,7 @@ class Producer:
     producer_epoch: AnswerRef
 
     def adds(self, *, version: int = 1, group_id: Group | Own = OWN) -> Request:
-        """Announce offsets of a group."""
+        """Return the request that adds a group's offsets to the transaction."""
         return ask.add_offsets_to_txn(
             version=version,
             transactional_id=self.transactional_id,
@@ -42,7 +42,7 @@ class Producer:
         group_id: Group | Own = OWN,
         **others: Value,
     ) -> Request:
-        """Commit offsets in the transaction; `others` says differently what a producer would say itself."""
+        """Return the request that commits offsets in the transaction; `others` overrides its fields."""
         asked = ask.txn_offset_commit(
             version=version,
             transactional_id=self.transactional_id,
@@ -54,7 +54,7 @@ class Producer:
         return ask.request(asked.api, asked.version, **{**asked.fields, **others})
 
     def ends(self, *, committed: bool, version: int = 1) -> Request:
-        """Commit or abort the transaction."""
+        """Return the request that commits or aborts the transaction."""
         return ask.end_txn(
             version=version,
             transactional_id=self.transactional_id,
@@ -65,7 +65,7 @@ class Producer:
 
 
 def finds_its_coordinator(actor: Actor, transactional_id: GroupRef = TRANSACTION) -> None:
-    """Await the coordinator of transactions, which the first question brings into being."""
+    """Wait for the transaction coordinator, which the first request creates."""
     actor.repeats(
         ask.find_coordinator(key=transactional_id, key_type=1),
         until=expect.find_coordinator(error_code="NONE"),
@@ -74,7 +74,7 @@ def finds_its_coordinator(actor: Actor, transactional_id: GroupRef = TRANSACTION
 
 
 def initialised(actor: Actor, transactional_id: GroupRef = TRANSACTION) -> Producer:
-    """Make an actor a producer of a transactional id that is new."""
+    """Make an actor a producer with a new transactional id."""
     finds_its_coordinator(actor, transactional_id)
     answer = actor.repeats(
         ask.init_producer_id(transactional_id=transactional_id),
@@ -90,14 +90,14 @@ def initialised(actor: Actor, transactional_id: GroupRef = TRANSACTION) -> Produ
 
 
 def announced(actor: Actor, transactional_id: GroupRef = TRANSACTION) -> Producer:
-    """Make an actor a producer whose transaction knows of the actor's group."""
+    """Make an actor a producer whose transaction includes the actor's group."""
     producer = initialised(actor, transactional_id)
     announces(producer)
     return producer
 
 
 def announces(producer: Producer, *, group_id: Group | Own = OWN) -> None:
-    """Announce offsets of a group."""
+    """Add a group's offsets to the transaction."""
     producer.actor.asks(producer.adds(group_id=group_id), error_code="NONE")
 
 
@@ -109,16 +109,16 @@ def pending(conversation: Conversation, name: str = "ana") -> Producer:
 
 
 def ends(producer: Producer, *, committed: bool) -> None:
-    """Let a producer commit or abort, and be told that it is decided."""
+    """Let a producer commit or abort, and expect success."""
     producer.actor.asks(producer.ends(committed=committed), error_code="NONE")
 
 
 def is_through(producer: Producer, *, committed: bool) -> None:
-    """Await that the decision is in every log; until then EndTxn, asked again, is CONCURRENT_TRANSACTIONS."""
+    """Wait until every log has the marker; until then a repeated EndTxn gets CONCURRENT_TRANSACTIONS."""
     producer.actor.repeats(producer.ends(committed=committed), until=expect.end_txn(error_code="NONE"))
 
 
 def sees(actor: Actor, offsets: dict[str, dict[int, int]]) -> None:
-    """Await that the group's offsets are these; what is committed takes a while to show."""
+    """Wait until the group has these offsets, because committed ones take a while to become visible."""
     topics = {topic: tuple(partitions) for topic, partitions in offsets.items()}
     actor.repeats(ask.offset_fetch(topics=topics), until=expect.offset_fetch(offsets))

@@ -11,7 +11,7 @@ BY_ID = 6
 
 @scenario("transactions/topic-id/commit", source=HANDLES, clauses=("TC-39", "OF-20"))
 def version_6_commits_by_topic_id(conversation: Conversation) -> None:
-    """TxnOffsetCommit v6 names topics by id; an unknown or zero id is told so, an unknown partition too."""
+    """TxnOffsetCommit v6 refuses unknown or zero topic ids with UNKNOWN_TOPIC_ID, and unknown partitions."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
     orders = id_of(ana, "orders")
@@ -25,7 +25,7 @@ def version_6_commits_by_topic_id(conversation: Conversation) -> None:
 
 @scenario("transactions/topic-id/commit-nothing-known", source=HANDLES, clauses=("TC-39",))
 def an_unknown_id_never_reaches_the_coordinator(conversation: Conversation) -> None:
-    """TxnOffsetCommit v6 to unknown ids alone is told UNKNOWN_TOPIC_ID, whatever its group is."""
+    """TxnOffsetCommit v6 with only unknown topic ids gets UNKNOWN_TOPIC_ID, for any group."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
 
@@ -37,7 +37,7 @@ def an_unknown_id_never_reaches_the_coordinator(conversation: Conversation) -> N
 
 @scenario("transactions/topic-id/commit-to-missing-group", source=VALIDATES, clauses=("TC-40",))
 def version_6_names_a_missing_group(conversation: Conversation) -> None:
-    """TxnOffsetCommit v6 to a missing group is GROUP_ID_NOT_FOUND with a generation, and taken without."""
+    """TxnOffsetCommit v6 with a generation to a missing group gets GROUP_ID_NOT_FOUND; without, NONE."""
     ana = conversation.actor("ana")
     producer = initialised(ana)
     orders = id_of(ana, "orders")
@@ -58,7 +58,7 @@ def version_6_names_a_missing_group(conversation: Conversation) -> None:
     sweep=sweep("TxnOffsetCommit", BY_ID, BY_ID),
 )
 def a_member_commits_by_topic_id(conversation: Conversation, version: int) -> None:
-    """TxnOffsetCommit v{version} names topics by id; it is taken of a member, and refused of who is none."""
+    """TxnOffsetCommit v{version} names topics by id; a non-member gets UNKNOWN_MEMBER_ID."""
     (ana,) = conversation.stable_group("ana")
     producer = initialised(ana)
     orders = id_of(ana, "orders")
@@ -82,6 +82,6 @@ def a_member_commits_by_topic_id(conversation: Conversation, version: int) -> No
 
 
 def _commits(producer: Producer) -> None:
-    """Let a producer commit that announced nothing, which raises its epoch."""
+    """Commit the transaction of a producer that added no group, which raises its epoch."""
     producer.actor.sends(producer.ends(committed=True, version=5))
     producer.actor.receives(expect.response("EndTxn", error_code="NONE", producer_epoch=1))

@@ -1,1 +1,1 @@
-"""Each call of the classic protocol and of consumer groups, to a group of each type."""
+"""Each request of the classic protocol and of consumer groups, to a group of each type."""

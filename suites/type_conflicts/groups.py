@@ -1,4 +1,4 @@
-"""One group of each type, as the calls of this suite find it."""
+"""One group of each type, to which the requests of this suite are sent."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -7,7 +7,7 @@ from harness.scenario import Actor, Conversation, Member, ask, expect
 
 ALL = {"orders": (0, 1, 2)}
 Makes = Callable[[Conversation], Actor]
-"""Makes the group `main`, and returns whoever is or was its member, or only knows of it."""
+"""A function that makes the group `main`, and returns its member, its former member or an outsider."""
 
 
 def missing(conversation: Conversation) -> Actor:
@@ -26,7 +26,7 @@ def simple(conversation: Conversation) -> Actor:
 
 
 def classic(conversation: Conversation) -> Actor:
-    """Make a classic group of one consumer, whose assignment is one that a coordinator can read."""
+    """Make a classic group of one consumer, whose assignment a coordinator can read."""
     return _joined(conversation, "consumer", (("range", ask.ORDERS),))
 
 
@@ -79,7 +79,7 @@ GROUPS: Mapping[str, Makes] = MappingProxyType(
         "consumer-empty": consumer_empty,
     }
 )
-"""What makes a group, by the name of its type, in the order of the table's columns."""
+"""The functions that make a group, by the name of its type, in the order of the table's columns."""
 SAID = MappingProxyType(
     {
         "missing": "an unknown group",
@@ -91,4 +91,4 @@ SAID = MappingProxyType(
         "consumer-empty": "an empty consumer group",
     }
 )
-"""How sentences name a group, by its type."""
+"""The words for a group in titles, by its type."""

@@ -1,4 +1,4 @@
-"""The columns of share groups in the table, and the rows of calls about share groups."""
+"""The table's columns for share groups, and its rows for share group requests."""
 
 from types import MappingProxyType
 
@@ -61,9 +61,9 @@ CELLS = MappingProxyType(
         "delete": (NOT_EMPTY, NONE),
     }
 )
-"""What each call of the table is answered by a share group, and by an empty one."""
+"""The answers of a share group, and of an empty one, to each request of the table."""
 CLASSIC_MEMBERS = ("join", "join-made-up", "join-static", "sync", "heartbeat", "leave")
-"""The calls of classic members."""
+"""The requests of classic members."""
 ROWS = MappingProxyType(
     {
         "DG-11": cells_of(SHARES, "describe-v6", "describe-v5"),
@@ -73,11 +73,11 @@ ROWS = MappingProxyType(
         "XT-09": cells_of(SHARES, *CLASSIC_MEMBERS),
     }
 )
-"""The rows of the catalogue about share groups, and the cells that show them."""
+"""The rows of the catalogue about share groups, and the cells that cover them."""
 
 
 def _heartbeat(epoch: int) -> Request:
-    # Which partitions of `orders` a second member gets hangs on the topic's id, which brokers draw by lot.
+    # A second member's partitions of `orders` depend on the topic's id, which brokers choose at random.
     names = ("unheard-of",) if epoch == 0 else None
     return ask.share_group_heartbeat(member_id="member-zoe", member_epoch=epoch, subscribed_topic_names=names)
 

@@ -1,4 +1,4 @@
-"""The columns of streams groups in the table, and the rows of calls about streams groups."""
+"""The table's columns for streams groups, and its rows for streams group requests."""
 
 from types import MappingProxyType
 
@@ -70,14 +70,14 @@ CELLS = MappingProxyType(
         "share-delete-offsets": (NOT_FOUND,) * 2,
     }
 )
-"""What each call of the table is answered by a streams group, and by an empty one."""
+"""The answers of a streams group, and of an empty one, to each request of the table."""
 ROWS = MappingProxyType(
     {
         "DG-11": cells_of(STREAMS, "describe-v6", "describe-v5"),
         "XT-09": cells_of(("streams",), *CLASSIC_MEMBERS),
     }
 )
-"""The rows of the catalogue about streams groups, and the cells that show them."""
+"""The rows of the catalogue about streams groups, and the cells that cover them."""
 
 
 def _heartbeat(epoch: int) -> Request:

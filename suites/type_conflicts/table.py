@@ -1,4 +1,4 @@
-"""The table: what each call to a group of each type is answered, and a scenario for each of its cells."""
+"""The table of answers to each request by a group of each type, and a scenario for each of its cells."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -25,16 +25,16 @@ INCONSISTENT, REQUIRED, NOT_EMPTY = (
 )
 GENERATION, SUBSCRIBED, WAITS = "ILLEGAL_GENERATION", "GROUP_SUBSCRIBED_TO_TOPIC", "waits"
 OR = " or "
-"""Between errors of which releases answer the one or the other; the reference knows which."""
+"""The separator of error codes that depend on the release; the reference determines which."""
 DEAD = "Dead"
 CLASSIC_STATES = (DEAD, "Empty", "Stable", "Stable", "Empty", DEAD, DEAD)
-"""How DescribeGroups finds the groups, in the order of `GROUPS`."""
+"""The state that DescribeGroups returns for each group, in the order of `GROUPS`."""
 COMMITTED = ("-1", "5", "-1", "-1", "-1", "-1", "-1")
-"""What each of the groups has committed."""
+"""The committed offset of each group."""
 STRANGER = "stranger"
 WAITS_MS = 300
 Answers = Callable[[str], Response]
-"""Makes the expected answer of a table's cell."""
+"""A function that makes the expected answer of a table's cell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,15 +43,15 @@ class Call:
 
     id: str
     says: str
-    """The call in words, as a sentence begins."""
+    """The request in words, as the start of a title."""
     source: str
     clause: str
     asks: Request
     answers: Answers
     cells: tuple[str, ...]
-    """What is answered, by the type of the group, in the order of `GROUPS`."""
+    """The answers by the type of the group, in the order of `GROUPS`."""
     by_member: bool = False
-    """Whether the one who made the group calls, and not a stranger."""
+    """Whether the group's maker sends the request, and not a stranger."""
 
 
 def _heartbeat(epoch: int) -> Request:
@@ -333,7 +333,7 @@ CALLS = (
 
 
 def _words(cell: str) -> str:
-    """Say what a cell of the table means, as a sentence ends."""
+    """Return the meaning of a table's cell, as the end of a title."""
     if cell == WAITS:
         return "is not answered until the rebalance ends that it begins"
     if cell.lstrip("-").isdecimal():
@@ -347,7 +347,7 @@ def _words(cell: str) -> str:
 def scenario_of(
     call: Call, group: str, cell: str, makes: Makes, said: str, rows: Iterable[str]
 ) -> Callable[[Conversation], None]:
-    """Return the scenario of one cell, which shows these rows of the catalogue beside the call's own."""
+    """Return the scenario of one cell, with these rows of the catalogue beside the request's own."""
 
     def cell_of_table(conversation: Conversation) -> None:
         ana = makes(conversation)
@@ -365,7 +365,7 @@ def scenario_of(
 
 
 def cells_of(groups: Iterable[str], *calls: str) -> Collection[str]:
-    """Return the names of the cells of some calls to some groups."""
+    """Return the names of the cells of some requests to some groups."""
     return frozenset(f"{call}/{group}" for group in groups for call in calls)
 
 
@@ -379,11 +379,11 @@ def scenarios_of(
     """Return the scenarios of some cells, by name.
 
     Args:
-        calls: the rows.
-        groups: the columns.
-        said: the columns in words.
-        cells: of these columns, by call; those of the calls themselves by default.
-        rows: of the catalogue beside the calls' own, each with the names of the cells that show it.
+        calls: The table's rows.
+        groups: The table's columns.
+        said: The columns in words.
+        cells: The cells of these columns, by request; those of the calls themselves by default.
+        rows: Rows of the catalogue beside the requests' own, each with the names of the cells that cover it.
     """
     scenarios: dict[str, Callable[[Conversation], None]] = {}
     for call in calls:
