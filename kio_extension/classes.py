@@ -1,7 +1,7 @@
-"""Kafka's message definitions to dataclasses in kio's style.
+"""Conversion of Kafka's message definitions to dataclasses in kio's style.
 
-kio calls fields as Kafka does, in snake_case, but has objects for some numbers: an `ErrorCode` for
-`ErrorCode`, and a timedelta for a number of milliseconds, whose name then has no `Ms`.
+kio has Kafka's names of fields, in snake_case, but represents some numbers by objects: an `ErrorCode` for
+`ErrorCode`, and a timedelta for a number of milliseconds, whose name then lacks `Ms`.
 """
 
 import dataclasses
@@ -31,7 +31,7 @@ from kio_extension.definitions import Field, message
 api_key_map: Final[Mapping[int, str]] = MappingProxyType(
     {**api_key_map_of_kio, 93: "streams_group_topology_description_update"}
 )
-"""Kafka's keys of APIs to their names in snake_case."""
+"""Names of APIs in snake_case, by Kafka's keys."""
 _API_VERSIONS: Final = 18
 _MILLISECONDS: Final = re.compile(r"(?<=[a-z])Ms$")
 _WORD: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -53,7 +53,7 @@ _PYTHON_TYPES: Final[Mapping[str, Any]] = MappingProxyType(
 _DURATIONS: Final[Mapping[str, str]] = MappingProxyType({"int32": "timedelta_i32", "int64": "timedelta_i64"})
 _NAMES_OF_KIO: Final[Mapping[tuple[int, str], str]] = MappingProxyType(
     {
-        # Kafka has renamed it in all versions since kio's classes were made.
+        # Kafka has renamed these fields in all versions since kio's classes were made.
         (28, "GenerationIdOrMemberEpoch"): "generation_id",
         (88, "AcceptableRecoveryLagLegacy"): "acceptable_recovery_lag",
     }
@@ -63,16 +63,16 @@ _NULL: Final = "null"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Making:
-    """What all classes of one body have in common."""
+    """The data that all classes of one body share."""
 
     api_key: int
     version: int
     attributes: Mapping[str, Any]
-    """kio's class variables, but for the type of the entity."""
+    """kio's class variables, except the type of the entity."""
 
 
 def load_request_schema(api_key: int, version: int) -> type[Any]:
-    """Return the class of a request body; kio's `UnknownEntity` where there is none."""
+    """Return the class of a request body; raise kio's `UnknownEntity` if there is none."""
     try:
         return load_request_of_kio(api_key, version)
     except (UnknownAPIKey, UnknownEntity) as unknown:
@@ -83,7 +83,7 @@ def load_request_schema(api_key: int, version: int) -> type[Any]:
 
 
 def load_response_schema(api_key: int, version: int) -> type[Any]:
-    """Return the class of a response body; kio's `UnknownEntity` where there is none."""
+    """Return the class of a response body; raise kio's `UnknownEntity` if there is none."""
     try:
         return load_response_of_kio(api_key, version)
     except (UnknownAPIKey, UnknownEntity) as unknown:
@@ -95,7 +95,7 @@ def load_response_schema(api_key: int, version: int) -> type[Any]:
 
 @cache
 def made_class(api_key: int, version: int, kind: EntityType) -> type[Any] | None:
-    """Make the class of a body, whether kio has it or not; None where no definition has that version.
+    """Make the class of a body, whether or not kio has it; return None if no definition has that version.
 
     Source: the header versions are those of ApiMessageTypeGenerator#generateHeaderVersion (4.4.0).
     """
@@ -108,7 +108,7 @@ def made_class(api_key: int, version: int, kind: EntityType) -> type[Any] | None
     if kind is EntityType.request:
         header = flexible_request_header.RequestHeader if flexible else legacy_request_header.RequestHeader
     else:
-        # A client that does not know the broker's versions yet has to be able to read this one.
+        # A client must be able to read this response before it knows the broker's versions.
         has_tags = flexible and api_key != _API_VERSIONS
         module = flexible_response_header if has_tags else legacy_response_header
         header = module.ResponseHeader
@@ -144,7 +144,7 @@ def _field(making: _Making, field: Field) -> tuple[str, Any, Any]:
         annotation = _PYTHON_TYPES[_kafka_type(field)]
     if field.is_array:
         annotation = tuple[annotation, ...]
-    # kio has None for the UUID of zeros.
+    # kio represents the UUID of zeros by None.
     if making.version in field.nullable_versions or field.type == "uuid":
         annotation = annotation | None
     is_tagged = making.version in field.tagged_versions
@@ -169,7 +169,7 @@ def _kafka_type(field: Field) -> str:
 
 
 def _default(field: Field, *, is_tagged: bool) -> Any:
-    """Return what stands there if nothing is said; a structure that is not tagged must be said."""
+    """Return a field's default value; an untagged structure has none."""
     if field.is_array:
         return () if is_tagged or not field.fields else dataclasses.MISSING
     if field.default is None:

@@ -1,4 +1,4 @@
-"""Kafka's message definitions as values: what a field is called, what type it has, and in which versions.
+"""Kafka's message definitions as values: the fields' names, types and versions.
 
 Source: MessageSpec, FieldSpec and Versions of Kafka's generator (4.4.0).
 """
@@ -20,14 +20,14 @@ _CommonFields: TypeAlias = dict[str, list[dict[str, Any]]]
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """Versions from the first to the last, which is None if there may be more. Both None: no version."""
+    """A range of versions. `last` is None if the range is open; both are None if it is empty."""
 
     first: int | None
     last: int | None
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `3`, `3-5`, `3+` or `none`."""
+        """Parse `3`, `3-5`, `3+` or `none`."""
         if text == _NO_VERSION:
             return cls(None, None)
         if text.endswith("+"):
@@ -48,16 +48,16 @@ class Field:
     name: str
     """In CamelCase, as Kafka writes it."""
     type: str
-    """A primitive's name, or a structure's; of an array, that of its items."""
+    """The name of a primitive or a structure; for an array, that of its items."""
     is_array: bool
     versions: Versions
     nullable_versions: Versions
     tagged_versions: Versions
     tag: int | None
     default: str | None
-    """The text `null` for null; None where the definition names none."""
+    """The text `null` for null; None if the definition has no default."""
     fields: "tuple[Field, ...]"
-    """Those of a structure; none of a primitive."""
+    """The fields of a structure; empty for a primitive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class Message:
 
     name: str
     api_key: int
-    """Of a record its type."""
+    """The key of the API; for a record, its type."""
     valid_versions: Versions
     flexible_versions: Versions
     fields: tuple[Field, ...]
@@ -74,7 +74,7 @@ class Message:
 
 @cache
 def message(name: str) -> Message | None:
-    """Return the message of a name such as `OffsetFetchRequest`; None where `schemas/` has none.
+    """Return the message with a name such as `OffsetFetchRequest`; None if `schemas/` lacks it.
 
     A record's key and value are messages too: `ConsumerGroupMetadataKey`, `ConsumerGroupMetadataValue`.
     """
@@ -92,7 +92,7 @@ def message(name: str) -> Message | None:
 
 
 def _common_fields(told: dict[str, Any]) -> _CommonFields:
-    """Return the fields of structures that a message names more than once."""
+    """Return the fields of structures that a message uses more than once."""
     return {each["name"]: each["fields"] for each in told.get("commonStructs", ())}
 
 
@@ -102,7 +102,7 @@ def _field(told: dict[str, Any], common: _CommonFields) -> Field:
         name=told["name"],
         type=item_type,
         is_array=item_type != told["type"],
-        # One tagged field says only in which versions it is tagged.
+        # One tagged field has only `taggedVersions`.
         versions=Versions.parse(told.get("versions") or told["taggedVersions"]),
         nullable_versions=Versions.parse(told.get("nullableVersions", _NO_VERSION)),
         tagged_versions=Versions.parse(told.get("taggedVersions", _NO_VERSION)),

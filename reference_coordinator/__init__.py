@@ -4,7 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 
-# kio imports Hypothesis where it is installed, which would leave its folder in the user's.
+# kio imports Hypothesis if it is installed, and Hypothesis would create its folder in the user's directory.
 os.environ.setdefault(
     "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "kafka-conformance-hypothesis"))
 )

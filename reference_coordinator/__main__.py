@@ -1,6 +1,6 @@
 """The command `python -m reference_coordinator`: a group coordinator on a TCP port.
 
-With `load` or `compact` first, it looks after a directory with a coordinator's log instead.
+If the first argument is `load` or `compact`, the command works on a directory with a coordinator's log.
 """
 
 import argparse
@@ -30,12 +30,12 @@ _PORT_MAX: Final = 65_535
 _BROKERS_MAX: Final = 9
 _NUM_PARTITIONS: Final = "offsets.topic.num.partitions"
 _COLLECTOR_THRESHOLDS: Final = (20_000, 20, 20)
-"""More than one answer is made of: by default, a Metadata of 4,000 partitions has everything looked at anew,
-for which everybody waits three times as long as for the answer."""
+"""Higher than the number of objects in one answer. With Python's defaults, a Metadata answer with 4,000
+partitions starts a full collection, which delays every client three times as long as the answer itself."""
 
 
 def parse(arguments: Sequence[str]) -> Options:
-    """Read a command line; a wrong one ends the process with status 64 and says what is wrong."""
+    """Parse a command line. If it is invalid, print the reason and exit with status 64."""
     parser = _parser()
     given = parser.parse_args(arguments)
     try:
@@ -158,16 +158,16 @@ def serve(options: Options) -> None:
 
 
 def quieten_collector() -> None:
-    """Have Python's collector of garbage look at little while requests are answered.
+    """Reduce the work of Python's garbage collector while requests are answered.
 
-    What is there by now stays, and an answer alone is no reason to look for what has gone.
+    Objects that exist already are never examined again, and one answer alone does not start a collection.
     """
     gc.freeze()
     gc.set_threshold(*_COLLECTOR_THRESHOLDS)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit status."""
+    """Run the command and return its exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     if arguments and arguments[0] in COMMANDS:
         return run_command(arguments)

@@ -1,4 +1,4 @@
-"""How the commands of the reference end; the numbers are those of `docs/exit-codes.md`."""
+"""The exit codes of the reference's commands, as listed in `docs/exit-codes.md`."""
 
 import argparse
 import sys
@@ -14,7 +14,7 @@ EXIT_UNAVAILABLE: Final = 69
 
 
 class Parser(argparse.ArgumentParser):
-    """Ends the process with status 64 for a command line that makes no sense, and says why."""
+    """A parser that prints the reason and exits with status 64 if a command line is invalid."""
 
     @override
     def error(self, message: str) -> NoReturn:

@@ -1,4 +1,4 @@
 """The broker around its coordinators, sans-IO: frames in, frames out, other APIs, topics, and a cluster.
 
-`listener` is the front; `kafka_apis` says who answers what.
+`listener` handles connections and frames; `kafka_apis` passes each request to its handler.
 """

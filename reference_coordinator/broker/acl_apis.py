@@ -1,4 +1,4 @@
-"""CreateAcls and DescribeAcls: what tools do to the entries of a cluster."""
+"""CreateAcls and DescribeAcls: add and find ACL entries of a cluster."""
 
 from reference_coordinator.broker.broker_apis import Broker
 from reference_coordinator.broker_messages.acls import (
@@ -22,7 +22,7 @@ _NOBODY_DECIDES = "No Authorizer is configured."
 
 
 def handle_create_acls(broker: Broker, request: CreateAclsRequest) -> CreateAclsResponse:
-    """Add entries, each by itself. Source: AclApis#handleCreateAcls (3.9.2)."""
+    """Add ACL entries, independently of each other. Source: AclApis#handleCreateAcls (3.9.2)."""
     if not broker.config.authorizer_class_name:
         refused = AclCreationResult(error_code=Errors.SECURITY_DISABLED, error_message=_NOBODY_DECIDES)
         return CreateAclsResponse(results=(refused,) * len(request.creations))
@@ -43,7 +43,7 @@ def _created(broker: Broker, acl: AclCreation) -> AclCreationResult:
 
 
 def handle_describe_acls(broker: Broker, request: DescribeAclsRequest) -> DescribeAclsResponse:
-    """Find entries, gathered by pattern. Source: AclApis#handleDescribeAcls (3.9.2)."""
+    """Find ACL entries, grouped by pattern. Source: AclApis#handleDescribeAcls (3.9.2)."""
     if not broker.config.authorizer_class_name:
         return DescribeAclsResponse(
             error_code=Errors.SECURITY_DISABLED, error_message="No Authorizer is configured on the broker"

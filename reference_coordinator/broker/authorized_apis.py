@@ -1,4 +1,4 @@
-"""What a broker refuses to who may not ask it, before and after everything else is done to a request."""
+"""Authorization of requests, before they are handled, and of their answers afterwards."""
 
 from dataclasses import replace
 from types import MappingProxyType
@@ -37,7 +37,7 @@ from reference_coordinator.transactions.messages import (
 )
 
 _Check = tuple[AclOperation, ResourceType, str | None]
-"""What has to be allowed, on what, and the field with its name; None for the cluster."""
+"""The operation, the resource type, and the field with the resource's name; None for the cluster."""
 _READS_GROUP: Final[_Check] = (AclOperation.READ, ResourceType.GROUP, "group_id")
 _WRITES_TRANSACTION: Final[_Check] = (AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, "transactional_id")
 _ACTS_AS_BROKER: Final[_Check] = (AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, None)
@@ -65,7 +65,7 @@ _CHECKS: Final = MappingProxyType[type, tuple[_Check, ...]](
         DescribeAclsRequest: ((AclOperation.DESCRIBE, ResourceType.CLUSTER, None),),
     }
 )
-"""What is checked of a whole request, in this order. Source: KafkaApis (3.9.2), AclApis."""
+"""The checks that apply to a whole request, in this order. Source: KafkaApis (3.9.2), AclApis."""
 _ERRORS: Final = MappingProxyType(
     {
         ResourceType.GROUP: Errors.GROUP_AUTHORIZATION_FAILED,
@@ -76,7 +76,7 @@ _ERRORS: Final = MappingProxyType(
 
 
 class AuthorizedApis(KafkaApis):
-    """A broker that does for everybody only what the entries of its cluster allow."""
+    """A broker that permits each client only what the ACL entries of its cluster allow."""
 
     @override
     def handle(
@@ -102,7 +102,7 @@ class AuthorizedApis(KafkaApis):
         return self._handle_narrowed(narrowed, context, token, now_ms=now_ms)
 
     def _is_refused_anyhow(self, request: BrokerRequest, context: messages.RequestContext) -> bool:
-        """Whether Kafka refuses a request before it looks at who asks."""
+        """Return whether Kafka refuses a request before it authorizes the client."""
         match request:
             case messages.SyncGroupRequest():
                 return lacks_mandatory_protocol(request, context)
@@ -167,7 +167,7 @@ def _init_producer_id_error(
 
 
 def _widened(answer: Respond[BrokerResponse], narrowed: Narrowed) -> Respond[BrokerResponse]:
-    """Say in an answer, and in what is permitted instead, what was refused before."""
+    """Add the earlier refusals to an answer, and to the values permitted instead."""
     response: Any = answer.response
 
     def widened(choice: Permitted) -> Permitted:

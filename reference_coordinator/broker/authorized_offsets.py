@@ -1,4 +1,4 @@
-"""What may not be asked for of committed offsets: groups and topics."""
+"""Authorization of requests about committed offsets, for groups and topics."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,7 +23,7 @@ def narrow_offset_commit(
     request: messages.OffsetCommitRequest | messages.TxnOffsetCommitRequest,
     context: messages.RequestContext,
 ) -> Narrowed:
-    """Refuse topics that may not be read; those that come by an id that nobody knows are refused later.
+    """Refuse topics that may not be read; topics with an unknown id are refused later.
 
     Source: KafkaApis#handleOffsetCommitRequest, #handleTxnOffsetCommitRequest (3.9.2).
     """
@@ -89,7 +89,7 @@ def narrow_offset_fetch(
     request: messages.OffsetFetchRequest,
     context: messages.RequestContext,
 ) -> Narrowed:
-    """Refuse groups that may not be described, and of the others the topics.
+    """Refuse groups that may not be described, and topics of the other groups that may not be described.
 
     Source: KafkaApis#handleOffsetFetchRequestFromCoordinator (3.9.2).
     """

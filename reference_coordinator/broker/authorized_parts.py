@@ -1,6 +1,6 @@
-"""Requests about several groups, topics or keys, of which only some may be asked for.
+"""Authorization of requests about several groups, topics or keys, of which some may be refused.
 
-Each function takes away what may not be asked for, and says how the answer to the rest becomes the client's.
+Each function removes the refused parts, and returns how to complete the answer to the rest.
 """
 
 from collections.abc import Mapping
@@ -68,7 +68,7 @@ _FIRST_BATCHED_FIND_COORDINATOR: Final = 4
 _FIRST_ADD_PARTITIONS_OF_BROKERS: Final = 4
 _FIRST_METADATA_BY_ID: Final = 10
 AboutGroups = Any
-"""A request, a response, or an entry of one, of three APIs that have the same fields."""
+"""A request, a response, or an entry of one, of the APIs about groups whose fields are alike."""
 _KEYS: Final = MappingProxyType(
     {
         0: (
@@ -91,7 +91,7 @@ _KEYS: Final = MappingProxyType(
         ),
     }
 )
-"""By FindCoordinator's type of a key: what has to be allowed, and how its refusal is told."""
+"""By FindCoordinator's key type: the operation and resource to authorize, the error and its message."""
 
 
 def _describe_groups(
@@ -103,7 +103,7 @@ def _describe_groups(
     request: AboutGroups,
     context: RequestContext,
 ) -> Narrowed:
-    """Refuse some of several groups: one field names them, one of the response has an entry each.
+    """Refuse some of several groups: `field` contains their ids, and `entries` of the response the results.
 
     Source: KafkaApis#handleDescribeGroupsRequest, #handleDeleteGroupsRequest (3.9.2).
     """
@@ -132,7 +132,7 @@ def _describe_groups(
 def _with_operations(
     entry: AboutGroups, authorizer: StandardAuthorizer, context: RequestContext
 ) -> AboutGroups:
-    """Leave of the operations that a group has those that are allowed."""
+    """Remove from a group's operations those that are not allowed."""
     operations = getattr(entry, "authorized_operations", AUTHORIZED_OPERATIONS_OMITTED)
     if entry.error_code is not Errors.NONE or operations == AUTHORIZED_OPERATIONS_OMITTED:
         return entry
@@ -160,7 +160,7 @@ def _allowed_operations(
 def _with_visible_topics(
     entry: AboutGroups, authorizer: StandardAuthorizer, context: RequestContext
 ) -> AboutGroups:
-    """Hide a whole group of whose topics one may not be seen.
+    """Refuse a whole group if one of its topics may not be described.
 
     Source: KafkaApis#handleConsumerGroupDescribe, #handleShareGroupDescribe (4.3.1).
     """
@@ -242,7 +242,7 @@ def _find_coordinator(
 def _consumer_group_heartbeat(
     _: Broker, authorizer: StandardAuthorizer, request: ConsumerGroupHeartbeatRequest, context: RequestContext
 ) -> Narrowed | ConsumerGroupHeartbeatResponse:
-    """Refuse a subscription of which one topic may not be seen.
+    """Refuse a subscription if one of its topics may not be described.
 
     Source: KafkaApis#handleConsumerGroupHeartbeat (4.3.1), KAFKA-18813.
     """
@@ -254,7 +254,7 @@ def _consumer_group_heartbeat(
 def _streams_group_heartbeat(
     _: Broker, authorizer: StandardAuthorizer, request: StreamsGroupHeartbeatRequest, context: RequestContext
 ) -> Narrowed | StreamsGroupHeartbeatResponse:
-    """Refuse a topology of which one topic may not be seen, after one that names topics that cannot be.
+    """Refuse a topology if one of its topics may not be described; invalid topic names are refused first.
 
     Source: KafkaApis#handleStreamsGroupHeartbeat (4.3.1).
     """
@@ -267,7 +267,7 @@ def _streams_group_heartbeat(
 def _with_visible_topology(
     entry: AboutGroups, authorizer: StandardAuthorizer, context: RequestContext
 ) -> AboutGroups:
-    """Hide a whole group of whose topology one topic may not be seen.
+    """Refuse a whole group if one topic of its topology may not be described.
 
     Source: KafkaApis#handleStreamsGroupDescribe (4.3.1).
     """
@@ -281,7 +281,7 @@ def _with_visible_topology(
 def _metadata(
     broker: Broker, authorizer: StandardAuthorizer, request: brokers.MetadataRequest, context: RequestContext
 ) -> Narrowed:
-    """Hide topics that may not be seen; who asks for one of them is refused.
+    """Omit topics that may not be described; refuse those that were requested by name or id.
 
     Source: KafkaApis#handleTopicMetadataRequest (3.9.2).
     """
@@ -328,7 +328,7 @@ def _add_partitions_to_txn(
     request: AddPartitionsToTxnRequest,
     context: RequestContext,
 ) -> Narrowed | brokers.BrokerResponse:
-    """Refuse a producer its transaction, or all partitions because of one topic; brokers may do it for any.
+    """Refuse a producer's transaction, or all its partitions because of one topic; brokers may add any.
 
     Source: KafkaApis#handleAddPartitionsToTxnRequest (3.9.2).
     """
@@ -388,4 +388,4 @@ NARROWING: Final[Mapping[type, Narrow]] = MappingProxyType(
         AddPartitionsToTxnRequest: _add_partitions_to_txn,
     }
 )
-"""By the type of a request, what is taken from it."""
+"""The function that removes the refused parts, by type of request."""

@@ -1,4 +1,4 @@
-"""What may not be asked for of share groups: groups and topics."""
+"""Authorization of requests about share groups, for groups and topics."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def narrow_share_group_heartbeat(
     request: ShareGroupHeartbeatRequest,
     context: RequestContext,
 ) -> Narrowed | ShareGroupHeartbeatResponse:
-    """Refuse a subscription of which one topic may not be seen.
+    """Refuse a subscription if one of its topics may not be described.
 
     Source: KafkaApis#handleShareGroupHeartbeat (4.3.1).
     """
@@ -52,7 +52,7 @@ def narrow_describe_share_group_offsets(
     request: DescribeShareGroupOffsetsRequest,
     context: RequestContext,
 ) -> Narrowed:
-    """Refuse groups that may not be described, and of the others the topics.
+    """Refuse groups that may not be described, and topics of the other groups that may not be described.
 
     Source: KafkaApis#handleDescribeShareGroupOffsetsRequest, #describeShareGroupAllOffsetsForGroup (4.3.1).
     """

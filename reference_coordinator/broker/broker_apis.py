@@ -1,4 +1,4 @@
-"""What a broker answers from its own metadata: versions, topics, and who coordinates."""
+"""Requests that a broker answers from its own metadata: versions, topics and coordinators."""
 
 import re
 from dataclasses import field, replace
@@ -46,7 +46,7 @@ _SHARE_STATE_PARTITIONS: Final = 50
 _CLUSTER_OPERATIONS: Final = 8096
 _TOPIC_OPERATIONS: Final = 3576
 _LOG_OF_TYPE: Final = {0: OFFSETS_TOPIC, 1: TRANSACTION_STATE_TOPIC, 2: SHARE_STATE_TOPIC}
-"""Where the coordinators of groups, transactions and share groups keep them, by FindCoordinator's type."""
+"""The logs of the coordinators of groups, transactions and share groups, by FindCoordinator's key type."""
 _GROUP_VERSION: Final = "group.version"
 _LATEST_GROUP_VERSION: Final = 1
 _TRANSACTION_VERSION: Final = "transaction.version"
@@ -66,14 +66,14 @@ _MESSAGES: Final = {
     ),
     Errors.UNKNOWN_SERVER_ERROR: ("The server experienced an unexpected error when processing the request."),
 }
-"""Kafka's texts on the wire. Source: Errors (4.3.1)."""
+"""Kafka's error messages. Source: Errors (4.3.1)."""
 Found = Node | Errors
-"""Who coordinates a key, or why nobody does."""
+"""The coordinator of a key, or the error if there is none."""
 
 
 @value
 class Broker:
-    """What the answers here are made of."""
+    """The data of a broker from which requests are answered."""
 
     node: Node
     ranges: ApiRanges
@@ -91,7 +91,7 @@ class Broker:
 def handle_api_versions(
     broker: Broker, request: brokers.ApiVersionsRequest, context: RequestContext
 ) -> brokers.ApiVersionsResponse:
-    """Tell which versions are served.
+    """Return the supported API versions.
 
     Source: KafkaApis#handleApiVersionsRequest, ApiVersionsRequest#getErrorResponse (4.3.1).
     """
@@ -118,7 +118,7 @@ def handle_api_versions(
 
 
 def _error_of_meant_broker(broker: Broker, request: brokers.ApiVersionsRequest) -> Errors:
-    """Send away a client that means another broker. Source: KIP-1242, and answers of 4.4.0."""
+    """Refuse a client that meant another broker. Source: KIP-1242, and answers of 4.4.0."""
     if request.cluster_id is None and request.node_id == -1:
         return Errors.NONE
     if request.cluster_id is None or request.node_id == -1:
@@ -128,17 +128,17 @@ def _error_of_meant_broker(broker: Broker, request: brokers.ApiVersionsRequest) 
 
 
 def topic_operations() -> int:
-    """What may be done to a topic if everything may. Source: AclEntry#supportedOperations (4.3.1)."""
+    """Return all operations on a topic. Source: AclEntry#supportedOperations (4.3.1)."""
     return _TOPIC_OPERATIONS
 
 
 def _with_features(
     response: brokers.ApiVersionsResponse, broker: Broker, context: RequestContext
 ) -> brokers.ApiVersionsResponse:
-    """Tell that there are consumer groups (KIP-848), and transactions of version 2 (KIP-890).
+    """Add the features of consumer groups (KIP-848) and of transactions version 2 (KIP-890).
 
-    Both began with 4.0, and a new cluster of that release has them. Kafka has more features, of which clients
-    of groups and transactions make nothing.
+    Both began with 4.0, and a new cluster of that release has them. Kafka's other features do not affect
+    clients of groups and transactions.
 
     Source: GroupVersion#LATEST_PRODUCTION, TransactionVersion#LATEST_PRODUCTION,
     ApiVersionsResponse#maybeFilterSupportedFeatureKeys (4.3.1).
@@ -171,7 +171,7 @@ def _with_features(
 
 def _api_version(broker: Broker, api: Api) -> brokers.ApiVersion:
     served = broker.ranges[api]
-    # librdkafka compresses nothing unless it sees the oldest versions, which nobody may use:
+    # librdkafka does not compress unless the oldest versions, though unsupported, are advertised:
     # ApiKeys.PRODUCE_API_VERSIONS_RESPONSE_MIN_VERSION (4.0.0), KAFKA-18659.
     min_version = 0 if api is Api.PRODUCE else served.min_version
     return brokers.ApiVersion(api_key=api, min_version=min_version, max_version=served.max_version)
@@ -180,7 +180,7 @@ def _api_version(broker: Broker, api: Api) -> brokers.ApiVersion:
 def handle_topic_metadata(
     broker: Broker, request: brokers.MetadataRequest, context: RequestContext
 ) -> brokers.MetadataResponse:
-    """Tell of the brokers and of topics; a missing topic may be created by asking for it.
+    """Return the brokers and the requested topics; a missing topic may be created.
 
     Source: KafkaApis#handleTopicMetadataRequest (3.9.2).
     """
@@ -214,7 +214,7 @@ def handle_topic_metadata(
 def handle_describe_cluster(
     broker: Broker, request: DescribeClusterRequest, context: RequestContext
 ) -> DescribeClusterResponse:
-    """Tell of the brokers. Source: AuthHelper#computeDescribeClusterResponse (4.3.1)."""
+    """Return the brokers. Source: AuthHelper#computeDescribeClusterResponse (4.3.1)."""
     error, why = Errors.NONE, None
     if context.api_version > 0 and request.endpoint_type != _BROKER_ENDPOINTS:
         is_known = request.endpoint_type == _CONTROLLER_ENDPOINTS
@@ -259,7 +259,7 @@ def _asked(
 
 
 def create_internal_or_plain_topic(broker: Broker, name: str) -> None:
-    """Create a topic that somebody merely asked for.
+    """Create a topic because a request named it.
 
     Source: AutoTopicCreationManager#createTopics (3.9.2).
     """
@@ -295,7 +295,7 @@ def _partition(
 def _partition_of(
     index: int, leader_id: int | None, leader_epoch: int, replicas: tuple[int, ...]
 ) -> brokers.MetadataResponsePartition:
-    """Thousands of topics have the same rows, and all of them are asked for at once."""
+    """Return a partition's row, cached because thousands of topics in one answer have the same rows."""
     return brokers.MetadataResponsePartition(
         error_code=Errors.LEADER_NOT_AVAILABLE if leader_id is None else Errors.NONE,
         partition_index=index,
@@ -320,13 +320,13 @@ def _hidden(asked: brokers.MetadataRequestTopic, error: Errors) -> brokers.Metad
 def handle_find_coordinator(
     broker: Broker, request: brokers.FindCoordinatorRequest, context: RequestContext
 ) -> brokers.FindCoordinatorResponse:
-    """Tell who coordinates each key. The first question about a type creates its log and gets no answer.
+    """Return the coordinator of each key; the first request of a type creates its log and finds none.
 
     Source: KafkaApis#handleFindCoordinatorRequest (4.3.1).
     """
     log = _log_of_type(broker, request.key_type)
     if log is None:
-        # An exception goes through the request's error response, which brings a text in every version.
+        # An exception becomes the request's error response, which has a message in every version.
         is_validated = broker.profile.has(Behaviour.COORDINATOR_TYPE_VALIDATED)
         found: Found = Errors.INVALID_REQUEST if is_validated else Errors.UNKNOWN_SERVER_ERROR
         answers = tuple(_coordinator(key, found, has_message=True) for key in request.coordinator_keys)
@@ -336,7 +336,7 @@ def handle_find_coordinator(
         _coordinator(key, _get_coordinator(broker, log, key, context), has_message=has_message)
         for key in request.coordinator_keys
     )
-    # Keys of share groups are looked at before the log is, which 3.9 does not have.
+    # Keys of share groups are checked before their log, which 3.9 does not have.
     is_refused = all(answer.error_code is Errors.INVALID_REQUEST for answer in answers) or (
         log == SHARE_STATE_TOPIC and broker.profile.has(Behaviour.SHARE_COORDINATOR_UNAVAILABLE)
     )
@@ -352,7 +352,7 @@ def _log_of_type(broker: Broker, key_type: int) -> str | None:
 
 
 def _get_coordinator(broker: Broker, log: str, key: str, context: RequestContext) -> Found:
-    """Find who coordinates a key. Source: KafkaApis#getCoordinator (4.3.1)."""
+    """Find the coordinator of a key. Source: KafkaApis#getCoordinator (4.3.1)."""
     if log == SHARE_STATE_TOPIC:
         is_too_old = context.api_version < _FIRST_SHARE_COORDINATOR
         if not is_too_old and broker.profile.has(Behaviour.SHARE_COORDINATOR_UNAVAILABLE):
@@ -369,11 +369,11 @@ def _get_coordinator(broker: Broker, log: str, key: str, context: RequestContext
 
 
 def is_share_partition_key(key: str, profile: Profile) -> bool:
-    """Whether a key names a partition of a share group: `group:topic-id:partition`.
+    """Return whether a key identifies a partition of a share group: `group:topic-id:partition`.
 
     Source: SharePartitionKey#getInstance (4.3.1), #validate (4.1.2).
     """
-    # String#split leaves out what is empty at the end.
+    # String#split omits empty parts at the end.
     parts = key.rstrip(":").split(":")
     may_be_more = profile.has(Behaviour.SHARE_KEY_MAY_HAVE_COLONS)
     if len(parts) < _SHARE_KEY_PARTS or (len(parts) > _SHARE_KEY_PARTS and not may_be_more):

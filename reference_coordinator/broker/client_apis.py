@@ -1,4 +1,4 @@
-"""What clients ask of a broker beside its coordinators, and Fetch requests that wait."""
+"""Client requests that no coordinator handles, and parked Fetch requests."""
 
 from typing import Final, assert_never
 
@@ -45,7 +45,7 @@ class ClientApis:
         broker.topics.logs.watch(broker.node.node_id, self._purgatory)
         self.shares = ShareApis(broker)
 
-    def handle(  # noqa: C901 - one flat case a request
+    def handle(  # noqa: C901 - one flat case for each request
         self,
         request: logs.ClientRequest | ToolRequest | ShareRequest,
         context: RequestContext,
@@ -53,7 +53,7 @@ class ClientApis:
         *,
         now_ms: Millis,
     ) -> ClientAnswers:
-        """Take a request; a Fetch may be answered later. Source: KafkaApis#handle (4.3.1)."""
+        """Handle a request; a Fetch may be answered later. Source: KafkaApis#handle (4.3.1)."""
         broker = self._broker
         response: logs.ClientResponse | ToolResponse
         match request:
@@ -81,7 +81,7 @@ class ClientApis:
         return (Respond(token=token, response=response), *self.checked())
 
     def checked(self) -> ClientAnswers:
-        """Answer those who waited and have enough now, since something was written.
+        """Answer parked requests that now have enough data after a write.
 
         Source: DelayedFetch#tryComplete (4.3.1).
         """
@@ -98,7 +98,7 @@ class ClientApis:
         return tuple(answers)
 
     def refused(self, error: Errors) -> ClientAnswers:
-        """Answer everybody who waits that no partition can be read any more.
+        """Answer all parked Fetch requests with an error, because no partition can be read any more.
 
         Source: ReplicaManager#completeDelayedOperationsWhenNotPartitionLeader (4.3.1).
         """
@@ -108,7 +108,7 @@ class ClientApis:
         )
 
     def advance(self, *, now_ms: Millis) -> ClientAnswers:
-        """Look after logs, and answer those who have waited long enough.
+        """Run retention and compaction of logs if due, and answer parked requests that timed out.
 
         Source: DelayedFetch#onComplete (4.3.1).
         """
@@ -120,8 +120,8 @@ class ClientApis:
         return tuple(answers)
 
     def earlier_deadline(self, deadline: Millis | None) -> Millis | None:
-        """Return a deadline, or an earlier one of those who wait, of an open transaction, or of logs."""
-        # Asked after every request, and nearly always in vain.
+        """Return a deadline, or an earlier one of a parked request, an open transaction, or the logs."""
+        # Called after every request, and there is almost never an earlier one.
         is_idle = not self._waiting and not self._timeouts and self._log_manager.next_check_ms is None
         if is_idle and self.shares.is_idle:
             return deadline

@@ -1,7 +1,7 @@
-"""Several brokers and what may befall them, sans-IO: listeners over one state, and one clock for all.
+"""Several brokers and the faults injected into them, sans-IO: listeners over one state, with one clock.
 
-With one broker it is that broker. Connections have ids of their own in the whole cluster, so that nobody has
-to say which broker one goes to after it was opened.
+A cluster of one broker behaves as that broker. Connection ids are unique in the whole cluster, so the broker
+of a connection is given only when it is opened.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ _NO_TOPICS: Final[Mapping[str, int]] = MappingProxyType({})
 
 
 class Cluster:
-    """Brokers that share their topics and logs. The first of them coordinates all groups to begin with."""
+    """Brokers that share their topics and logs. At first, the first of them coordinates all groups."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Cluster:
         topics: Mapping[str, int] = _NO_TOPICS,
     ) -> None:
         self.profile = profile
-        """The release that all of them behave as."""
+        """The release whose behaviour all of them show."""
         self.state = ClusterState()
         for name, num_partitions in topics.items():
             self.state.topics.create(name, num_partitions)
@@ -58,38 +58,38 @@ class Cluster:
         }
         self._homes: dict[ConnectionId, int] = {}
         self._paused: dict[int, list[tuple[ConnectionId, bytes]]] = {}
-        """By broker that stands still, the frames that wait for it to go on."""
+        """For each paused broker, the frames to process when it resumes."""
         self._down: set[int] = set()
         self._cut_off: set[int] = set()
-        """Brokers without a network."""
+        """The brokers without a network."""
 
     @property
     def coordinator_id(self) -> int | None:
-        """Who coordinates the groups of the first partition, and all others unless partitions were moved."""
+        """The coordinator of the first partition, and of all others unless partitions were moved."""
         leader = self.state.leader(OFFSETS_TOPIC, 0)
         return None if leader is None else leader.node_id
 
     @property
     def node_ids_up(self) -> tuple[int, ...]:
-        """The brokers that are up, be it that they stand still."""
+        """The brokers that are up, including paused ones."""
         return tuple(node.node_id for node in self.state.nodes)
 
     def report_failures(self, handler_failed: HandlerFailed) -> None:
-        """Let somebody hear of requests that cannot be handled; see `Listener`."""
+        """Set the callback for requests whose handler fails; see `Listener`."""
         for listener in self._listeners.values():
             listener.handler_failed = handler_failed
 
     def refuse_topics(self, *, refuses: bool) -> None:
-        """Refuse whoever asks for topics' logs, or serve them again; see `Listener`."""
+        """Refuse requests about topics' logs, or serve them again; see `Listener`."""
         for listener in self._listeners.values():
             listener.refuse_topics(refuses=refuses)
 
     def is_reachable(self, node_id: int) -> bool:
-        """Whether a client can connect to a broker, be it that it stands still."""
+        """Return whether a client can connect to a broker, even if it is paused."""
         return node_id not in self._down | self._cut_off
 
     def listener(self, node_id: int) -> Listener:
-        """One of the brokers."""
+        """Return the listener of a broker."""
         return self._listeners[node_id]
 
     def connected(self, node_id: int, *, client_host: str, principal: str = ANONYMOUS) -> ConnectionId:
@@ -100,7 +100,7 @@ class Cluster:
         return connection
 
     def received(self, connection: ConnectionId, frame: bytes, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Take a frame; without effect on a connection that was closed from this side."""
+        """Process a frame; it has no effect on a connection that was closed from this side."""
         node_id = self._homes[connection]
         if node_id in self._cut_off:
             return ()
@@ -111,16 +111,16 @@ class Cluster:
         return outgoing + self._published(now_ms=now_ms)
 
     def is_busy(self, connection: ConnectionId) -> bool:
-        """Whether a request of a connection is in progress, or would have to wait for its broker to go on."""
+        """Return whether a request of a connection is in progress, or would wait for its paused broker."""
         node_id = self._homes[connection]
         return node_id in self._paused or self._listeners[node_id].is_busy(connection)
 
     def disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Forget a connection."""
+        """Remove a connection."""
         return self._listeners[self._homes.pop(connection)].disconnected(connection, now_ms=now_ms)
 
     def advance(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Let every deadline fire that is due, wherever it is not standing still."""
+        """Process all due deadlines of the brokers that are not paused."""
         outgoing: list[Outgoing] = []
         for node_id, listener in self._running():
             answers = listener.advance(now_ms=now_ms)
@@ -135,12 +135,12 @@ class Cluster:
     def move(
         self, to: int, *, now_ms: Millis, partitions: Collection[int] | None = None
     ) -> tuple[Outgoing, ...]:
-        """Let another broker lead partitions of `__consumer_offsets`; by default all, and transactions."""
+        """Make a broker lead partitions of `__consumer_offsets`; by default all, and transactions, too."""
         self.state.move(partitions, to)
         return self._published(now_ms=now_ms)
 
     def kill(self, node_id: int, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """End a broker without a word; another one that is up leads what it led."""
+        """Stop a broker without a controlled shutdown; another one that is up takes over its partitions."""
         self._paused.pop(node_id, None)
         self._down.add(node_id)
         closed = self._listeners[node_id].stop()
@@ -150,14 +150,14 @@ class Cluster:
     def restart(
         self, node_id: int, *, now_ms: Millis, config: GroupCoordinatorConfig | None = None
     ) -> tuple[Outgoing, ...]:
-        """Start a broker anew, which goes on to lead what nobody else does; perhaps configured otherwise."""
+        """Restart a broker, perhaps with a new configuration; it leads partitions without another leader."""
         self._paused.pop(node_id, None)
         self._down.discard(node_id)
         outgoing = self._listeners[node_id].restart(now_ms=now_ms, config=config)
         return outgoing + self._published(now_ms=now_ms)
 
     def shut_down(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """End all brokers in good order; those that stand still or have no network tell nobody."""
+        """Shut all brokers down; those that are paused or have no network send nothing."""
         return _all(
             listener.shut_down(now_ms=now_ms)
             for node_id, listener in self._running()
@@ -165,11 +165,11 @@ class Cluster:
         )
 
     def pause(self, node_id: int) -> None:
-        """Let a broker stand still: it takes nothing in and lets nothing fall due, and leads all the same."""
+        """Pause a broker: it processes neither frames nor deadlines, but remains the leader."""
         self._paused.setdefault(node_id, [])
 
     def resume(self, node_id: int, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Let a broker go on: first with what fell due meanwhile, then with what came."""
+        """Resume a broker: process first the deadlines that are overdue, then the frames received."""
         waiting = self._paused.pop(node_id, [])
         listener = self._listeners[node_id]
         outgoing = list(self._published(now_ms=now_ms))
@@ -181,9 +181,9 @@ class Cluster:
         return (*heard, *self._published(now_ms=now_ms))
 
     def disconnect(self, node_id: int, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Take the network from a broker: nothing comes to it or from it, its timers run on.
+        """Cut a broker off from the network: it neither receives nor sends, and its timers continue.
 
-        Another one, which there is, leads what it led.
+        Another broker, which must exist, takes over its partitions.
         """
         self._cut_off.add(node_id)
         self._listeners[node_id].cut_off()
@@ -191,31 +191,31 @@ class Cluster:
         return self._published(now_ms=now_ms)
 
     def reconnect(self, node_id: int, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Give a broker its network back; it finds out that it leads no more what it led."""
+        """Reconnect a broker to the network; it then learns that it no longer leads its partitions."""
         self._cut_off.discard(node_id)
         outgoing = self._listeners[node_id].rejoin(now_ms=now_ms)
         return outgoing + self._published(now_ms=now_ms)
 
     def append_external(self, partition: int, added: StoredPartition) -> None:
-        """Have records in a log that no coordinator has written."""
+        """Add external records, written by no coordinator, to a partition's log."""
         self.state.log.append_external(partition, added)
 
     def pause_at_loading(self, partitions: frozenset[int] = frozenset()) -> None:
-        """Let every log that is to be loaded wait from now on; or some, and those that come after them."""
+        """From now on, pause the loading of all logs, or of some partitions and those queued after them."""
         for listener in self._listeners.values():
             listener.pause_at_loading(partitions)
 
     def resume_from_loading(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Load what waits for it, and let nothing wait any more."""
+        """Load the paused logs, and stop pausing."""
         return _all(listener.resume_from_loading(now_ms=now_ms) for listener in self._listeners.values())
 
     def pause_at_dead(self) -> None:
-        """Let groups that DeleteGroups has marked Dead wait for their removal from now on."""
+        """From now on, pause before the removal of groups that DeleteGroups has marked Dead."""
         for listener in self._listeners.values():
             listener.pause_at_dead()
 
     def resume_from_dead(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Remove the groups that wait for it, and let none wait any more."""
+        """Remove the paused groups, and stop pausing."""
         return _all(listener.resume_from_dead(now_ms=now_ms) for listener in self._listeners.values())
 
     def _running(self) -> list[tuple[int, Listener]]:
@@ -226,7 +226,7 @@ class Cluster:
         ]
 
     def _published(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Let every broker find out what has changed: those that lose something before those that win it."""
+        """Publish changes to every running broker."""
         running = [listener for _, listener in self._running()]
         return _all(listener.publish(now_ms=now_ms) for listener in running)
 

@@ -1,7 +1,7 @@
-"""What the brokers of a cluster share: topics, logs that are the same everywhere, who is up, who leads what.
+"""The shared state of a cluster's brokers: topics, logs (one for all replicas), live brokers and leaders.
 
-A broker finds out about changes when it looks, as it does when a new image of the metadata is published to
-it: nothing here calls a broker, except to tell a leader of what was written to its log.
+Brokers poll for changes when a new metadata image is published to them. Nothing here calls a broker, except
+to notify a leader of a write to its log.
 """
 
 from collections.abc import Collection, Mapping
@@ -21,12 +21,12 @@ from reference_coordinator.shares.state import SharePartitionStates
 from reference_coordinator.transactions.coordinator import TransactionStore
 
 _LOGS: Final = (OFFSETS_TOPIC, TRANSACTION_STATE_TOPIC)
-"""The topics whose leaders matter; of any other, each broker is as good as the next."""
+"""The topics whose leaders are tracked; every other partition is led by the controller's broker."""
 
 
 @value
 class Node:
-    """A broker, as clients reach it."""
+    """A broker's id and its address for clients."""
 
     node_id: int
     host: str
@@ -35,55 +35,55 @@ class Node:
 
 @whole_value
 class Leadership:
-    """Who leads a partition, and the how-manieth leader that is. Source: PartitionRegistration (4.3.1)."""
+    """The leader of a partition, and the leader epoch. Source: PartitionRegistration (4.3.1)."""
 
     leader: int | None
-    """None while nobody can."""
+    """None while no broker can lead it."""
     epoch: int = 0
 
 
 class Peer(Protocol):
-    """A broker, as the others reach it."""
+    """A broker's interface for the other brokers."""
 
     def coordinates(self, partition: int) -> bool:
-        """Whether it has loaded a partition of `__consumer_offsets`."""
+        """Return whether it has loaded a partition of `__consumer_offsets`."""
 
     def transaction_ended(self, marker: EndTransactionMarker) -> None:
-        """Learn that a marker is in the log of a partition that it leads."""
+        """Process an end marker that was written to the log of a partition that it leads."""
 
 
 class ClusterState:
     """The metadata of a cluster, and its logs."""
 
     def __init__(self, log: OffsetsLog | None = None) -> None:
-        """Begin without a broker; a log that has records is that of a topic that is there."""
+        """Create the state without brokers; if the log has records, its topic must exist."""
         self.topics = Topics()
         self.group_configs = GroupConfigs()
         self.share_states = SharePartitionStates(self._partition_count)
-        """What the share coordinator keeps."""
+        """The state that the share coordinator stores."""
         self.share_persister = ClusterSharePersister(self.share_states, self.topics)
-        """Where share groups have the state of their partitions."""
+        """Gives share groups access to the state of their partitions."""
         self.acls: list[AclCreation] = []
-        """Who may do what, oldest entry first."""
+        """The ACL entries, oldest first."""
         self.log_manager = LogManager(self.topics)
-        """Looks after the logs of clients' topics."""
+        """Runs retention and compaction of the logs of clients' topics."""
         self.log = OffsetsLog() if log is None else log
-        """What was written to `__consumer_offsets`; who becomes a leader loads it."""
+        """The records of `__consumer_offsets`, which new leaders load."""
         self.transactions = TransactionStore.following(self.log.largest_producer_id())
         self.zookeeper_offsets: dict[tuple[GroupId, TopicPartition], int] = {}
-        """Those of OffsetCommit v0, which ZooKeeper has and no log."""
+        """The offsets of OffsetCommit v0, which are stored in ZooKeeper instead of a log."""
         self._leader_changes = 0
         self.now_ms = Millis(0)
-        """When the request came that is being worked at."""
+        """The time of the request that is being processed."""
         self.deletions: list[tuple[str, ...]] = []
-        """Topics that were deleted, oldest first."""
+        """The deleted topics of each deletion, oldest first."""
         self._up: dict[int, Node] = {}
         self._peers: dict[int, Peer] = {}
         self._leaders: dict[tuple[str, int], Leadership] = {}
 
     @property
     def version(self) -> int:
-        """Counts the changes that a broker has to find out about."""
+        """The number of changes that brokers have to process."""
         return self._leader_changes + self.topics.version + self.group_configs.version
 
     @property
@@ -93,11 +93,11 @@ class ClusterState:
 
     @property
     def controller_id(self) -> int:
-        """The broker that decides who leads, which is also the first choice for it; -1 while none is up."""
+        """The broker that elects leaders, and is elected first itself; -1 while none is up."""
         return min(self._up, default=-1)
 
     def register(self, node: Node, peer: Peer) -> None:
-        """Let a broker be up, again or for the first time; what it leads, it leads anew."""
+        """Register a broker that starts; partitions that it still leads get a new leader epoch."""
         self._up[node.node_id] = node
         self._peers[node.node_id] = peer
         for key, known in self._leaders.items():
@@ -106,7 +106,7 @@ class ClusterState:
         self.elect_leaders()
 
     def fence(self, node_id: int) -> None:
-        """Let a broker be down; another one that is up leads what it led.
+        """Mark a broker as down; another one that is up takes over its partitions.
 
         Source: ReplicationControlManager#handleBrokerFenced (4.3.1).
         """
@@ -119,7 +119,7 @@ class ClusterState:
         self.elect_leaders()
 
     def elect_leaders(self) -> None:
-        """Find a leader for each partition of a coordinator's log that has none.
+        """Elect a leader for each partition of a coordinator's log that has none.
 
         Source: ReplicationControlManager#createTopics (4.3.1).
         """
@@ -135,7 +135,7 @@ class ClusterState:
                     self._lead(name, partition, min(self._up))
 
     def move(self, partitions: Collection[int] | None, to: int) -> None:
-        """Let another broker lead partitions of `__consumer_offsets`; by default all, and transactions too.
+        """Make a broker lead partitions of `__consumer_offsets`; by default all, and transactions, too.
 
         Source: ReplicationControlManager#electLeaders (4.3.1).
         """
@@ -146,7 +146,7 @@ class ClusterState:
                 self._lead(name, partition, to)
 
     def topics_deleted(self, names: tuple[str, ...]) -> None:
-        """Note that topics are no more."""
+        """Record that topics were deleted."""
         self.deletions.append(names)
         self._leader_changes += 1
         for key in [each for each in self._leaders if each[0] in names]:
@@ -155,23 +155,23 @@ class ClusterState:
             self.log.delete()
 
     def leaderships(self) -> Mapping[int, Leadership]:
-        """Who leads each partition of `__consumer_offsets`."""
+        """Return the leadership of each partition of `__consumer_offsets`."""
         return {partition: each for (name, partition), each in self._leaders.items() if name == OFFSETS_TOPIC}
 
     def leader_epoch(self, topic: str, partition: int) -> int:
-        """How often a partition's leader has changed."""
+        """Return the leader epoch of a partition: how often its leader has changed."""
         known = self._leaders.get((topic, partition))
         return 0 if known is None else known.epoch
 
     def leader(self, topic: str, partition: int) -> Node | None:
-        """Who leads a partition, if somebody can."""
+        """Return the leader of a partition; None if it has none."""
         known = self._leaders.get((topic, partition))
         if known is None and topic not in _LOGS:
             return self._up.get(self.controller_id)
         return None if known is None or known.leader is None else self._up[known.leader]
 
     def leading_peer(self, partition: int) -> Peer | None:
-        """Who leads a partition of `__consumer_offsets`, if somebody can."""
+        """Return the leader of a partition of `__consumer_offsets`, as a peer; None if it has none."""
         leader = self.leader(OFFSETS_TOPIC, partition)
         return None if leader is None else self._peers[leader.node_id]
 

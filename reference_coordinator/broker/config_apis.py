@@ -1,6 +1,6 @@
 """DescribeConfigs, IncrementalAlterConfigs and ListConfigResources.
 
-Topics may be configured; what brokers are started with is only told.
+Topics and groups can be configured; the configuration that brokers were started with is only described.
 """
 
 import re
@@ -56,7 +56,7 @@ _SINCE: Final = MappingProxyType(
         "group.streams.rack.aware.assignment.tags": (4, 4, 0),
     }
 )
-"""The first releases to know properties that 2.4 lacks, or that the reference has for them."""
+"""The first releases that describe these properties, which 2.4 lacks."""
 _OF_CONSUMER_GROUPS: Final = "group.consumer."
 _FIRST_WITH_CONSUMER_GROUPS: Final = (4, 0, 0)
 _INTERNAL: Final = frozenset(
@@ -70,9 +70,9 @@ _INTERNAL: Final = frozenset(
         "super.users",
     }
 )
-"""Properties that are described only where the broker was started with them."""
+"""Properties that are described only if the broker was started with them."""
 _FEATURES: Final = frozenset({"group.version", "share.version", "streams.version"})
-"""What is configured beside properties, and never described."""
+"""Features, which are configured along with properties, but never described."""
 _TYPES: Final = MappingProxyType(
     {
         "allow.everyone.if.no.acl.found": ConfigType.STRING,
@@ -84,13 +84,13 @@ _TYPES: Final = MappingProxyType(
         "group.streams.rack.aware.assignment.tags": ConfigType.LIST,
     }
 )
-"""Those of properties that are no numbers."""
+"""The types of properties that are not numbers."""
 _INTEGER: Final = re.compile(r"[+-]?\d+")
 
 
 @unique
 class _Kind(IntEnum):
-    """Kafka's numbers of what may be configured. Source: ConfigResource.Type (4.3.1)."""
+    """Kafka's numbers of the types of resources. Source: ConfigResource.Type (4.3.1)."""
 
     TOPIC = 2
     BROKER = 4
@@ -105,14 +105,14 @@ _DESCRIBED: Final = frozenset({_Kind.TOPIC, _Kind.BROKER})
 def handle_describe_configs(
     broker: Broker, request: tools.DescribeConfigsRequest
 ) -> tools.DescribeConfigsResponse:
-    """Tell how topics and the broker are configured.
+    """Return the configurations of topics, groups and the broker.
 
     Source: ConfigHelper#describeConfigs (3.9.2).
     """
     with_synonyms = request.include_synonyms
     described = _DESCRIBED | {_Kind.GROUP} if has_group_configs(broker) else _DESCRIBED
     if not all(each.resource_type in described for each in request.resources):
-        # Kafka throws, and refuses what it knows together with what it does not.
+        # Kafka throws, which refuses the supported resources together with the others.
         return tools.DescribeConfigsResponse(
             results=tuple(_not_described(each) for each in request.resources)
         )
@@ -170,7 +170,7 @@ def _topic_to_describe(broker: Broker, name: str) -> Topic:
 def topic_results(
     broker: Broker, overrides: Mapping[str, str | None]
 ) -> tuple[tools.DescribeConfigsResourceResult, ...]:
-    """Tell everything that a topic with these overrides is configured with, in alphabetical order.
+    """Return all configurations of a topic with these overrides, in alphabetical order.
 
     Source: ConfigHelper#createTopicConfigEntry (3.9.2).
     """
@@ -193,7 +193,7 @@ def _topic_result(
 
 
 def _broker_results(broker: Broker, name: str) -> tuple[tools.DescribeConfigsResourceResult, ...]:
-    """What the broker was started with, as far as the reference reads it; nothing was changed since."""
+    """Return the properties that the reference reads, as the broker was started: they cannot change."""
     if not name:
         return ()
     if not _INTEGER.fullmatch(name):
@@ -223,7 +223,7 @@ def _first_release_with(name: str) -> Version:
 def handle_incremental_alter_configs(
     broker: Broker, request: tools.IncrementalAlterConfigsRequest
 ) -> tools.IncrementalAlterConfigsResponse:
-    """Change how topics are configured; a resource is changed as a whole or not at all.
+    """Change the configurations of topics and groups; each resource is changed as a whole or not at all.
 
     Source: ConfigurationControlManager#incrementalAlterConfigs, ConfigAdminManager#preprocess (4.3.1).
     """
@@ -275,7 +275,7 @@ def _throw_if_malformed(resource: tools.AlterConfigsResource, *, is_twice: bool)
 
 
 def _configure(broker: Broker, resource: tools.AlterConfigsResource) -> Callable[[], object]:
-    """Return what changes a resource, once it is known that it may be changed so."""
+    """Check the changes of a resource, and return the function that applies them."""
     name, profile = resource.resource_name, broker.profile
     if resource.resource_type == _Kind.BROKER:
         reported = ", ".join(each.name for each in resource.configs)
@@ -344,7 +344,7 @@ def _new_value(config: TopicConfig | None, former: str | None, change: tools.Alt
 def handle_list_config_resources(
     broker: Broker, request: tools.ListConfigResourcesRequest, context: RequestContext
 ) -> tools.ListConfigResourcesResponse:
-    """Name what may be configured. v0 asks for subscriptions to metrics, of which there are none.
+    """List the resources that can be configured; v0 lists metrics subscriptions, of which there are none.
 
     Source: KafkaApis#handleListConfigResources (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""What a client is told of one configuration, or why a resource is not described or changed."""
+"""The description of one configuration, or the refusal to describe or change a resource."""
 
 from collections.abc import Sequence
 from enum import IntEnum, unique
@@ -10,7 +10,7 @@ from reference_coordinator.core.errors import Errors
 
 @unique
 class ConfigSource(IntEnum):
-    """Where a value comes from. Source: DescribeConfigsResponse.ConfigSource (4.3.1)."""
+    """The source of a value. Source: DescribeConfigsResponse.ConfigSource (4.3.1)."""
 
     TOPIC_CONFIG = 1
     STATIC_BROKER_CONFIG = 4
@@ -19,7 +19,7 @@ class ConfigSource(IntEnum):
 
 
 class RefusedError(Exception):
-    """A refusal, with what the client is told."""
+    """A refusal, with the error and the message for the client."""
 
     def __init__(self, error: Errors, message: str | None) -> None:
         super().__init__(message)
@@ -46,7 +46,7 @@ def config_result(
     default: str | None = None,
     read_only: bool = False,
 ) -> DescribeConfigsResourceResult:
-    """Tell one configuration: its value is that of its first synonym, or else the default."""
+    """Describe one configuration; its value is that of its first synonym, or else the default."""
     source = synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG
     return DescribeConfigsResourceResult(
         name=name,

@@ -1,4 +1,4 @@
-"""What Kafka does to ConsumerGroupHeartbeat and ConsumerGroupDescribe around the coordinator."""
+"""Checks of ConsumerGroupHeartbeat and ConsumerGroupDescribe before the coordinator."""
 
 from typing import Final
 
@@ -18,7 +18,7 @@ _CONSUMER: Final = "consumer"
 
 
 def is_consumer_group_protocol_enabled(broker: Broker) -> bool:
-    """Whether the release has consumer groups, and neither broker nor cluster was told to do without.
+    """Return whether the release has consumer groups, and neither broker nor cluster disables them.
 
     Source: KafkaApis#isConsumerGroupProtocolEnabled (4.3.1).
     """
@@ -30,7 +30,7 @@ def is_consumer_group_protocol_enabled(broker: Broker) -> bool:
 def handle_consumer_group_heartbeat(
     broker: Broker, request: ConsumerGroupHeartbeatRequest
 ) -> ConsumerGroupHeartbeatResponse | Forward:
-    """Refuse a heartbeat where there are no consumer groups. Everybody may read every group and topic.
+    """Refuse a heartbeat if consumer groups are disabled. Without an authorizer, everything may be read.
 
     Source: KafkaApis#handleConsumerGroupHeartbeat (4.3.1).
     """
@@ -42,7 +42,7 @@ def handle_consumer_group_heartbeat(
 def handle_consumer_group_describe(
     broker: Broker, request: ConsumerGroupDescribeRequest
 ) -> ConsumerGroupDescribeResponse | Forward:
-    """Refuse to describe where there are no consumer groups.
+    """Refuse to describe if consumer groups are disabled.
 
     Source: KafkaApis#handleConsumerGroupDescribe (4.3.1).
     """

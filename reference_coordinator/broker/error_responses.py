@@ -1,4 +1,4 @@
-"""The answer to a request that failed as a whole: the same error wherever the response has room for one.
+"""The answer to a request that failed as a whole: the same error in every error field of the response.
 
 Source: AbstractRequest#getErrorResponse of each, which KafkaApis#handle sends when a handler throws (4.3.1).
 """
@@ -39,20 +39,20 @@ _NO_ACKS: Final = 0
 _FIRST_OFFSET_FETCH_ERROR: Final = 2
 _FIRST_ADD_PARTITIONS_ERROR: Final = 4
 _FIRST_FETCH_ERROR_ALONE: Final = 13
-"""From this version on, the error of a whole Fetch stands alone; before, its partitions have it too."""
+"""From this version on, a failed Fetch has only a top-level error; before, its partitions have it, too."""
 _NAMES: Final = frozenset(
     ("name", "topic", "topic_id", "index", "partition", "partition_index", "resource_type", "resource_name")
 )
-"""How requests and responses alike say what an item of theirs is about."""
+"""The fields that identify an item, with the same names in requests and responses."""
 ResultT = TypeVar("ResultT")
 _Refusal: TypeAlias = Callable[[Any, Errors], BrokerResponse]
 
 
 def error_response(request: BrokerRequest, error: Errors, *, api_version: int) -> BrokerResponse:
-    """Return what a client is told when its request failed.
+    """Return the answer to a request that failed.
 
     Raises:
-        KeyError: no answer of this kind is known to such a request.
+        KeyError: there is no such answer to this type of request.
     """
     if api_version >= _FIRST_OFFSET_FETCH_ERROR and isinstance(request, groups.OffsetFetchRequest):
         request = replace(request, groups=tuple(replace(each, topics=()) for each in request.groups))
@@ -67,7 +67,7 @@ def error_response(request: BrokerRequest, error: Errors, *, api_version: int) -
 def _results(
     result: Callable[..., ResultT], asked: Iterable[object], **others: object
 ) -> tuple[ResultT, ...]:
-    """A result about each item that was asked about: it has the item's names, and what else is given."""
+    """Return a result for each requested item, with the item's identifying fields and the given others."""
     names = [each for each in get_type_hints(result) if each in _NAMES]
     return tuple(
         result(**{each: getattr(item, each) for each in names if hasattr(item, each)}, **others)
@@ -78,7 +78,7 @@ def _results(
 def _by_topic(
     result: Callable[..., ResultT], of_partition: Callable[..., object], topics: Iterable[Any], error: Errors
 ) -> tuple[ResultT, ...]:
-    """A result about each topic, with the error on each of its partitions."""
+    """Return a result for each topic, with the error on each of its partitions."""
     return tuple(
         each
         for topic in topics
@@ -328,7 +328,7 @@ _OF_TOPICS: Final[Mapping[type, _Refusal]] = MappingProxyType(
     }
 )
 ABOUT_TOPICS: Final = tuple(_OF_TOPICS)
-"""The requests that write topics, their logs and transactions, or that read what was written."""
+"""The requests that write topics, their logs and transactions, or that read them."""
 _RESPONSES: Final[Mapping[type, _Refusal]] = MappingProxyType(
     {
         **_OF_GROUPS,

@@ -1,4 +1,4 @@
-"""Fetch: records of partitions, at once or when there are enough of them."""
+"""Fetch: read records of partitions, at once or when there are enough of them."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -26,15 +26,15 @@ _FULL_EPOCHS: Final = frozenset({0, -1})
 
 @value
 class Fetched:
-    """What there is now for a request."""
+    """The records that are available for a request."""
 
     response: FetchResponse
     is_satisfied: bool
-    """Whether there is no reason to wait for more."""
+    """Whether the request is answered without waiting for more."""
 
 
 def read_from_log(broker: Broker, request: FetchRequest) -> Fetched:
-    """Read what there is. Whoever asks for a session is told that there is none.
+    """Read the available records. A request that continues a session is refused, because there are none.
 
     Source: KafkaApis#handleFetchRequest, ReplicaManager#fetchMessages, FetchManager#newContext (4.3.1).
     """
@@ -49,7 +49,7 @@ def read_from_log(broker: Broker, request: FetchRequest) -> Fetched:
 
 
 def refused_fetch(broker: Broker, request: FetchRequest, error: Errors) -> FetchResponse:
-    """Answer that none of the partitions can be read. Source: DelayedFetch#onComplete (3.9.2)."""
+    """Return the error for every partition. Source: DelayedFetch#onComplete (3.9.2)."""
     return FetchResponse(
         error_code=Errors.NONE,
         responses=tuple(
@@ -77,7 +77,7 @@ class _Reading:
 
     @property
     def is_satisfied(self) -> bool:
-        """Whether enough was read, or nothing can be waited for."""
+        """Whether enough was read, or waiting is not possible."""
         is_idle = self._request.max_wait_ms <= 0 or not self._is_interesting
         return is_idle or self._has_failed or self._read_bytes >= self._min_bytes
 
@@ -142,13 +142,13 @@ def _refused(wanted: FetchPartition, error: Errors) -> FetchPartitionData:
 
 
 def _missing(wanted: FetchPartition, error: Errors) -> FetchPartitionData:
-    """Answer for what is not even looked for. Source: FetchResponse#partitionResponse (4.3.1)."""
+    """Answer for a partition that was not read at all. Source: FetchResponse#partitionResponse (4.3.1)."""
     return FetchPartitionData(partition_index=wanted.partition, error_code=error, aborted_transactions=())
 
 
 @value
 class DelayedFetch:
-    """A request that waits for more. Source: DelayedFetch (4.3.1)."""
+    """A parked request that waits for more records. Source: DelayedFetch (4.3.1)."""
 
     token: ResponseToken
     request: FetchRequest
@@ -156,7 +156,7 @@ class DelayedFetch:
 
 
 class FetchPurgatory:
-    """Requests that wait, by when they have waited long enough and by what they wait for.
+    """The parked requests, by their timeout and by the partitions that they wait for.
 
     Source: DelayedOperationPurgatory (4.3.1).
     """
@@ -164,11 +164,11 @@ class FetchPurgatory:
     def __init__(self) -> None:
         self._timers: Timers[ResponseToken, DelayedFetch] = Timers()
         self.watching: dict[TopicPartition, dict[ResponseToken, DelayedFetch]] = {}
-        """Who waits for which partition."""
+        """The parked requests of each partition."""
         self._to_check: dict[ResponseToken, DelayedFetch] = {}
 
     def watch(self, broker: Broker, request: FetchRequest, token: ResponseToken, *, now_ms: Millis) -> None:
-        """Let a request wait."""
+        """Park a request."""
         partitions = tuple(_partitions(broker, request))
         delayed = DelayedFetch(token=token, request=request, partitions=partitions)
         self._timers.schedule(token, now_ms + request.max_wait_ms, delayed)
@@ -176,20 +176,20 @@ class FetchPurgatory:
             self.watching.setdefault(partition, {})[token] = delayed
 
     def changed(self, partition: TopicPartition) -> None:
-        """Note who may have enough now. Source: DelayedOperationPurgatory#checkAndComplete (4.3.1)."""
+        """Mark a partition's requests. Source: DelayedOperationPurgatory#checkAndComplete (4.3.1)."""
         found = self.watching.get(partition)
         if found:
             self._to_check.update(found)
 
     def take_to_check(self) -> tuple[DelayedFetch, ...]:
-        """Return who may have enough, and forget that."""
+        """Return the requests that may now have enough, and clear their marks."""
         if not self._to_check:
             return ()
         found, self._to_check = tuple(self._to_check.values()), {}
         return found
 
     def complete(self, delayed: DelayedFetch) -> None:
-        """Let a request wait no longer."""
+        """Remove a parked request."""
         self._timers.cancel(delayed.token)
         self._to_check.pop(delayed.token, None)
         for partition in delayed.partitions:
@@ -200,14 +200,14 @@ class FetchPurgatory:
                     del self.watching[partition]
 
     def take_all(self) -> tuple[DelayedFetch, ...]:
-        """Let nobody wait any longer, and return who did, each once."""
+        """Remove all parked requests, and return them, each once."""
         waiting = {token: each for found in self.watching.values() for token, each in found.items()}
         for delayed in waiting.values():
             self.complete(delayed)
         return tuple(waiting.values())
 
     def pop_due(self, now_ms: Millis) -> DelayedFetch | None:
-        """Take out the first that has waited long enough."""
+        """Remove and return the first request that has timed out."""
         due = self._timers.pop_due(now_ms)
         if due is None:
             return None
@@ -215,7 +215,7 @@ class FetchPurgatory:
         return due.deadline
 
     def next_deadline(self) -> Millis | None:
-        """When the first has waited long enough."""
+        """Return when the first request times out."""
         return self._timers.next_deadline()
 
 

@@ -1,4 +1,4 @@
-"""How groups are configured, as administrators see and change it."""
+"""The configurations of groups, as administrators describe and change them."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ from reference_coordinator.profile.group_configs import GroupConfigEntry, group_
 
 
 def has_group_configs(broker: Broker) -> bool:
-    """Whether groups can be configured: where there are groups that look at it.
+    """Return whether groups can be configured, as in releases with consumer groups.
 
     Decided in: ConfigHelper#describeConfigs (4.0.0).
     """
@@ -25,7 +25,7 @@ def has_group_configs(broker: Broker) -> bool:
 
 
 def group_results(broker: Broker, name: str) -> tuple[DescribeConfigsResourceResult, ...]:
-    """Tell everything that a group is configured with; there need be no such group.
+    """Return all configurations of a group, which need not exist.
 
     Decided in: ConfigHelper#describeConfigs (4.3.1).
 
@@ -45,7 +45,7 @@ def group_results(broker: Broker, name: str) -> tuple[DescribeConfigsResourceRes
 def create_group_config_entry(
     broker: Broker, entry: GroupConfigEntry, override: str | None
 ) -> DescribeConfigsResourceResult:
-    """Tell one configuration. Source: ConfigHelper#createGroupConfigEntry (4.3.1)."""
+    """Describe one configuration. Source: ConfigHelper#createGroupConfigEntry (4.3.1)."""
     synonyms = list(broker_synonyms(broker, entry.config.synonym or entry.name, entry.config.default))
     if not broker.profile.has(Behaviour.GROUP_CONFIGS_HAVE_SYNONYMS):
         source = ConfigSource.DEFAULT_CONFIG
@@ -57,7 +57,7 @@ def create_group_config_entry(
 
 
 def configs_of_group_to_alter(broker: Broker, name: str) -> Mapping[str, str]:
-    """Return what a group is configured with. Decided in: ControllerConfigurationValidator#validate (4.3.1).
+    """Return a group's own configuration. Decided in: ControllerConfigurationValidator#validate (4.3.1).
 
     Raises:
         RefusedError: no group is named.
@@ -68,6 +68,6 @@ def configs_of_group_to_alter(broker: Broker, name: str) -> Mapping[str, str]:
 
 
 def configure_group(broker: Broker, name: str, configs: Mapping[str, str]) -> None:
-    """Let a group be configured so. Decided in: GroupConfigManager#updateGroupConfig (4.3.1)."""
+    """Set a group's configuration. Decided in: GroupConfigManager#updateGroupConfig (4.3.1)."""
     stays_listed = broker.profile.has(Behaviour.UNCONFIGURED_GROUP_STAYS_LISTED)
     broker.cluster.group_configs.configure(GroupId(name), configs, stays_listed=stays_listed)

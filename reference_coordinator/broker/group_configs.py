@@ -1,4 +1,4 @@
-"""How groups are configured, whether there are such groups or not."""
+"""The configurations of groups, which need not exist."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -21,20 +21,20 @@ class GroupConfigs:
 
     @property
     def version(self) -> int:
-        """Grows with each change."""
+        """The number of changes so far."""
         return len(self._changed)
 
     def get(self, group_id: GroupId) -> Mapping[str, str]:
-        """Return what is configured for a group, by name."""
+        """Return a group's configuration, by name."""
         return self._by_group.get(group_id, _NOTHING)
 
     def configure(self, group_id: GroupId, configs: Mapping[str, str], *, stays_listed: bool = False) -> None:
-        """Let a group be configured so, and in no other way.
+        """Replace a group's configuration.
 
         Args:
             group_id: the group.
-            configs: by name.
-            stays_listed: whether a group for which nothing is configured any more is named still.
+            configs: the new configuration, by name.
+            stays_listed: whether a group whose configuration becomes empty is still listed.
         """
         if configs or stays_listed:
             self._by_group[group_id] = dict(sorted(configs.items()))
@@ -43,5 +43,5 @@ class GroupConfigs:
         self._changed.append(group_id)
 
     def changed_since(self, version: int) -> tuple[GroupId, ...]:
-        """The groups whose configuration may have changed since a version, each once."""
+        """Return the groups whose configuration may have changed since a version, each once."""
         return tuple(dict.fromkeys(self._changed[version:]))

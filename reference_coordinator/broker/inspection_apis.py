@@ -1,4 +1,4 @@
-"""DescribeLogDirs and DescribeQuorum: how large logs are, and who has the metadata."""
+"""DescribeLogDirs and DescribeQuorum: the sizes of logs, and the controllers with the metadata."""
 
 from functools import lru_cache
 from typing import Final
@@ -23,7 +23,7 @@ from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import OFFSETS_TOPIC, TopicPartition
 from reference_coordinator.runtime.limits import size_in_bytes
 
-_LOG_DIR: Final = "/tmp/kafka-logs"  # noqa: S108 - nothing is written there: it is what Kafka's `log.dir` says
+_LOG_DIR: Final = "/tmp/kafka-logs"  # noqa: S108 - nothing is written there: it is Kafka's default `log.dir`
 _METADATA_TOPIC: Final = "__cluster_metadata"
 _METADATA_PARTITION: Final = 0
 _CONTROLLER_EPOCH: Final = 1
@@ -32,9 +32,9 @@ _REMEMBERED_PARTITIONS: Final = 1 << 14
 
 
 def handle_describe_log_dirs(broker: Broker, request: DescribeLogDirsRequest) -> DescribeLogDirsResponse:
-    """Tell how large logs are; what is not there is left out.
+    """Return the sizes of logs, without partitions that do not exist.
 
-    Each broker has all partitions, and none is behind.
+    Each broker has all partitions, and no replica lags.
 
     Source: ReplicaManager#describeLogDirs (4.3.1).
     """
@@ -64,12 +64,12 @@ def _log_dir_topic(broker: Broker, topic: Topic, wanted: set[TopicPartition] | N
 
 @lru_cache(maxsize=_REMEMBERED_PARTITIONS)
 def _log_dir_partition(index: int, size_bytes: int) -> DescribeLogDirsPartition:
-    """Thousands of logs are empty."""
+    """Return a partition's row, cached because thousands of logs are empty."""
     return DescribeLogDirsPartition(partition_index=index, partition_size=size_bytes)
 
 
 def _size_bytes(broker: Broker, topic: Topic, partition: TopicPartition) -> int:
-    """Return how large a log is. Source: UnifiedLog#size (4.3.1)."""
+    """Return the size of a log. Source: UnifiedLog#size (4.3.1)."""
     if topic.name == OFFSETS_TOPIC:
         return broker.cluster.log.size_bytes(
             partition.partition, lambda batch: size_in_bytes(batch.records, broker.profile)
@@ -78,7 +78,7 @@ def _size_bytes(broker: Broker, topic: Topic, partition: TopicPartition) -> int:
 
 
 def handle_describe_quorum(broker: Broker, request: DescribeQuorumRequest) -> DescribeQuorumResponse:
-    """Tell who has the log of the metadata: one controller votes, which is a broker as well.
+    """Describe the quorum of the metadata log: the only voter is a controller that is also a broker.
 
     Source: KafkaRaftClient#handleDescribeQuorumRequest, LeaderState#describeReplicaState (4.3.1).
     """
@@ -120,7 +120,7 @@ def handle_describe_quorum(broker: Broker, request: DescribeQuorumRequest) -> De
 
 
 def refused_quorum(request: DescribeQuorumRequest, error: Errors) -> DescribeQuorumResponse:
-    """Refuse each partition that is asked for.
+    """Return an error for each requested partition.
 
     Source: DescribeQuorumRequest#getPartitionLevelErrorResponse (4.3.1).
     """

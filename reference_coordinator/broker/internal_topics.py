@@ -1,4 +1,4 @@
-"""The internal topics of a streams group, which its coordinator's broker creates."""
+"""Creation of the internal topics of a streams group by its coordinator's broker."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -25,11 +25,11 @@ _HEARTBEATS_REMEMBERED: Final = 2
 def create_streams_internal_topics(
     broker: Broker, response: StreamsGroupHeartbeatResponse, context: RequestContext
 ) -> StreamsGroupHeartbeatResponse:
-    """Create what is missing, or let the status say why it is not there.
+    """Create missing internal topics, or add to the status why they are missing.
 
-    Kafka creates topics in the background. So a heartbeat hears of errors that an earlier one has caused,
-    and of its own if the answer comes late. For two heartbeat intervals after an error a topic is not tried
-    again.
+    Kafka creates topics in the background. So a heartbeat reports the errors of an earlier one, and its own
+    errors if the answer is late. For two heartbeat intervals after an error, the creation of a topic is not
+    tried again.
 
     Decided in: KafkaApis#handleStreamsGroupHeartbeat,
     AutoTopicCreationManager#createStreamsInternalTopics (4.3.1).
@@ -64,7 +64,7 @@ def _current(
 
 
 def permitted_statuses(response: StreamsGroupHeartbeatResponse) -> tuple[Permitted, ...]:
-    """What the status may be instead: topics are created, or refused, while the answer is made.
+    """Return the other permitted statuses: topics may be created, or refused, before the answer is built.
 
     Source: AutoTopicCreationManager#getStreamsInternalTopicCreationErrors (4.3.1).
     """
@@ -87,7 +87,7 @@ def _with_errors(
 
 
 def _unauthorized(broker: Broker, names: Iterable[str], context: RequestContext) -> list[str]:
-    """The topics that a client may not create, if there is an authorizer."""
+    """Return the topics that a client may not create; none without an authorizer."""
     if not broker.config.authorizer_class_name:
         return []
     authorizer = StandardAuthorizer(broker.config, broker.cluster.acls)
@@ -101,7 +101,7 @@ def _unauthorized(broker: Broker, names: Iterable[str], context: RequestContext)
 
 
 def _with_reason(response: StreamsGroupHeartbeatResponse, why: str) -> StreamsGroupHeartbeatResponse:
-    """The response whose status of missing topics says why they are."""
+    """Add the reason to the status of missing internal topics."""
     statuses = tuple(
         replace(each, status_detail=each.status_detail + why)
         if each.status_code == _MISSING_INTERNAL_TOPICS

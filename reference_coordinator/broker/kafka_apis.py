@@ -1,6 +1,6 @@
-"""The broker around the coordinator: checks and routing before it, the log behind it, its lifecycle.
+"""The broker around the coordinator: checks and routing of requests, the log, and the lifecycle.
 
-Sans-IO as the coordinator is, with the same four methods, and `publish` for what others have changed.
+Sans-IO like the coordinator, with the same four methods, and `publish` for changes by other brokers.
 """
 
 from collections import deque
@@ -56,15 +56,15 @@ from reference_coordinator.transactions.messages import (
 )
 
 AppendOutcome = Callable[[AppendRecords], Errors | None]
-"""Decides how a write ends; None leaves it open until `append_completed` is called."""
+"""Decides the result of a write; None leaves it open until `append_completed` is called."""
 
 Answers = tuple[Respond[brokers.BrokerResponse], ...]
 
 
 class KafkaApis:
-    """A broker with a group coordinator, alone or one of a cluster, whose log and topics are in memory.
+    """A broker with a group coordinator, alone or in a cluster, whose log and topics are in memory.
 
-    Until `__consumer_offsets` exists (FindCoordinator creates it), nobody coordinates.
+    Until `__consumer_offsets` exists (FindCoordinator creates it), there is no coordinator.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class KafkaApis:
         timers: Timers[TimerKey, Deadline] | None = None,
     ) -> None:
         self.cluster = ClusterState() if cluster is None else cluster
-        """What it shares with the others."""
+        """The state that it shares with the other brokers."""
         self.broker = Broker(
             node=node,
             ranges=served_ranges(profile, previews=config.unstable_api_versions_enable),
@@ -87,23 +87,23 @@ class KafkaApis:
             profile=profile,
         )
         self.append_outcome: AppendOutcome = log_limits(config, profile)
-        """Replaced where writes are to fail or to take their time."""
+        """Replaced to make writes fail or complete later."""
         self.pauses_at_loading = False
-        """Whether logs that are to be loaded wait for `resume_from_loading`."""
+        """Whether the loading of logs waits for `resume_from_loading`."""
         self.paused_partitions: frozenset[int] = frozenset()
-        """Those that wait by themselves; those behind them wait for them. None is for all."""
+        """The partitions whose loading is paused, which delays those queued after them; empty for all."""
         self.is_cut_off = False
-        """Whether nobody hears of it, so that no follower has what it appends, and no append ends."""
+        """Whether it has no network, so that no follower gets its appends, and no append completes."""
         self._coordinator = GroupCoordinator(config=config, profile=profile, choices=choices, timers=timers)
         self._coordinator.shard.share_persister = self.cluster.share_persister
         self._finishes: dict[ResponseToken, Finish] = {}
         self._open_appends: dict[AppendId, AppendRecords] = {}
         self._external_counts: dict[int, int] = {}
-        """How often others had written to each partition when it was loaded."""
+        """The number of external writes to each partition when it was loaded."""
         self._reloads = False
-        """Whether one has just been found to be out of sync."""
+        """Whether a partition was just found to be out of sync, and is to be reloaded."""
         self._leader_epochs: dict[int, int] = {}
-        """Of the partitions that it knows to lead."""
+        """The leader epochs of the partitions that it leads, as far as published to it."""
         self._version = 0
         self._metadata = MetadataPublisher(self.cluster, self._coordinator, config, profile)
         self._unsettled: list[Effect] = []
@@ -118,7 +118,7 @@ class KafkaApis:
 
     @property
     def coordinator(self) -> GroupCoordinator:
-        """Its group coordinator, for whoever decides what happens in it, and when."""
+        """Its group coordinator, for callers that control its execution step by step."""
         return self._coordinator
 
     @property
@@ -127,18 +127,18 @@ class KafkaApis:
         return self.cluster.log.records
 
     def coordinates(self, partition: int) -> bool:
-        """Whether a partition of `__consumer_offsets` is loaded here."""
+        """Return whether a partition of `__consumer_offsets` is loaded here."""
         return self._coordinator.ownership(partition) is Ownership.OWNED
 
     def transaction_ended(self, marker: EndTransactionMarker) -> None:
-        """Learn that a marker is in the log of a partition that this broker leads."""
-        # Whoever has written the marker answers first; what comes of it is carried out after that.
+        """Process an end marker that was written to the log of a partition that this broker leads."""
+        # The writer of the marker answers first; the effects are carried out after that.
         self._unsettled += self._coordinator.transaction_ended(marker, now_ms=self.cluster.now_ms)
 
     def handle(
         self, request: brokers.BrokerRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
     ) -> Answers:
-        """Take a request; its answer comes now or from a later call. Source: KafkaApis#handle (4.3.1)."""
+        """Handle a request; a later call may return its answer. Source: KafkaApis#handle (4.3.1)."""
         match request:
             case brokers.ApiVersionsRequest():
                 return answer_with(token, handle_api_versions(self.broker, request, context))
@@ -169,7 +169,7 @@ class KafkaApis:
                 return self._handle_group_request(request, context, token, now_ms=now_ms)
 
     def advance(self, *, now_ms: Millis) -> Answers:
-        """Fire every deadline that is due."""
+        """Process all due deadlines."""
         answers = self._settle(self._coordinator.advance(now_ms=now_ms), now_ms=now_ms)
         self.cluster.now_ms = now_ms
         self.transactions.abort_timed_out(now_ms=now_ms)
@@ -177,7 +177,7 @@ class KafkaApis:
         return answers + self.clients.checked() + self.clients.advance(now_ms=now_ms)
 
     def append_completed(self, append_id: AppendId, error: Errors, *, now_ms: Millis) -> Answers:
-        """End a write that `append_outcome` left open."""
+        """Complete a write that `append_outcome` left open."""
         append = self._open_appends.pop(append_id)
         return self._settle(self._end_append(append, error, now_ms=now_ms), now_ms=now_ms)
 
@@ -187,11 +187,11 @@ class KafkaApis:
 
     @property
     def is_behind(self) -> bool:
-        """Whether something in the cluster has changed that it did not find out about."""
+        """Whether there are changes in the cluster that were not published to it."""
         return not self.is_cut_off and self._version != self.cluster.version
 
     def publish(self, *, now_ms: Millis) -> Answers:
-        """Find out what has changed in the cluster, and do what comes of it.
+        """Process the changes in the cluster.
 
         Source: BrokerMetadataPublisher#onMetadataUpdate (4.3.1).
         """
@@ -205,31 +205,31 @@ class KafkaApis:
         return answers + self._settle(self._take_unsettled(), now_ms=now_ms) + self.clients.checked()
 
     def pause_at_loading(self, partitions: frozenset[int] = frozenset()) -> None:
-        """Let logs that are to be loaded wait from now on; or some, and those that come after them."""
+        """From now on, pause the loading of all logs, or of some partitions and those queued after them."""
         self.pauses_at_loading, self.paused_partitions = True, partitions
 
     def resume_from_loading(self, *, now_ms: Millis) -> Answers:
-        """Load what waits for it; nothing happens if nothing does."""
+        """Load the paused logs, if there are any."""
         self.pauses_at_loading = False
         self.cluster.now_ms = now_ms
         return self._load(now_ms=now_ms) + self._settle(self._take_unsettled(), now_ms=now_ms)
 
     def pause_at_dead(self) -> None:
-        """Let groups that DeleteGroups has marked Dead wait for their removal from now on."""
+        """From now on, pause before the removal of groups that DeleteGroups has marked Dead."""
         self._coordinator.pause_at_dead()
 
     def resume_from_dead(self, *, now_ms: Millis) -> Answers:
-        """Remove the groups that wait for it."""
+        """Remove the paused groups."""
         return self._settle(self._coordinator.resume_from_dead(now_ms=now_ms), now_ms=now_ms)
 
     def write_parked_markers(self, *, now_ms: Millis) -> Answers:
-        """Try again to write the ends of transactions, now that somebody may be there to take them."""
+        """Try again to write parked end markers, because a coordinator may now accept them."""
         self.cluster.now_ms = now_ms
         self.transactions.write_parked_markers()
         return self._settle(self._take_unsettled(), now_ms=now_ms)
 
     def shut_down(self, *, now_ms: Millis) -> Answers:
-        """Cease to lead anything, if the release does so before it closes connections.
+        """Resign all leaderships, if the release does so before it closes connections.
 
         Source: ReplicationControlManager#handleBrokerInControlledShutdown, BrokerServer#shutdown (3.3.2).
         """
@@ -242,7 +242,7 @@ class KafkaApis:
         return answers + self.clients.refused(Errors.NOT_LEADER_OR_FOLLOWER)
 
     def rejoin(self) -> None:
-        """Be one of the cluster again; who leads what by now it finds out when that is published."""
+        """Register with the cluster again; the current leaders are published to it later."""
         self.is_cut_off = False
         self.cluster.register(self.broker.node, self)
 
@@ -266,7 +266,7 @@ class KafkaApis:
         return answer_with(token, response) + self.publish(now_ms=now_ms)
 
     def _published_anew(self, *, now_ms: Millis) -> Answers:
-        """Have leaders elected for logs that were created just now."""
+        """Elect leaders for logs that were just created, and publish them."""
         self.cluster.elect_leaders()
         return self.publish(now_ms=now_ms)
 
@@ -287,7 +287,7 @@ class KafkaApis:
         return answers
 
     def _resign(self, partition: int, leadership: Leadership | None, *, now_ms: Millis) -> Answers:
-        """Cease to coordinate a partition that another one leads, or whose log is no more.
+        """Cease to coordinate a partition that another broker leads, or whose log was deleted.
 
         Source: ReplicaManager#applyDelta (4.3.1), KAFKA-19274 (4.0.1).
         """
@@ -308,7 +308,7 @@ class KafkaApis:
         return answers + self._settle(effects, now_ms=now_ms)
 
     def _load(self, *, now_ms: Millis) -> Answers:
-        """Load one log after the other; a pause at the first delays them all."""
+        """Load one log after the other; a pause at the first one delays all of them."""
         answers: Answers = ()
         while (partition := self._coordinator.partition_to_load) is not None and not self._waits(partition):
             self._external_counts[partition] = self.cluster.log.external_count(partition)
@@ -339,7 +339,7 @@ class KafkaApis:
         return answers + self.publish(now_ms=now_ms) if creates_topics else answers
 
     def _settle(self, effects: Iterable[Effect], *, now_ms: Millis) -> Answers:
-        """Carry out writes until nothing but answers is left."""
+        """Carry out writes until only answers are left."""
         answers: list[Respond[brokers.BrokerResponse]] = []
         pending = deque(effects)
         while pending:
@@ -370,13 +370,13 @@ class KafkaApis:
         return self._coordinator.append_completed(append.append_id, error, now_ms=now_ms)
 
     def _is_out_of_sync(self, partition: int) -> bool:
-        """Whether a write shows that somebody else wrote before it, and the release looks at that."""
+        """Return whether there was an external write before a write, and the release detects this."""
         external_count = self.cluster.log.external_count(partition)
         known = self._external_counts.get(partition, 0)
         return external_count != known and self.broker.profile.has(Behaviour.OUT_OF_SYNC_LOG_RELOADED)
 
     def _finish(self, effect: Respond[object]) -> Respond[brokers.BrokerResponse]:
-        # Effect says object because effects know no messages; the coordinator answers with its own.
+        # Effects are independent of messages, hence `object`; the coordinator's answers are GroupResponses.
         response = cast("GroupResponse", effect.response)
         finish = self._finishes.pop(effect.token)
         permitted = [_finished(choice, response, finish) for choice in effect.permitted]
@@ -392,6 +392,6 @@ def answer_with(token: ResponseToken, response: brokers.BrokerResponse) -> Answe
 
 
 def _finished(choice: Permitted, response: GroupResponse, finish: Finish) -> Permitted:
-    """Make the client's values of those that the coordinator permits."""
+    """Convert the values that the coordinator permits into the client's values."""
     others = (replace(response, **{choice.field: value}) for value in choice.any_of)  # type: ignore[arg-type] # a choice names a field of its response
     return replace(choice, any_of=tuple(getattr(finish(other), choice.field) for other in others))

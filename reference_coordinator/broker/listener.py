@@ -1,7 +1,7 @@
-"""The broker's front of frames, sans-IO: what the TCP server and a harness in the same process share.
+"""The broker's interface of frames, sans-IO, for the TCP server and for a harness in the same process.
 
-A connection has one request in progress; what comes behind it waits until the answer has left, as Kafka
-mutes a channel. A malformed frame closes its connection and nothing else.
+A connection has one request in progress; later frames wait until its answer is sent, as Kafka mutes a
+channel. A malformed frame closes only its connection.
 
 Source: SocketServer.Processor#processCompletedReceives (3.9.2).
 """
@@ -48,12 +48,12 @@ _NO_TOPICS: Final[Mapping[str, int]] = MappingProxyType({})
 
 @value
 class PermittedFrames:
-    """Frames that Kafka may send instead of one, where its choice hangs on map order or a race."""
+    """Frames that Kafka may send instead of another one, depending on map order or a race."""
 
     field: str
     """The top-level field in which they differ."""
     frames: tuple[bytes, ...]
-    """One for each value that is right; that of the frame that is sent is among them."""
+    """One frame for each permitted value, including that of the frame that is sent."""
     reason: str
 
 
@@ -64,12 +64,12 @@ class SendFrame:
     connection: ConnectionId
     frame: bytes
     permitted: tuple[PermittedFrames, ...] = ()
-    """What Kafka may send instead."""
+    """The frames that Kafka may send instead."""
 
 
 @value
 class CloseConnection:
-    """Close a connection, which the listener has forgotten already."""
+    """Close a connection, which the listener has already removed."""
 
     connection: ConnectionId
     reason: str
@@ -77,7 +77,7 @@ class CloseConnection:
 
 Outgoing = SendFrame | CloseConnection
 HandlerFailed = Callable[[bytes, Exception], None]
-"""Is told of a request that could not be handled: the frame, and what was raised."""
+"""A callback for a request whose handler failed, with the frame and the exception."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class _InProgress:
 
 @value
 class Shared:
-    """What the listeners of a cluster have in common."""
+    """The state that the listeners of a cluster share."""
 
     state: ClusterState
     connection_ids: Iterator[int] = field(default_factory=lambda: count(1))
@@ -123,27 +123,27 @@ class Listener:
         """Start a broker; a log that has records is loaded before the first request.
 
         Args:
-            profile: the release that it behaves as.
+            profile: the release whose behaviour it shows.
             config: its configuration.
-            choices: ids and ties.
-            host: what clients are told to reach it by.
-            port: likewise.
-            node_id: likewise.
-            topics: to begin with, by name, with partition counts; of a broker alone.
-            log: `__consumer_offsets`, if it outlives the broker; of a broker alone.
-            shared: what it shares with the rest of its cluster, if it is not alone.
+            choices: generates ids and breaks ties.
+            host: the host that clients are given.
+            port: the port that clients are given.
+            node_id: the id that clients are given.
+            topics: the initial topics with their partition counts; only without `shared`.
+            log: `__consumer_offsets`, if it outlives the broker; only without `shared`.
+            shared: the state that it shares with the other brokers of its cluster, if there are any.
         """
         self._profile = profile
         self._choices = choices
         self._node = Node(node_id=node_id, host=host, port=port)
         self._shared = _alone(config, topics, log) if shared is None else shared
         self.apis = self._started(config)
-        """The broker behind the frames, for who wants to make its writes fail."""
+        """The broker that handles the frames, for callers that make its writes fail."""
         self.handler_failed: HandlerFailed | None = None
-        """Where it is set, a request whose handler raises is answered UNKNOWN_SERVER_ERROR, as by Kafka.
-        Otherwise the exception goes on to the caller, who finds a fault of the reference by it."""
+        """If it is set, a request whose handler raises is answered UNKNOWN_SERVER_ERROR, as by Kafka.
+        Otherwise the exception reaches the caller, because it shows a fault of the reference."""
         self.refuses_topics = False
-        """Whether topics' logs cannot be kept for now, so that whoever asks for them is refused."""
+        """Whether topics' logs cannot be stored for now, so that requests about them are refused."""
         self._is_up = True
         self._channels: dict[ConnectionId, _Channel] = {}
         self._in_progress: dict[ResponseToken, _InProgress] = {}
@@ -164,11 +164,11 @@ class Listener:
         return self.apis.broker.ranges
 
     def report_failures(self, handler_failed: HandlerFailed) -> None:
-        """Let somebody hear of requests that cannot be handled, which are answered all the same."""
+        """Set the callback for requests whose handler fails; they are then answered with an error."""
         self.handler_failed = handler_failed
 
     def refuse_topics(self, *, refuses: bool) -> None:
-        """Refuse whoever asks for topics' logs, which cannot be kept for now, or serve them again."""
+        """Refuse requests about topics' logs, which cannot be stored for now, or serve them again."""
         self.refuses_topics = refuses
 
     def connected(self, *, client_host: str, principal: str = ANONYMOUS) -> ConnectionId:
@@ -178,7 +178,7 @@ class Listener:
         return connection
 
     def received(self, connection: ConnectionId, frame: bytes, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Take a frame; without effect on a connection that was closed from this side."""
+        """Process a frame; it has no effect on a connection that was closed from this side."""
         channel = self._channels.get(connection)
         if channel is None:
             return ()
@@ -189,17 +189,17 @@ class Listener:
         return found_out + self._process(deque((connection,)), now_ms=now_ms)
 
     def is_busy(self, connection: ConnectionId) -> bool:
-        """Whether a request of a connection is in progress."""
+        """Return whether a request of a connection is in progress."""
         channel = self._channels.get(connection)
         return channel is not None and channel.is_muted
 
     def disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Forget a connection. Its request goes on, its answer is dropped, its share session ends."""
+        """Remove a connection. Its request continues, its answer is dropped, its share session ends."""
         self._channels.pop(connection, None)
         return self._send(self.apis.clients.shares.disconnected(connection, now_ms=now_ms), now_ms=now_ms)
 
     def advance(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Let every deadline fire that is due."""
+        """Process all due deadlines."""
         return self._send(self.apis.advance(now_ms=now_ms), now_ms=now_ms)
 
     def next_deadline(self) -> Millis | None:
@@ -207,28 +207,28 @@ class Listener:
         return self.apis.next_deadline()
 
     def publish(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Let the broker find out what has changed in its cluster."""
+        """Publish the changes in the cluster to the broker."""
         return self._send(self.apis.publish(now_ms=now_ms), now_ms=now_ms)
 
     def shut_down(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Shut the broker down: those who wait are told, if the release does so, and connections close."""
+        """Shut the broker down: answer parked requests, if the release does so, and close connections."""
         for channel in self._channels.values():
             channel.waiting.clear()
         return self._send(self.apis.shut_down(now_ms=now_ms), now_ms=now_ms) + self.stop()
 
     def stop(self) -> tuple[Outgoing, ...]:
-        """End the broker without a word: its connections close, and what it did not write is lost."""
+        """Stop the broker without a controlled shutdown: connections close, and unwritten state is lost."""
         closed = tuple(self._close(each, "the broker ended") for each in tuple(self._channels))
         self._in_progress.clear()
         self._is_up = False
         return closed
 
     def cut_off(self) -> None:
-        """Take the network from the broker, whose timers run on."""
+        """Cut the broker off from the network; its timers continue."""
         self.apis.is_cut_off = True
 
     def rejoin(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Give it back: connections from before are gone, and the broker finds out what it missed."""
+        """Reconnect the broker to the network: close its old connections, and publish what it missed."""
         closed = tuple(self._close(each, "the broker had no network") for each in tuple(self._channels))
         self.apis.rejoin()
         return closed + self.publish(now_ms=now_ms)
@@ -236,7 +236,7 @@ class Listener:
     def restart(
         self, *, now_ms: Millis, config: GroupCoordinatorConfig | None = None
     ) -> tuple[Outgoing, ...]:
-        """Shut the broker down and start it over its log, perhaps with another configuration."""
+        """Shut the broker down and start it with the same log, perhaps with another configuration."""
         closed = self.shut_down(now_ms=now_ms) if self._is_up else ()
         self._is_up = True
         former = self.apis
@@ -248,23 +248,23 @@ class Listener:
         return closed + self.publish(now_ms=now_ms)
 
     def pause_at_loading(self, partitions: frozenset[int] = frozenset()) -> None:
-        """Let logs that are to be loaded wait from now on; or some, and those that come after them."""
+        """From now on, pause the loading of all logs, or of some partitions and those queued after them."""
         self.apis.pause_at_loading(partitions)
 
     def resume_from_loading(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Load what waits for it."""
+        """Load the paused logs."""
         return self._send(self.apis.resume_from_loading(now_ms=now_ms), now_ms=now_ms)
 
     def pause_at_dead(self) -> None:
-        """Let groups that DeleteGroups has marked Dead wait for their removal from now on."""
+        """From now on, pause before the removal of groups that DeleteGroups has marked Dead."""
         self.apis.pause_at_dead()
 
     def resume_from_dead(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Remove the groups that wait for it."""
+        """Remove the paused groups."""
         return self._send(self.apis.resume_from_dead(now_ms=now_ms), now_ms=now_ms)
 
     def write_parked_markers(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Try again to write the ends of transactions that nobody could take."""
+        """Try again to write the end markers that no coordinator could accept."""
         return self._send(self.apis.write_parked_markers(now_ms=now_ms), now_ms=now_ms)
 
     def _send(self, answers: Answers, *, now_ms: Millis) -> tuple[Outgoing, ...]:
@@ -275,7 +275,7 @@ class Listener:
         return outgoing + self._process(unmuted, now_ms=now_ms)
 
     def _process(self, ready: deque[ConnectionId], *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Work off the waiting frames of connections, and of those that become free by it."""
+        """Process the waiting frames of connections, including those that this unmutes."""
         outgoing: list[Outgoing] = []
         while ready:
             connection = ready.popleft()
@@ -319,7 +319,7 @@ class Listener:
         for answer in answers:
             answered = self._in_progress.pop(answer.token, None)
             if answered is None:
-                # Its handler failed half way, and that was its answer.
+                # Its handler failed halfway, and the error was its answer.
                 assert self.handler_failed is not None, "a request is answered once"
                 continue
             channel = self._channels.get(answered.connection)
@@ -335,7 +335,7 @@ class Listener:
         return outgoing
 
     def _untold(self, connection: ConnectionId, response: Unanswered) -> tuple[Outgoing, ...]:
-        """Return what who wants no answer notices of it. Source: RequestChannel#closeConnection (4.3.1)."""
+        """Close the connection if the request failed. Source: RequestChannel#closeConnection (4.3.1)."""
         return () if response.failure is None else (self._close(connection, response.failure),)
 
     def _frame(self, answered: _InProgress, answer: Respond[BrokerResponse]) -> Outgoing:
@@ -347,7 +347,7 @@ class Listener:
         return SendFrame(connection=answered.connection, frame=frame, permitted=permitted)
 
     def _instead(self, answered: _InProgress, unwritable: UnwritableResponseError) -> Outgoing:
-        """Answer with an error where the answer has no bytes, as a text beyond 32767 bytes has none.
+        """Answer with an error if the answer cannot be encoded, as for a string of more than 32767 bytes.
 
         Source: KafkaApis#handle, RequestHandlerHelper#handleError (4.3.1).
         """

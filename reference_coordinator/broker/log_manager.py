@@ -1,8 +1,8 @@
-"""Retention and compaction of topics' logs, in the rhythm of the brokers that they are on.
+"""Retention and compaction of topics' logs, at the intervals of the brokers' configuration.
 
-Logs are the same on every broker of a cluster, so that one manager looks after them, whichever broker's
-time it is. A broker of Kafka has its rhythm from its start; here it begins with the first write, so that
-nothing falls due where no client writes.
+The brokers of a cluster share their logs, so one manager serves them all, called by whichever broker is due.
+In Kafka, the intervals begin when a broker starts; here they begin with the first write, so that there are no
+deadlines without writes.
 """
 
 from collections.abc import Iterator
@@ -22,27 +22,27 @@ class LogManager:
     def __init__(self, topics: Topics) -> None:
         self._topics = topics
         self.next_check_ms: Millis | None = None
-        """When old segments are looked for; None while no log has records."""
+        """When old segments are checked next; None while no log has records."""
         self.next_clean_ms: Millis | None = None
-        """When the cleaner wakes; None while no log is to be compacted."""
+        """When the cleaner runs next; None while no log is to be compacted."""
 
     def wake(
         self, config: GroupCoordinatorConfig, *, now_ms: Millis, is_compacted: bool | None = None
     ) -> None:
-        """Begin to look after logs, if they have records and that is not done yet.
+        """Schedule retention and compaction, if there are records and they are not scheduled yet.
 
         Args:
-            config: the broker's.
+            config: the broker's configuration.
             now_ms: the time.
-            is_compacted: whether a log was written to that is compacted; None if topics may have been
-                configured anew.
+            is_compacted: whether the log that was written to is compacted; None if topics may have been
+                reconfigured.
         """
         is_unclean = is_compacted is None or (is_compacted and self.next_clean_ms is None)
         if self._topics.logs and (is_unclean or self.next_check_ms is None):
             self._schedule(config, now_ms=now_ms)
 
     def advance(self, config: GroupCoordinatorConfig, *, now_ms: Millis) -> None:
-        """Do what is due."""
+        """Run retention and compaction if they are due."""
         if self.next_check_ms is not None and self.next_check_ms <= now_ms:
             self.next_check_ms = None
             self._cleanup_logs(config, now_ms=now_ms)
@@ -88,7 +88,7 @@ class LogManager:
             self._topics.logs.changed(partition)
 
     def _logs(self, config: GroupCoordinatorConfig) -> Iterator[tuple[TopicPartition, PartitionLog]]:
-        """Return the logs of clients' topics, which have their topics' settings of now."""
+        """Yield the logs of clients' topics, with the current settings of their topics."""
         for partition, log in self._topics.logs:
             topic = self._topics.get(partition.topic)
             if topic is not None and not topic.is_internal:

@@ -1,4 +1,4 @@
-"""ListOffsets, OffsetForLeaderEpoch and DeleteRecords: which offsets a log has."""
+"""ListOffsets, OffsetForLeaderEpoch and DeleteRecords: the offsets of a log."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ _SINCE: Final[Mapping[int, int]] = MappingProxyType(
         _EARLIEST_PENDING_UPLOAD: 11,
     }
 )
-"""The first version that knows each name.
+"""The first API version that supports each special timestamp.
 
 Source: ReplicaManager#isListOffsetsTimestampUnsupported (4.3.1).
 """
@@ -39,7 +39,7 @@ _HIGH_WATERMARK: Final = -1
 def handle_list_offsets(
     broker: Broker, request: logs.ListOffsetsRequest, context: RequestContext
 ) -> logs.ListOffsetsResponse:
-    """Tell the offsets of times. Source: ReplicaManager#fetchOffset (4.3.1)."""
+    """Return the offsets of timestamps. Source: ReplicaManager#fetchOffset (4.3.1)."""
     named = Counter(
         (topic.name, each.partition_index) for topic in request.topics for each in topic.partitions
     )
@@ -100,7 +100,7 @@ def _offset_of_timestamp(
         case -3:
             return log.offset_of_max_timestamp()
         case -5 | -6:
-            # Nothing is in tiers.
+            # There is no tiered storage.
             return OffsetOfTimestamp()
         case _:
             return log.offset_by_timestamp(asked.timestamp, is_committed=is_committed)
@@ -109,7 +109,7 @@ def _offset_of_timestamp(
 def handle_offset_for_leader_epoch(
     broker: Broker, request: logs.OffsetForLeaderEpochRequest
 ) -> logs.OffsetForLeaderEpochResponse:
-    """Tell where epochs end. Source: ReplicaManager#lastOffsetForLeaderEpoch (4.3.1)."""
+    """Return the end offsets of epochs. Source: ReplicaManager#lastOffsetForLeaderEpoch (4.3.1)."""
     return logs.OffsetForLeaderEpochResponse(
         topics=tuple(
             logs.OffsetForLeaderTopicResult(
@@ -134,7 +134,7 @@ def _epoch_end(broker: Broker, topic: str, asked: logs.OffsetForLeaderPartition)
 
 
 def handle_delete_records(broker: Broker, request: logs.DeleteRecordsRequest) -> logs.DeleteRecordsResponse:
-    """Forget records. Source: ReplicaManager#deleteRecordsOnLocalLog (4.3.1)."""
+    """Delete records. Source: ReplicaManager#deleteRecordsOnLocalLog (4.3.1)."""
     return logs.DeleteRecordsResponse(
         topics=tuple(
             logs.DeleteRecordsTopicResult(

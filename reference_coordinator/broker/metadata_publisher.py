@@ -1,4 +1,4 @@
-"""What a broker's group coordinator gets to know of the cluster: topics, and how groups are configured."""
+"""Publishing changes of topics and of groups' configurations to a broker's group coordinator."""
 
 from collections.abc import Iterator
 
@@ -14,10 +14,10 @@ from reference_coordinator.profile.profiles import Profile
 
 
 class MetadataPublisher:
-    """Tells the coordinator what has changed since it was told last.
+    """Publishes to the coordinator the changes since the last time.
 
-    Kafka tells it of new leaders before it tells of topics. It loads their logs in the background, so that a
-    loader knows the topics too. Here topics come first.
+    Kafka publishes new leaders before topics, but loads their logs in the background, so that a loader has
+    the topics, too. Here topics come first.
 
     Source: BrokerMetadataPublisher#onMetadataUpdate (4.3.1).
     """
@@ -35,11 +35,11 @@ class MetadataPublisher:
         self._profile = profile
         self._deletions = len(cluster.deletions)
         self._image = MetadataImage()
-        """The topics that the coordinator knows of."""
+        """The topics that were published to the coordinator."""
         self._configs_version = 0
 
     def updates(self, *, now_ms: Millis) -> Iterator[tuple[Effect, ...]]:
-        """Tell it, one thing after the other; what comes of each is to be carried out before the next."""
+        """Publish the changes one by one; the effects of each must be carried out before the next."""
         unseen = self._cluster.deletions[self._deletions :]
         self._deletions = len(self._cluster.deletions)
         for names in unseen:
@@ -57,7 +57,7 @@ class MetadataPublisher:
 
 
 def next_image(image: MetadataImage, topics: Topics) -> MetadataImage:
-    """Return the image that follows one, with what has changed since. No broker here is in a rack.
+    """Return an image updated with the changes since it was built. No broker here is in a rack.
 
     Source: MetadataDelta#apply (4.3.1).
     """
@@ -72,7 +72,7 @@ def next_image(image: MetadataImage, topics: Topics) -> MetadataImage:
 
 
 def changed_topics(former: MetadataImage, image: MetadataImage, topics: Topics) -> frozenset[str]:
-    """Return the names of topics that are in one image alone, or are not the same in both.
+    """Return the names of topics that are in only one image, or that differ between the two.
 
     Source: TopicsDelta#changedTopics, TopicsDelta#deletedTopicIds (4.3.1).
     """

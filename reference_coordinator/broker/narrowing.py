@@ -1,4 +1,4 @@
-"""What is left of a request from which something was taken that may not be asked for."""
+"""Requests from which unauthorized parts were removed."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -12,26 +12,26 @@ from reference_coordinator.core.values import value
 from reference_coordinator.messages import RequestContext
 
 REFUSED: Final = Errors.TOPIC_AUTHORIZATION_FAILED
-"""What is said of a topic that may not be asked for."""
+"""The error of an unauthorized topic."""
 
 
 @value
 class Narrowed:
-    """What is left of a request, and what becomes of the answer."""
+    """The authorized rest of a request, and the function that completes its answer."""
 
     request: BrokerRequest
     finish: Callable[[Any], Any] = lambda response: response
 
 
 Narrow = Callable[[Broker, StandardAuthorizer, Any, RequestContext], Narrowed | BrokerResponse]
-"""Takes from a request what may not be asked for, or answers it."""
+"""Removes the unauthorized parts of a request, or answers it."""
 
 
 def reads(authorizer: StandardAuthorizer, context: RequestContext, topic: str) -> bool:
-    """Whether who asks may read a topic."""
+    """Return whether the client may read a topic."""
     return authorizer.authorize(context, AclOperation.READ, ResourceType.TOPIC, topic)
 
 
 def sees(authorizer: StandardAuthorizer, context: RequestContext, topic: str) -> bool:
-    """Whether who asks may know that a topic exists."""
+    """Return whether the client may describe a topic."""
     return authorizer.authorize(context, AclOperation.DESCRIBE, ResourceType.TOPIC, topic)

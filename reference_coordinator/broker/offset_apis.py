@@ -1,7 +1,7 @@
-"""What Kafka does to offset requests around the coordinator: topics that do not exist, topic ids, shapes.
+"""Processing of offset requests around the coordinator: unknown topics, topic ids, and forms of errors.
 
-A handler answers at once, or forwards what is left of the request together with how the coordinator's
-answer becomes the client's.
+A handler answers at once, or forwards the rest of the request together with a function that completes the
+coordinator's answer.
 """
 
 from collections.abc import Callable, Iterable
@@ -22,12 +22,12 @@ _FIRST_TOP_LEVEL_FETCH_ERROR: Final = 2
 _FIRST_LOADING_TXN_COMMIT: Final = 2
 
 Finish = Callable[[messages.GroupResponse], messages.GroupResponse]
-"""Makes the client's answer of the coordinator's."""
+"""Converts the coordinator's answer into the client's."""
 
 
 @value
 class Forward:
-    """What the coordinator is asked, and what becomes of its answer."""
+    """The request for the coordinator, and the function that completes its answer."""
 
     request: messages.GroupRequest
     finish: Finish = lambda response: response
@@ -38,7 +38,7 @@ _PartitionT = TypeVar("_PartitionT")
 
 
 class _Builder(Generic[_KeyT, _PartitionT]):
-    """Collects refused partitions by topic, and merges the coordinator's with them."""
+    """Collects refused partitions by topic, and merges the coordinator's results with them."""
 
     def __init__(self, profile: Profile) -> None:
         self._repeats = profile.has(Behaviour.UNKNOWN_PARTITIONS_ANSWERED_EACH)
@@ -53,7 +53,7 @@ class _Builder(Generic[_KeyT, _PartitionT]):
     def merge(
         self, answered: Iterable[tuple[_KeyT, tuple[_PartitionT, ...]]]
     ) -> tuple[tuple[_KeyT, tuple[_PartitionT, ...]], ...]:
-        """Return the topics, refused partitions first; untouched where nothing was refused."""
+        """Return the topics, with refused partitions first; unchanged if nothing was refused."""
         if not self._topics:
             return tuple(answered)
         for key, partitions in answered:
@@ -70,7 +70,7 @@ class _CommitKey:
 def handle_offset_commit(
     request: messages.OffsetCommitRequest, context: messages.RequestContext, topics: Topics, profile: Profile
 ) -> messages.OffsetCommitResponse | Forward:
-    """Refuse partitions that do not exist; the coordinator is not asked if nothing is left.
+    """Refuse partitions that do not exist; answer without the coordinator if none is left.
 
     Source: KafkaApis#handleOffsetCommitRequest (4.3.1).
     """
@@ -95,7 +95,7 @@ def _known_and_refused(
     tuple[messages.OffsetCommitRequestTopic, ...],
     _Builder[_CommitKey, messages.OffsetCommitResponsePartition],
 ]:
-    """Return what is left of a commit for the coordinator, and what is refused before it is asked."""
+    """Return the topics of a commit for the coordinator, and the partitions that are refused before."""
     answers_all = profile.has(Behaviour.EMPTY_UNKNOWN_TOPIC_ANSWERED)
     builder = _Builder[_CommitKey, messages.OffsetCommitResponsePartition](profile)
     left: list[messages.OffsetCommitRequestTopic] = []
@@ -146,7 +146,7 @@ def handle_txn_offset_commit(
     topics: Topics,
     profile: Profile,
 ) -> messages.TxnOffsetCommitResponse | Forward:
-    """Refuse partitions that do not exist; the coordinator is not asked if nothing is left.
+    """Refuse partitions that do not exist; answer without the coordinator if none is left.
 
     Source: KafkaApis#handleTxnOffsetCommitRequest (4.4.0).
     """
@@ -174,7 +174,7 @@ def handle_txn_offset_commit(
 def _without_loading(
     topics: tuple[messages.OffsetCommitResponseTopic, ...],
 ) -> tuple[messages.OffsetCommitResponseTopic, ...]:
-    """Hide from old producers what they cannot bear to hear (KAFKA-7296)."""
+    """Replace an error that is fatal to old producers (KAFKA-7296)."""
     return tuple(
         replace(
             topic,
@@ -192,7 +192,7 @@ def _without_loading(
 def handle_offset_fetch(
     request: messages.OffsetFetchRequest, context: messages.RequestContext, topics: Topics, profile: Profile
 ) -> Forward:
-    """Resolve topic ids, and shape a group's error as the version does.
+    """Resolve topic ids, and report a group's error in the form of the version.
 
     Source: KafkaApis#handleOffsetFetchRequest, OffsetFetchResponse#groupError (4.3.1).
     """
@@ -252,7 +252,7 @@ def _fetched(
 
 
 def failed_fetch(topic: messages.OffsetFetchRequestTopic, error: Errors) -> messages.OffsetFetchResponseTopic:
-    """The result about a topic of which nothing is fetched: the error on each of its partitions.
+    """Return the result for a topic that is not fetched, with the error on each of its partitions.
 
     Decided in: OffsetFetchRequest#getErrorResponse (4.3.1).
     """
@@ -273,7 +273,7 @@ def failed_fetch(topic: messages.OffsetFetchRequestTopic, error: Errors) -> mess
 
 
 def handle_offset_delete(request: messages.OffsetDeleteRequest, topics: Topics, profile: Profile) -> Forward:
-    """Refuse partitions that do not exist; the coordinator is asked in any case, and its error wins.
+    """Refuse partitions that do not exist; the request is always forwarded, and its error takes precedence.
 
     Source: KafkaApis#handleOffsetDeleteRequest, OffsetDeleteResponse.Builder#merge (4.3.1).
     """
@@ -316,7 +316,7 @@ _TopicT = TypeVar("_TopicT", messages.OffsetCommitRequestTopic, messages.OffsetF
 
 
 def _with_name(topic: _TopicT, topics: Topics) -> _TopicT:
-    """Name a topic that came by its id; an id that nobody knows leaves the name empty."""
+    """Set the name of a topic that was given by id; for an unknown id, the name is empty."""
     found = None if topic.topic_id is None else topics.get_by_id(topic.topic_id)
     return replace(topic, name="" if found is None else found.name)
 

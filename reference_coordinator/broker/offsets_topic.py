@@ -1,4 +1,4 @@
-"""`__consumer_offsets` as clients read it: the coordinator's records as the bytes that a release writes."""
+"""`__consumer_offsets` as clients read it: the coordinator's records, encoded as a release writes them."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from reference_coordinator.topic_logs.partition_log import PartitionLog
 
 
 def offsets_log_of_leader(broker: Broker, partition: int) -> PartitionLog | Errors:
-    """Return a partition's log up to its latest record; KAFKA_STORAGE_ERROR where one has no bytes.
+    """Return a partition's log up to its latest record; KAFKA_STORAGE_ERROR if a record cannot be encoded.
 
-    Who waits for more of it is answered when the time is up: the coordinator's log tells nobody of writes.
+    A Fetch that waits for more is answered at its timeout: the coordinator's log does not notify of writes.
     """
     log, kept = broker.topics.logs.log(TopicPartition(OFFSETS_TOPIC, partition)), broker.cluster.log
     if log.compactions != kept.compactions(partition):

@@ -1,4 +1,4 @@
-"""Which log a broker may serve: one that it leads, of a topic that is the clients' own."""
+"""The logs that a broker may serve: those that it leads, and whose records clients may read."""
 
 from reference_coordinator.broker.broker_apis import Broker
 from reference_coordinator.broker.offsets_topic import offsets_log_of_leader
@@ -12,10 +12,10 @@ NO_EPOCH = -1
 def log_of_leader(
     broker: Broker, partition: TopicPartition, *, current_leader_epoch: int = NO_EPOCH
 ) -> PartitionLog | Errors:
-    """Return a partition's log, or why it is not for this broker to serve it.
+    """Return a partition's log, or the error if this broker may not serve it.
 
-    The log of transactions is nobody's but their coordinator's: records in it have no bytes here. It is
-    refused as by a broker whose authorizer keeps clients from it.
+    The logs of the transaction and share coordinators are not encoded here. They are refused as by a broker
+    whose authorizer denies access to them.
 
     Source: ReplicaManager#getPartitionOrException, Partition#localLogWithEpochOrThrow (4.3.1).
     """

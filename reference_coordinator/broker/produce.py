@@ -1,4 +1,4 @@
-"""Produce: batches of clients into the logs of partitions."""
+"""Produce: write batches of clients to the logs of partitions."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -40,13 +40,13 @@ _UNVERIFIED: Final = frozenset(
         Errors.CONCURRENT_TRANSACTIONS,
     }
 )
-"""What older clients would not retry, unless it is called otherwise."""
+"""Errors that older clients do not retry, and which are therefore replaced by another one."""
 
 
 def handle_produce(
     broker: Broker, transactions: TransactionApis, request: ProduceRequest, context: RequestContext
 ) -> ProduceResponse | Unanswered:
-    """Write what a client brings, each partition for itself.
+    """Write the batches of a request, each partition independently.
 
     Source: KafkaApis#handleProduceRequest, ReplicaManager#handleProduceAppend (4.3.1).
     """
@@ -73,7 +73,7 @@ def handle_produce(
 
 
 class _Append:
-    """One request's way into the logs."""
+    """The appends of one request."""
 
     def __init__(
         self, broker: Broker, transactions: TransactionApis, request: ProduceRequest, context: RequestContext
@@ -84,7 +84,7 @@ class _Append:
         self._context = context
 
     def respond(self, topic: str, data: PartitionProduceData) -> PartitionProduceResponse:
-        """Write a partition's batch, and say where it is or why not.
+        """Write a partition's batch, and return its position or the error.
 
         Source: ReplicaManager#appendRecordsToLeader, Partition#appendRecordsToLeader (4.3.1).
         """
@@ -131,7 +131,7 @@ class _Append:
         )
 
     def _refusal(self, topic: str, header: BatchHeader | Errors) -> Errors:
-        """What is wrong with a batch before anybody looks at the log."""
+        """Return the error of a batch that is found without its log, or else NONE."""
         broker, request = self._broker, self._request
         if isinstance(header, Errors):
             return header
@@ -141,7 +141,7 @@ class _Append:
             return Errors.INVALID_REQUIRED_ACKS
         known = broker.topics.get(topic)
         if known is not None and known.is_internal:
-            # The records of a coordinator are not taken as bytes: an administrator is told that it may not.
+            # Coordinators' records are not accepted as bytes: even an admin client is not authorized.
             is_admin = self._context.client_id == _ADMIN_CLIENT
             return Errors.TOPIC_AUTHORIZATION_FAILED if is_admin else Errors.INVALID_TOPIC_EXCEPTION
         if header.size_bytes > self._max_message_bytes(known):
@@ -153,7 +153,7 @@ class _Append:
         return log_settings(self._broker.config, () if known is None else known.configs)
 
     def _max_message_bytes(self, topic: Topic | None) -> int:
-        """How large a batch the topic takes. Source: UnifiedLog#analyzeAndValidateRecords (4.3.1)."""
+        """Return a topic's maximum batch size. Source: UnifiedLog#analyzeAndValidateRecords (4.3.1)."""
         configured = {} if topic is None else dict(topic.configs)
         return int(configured.get(MAX_MESSAGE_BYTES, self._broker.config.message_max_bytes))
 
@@ -164,7 +164,7 @@ class _Append:
         return self._request.acks == _ALL and wanted > _REPLICAS and not is_capped
 
     def _verify(self, partition: TopicPartition, header: BatchHeader) -> Errors:
-        """Ask whether the producer's transaction knows of the partition; from v12 on, have it know.
+        """Verify that the partition is part of the producer's transaction; from v12 on, add it.
 
         Source: ReplicaManager#maybeSendPartitionsToTransactionCoordinator (4.3.1).
         """
@@ -193,7 +193,7 @@ def _refused(index: int, error: Errors, *, log_start_offset: int = -1) -> Partit
 def _without_keys(
     partition: TopicPartition, keyless: Sequence[int], *, log_start_offset: int
 ) -> PartitionProduceResponse:
-    """Refuse a batch for a topic that is compacted, since it has records without keys.
+    """Refuse a batch for a compacted topic because it has records without keys.
 
     Source: LogValidator#validateKey, LogValidator#processRecordErrors (4.3.1).
     """
@@ -211,7 +211,7 @@ def _without_keys(
 
 
 def _failure(response: ProduceResponse) -> str | None:
-    """What to close a connection for, whose client does not want to be told."""
+    """Return the reason to close the connection of a client that expects no answer; None without errors."""
     errors = {
         each.error_code.name
         for topic in response.responses

@@ -1,7 +1,7 @@
-"""Answers that Kafka could not write down in the version that was asked for, and what it said instead.
+"""Answers that Kafka cannot write in the requested version, and the errors that it sends instead.
 
-Each is a fault of some releases: a field without a default that the version lacks, a shape that it cannot
-have, or a null where none may be made the serialization throw, and the request was answered with an error.
+Each is a fault of some releases: the serialization throws because of a field without a default that the
+version lacks, a structure that it does not support, or a null that is not allowed.
 """
 
 from dataclasses import replace
@@ -26,10 +26,10 @@ _FIRST_BATCHED_LEAVE: Final = 3
 
 
 def as_far_as_sayable(response: GroupResponse, context: RequestContext, profile: Profile) -> GroupResponse:
-    """Return the response, or the refusal that a release sends where it fails to write it.
+    """Return the response, or the error that a release sends if it cannot write the response.
 
-    Kafka fails while it answers the whole group, so members that come after may go without an answer; which,
-    hangs on the order of a hash map. Here they are answered.
+    Kafka fails while it answers all members of a group, so later members may get no answer. Which members
+    these are depends on the order of a hash map. Here they are answered.
     """
     version = context.api_version
     match response:
@@ -75,7 +75,7 @@ def _described_as(
 
 
 def _refused(group: DescribedGroup, error: Errors) -> DescribedGroup:
-    """Say nothing of a group but the error. Source: DescribeGroupsRequest#getErrorResponse (2.5.0)."""
+    """Describe a group by the error alone. Source: DescribeGroupsRequest#getErrorResponse (2.5.0)."""
     return DescribedGroup(
         error_code=error,
         error_message=None,

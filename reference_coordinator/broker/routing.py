@@ -1,4 +1,4 @@
-"""What KafkaApis does to requests about groups before the coordinator sees them."""
+"""Processing of requests about groups before they reach the coordinator, as in KafkaApis."""
 
 from dataclasses import replace
 from typing import Final
@@ -30,13 +30,13 @@ from reference_coordinator.runtime.error_responses import sync_error
 _FIRST_MANDATORY_SYNC_PROTOCOL: Final = 5
 
 
-def route(  # noqa: C901, PLR0911, PLR0912 - one flat case a request
+def route(  # noqa: C901, PLR0911, PLR0912 - one flat case for each request
     broker: Broker,
     transactions: TransactionApis,
     request: messages.GroupRequest,
     context: messages.RequestContext,
 ) -> messages.GroupResponse | Forward:
-    """Answer what the broker can answer by itself, and hand on the rest. Source: KafkaApis#handle (4.3.1)."""
+    """Answer a request without the coordinator, or forward it. Source: KafkaApis#handle (4.3.1)."""
     topics, profile = broker.topics, broker.profile
     if context.api_version == 0 and isinstance(
         request, messages.OffsetCommitRequest | messages.OffsetFetchRequest
@@ -84,7 +84,7 @@ def _route_txn_offset_commit(
 
 
 def lacks_mandatory_protocol(request: messages.SyncGroupRequest, context: messages.RequestContext) -> bool:
-    """Whether type or name is missing though mandatory.
+    """Return whether the protocol's type or name is missing although it is mandatory.
 
     Source: SyncGroupRequest#areMandatoryProtocolTypeAndNamePresent (4.3.1).
     """
@@ -94,5 +94,5 @@ def lacks_mandatory_protocol(request: messages.SyncGroupRequest, context: messag
 
 
 def _with_distinct_groups(request: messages.DeleteGroupsRequest) -> messages.DeleteGroupsRequest:
-    """Name each group once. Source: KafkaApis#handleDeleteGroupsRequest (4.3.1)."""
+    """Remove duplicate group ids. Source: KafkaApis#handleDeleteGroupsRequest (4.3.1)."""
     return messages.DeleteGroupsRequest(groups_names=tuple(dict.fromkeys(request.groups_names)))

@@ -1,4 +1,4 @@
-"""Acknowledgements of a request: which of them are taken, and what is said of the others."""
+"""The acknowledgements of a request: start the valid ones, and collect the errors of the others."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -32,9 +32,9 @@ class Acknowledgements:
         self._broker = broker
         self._partitions = partitions
         self._results = results
-        """What is known already."""
+        """The results that are known so far."""
         self.started: dict[TopicIdPartition, Started] = {}
-        """What is to be written."""
+        """The transitions that have yet to be written."""
 
     def take(
         self,
@@ -45,7 +45,7 @@ class Acknowledgements:
         is_renew: bool,
         now_ms: Millis,
     ) -> None:
-        """Take what a member says, partition by partition."""
+        """Start a member's acknowledgements, partition by partition."""
         empty: list[TopicIdPartition] = []
         asks = False
         for topic in topics:
@@ -63,7 +63,7 @@ class Acknowledgements:
                     self._take_partition(at, key, batches, now_ms=now_ms)
                 else:
                     empty.append(at)
-        # Where nothing is asked of share partitions, Kafka answers the refused ones alone.
+        # If no partition has valid acknowledgements, Kafka answers only the refused partitions.
         self._results.update(dict.fromkeys(empty if asks else (), Errors.NONE))
 
     def _refused(
@@ -108,7 +108,7 @@ def topic_name(broker: Broker, topic: ShareTopicRequest) -> str | None:
 
 
 def refused_topic(broker: Broker, where: TopicPartition, context: RequestContext) -> Errors:
-    """Why a partition cannot be fetched from, nor acknowledged: it may not be read, or there is none.
+    """Return the error if a partition may not be read or does not exist, or else NONE.
 
     Source: KafkaApis#handleFetchFromShareFetchRequest, KafkaApis#handleAcknowledgements (4.3.1).
     """
@@ -121,7 +121,7 @@ def refused_topic(broker: Broker, where: TopicPartition, context: RequestContext
 
 
 def leader_of(broker: Broker, error: Errors) -> LeaderIdAndEpoch:
-    """Name who leads a partition, to who was told that another one does.
+    """Return a partition's leader if the error is NOT_LEADER_OR_FOLLOWER, or else an empty one.
 
     Source: KafkaApis#processShareAcknowledgeResponse (4.3.1).
     """
@@ -131,7 +131,7 @@ def leader_of(broker: Broker, error: Errors) -> LeaderIdAndEpoch:
 
 
 def endpoints(broker: Broker, errors: Iterable[Errors]) -> tuple[NodeEndpoint, ...]:
-    """Return how to reach the leader that was named, if one was.
+    """Return the address of the leader named in the response, if there is one.
 
     Source: KafkaApis#processShareAcknowledgeResponse (4.3.1).
     """
@@ -146,7 +146,7 @@ def endpoints(broker: Broker, errors: Iterable[Errors]) -> tuple[NodeEndpoint, .
 
 
 def has_acknowledgements(topics: Iterable[ShareTopicRequest]) -> bool:
-    """Whether a member says something of records.
+    """Return whether a request contains acknowledgements.
 
     Source: KafkaApis#getAcknowledgeBatchesFromShareFetchRequest (4.3.1).
     """

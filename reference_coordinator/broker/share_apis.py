@@ -1,4 +1,4 @@
-"""ShareFetch and ShareAcknowledge: sessions, acknowledgements, and requests that wait for records."""
+"""ShareFetch and ShareAcknowledge: sessions, acknowledgements and parked requests."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -73,13 +73,13 @@ class ShareApis:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing waits here for its time."""
+        """Whether there are neither parked requests nor acquisition locks."""
         return not self._waiting and self._partitions.locks.timers.next_deadline() is None
 
     def handle(
         self, request: ShareRequest, context: RequestContext, token: ResponseToken, *, now_ms: Millis
     ) -> ShareAnswers:
-        """Take a request; a ShareFetch may be answered later. Source: KafkaApis#handle (4.3.1)."""
+        """Handle a request; a ShareFetch may be answered later. Source: KafkaApis#handle (4.3.1)."""
         if isinstance(request, ShareFetchRequest):
             if not is_share_group_protocol_enabled(self._broker):
                 return _answer(token, ShareFetchResponse(error_code=Errors.UNSUPPORTED_VERSION))
@@ -98,11 +98,11 @@ class ShareApis:
         return _answer(token, handle_share_state(self._broker, request))
 
     def changed(self, partition: TopicPartition) -> None:
-        """Note that a log was written to, or is no more."""
+        """Record that a log was written to or deleted."""
         self._changed.add(partition)
 
     def checked(self, *, now_ms: Millis) -> ShareAnswers:
-        """Answer those who waited and have enough now, since logs were written to."""
+        """Answer parked requests that now have enough records after writes to logs."""
         if not self._changed:
             return ()
         changed, self._changed = self._changed, set()
@@ -114,7 +114,7 @@ class ShareApis:
         return self._tried(waiting, now_ms=now_ms)
 
     def advance(self, *, now_ms: Millis) -> ShareAnswers:
-        """Take back records whose lock has ended, and answer those who have waited long enough."""
+        """Release records whose acquisition lock timed out, and answer parked requests that timed out."""
         answers: ShareAnswers = ()
         for partition, lock in self._partitions.pop_due(now_ms):
             if release_on_timeout(partition, lock.first_offset, lock.last_offset, now_ms=now_ms):
@@ -131,11 +131,11 @@ class ShareApis:
         return answers
 
     def deadlines(self) -> Iterable[Millis | None]:
-        """When `advance` has something to do."""
+        """Return the times at which `advance` is due."""
         return self._parked.next_deadline(), self._partitions.locks.timers.next_deadline()
 
     def disconnected(self, connection: int, *, now_ms: Millis) -> ShareAnswers:
-        """End the share session of a connection that is gone.
+        """End the share session of a closed connection.
 
         Source: ShareSessionCache.ClientConnectionDisconnectListener#onDisconnect (4.3.1).
         """
@@ -176,7 +176,7 @@ class ShareApis:
     def _context(
         self, request: ShareFetchRequest, key: ShareSessionKey, context: RequestContext
     ) -> tuple[ShareSession | None, dict[TopicIdPartition, str | None]]:
-        """Return the session that goes on, and what is fetched.
+        """Return the session that the request continues, if any, and the partitions to fetch.
 
         Source: SharePartitionManager#newContext (4.3.1).
         """
@@ -207,7 +207,7 @@ class ShareApis:
         *,
         now_ms: Millis,
     ) -> bool:
-        """Load what is fetched from, and acquire records of it.
+        """Load the partitions to fetch, and acquire their records; return whether the request is done.
 
         Source: KafkaApis#handleFetchFromShareFetchRequest, SharePartitionManager#processShareFetch (4.3.1).
         """
@@ -242,7 +242,7 @@ class ShareApis:
         delayed.answered[at] = ShareFetchPartitionData(partition_index=at.partition, error_code=error)
 
     def _park(self, delayed: DelayedShareFetch, *, now_ms: Millis) -> bool:
-        """Let a request wait; without a time to wait, it has waited."""
+        """Park a request; without a time to wait, complete it and return False."""
         if delayed.request.max_wait_ms <= 0:
             delayed.complete(self._broker, now_ms=now_ms)
             return False
@@ -260,7 +260,7 @@ class ShareApis:
         return ()
 
     def _completed(self, delayed: DelayedShareFetch, *, now_ms: Millis) -> ShareAnswers:
-        """Answer a request, and try those that wait for the same partitions.
+        """Answer a request, and try the requests that are parked for the same partitions.
 
         Source: DelayedShareFetch#releasePartitionLocksAndAddToActionQueue (4.3.1).
         """
@@ -343,7 +343,7 @@ class ShareApis:
         *,
         now_ms: Millis,
     ) -> ShareAnswers:
-        """Write what was acknowledged, and answer those for whom something is available by it."""
+        """Write the started transitions, and answer parked requests that can now acquire records."""
         answers: ShareAnswers = ()
         for each in started.values():
             answers += self._tried(self._waiting_for(each.partition), now_ms=now_ms)
@@ -373,7 +373,7 @@ class ShareApis:
         return self._finished(started, {}, now_ms=now_ms)
 
     def _key(self, group_id: GroupId | None, member_id: str | None) -> ShareSessionKey:
-        """Refuse what is no group's or member's id. Source: KafkaApis#isMemberIdValid (4.3.1)."""
+        """Refuse an invalid group id or member id. Source: KafkaApis#isMemberIdValid (4.3.1)."""
         if self._broker.profile.has(Behaviour.SHARE_MEMBER_ID_IS_ANY_TEXT):
             if group_id is None or not member_id or len(member_id) > _LONGEST_MEMBER_ID:
                 raise CoordinatorError(Errors.INVALID_REQUEST)

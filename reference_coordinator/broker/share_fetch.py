@@ -1,4 +1,4 @@
-"""One ShareFetch: what it acquires, now or when there is enough."""
+"""One ShareFetch, which acquires records now, or once there are enough of them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ _FETCH_MAX_BYTES = 55 * 1024 * 1024
 
 @value
 class _Read:
-    """What was read of a partition, from an offset on."""
+    """The batches read from a partition, from an offset on."""
 
     at: TopicIdPartition
     partition: SharePartition
@@ -41,22 +41,22 @@ class _Read:
 
 @dataclass(slots=True, kw_only=True)
 class DelayedShareFetch:
-    """A request that acquires records, and perhaps waits for them. Source: DelayedShareFetch (4.3.1)."""
+    """A request that acquires records, and may wait for them. Source: DelayedShareFetch (4.3.1)."""
 
     token: ResponseToken
     request: ShareFetchRequest
     session: ShareSession | None
-    """The session that goes on; None where one begins or ends."""
+    """The session that the request continues; None if it opens or closes one."""
     lock_timeout_ms: Millis
     wanted: dict[TopicIdPartition, tuple[SharePartition, TopicPartition]] = field(default_factory=dict)
     answered: dict[TopicIdPartition, ShareFetchPartitionData] = field(default_factory=dict)
-    """The partitions of which something is known already, by what is said of them."""
+    """The results so far, by partition."""
     acknowledged: dict[TopicIdPartition, Errors] = field(default_factory=dict)
     is_idle: bool = False
-    """Whether it is answered with an error when it has waited."""
+    """Whether it is answered with an error at its timeout."""
 
     def try_complete(self, broker: Broker, *, now_ms: Millis) -> bool:
-        """Acquire records if there are enough of them, or nothing can be waited for.
+        """Acquire records if there are enough or waiting is not possible; return whether that is the case.
 
         Source: DelayedShareFetch#tryComplete, #isMinBytesSatisfied (4.3.1).
         """
@@ -70,11 +70,11 @@ class DelayedShareFetch:
         return False
 
     def complete(self, broker: Broker, *, now_ms: Millis) -> None:
-        """Acquire what there is. Source: DelayedShareFetch#completeLocalLogShareFetchRequest (4.3.1)."""
+        """Acquire all available. Source: DelayedShareFetch#completeLocalLogShareFetchRequest (4.3.1)."""
         self._acquire(broker, self._read(broker), now_ms=now_ms)
 
     def response(self) -> ShareFetchResponse:
-        """Say what was acquired, and how it went with the acknowledgements.
+        """Return the acquired records, and the results of the acknowledgements.
 
         Source: KafkaApis#handleShareFetchRequest, ShareSessionContext#updateAndGenerateResponseData (4.3.1).
         """
@@ -111,7 +111,7 @@ class DelayedShareFetch:
         return min(self.request.min_bytes, self._max_bytes)
 
     def _read(self, broker: Broker) -> list[_Read]:
-        """Read from the partitions of which records can be acquired.
+        """Read from the partitions whose records can be acquired.
 
         Source: DelayedShareFetch#acquirablePartitions, #readFromLog (4.3.1).
         """
@@ -165,7 +165,7 @@ class DelayedShareFetch:
 def by_topic(
     answered: "dict[TopicIdPartition, ShareFetchPartitionData]",
 ) -> tuple[ShareFetchableTopicResponse, ...]:
-    """Gather partitions by their topics. Source: ShareFetchResponse#toMessage (4.3.1)."""
+    """Group partitions by topic. Source: ShareFetchResponse#toMessage (4.3.1)."""
     topics: dict[TopicId | None, list[ShareFetchPartitionData]] = {}
     for at, data in answered.items():
         topics.setdefault(at.topic_id, []).append(data)
@@ -208,7 +208,7 @@ def _read(
 
 
 def _sliced(batches: tuple[ReadBatch, ...], acquired: tuple[AcquiredRecords, ...]) -> Iterable[bytes]:
-    """Leave out batches before and behind what was acquired.
+    """Yield the batches without those before and after the acquired records.
 
     Source: ShareFetchUtils#maybeSliceFetchRecords (4.3.1).
     """

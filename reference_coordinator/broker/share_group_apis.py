@@ -1,4 +1,4 @@
-"""What Kafka does to requests about share groups around the coordinator."""
+"""Processing of requests about share groups around the coordinator."""
 
 from dataclasses import replace
 from typing import Final
@@ -27,7 +27,7 @@ _NO_SUCH_TOPIC: Final = "This server does not host this topic-partition."
 
 
 def is_share_group_protocol_enabled(broker: Broker) -> bool:
-    """Whether the release has share groups, and this broker or, from 4.3 on, its cluster does.
+    """Return whether the release has share groups, and the broker or, from 4.3 on, the cluster enables them.
 
     Source: KafkaApis#isShareGroupProtocolEnabled (4.3.1).
     """
@@ -39,7 +39,7 @@ def is_share_group_protocol_enabled(broker: Broker) -> bool:
 
 
 def handle_share_group_request(broker: Broker, request: ShareGroupRequest) -> GroupResponse | Forward:
-    """Refuse what is about share groups where there are none, and do what the broker does by itself.
+    """Refuse a request if share groups are disabled; else answer it without the coordinator, or forward it.
 
     Source: KafkaApis#handleShareGroupHeartbeat, KafkaApis#handleShareGroupDescribe (4.3.1).
     """
@@ -71,9 +71,9 @@ def _handle_heartbeat(broker: Broker, request: ShareGroupHeartbeatRequest) -> Gr
 
 
 def _handle_alter_offsets(broker: Broker, request: AlterShareGroupOffsetsRequest) -> GroupResponse | Forward:
-    """Refuse topics that there are not, and hand on the others.
+    """Refuse topics that do not exist, and forward the others.
 
-    Until 4.2 the others get lost on the way, and so does what the coordinator says of them.
+    Until 4.2, Kafka drops the other topics, and the coordinator's results for them.
 
     Source: KafkaApis#handleAlterShareGroupOffsetsRequest (4.3.1).
     """

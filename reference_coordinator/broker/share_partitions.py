@@ -1,4 +1,4 @@
-"""The share partitions of a broker: those that it has read the state of."""
+"""The share partitions of a broker: those whose state it has read."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -26,7 +26,7 @@ class SharePartitions:
         return None if found is None else found[0]
 
     def load(self, key: SharePartitionKey, at: TopicPartition) -> tuple[SharePartition | Errors, bool]:
-        """Return a partition, or why it cannot be had; and whether that is known at once.
+        """Return a partition or an error, and whether the result is known without reading the state.
 
         Source: SharePartitionManager#processShareFetch, #handleInitializationException (4.3.1).
         """
@@ -51,11 +51,11 @@ class SharePartitions:
         return partition, False
 
     def settings(self, group_id: GroupId) -> ShareSettings:
-        """How a group is configured by now."""
+        """Return the current settings of a group."""
         return share_settings(self._broker.cluster.group_configs.get(group_id), self._broker.config)
 
     def remove(self, key: SharePartitionKey) -> None:
-        """Forget a partition, whose state is read anew when it is asked for again.
+        """Remove a partition; its state is read again when it is loaded again.
 
         Source: SharePartitionManager#removeSharePartitionFromCache (4.3.1).
         """
@@ -64,7 +64,7 @@ class SharePartitions:
             found[0].is_fenced = True
 
     def remove_group(self, group_id: GroupId) -> Sequence[SharePartitionKey]:
-        """Forget the partitions of a group, and return them.
+        """Remove the partitions of a group, and return them.
 
         Source: SharePartitionManager.ShareGroupListenerImpl#onGroupEmpty (4.3.1).
         """
@@ -74,7 +74,7 @@ class SharePartitions:
         return keys
 
     def remove_deleted(self, at: TopicPartition) -> None:
-        """Forget a partition whose topic is no more.
+        """Remove a partition whose topic was deleted.
 
         Source: SharePartitionManager.SharePartitionListener#onDeleted (4.3.1).
         """
@@ -83,7 +83,7 @@ class SharePartitions:
                 self.remove(key)
 
     def pop_due(self, now_ms: Millis) -> Iterator[tuple[SharePartition, AcquisitionLock]]:
-        """Take out the locks that end, each with its partition."""
+        """Remove and yield the acquisition locks that time out, each with its partition."""
         while (due := self.locks.timers.pop_due(now_ms)) is not None:
             partition = self.get(due.deadline.key)
             if partition is not None:

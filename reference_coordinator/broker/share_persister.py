@@ -1,4 +1,4 @@
-"""The share coordinator of a cluster, as far as the group coordinator asks it."""
+"""The interface of a cluster's share coordinator for the group coordinator."""
 
 from reference_coordinator.broker.topics import Topics
 from reference_coordinator.core.errors import CoordinatorError, Errors
@@ -17,7 +17,7 @@ class ClusterSharePersister:
     def initialize_state(
         self, group_id: GroupId, topic_id: TopicId, partition: int, *, state_epoch: int, start_offset: int
     ) -> None:
-        """Let a partition have state.
+        """Initialize the state of a partition.
 
         Raises:
             CoordinatorError: the share coordinator refuses it.
@@ -27,7 +27,7 @@ class ClusterSharePersister:
         _check(self._states.initialize(group_id, topic_id, partition, state_epoch, start_offset))
 
     def delete_state(self, group_id: GroupId, topic_id: TopicId, partition: int) -> None:
-        """Let a partition have no state.
+        """Delete the state of a partition.
 
         Raises:
             CoordinatorError: the share coordinator refuses it.
@@ -37,7 +37,7 @@ class ClusterSharePersister:
         _check(self._states.delete(group_id, topic_id, partition))
 
     def read_summary(self, group_id: GroupId, topic_id: TopicId, partition: int) -> PartitionStateSummary:
-        """How far the group is.
+        """Return the group's position in a partition.
 
         Raises:
             CoordinatorError: the share coordinator refuses it.
@@ -54,7 +54,7 @@ class ClusterSharePersister:
         )
 
     def latest_offset(self, topic: str, partition: int) -> int:
-        """Where a partition ends."""
+        """Return the end offset of a partition."""
         return self._topics.logs.log(TopicPartition(topic, partition)).log_end_offset
 
 

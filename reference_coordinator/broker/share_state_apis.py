@@ -1,4 +1,4 @@
-"""What leaders of partitions ask of the share coordinator, from whoever asks it over the network."""
+"""Partition leaders' requests to the share coordinator, accepted from any client."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ _Result = ShareGroupOffset | Errors
 
 
 def handle_share_state(broker: Broker, request: shares.StateRequest) -> shares.ShareGroupStateResponse:
-    """Answer each partition by itself; a request that lacks something gets an empty answer.
+    """Answer each partition independently; a request without a group or partitions gets an empty answer.
 
     Source: ShareCoordinatorService#initializeState, #readState, #writeState, #deleteState,
     #readStateSummary (4.3.1).
@@ -41,7 +41,7 @@ def handle_share_state(broker: Broker, request: shares.StateRequest) -> shares.S
 def _asking(
     broker: Broker, request: shares.StateRequest
 ) -> Callable[[TopicId | None, shares.StatePartition], _Result]:
-    """Return what asks the share coordinator about one partition."""
+    """Return the function that handles the request for one partition."""
     states, group = broker.cluster.share_states, GroupId(request.group_id)
     match request:
         case shares.InitializeShareGroupStateRequest():

@@ -1,4 +1,4 @@
-"""Who may do what: super users, entries that allow or deny, and resources without any entry."""
+"""Authorization: super users, ACL entries that allow or deny, and resources without any entry."""
 
 from collections.abc import Iterable, Iterator
 from types import MappingProxyType
@@ -32,11 +32,11 @@ _IMPLYING: Final = MappingProxyType(
         AclOperation.DESCRIBE_CONFIGS: frozenset((AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)),
     }
 )
-"""What else allows an operation. Source: StandardAuthorizerData#IMPLIES_DESCRIBE (3.9.2)."""
+"""The operations that imply another one. Source: StandardAuthorizerData#IMPLIES_DESCRIBE (3.9.2)."""
 
 
 class StandardAuthorizer:
-    """Decides by the entries of a cluster.
+    """Authorizes requests by the ACL entries of a cluster.
 
     Source: StandardAuthorizer, StandardAuthorizerData (3.9.2).
     """
@@ -49,7 +49,7 @@ class StandardAuthorizer:
     def authorize(
         self, context: RequestContext, operation: AclOperation, resource_type: ResourceType, name: str
     ) -> bool:
-        """Whether a request may do something to a resource: what denies comes before what allows.
+        """Return whether a request may perform an operation on a resource; denying entries take precedence.
 
         Source: StandardAuthorizerData#authorize (3.9.2).
         """
@@ -67,15 +67,15 @@ class StandardAuthorizer:
         )
 
     def authorize_cluster(self, context: RequestContext, operation: AclOperation) -> bool:
-        """Whether a request may do something to the cluster."""
+        """Return whether a request may perform an operation on the cluster."""
         return self.authorize(context, operation, ResourceType.CLUSTER, CLUSTER_NAME)
 
     def authorize_by_resource_type(
         self, context: RequestContext, operation: AclOperation, resource_type: ResourceType
     ) -> bool:
-        """Whether there may be some resource of a type that a request may do something to.
+        """Return whether a request may perform an operation on at least one possible resource of a type.
 
-        A name that Kafka has fixed is asked for first, so that super users need no entry.
+        Kafka first authorizes a fixed resource name, so that super users need no entry.
 
         Source: Authorizer#authorizeByResourceType (3.9.2).
         """
@@ -106,7 +106,7 @@ def _of_principal(acls: Iterable[AclCreation], context: RequestContext) -> Itera
 
 
 def _matches(acl: AclCreation, resource_type: ResourceType, name: str) -> bool:
-    """Whether an entry is about a resource, for whomever it is meant."""
+    """Return whether an entry applies to a resource, for any principal."""
     if acl.resource_type != resource_type:
         return False
     if acl.resource_pattern_type == PatternType.PREFIXED:
@@ -119,7 +119,7 @@ def _is_everything(acl: AclCreation) -> bool:
 
 
 def _is_dominated(allowed: AclCreation, denying: Iterable[AclCreation]) -> bool:
-    """Whether all that an entry allows is denied by another."""
+    """Return whether everything that an entry allows is denied by another entry."""
     is_literal = allowed.resource_pattern_type == PatternType.LITERAL
     for each in denying:
         if each.resource_pattern_type == PatternType.PREFIXED:

@@ -1,4 +1,4 @@
-"""What Kafka does to StreamsGroupHeartbeat and StreamsGroupDescribe around the coordinator."""
+"""Processing of StreamsGroupHeartbeat and StreamsGroupDescribe around the coordinator."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -27,7 +27,7 @@ _NO_PLUGIN: Final = "The broker has no streams group topology description plugin
 
 
 def is_streams_group_protocol_enabled(broker: Broker) -> bool:
-    """Whether the release and its cluster have streams groups, and the broker was not told to do without.
+    """Return whether the release and its cluster have streams groups, and the broker does not disable them.
 
     Source: KafkaApis#isStreamsGroupProtocolEnabled (4.3.1).
     """
@@ -40,7 +40,7 @@ def is_streams_group_protocol_enabled(broker: Broker) -> bool:
 def handle_streams_group_heartbeat(
     broker: Broker, request: StreamsGroupHeartbeatRequest, context: RequestContext
 ) -> StreamsGroupHeartbeatResponse | Forward:
-    """Refuse topics that nobody may name, and create the internal topics that are missing.
+    """Refuse invalid topic names, and create the internal topics that are missing.
 
     Source: KafkaApis#handleStreamsGroupHeartbeat (4.3.1).
     """
@@ -65,7 +65,7 @@ def handle_streams_group_heartbeat(
 def handle_streams_group_describe(
     broker: Broker, request: StreamsGroupDescribeRequest
 ) -> StreamsGroupDescribeResponse | Forward:
-    """Refuse to describe where there are no streams groups.
+    """Refuse to describe if streams groups are disabled.
 
     Source: KafkaApis#handleStreamsGroupDescribe (4.3.1).
     """
@@ -77,7 +77,7 @@ def handle_streams_group_describe(
 def handle_streams_group_topology_description_update(
     broker: Broker,
 ) -> StreamsGroupTopologyDescriptionUpdateResponse:
-    """Refuse a description of a topology, as no plugin is there to store it.
+    """Refuse a description of a topology, because there is no plugin to store it.
 
     Source: KafkaApis#handleStreamsGroupTopologyDescriptionUpdate,
     GroupCoordinatorService#throwIfStreamsGroupTopologyDescriptionUpdateInvalid (4.4.0).
@@ -89,7 +89,7 @@ def handle_streams_group_topology_description_update(
 
 
 def named_topics(subtopologies: Iterable[Subtopology]) -> list[str]:
-    """Every topic of a topology once, in order.
+    """Return every topic of a topology once, in order.
 
     Decided in: KafkaApis#handleStreamsGroupHeartbeat (4.3.1).
     """
@@ -108,7 +108,7 @@ def named_topics(subtopologies: Iterable[Subtopology]) -> list[str]:
 
 
 def refused_names(names: list[str]) -> str | None:
-    """Why topics of a topology cannot be; None where they can.
+    """Return the error message for invalid topic names of a topology; None if all are valid.
 
     Decided in: KafkaApis#handleStreamsGroupHeartbeat (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""What administrators' tools ask of a broker."""
+"""Requests of administrators' tools."""
 
 import re
 from collections.abc import Iterator
@@ -34,10 +34,10 @@ _PARTITIONS_MAX = 2_000
 _STATES = {each.value for each in TransactionState} | {"Dead", "PrepareEpochFence"}
 
 
-def handle_tool_request(  # noqa: C901, PLR0911, PLR0912 - one flat case a request
+def handle_tool_request(  # noqa: C901, PLR0911, PLR0912 - one flat case for each request
     broker: Broker, request: tools.ToolRequest, context: RequestContext
 ) -> tools.ToolResponse:
-    """Answer a tool. Source: KafkaApis#handle (4.3.1)."""
+    """Handle a request of a tool. Source: KafkaApis#handle (4.3.1)."""
     match request:
         case tools.DescribeConfigsRequest():
             return handle_describe_configs(broker, request)
@@ -68,7 +68,7 @@ def handle_tool_request(  # noqa: C901, PLR0911, PLR0912 - one flat case a reque
 def handle_describe_topic_partitions(
     broker: Broker, request: tools.DescribeTopicPartitionsRequest
 ) -> tools.DescribeTopicPartitionsResponse:
-    """Describe topics in alphabetical order, as many partitions as fit.
+    """Describe topics in alphabetical order, up to the limit of partitions.
 
     Source: DescribeTopicPartitionsRequestHandler#handleDescribeTopicPartitionsRequest (3.9.2),
     KRaftMetadataCache#getTopicMetadataForDescribeTopicResponse (3.9.2).
@@ -144,7 +144,7 @@ def _not_shown(name: str, error: Errors, *, operations: int = -(2**31)) -> tools
 def handle_list_transactions(
     broker: Broker, request: tools.ListTransactionsRequest
 ) -> tools.ListTransactionsResponse:
-    """Name the transactional ids that this broker coordinates and that all filters let through.
+    """List the transactional ids that this broker coordinates and that pass all filters.
 
     Source: TransactionStateManager#listTransactionStates (3.9.2).
     """
@@ -176,7 +176,7 @@ def _is_listed(
         return False
     if request.state_filters and transaction.state.value not in request.state_filters:
         return False
-    # What never began counts as begun at -1, and so as open for ever.
+    # A transaction that never began has the start time -1, and so passes every duration filter.
     open_ms = broker.cluster.now_ms - _began_ms(broker, transaction)
     return request.duration_filter < 0 or open_ms > request.duration_filter
 
@@ -189,7 +189,7 @@ def _began_ms(broker: Broker, transaction: TransactionMetadata) -> int:
 def handle_describe_transactions(
     broker: Broker, request: tools.DescribeTransactionsRequest
 ) -> tools.DescribeTransactionsResponse:
-    """Tell what the coordinator knows of transactional ids.
+    """Describe the transactions of transactional ids.
 
     Source: TransactionCoordinator#handleDescribeTransactions (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""CreateTopics, CreatePartitions and DeleteTopics, as far as the reference has topics."""
+"""CreateTopics, CreatePartitions and DeleteTopics, as far as the reference supports topics."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ from reference_coordinator.topic_logs.messages import (
 )
 
 _AT_ONCE_MAX: Final = 10_000
-"""How many partitions one request may create. Source: QuorumController#MAX_RECORDS_PER_USER_OP (4.3.1)."""
+"""The most partitions a request may create. Source: QuorumController#MAX_RECORDS_PER_USER_OP (4.3.1)."""
 _DEFAULT_REPLICATION_FACTOR: Final = 1
 _NAME_AND_ID_APART: Final = "The provided topic name maps to an ID that was already supplied."
 
@@ -53,7 +53,7 @@ def handle_create_topics(broker: Broker, request: CreateTopicsRequest) -> Create
 
 
 def _why_too_many(request: CreateTopicsRequest, default_num_partitions: int) -> str | None:
-    """Say why a request wants too much at once, if it does. Releases with ZooKeeper have no such bound.
+    """Return the reason if a request creates too much at once. Releases with ZooKeeper have no such limit.
 
     Source: ReplicationControlManager#validateTotalNumberOfPartitions, BoundedList#add (3.9.2, 4.4.0).
     """
@@ -119,7 +119,7 @@ def _reported_configs(broker: Broker, configs: Mapping[str, str | None]) -> tupl
 
 
 def _refusal_of_places(broker: Broker, topic: CreatableTopic) -> tuple[Errors, str]:
-    """Say what is wrong with how many partitions and replicas are wanted, and where.
+    """Return the error of the requested numbers of partitions and replicas, and of their assignment.
 
     Source: ReplicationControlManager#createTopic (4.3.1).
     """
@@ -240,7 +240,7 @@ def _refusal_of_partitions(broker: Broker, asked: CreatePartitionsTopic) -> tupl
         why = f"Attempted to add {added} additional partition(s), but only {len(assignments)} assignment(s)"
         return Errors.INVALID_REPLICA_ASSIGNMENT, f"{why} were specified."
     for broker_ids in assignments or ():
-        # Every broker counts as a replica, so a topic has no number of replicas to compare with.
+        # Every broker counts as a replica, so a topic has no replication factor to compare with.
         reported = _why_not_assigned(broker, broker_ids, len((assignments or ())[0]))
         if reported is not None:
             return Errors.INVALID_REPLICA_ASSIGNMENT, f"The manual partition assignment includes {reported}"
@@ -250,10 +250,10 @@ def _refusal_of_partitions(broker: Broker, asked: CreatePartitionsTopic) -> tupl
 
 
 def handle_delete_topics(broker: Broker, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
-    """Delete topics; one that is named twice stays, and is refused once.
+    """Delete topics; a topic that is named twice is not deleted, and gets one error.
 
     Source: ControllerApis#deleteTopics, ReplicationControlManager#deleteTopics (4.3.1). Kafka shuffles
-    what it answers; here it is in the order of the request.
+    the results; here they are in the order of the request.
     """
     count = Counter((each.name, each.topic_id) for each in request.topics)
     ids = {topic_id for _, topic_id in count if topic_id is not None}
@@ -265,7 +265,7 @@ def handle_delete_topics(broker: Broker, request: DeleteTopicsRequest) -> Delete
                 broker, DeleteTopicState(name=name, topic_id=topic_id), is_twice=times > 1, by_id=ids
             )
             for (name, topic_id), times in count.items()
-            # Whose name is told as well is refused by that name alone.
+            # An id whose topic is also named is refused only under that name.
             if times > 1 or name is not None or topic_id not in named_anew
         )
     )
@@ -299,7 +299,7 @@ def _delete_topic(
 def _why_not_deleted(
     asked: DeleteTopicState, topic: Topic | None, *, is_twice: bool, by_id: AbstractSet[TopicId]
 ) -> str | None:
-    """Say what is wrong with how a topic is named, if anything is; `by_id` are those named by their id."""
+    """Return the error message if a topic is not identified correctly; `by_id` are the ids of the request."""
     match asked.name, asked.topic_id:
         case None, None:
             return "Neither topic name nor id were specified."

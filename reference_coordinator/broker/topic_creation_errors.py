@@ -1,4 +1,4 @@
-"""Why internal topics of streams groups could not be created."""
+"""The errors of creating internal topics of streams groups."""
 
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.core.values import value
@@ -6,7 +6,7 @@ from reference_coordinator.core.values import value
 
 @value
 class TopicCreationError:
-    """Why a topic could not be created. Source: ExpiringErrorCache.Entry (4.3.1)."""
+    """The error of creating a topic. Source: ExpiringErrorCache.Entry (4.3.1)."""
 
     message: str
     until_ms: Millis

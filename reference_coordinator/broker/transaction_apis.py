@@ -1,4 +1,4 @@
-"""What Kafka does to requests of transactions around its coordinators: routing, error codes by version."""
+"""Processing of transaction requests around the coordinators: routing, markers, error codes by version."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -44,16 +44,16 @@ _FIRST_IMPLICIT_TXN_OFFSET_COMMIT: Final = 5
 
 @dataclass(slots=True, kw_only=True)
 class TransactionApis:
-    """A broker's transaction coordinator, and what other APIs ask whoever coordinates a transaction."""
+    """A broker's transaction coordinator, and the requests of other APIs to a transaction's coordinator."""
 
     profile: Profile
     cluster: ClusterState
     node_id: int
     num_partitions: int
-    """Of `__consumer_offsets`."""
+    """The number of partitions of `__consumer_offsets`."""
     _coordinator: TransactionCoordinator = field(init=False)
     _leader: TransactionCoordinator = field(init=False)
-    """The coordinator wherever it is, as brokers reach it."""
+    """The coordinator on whichever broker leads, as other brokers reach it."""
 
     def __post_init__(self) -> None:
         store = self.cluster.transactions
@@ -65,7 +65,7 @@ class TransactionApis:
         )
 
     def handle(self, request: txn.TransactionRequest, context: RequestContext) -> txn.TransactionResponse:
-        """Answer a request, and write what markers come of it. Source: KafkaApis#handle (4.3.1)."""
+        """Answer a request, and write the resulting markers. Source: KafkaApis#handle (4.3.1)."""
         match request:
             case txn.InitProducerIdRequest():
                 return self._handle_init_producer_id(request, context)
@@ -81,7 +81,7 @@ class TransactionApis:
                 assert_never(request)
 
     def write_parked_markers(self) -> None:
-        """Try again to write markers, now that the group coordinator is there."""
+        """Try again to write parked markers, once the group coordinator is available."""
         parked = tuple(self.cluster.transactions.parked)
         self.cluster.transactions.parked.clear()
         for markers in parked:
@@ -91,7 +91,7 @@ class TransactionApis:
                 self._write(markers)
 
     def verify(self, request: TxnOffsetCommitRequest, context: RequestContext) -> Errors:
-        """Ask whether a transaction knows of the group; from v5 on, have it know.
+        """Verify that the group's partition is part of a transaction; from v5 on, add it.
 
         Source: ReplicaManager#maybeSendPartitionToTransactionCoordinator,
         AddPartitionsToTxnManager#addOrVerifyTransaction (4.3.1).
@@ -128,9 +128,10 @@ class TransactionApis:
         *,
         adds: bool,
     ) -> Errors:
-        """Ask whether a transaction knows of a topic's partition that a Produce brings records for.
+        """Verify that the partition of a Produce is part of a transaction, or add it.
 
-        Releases ask before they do so for offsets, but no client that minds the protocol can tell.
+        Kafka verified Produce in earlier releases than offsets, but clients that follow the protocol cannot
+        tell.
 
         Source: ReplicaManager#maybeSendPartitionsToTransactionCoordinator (4.3.1).
         """
@@ -143,9 +144,9 @@ class TransactionApis:
         return self._ask(transactional_id, producer_id, producer_epoch, partition, adds=adds)
 
     def abort_timed_out(self, *, now_ms: Millis) -> None:
-        """Abort transactions that have been open for too long.
+        """Abort transactions that have timed out.
 
-        Kafka looks every ten seconds; here they end when their time has come.
+        Kafka checks every ten seconds; here they are aborted exactly at their timeout.
 
         Source: TransactionCoordinator#abortTimedOutTransactions (4.3.1).
         """
@@ -159,7 +160,7 @@ class TransactionApis:
                 self._write(markers)
 
     def next_deadline(self) -> Millis | None:
-        """When the first open transaction will have been open for too long."""
+        """Return when the first open transaction times out."""
         timeouts = self.cluster.transactions.timeouts
         return min(timeouts.values()) if timeouts and self._leader_id() == self.node_id else None
 
@@ -184,7 +185,7 @@ class TransactionApis:
         return error
 
     def _schedule_timeout(self, transactional_id: TransactionalId) -> None:
-        """Let a transaction that has just begun be aborted if it stays open for too long."""
+        """Schedule an open transaction's timeout unless it has one; cancel it if the transaction ended."""
         store = self.cluster.transactions
         transaction = store.transactions.get(transactional_id)
         if transaction is None or transaction.state is not TransactionState.ONGOING:
@@ -194,7 +195,7 @@ class TransactionApis:
             store.timeouts.setdefault(transactional_id, at_ms)
 
     def _leader_id(self) -> int | None:
-        # Transactions are not spread over brokers: who leads one partition of their log leads them all.
+        # Transactions are not distributed: the leader of one partition of their log leads all partitions.
         leader = self.cluster.leader(TRANSACTION_STATE_TOPIC, 0)
         return None if leader is None else leader.node_id
 
@@ -253,7 +254,7 @@ class TransactionApis:
         return replace(response, error_code=_fenced(response.error_code, context, _FIRST_FENCED_END_TXN))
 
     def _write(self, markers: Markers) -> None:
-        """Write a transaction's markers; a log that has seen a newer producer refuses, and it never ends.
+        """Write a transaction's markers; if a log with a newer epoch refuses, the transaction never ends.
 
         Source: TransactionMarkerRequestCompletionHandler#onComplete (4.3.1).
         """
@@ -271,7 +272,7 @@ class TransactionApis:
                 self.cluster.transactions.parked.append(replace(markers, partitions=(partition,)))
 
     def _end(self, markers: Markers) -> None:
-        """End a transaction whose markers are in the log, unless its end has to wait until they are loaded.
+        """Record that markers are written, or park them until the group coordinator has loaded them.
 
         Source: KafkaApis#handleWriteTxnMarkersRequest (3.9.2).
         """
@@ -283,7 +284,7 @@ class TransactionApis:
                 self.cluster.transactions.parked.append(replace(markers, partitions=(partition,)))
 
     def _handle_write_txn_markers(self, request: txn.WriteTxnMarkersRequest) -> txn.WriteTxnMarkersResponse:
-        """Write markers; each producer is answered once, and nobody of whom nothing is to be written.
+        """Write markers; return one result for each producer, and none for a producer without partitions.
 
         Source: KafkaApis#handleWriteTxnMarkersRequest (4.3.1).
         """
@@ -326,9 +327,9 @@ class TransactionApis:
         return leader is not None and leader.node_id == self.node_id
 
     def _write_marker(self, topic: str, marker: EndTransactionMarker, header: MarkerHeader) -> Errors:
-        """Write one marker, through who leads the partition.
+        """Write one marker, through the leader of the partition.
 
-        The Java group coordinator writes its own, which it must be able to.
+        The Java group coordinator writes markers itself, so it must have loaded the partition.
 
         Source: KafkaApis#handleWriteTxnMarkersRequest (4.3.1).
         """
@@ -346,7 +347,7 @@ class TransactionApis:
         return error
 
     def _takes_end_at_once(self, partition: TopicPartition) -> bool:
-        """Whether a marker that is written counts from now on: a group's does when it has been loaded."""
+        """Return whether a written marker takes effect at once; for offsets, once the log is loaded."""
         if partition.topic != OFFSETS_TOPIC:
             return True
         leader = self.cluster.leading_peer(partition.partition)
@@ -354,7 +355,7 @@ class TransactionApis:
 
 
 def _fenced(error: Errors, context: RequestContext, since: int) -> Errors:
-    """Say "fenced" as the version says it: older clients know another code for it."""
+    """Convert PRODUCER_FENCED into the error that older versions have for it."""
     if error is Errors.PRODUCER_FENCED and context.api_version < since:
         return Errors.INVALID_PRODUCER_EPOCH
     return error

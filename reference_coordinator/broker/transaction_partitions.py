@@ -1,4 +1,4 @@
-"""Partitions of clients' topics in transactions: how they come into one, and how it ends in them."""
+"""Partitions of clients' topics in transactions: add them, and write end markers to them."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ from reference_coordinator.transactions.coordinator import TransactionCoordinato
 def take_part(
     coordinator: TransactionCoordinator, topics: Topics, asked: txn.AddPartitionsToTxnTransaction
 ) -> Mapping[TopicPartition, Errors]:
-    """Let partitions take part in a transaction, or only ask; one that is missing keeps all of them out.
+    """Add partitions to a transaction, or only verify them; if one does not exist, none is added.
 
     Source: KafkaApis#handleAddPartitionsToTxnRequest (4.3.1).
     """
@@ -36,7 +36,7 @@ def take_part(
 def result_of(
     transactional_id: TransactionalId, errors: Mapping[TopicPartition, Errors]
 ) -> txn.AddPartitionsToTxnResult:
-    """Return the errors of a transaction's partitions by topic.
+    """Return the errors of a transaction's partitions, grouped by topic.
 
     Source: AddPartitionsToTxnResponse#resultForTransaction (4.3.1).
     """
@@ -58,7 +58,7 @@ def result_of(
 def marker_result(
     producer_id: ProducerId, errors: Mapping[TopicPartition, Errors]
 ) -> txn.WritableTxnMarkerResult:
-    """Return the errors of a producer's markers by topic.
+    """Return the errors of a producer's markers, grouped by topic.
 
     Source: WriteTxnMarkersResponse#errorsByProducerId (4.3.1).
     """
@@ -87,7 +87,7 @@ def _by_topic(errors: Mapping[TopicPartition, Errors]) -> Mapping[str, list[tupl
 def append_end_txn_marker(
     cluster: ClusterState, topic: str, marker: EndTransactionMarker, header: MarkerHeader
 ) -> Errors:
-    """Write the end of a transaction to a log of clients; where that is no more, nothing is left to end.
+    """Write an end marker to a client topic's log; return NONE if the partition no longer exists.
 
     Source: TransactionMarkerChannelManager#addTxnMarkersToBrokerQueue (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""Offsets of OffsetCommit v0 and OffsetFetch v0, which brokers keep in ZooKeeper and no coordinator knows of.
+"""Offsets of OffsetCommit v0 and OffsetFetch v0, which brokers store in ZooKeeper, without a coordinator.
 
 A broker without ZooKeeper refuses both.
 """
@@ -46,7 +46,7 @@ def handle_offsets_of_version_0(
 
 
 def _commit(broker: Broker, request: OffsetCommitRequest, context: RequestContext) -> GroupResponse:
-    """Keep offsets of partitions that exist in ZooKeeper; members and generations play no part.
+    """Store the offsets of existing partitions in ZooKeeper, without a check of members and generations.
 
     Source: KafkaApis#handleOffsetCommitRequest (2.8.2), #commitOffsetsToZookeeper (3.9.2).
     """
@@ -82,7 +82,7 @@ def _keep(broker: Broker, group_id: GroupId, topic: str, partition: OffsetCommit
 
 
 def _is_path(group_id: GroupId) -> bool:
-    """Whether ZooKeeper takes a group's id as part of a path.
+    """Return whether ZooKeeper accepts a group's id as part of a path.
 
     Source: PathUtils#validatePath (ZooKeeper 3.5.9).
     """
@@ -92,7 +92,7 @@ def _is_path(group_id: GroupId) -> bool:
 
 
 def _fetch(broker: Broker, request: OffsetFetchRequest, context: RequestContext) -> GroupResponse:
-    """Return what is kept in ZooKeeper; a partition without an offset counts as unknown.
+    """Return the offsets in ZooKeeper; a partition without an offset counts as unknown.
 
     Source: KafkaApis#handleOffsetFetchRequest (2.8.2), #handleOffsetFetchRequestFromZookeeper (3.9.2).
     """

@@ -1,6 +1,6 @@
 """Requests and responses of the APIs that a broker answers without its group coordinator, free of versions.
 
-They are to `kafka_apis` what `messages` are to the coordinator.
+`broker.kafka_apis` handles them, as the coordinator handles those of `messages`.
 """
 
 from reference_coordinator.broker_messages.tools import ToolRequest, ToolResponse
@@ -15,16 +15,16 @@ from reference_coordinator.transactions.messages import TransactionRequest, Tran
 
 @value
 class ApiVersionsRequest:
-    """Asks which versions the broker serves."""
+    """A request for the versions that the broker serves."""
 
     client_software_name: str = ""
     client_software_version: str = ""
     cluster_id: str | None = None
-    """Of the cluster that the client means; from v5 on, together with the broker."""
+    """The id of the cluster that the client expects; from v5 on, together with the broker's."""
     node_id: int = -1
-    """Of the broker that it means."""
+    """The id of the broker that the client expects."""
     unsupported: bool = False
-    """The request came in a version that the broker does not have, and was not read."""
+    """Whether the request came in a version that the broker lacks, so that it was not read."""
 
 
 @value
@@ -38,7 +38,7 @@ class ApiVersion:
 
 @value
 class SupportedFeatureKey:
-    """The levels of a feature that the broker could have, both ends included."""
+    """The levels of a feature that the broker supports, both ends included."""
 
     name: str
     min_version: int
@@ -47,7 +47,7 @@ class SupportedFeatureKey:
 
 @value
 class FinalizedFeatureKey:
-    """The level of a feature that the cluster has, said twice."""
+    """The level of a feature in the cluster, as both maximum and minimum."""
 
     name: str
     max_version_level: int
@@ -56,7 +56,7 @@ class FinalizedFeatureKey:
 
 @value
 class ApiVersionsResponse:
-    """What the broker serves."""
+    """The versions and features that the broker serves."""
 
     error_code: Errors
     api_keys: tuple[ApiVersion, ...]
@@ -75,7 +75,7 @@ class MetadataRequestTopic:
 
 @value
 class MetadataRequest:
-    """Asks for brokers and topics; `topics` null means all of them."""
+    """A request for brokers and topics; `topics` null means all topics."""
 
     topics: tuple[MetadataRequestTopic, ...] | None
     allow_auto_topic_creation: bool = True
@@ -95,7 +95,7 @@ class MetadataResponseBroker:
 
 @value
 class MetadataResponsePartition:
-    """A partition: who leads it, and who has it."""
+    """A partition with its leader and its replicas."""
 
     error_code: Errors
     partition_index: int
@@ -108,7 +108,7 @@ class MetadataResponsePartition:
 
 @value
 class MetadataResponseTopic:
-    """A topic, or why it cannot be shown."""
+    """A topic, or the error why it cannot be described."""
 
     error_code: Errors
     name: str | None
@@ -132,7 +132,7 @@ class MetadataResponse:
 
 @value
 class CreatableReplicaAssignment:
-    """The brokers that are to have a partition, the one that leads first."""
+    """The brokers that a partition is assigned to, the preferred leader first."""
 
     partition_index: int
     broker_ids: tuple[int, ...]
@@ -140,19 +140,19 @@ class CreatableReplicaAssignment:
 
 @value
 class CreatableTopic:
-    """A topic to create; -1 leaves a number to the broker."""
+    """A topic to create; for a number of -1 the broker chooses."""
 
     name: str
     num_partitions: int
     replication_factor: int
     assignments: tuple[CreatableReplicaAssignment, ...] = ()
-    """Where replicas are wanted; they say how many partitions there are."""
+    """The wanted placement of replicas, which determines the number of partitions."""
     configs: tuple[tuple[str, str | None], ...] = ()
 
 
 @value
 class CreateTopicsRequest:
-    """Asks for topics to be created."""
+    """A request to create topics."""
 
     topics: tuple[CreatableTopic, ...]
     timeout_ms: Millis
@@ -161,7 +161,7 @@ class CreateTopicsRequest:
 
 @value
 class CreatableTopicConfigs:
-    """How a topic that was created is configured."""
+    """A configuration of a topic that was created."""
 
     name: str
     value: str | None
@@ -172,7 +172,7 @@ class CreatableTopicConfigs:
 
 @value
 class CreatableTopicResult:
-    """How it went for one topic."""
+    """The result for one topic."""
 
     name: str
     error_code: Errors
@@ -185,7 +185,7 @@ class CreatableTopicResult:
 
 @value
 class CreateTopicsResponse:
-    """One result a topic, in request order."""
+    """One result per topic, in request order."""
 
     topics: tuple[CreatableTopicResult, ...]
 
@@ -200,7 +200,7 @@ class DeleteTopicState:
 
 @value
 class DeleteTopicsRequest:
-    """Asks for topics to be deleted."""
+    """A request to delete topics."""
 
     topics: tuple[DeleteTopicState, ...]
     timeout_ms: Millis
@@ -208,7 +208,7 @@ class DeleteTopicsRequest:
 
 @value
 class DeletableTopicResult:
-    """How it went for one topic."""
+    """The result for one topic."""
 
     name: str | None
     topic_id: TopicId | None
@@ -218,23 +218,23 @@ class DeletableTopicResult:
 
 @value
 class DeleteTopicsResponse:
-    """One result a topic."""
+    """One result per topic."""
 
     responses: tuple[DeletableTopicResult, ...]
 
 
 @value
 class FindCoordinatorRequest:
-    """Asks who coordinates; up to v3 exactly one key."""
+    """A request for coordinators; up to v3 with exactly one key."""
 
     key_type: int = 0
-    """0 a group, 1 a transaction, 2 a share group."""
+    """0 for a group, 1 for a transaction, 2 for a share group."""
     coordinator_keys: tuple[str, ...]
 
 
 @value
 class Coordinator:
-    """Who coordinates one key; node -1 with an error."""
+    """The coordinator of one key; node -1 with an error."""
 
     key: str
     node_id: int
@@ -246,7 +246,7 @@ class Coordinator:
 
 @value
 class FindCoordinatorResponse:
-    """One entry a key, in request order; up to v3 the mapping makes it the response itself."""
+    """One entry per key, in request order; up to v3 the mapping turns the entry into the response itself."""
 
     coordinators: tuple[Coordinator, ...]
 
@@ -263,7 +263,7 @@ BrokerRequest = (
     | ToolRequest
     | GroupRequest
 )
-"""Everything that a connection may ask."""
+"""All requests of connections."""
 
 BrokerResponse = (
     ApiVersionsResponse
@@ -277,4 +277,4 @@ BrokerResponse = (
     | ToolResponse
     | GroupResponse
 )
-"""Everything that a connection may be told."""
+"""All responses to connections."""

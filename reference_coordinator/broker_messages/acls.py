@@ -1,4 +1,4 @@
-"""What tools ask about access control, free of versions, with Kafka's numbers as names."""
+"""Tools' requests about access control, free of versions, with Kafka's numbers as names."""
 
 from enum import IntEnum, unique
 from typing import Final
@@ -10,12 +10,12 @@ from reference_coordinator.core.values import value
 CLUSTER_NAME: Final = "kafka-cluster"
 """The only resource of its type. Source: Resource#CLUSTER_NAME (4.3.1)."""
 WILDCARD: Final = "*"
-"""The literal name that stands for every resource, and the host that stands for every host."""
+"""The literal name that matches every resource, and the host that matches every host."""
 
 
 @unique
 class ResourceType(IntEnum):
-    """What access is controlled to. Source: ResourceType (4.3.1)."""
+    """The types of resources with access control. Source: ResourceType (4.3.1)."""
 
     ANY = 1
     TOPIC = 2
@@ -26,7 +26,7 @@ class ResourceType(IntEnum):
 
 @unique
 class PatternType(IntEnum):
-    """How the name of a pattern is meant. Source: PatternType (4.3.1)."""
+    """How the name of a pattern is matched. Source: PatternType (4.3.1)."""
 
     ANY = 1
     LITERAL = 3
@@ -35,7 +35,7 @@ class PatternType(IntEnum):
 
 @unique
 class AclOperation(IntEnum):
-    """What may be done to a resource. Source: AclOperation (4.3.1)."""
+    """The operations on a resource. Source: AclOperation (4.3.1)."""
 
     ANY = 1
     ALL = 2
@@ -62,7 +62,7 @@ class AclPermissionType(IntEnum):
 
 @value
 class AclCreation:
-    """One entry: who may, or may not, do what to which resources."""
+    """One ACL entry: a principal, an operation on resources, and whether it is allowed or denied."""
 
     resource_type: int
     resource_name: str
@@ -75,30 +75,30 @@ class AclCreation:
 
 @value
 class CreateAclsRequest(OfTools):
-    """Adds entries; those that are there already are not added twice."""
+    """A request to add entries; existing ones are not added twice."""
 
     creations: tuple[AclCreation, ...]
 
 
 @value
 class AclCreationResult:
-    """Whether one entry was added."""
+    """The result for one entry."""
 
     error_code: Errors
     error_message: str | None = ""
-    """Empty where nothing is wrong, which is the field's default."""
+    """Empty without an error, which is the field's default."""
 
 
 @value
 class CreateAclsResponse:
-    """One result an entry, in request order."""
+    """One result per entry, in request order."""
 
     results: tuple[AclCreationResult, ...]
 
 
 @value
 class DescribeAclsRequest(OfTools):
-    """Asks for the entries that pass a filter; null and `ANY` let everything through."""
+    """A request for the entries that match a filter; null and `ANY` match everything."""
 
     resource_type_filter: int
     resource_name_filter: str | None
@@ -131,9 +131,9 @@ class DescribeAclsResource:
 
 @value
 class DescribeAclsResponse:
-    """The entries that were found, in no order that matters."""
+    """The entries found, in any order."""
 
     error_code: Errors
     error_message: str | None = ""
-    """Empty where nothing is wrong, which is the field's default."""
+    """Empty without an error, which is the field's default."""
     resources: tuple[DescribeAclsResource, ...] = ()

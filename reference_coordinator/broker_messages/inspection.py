@@ -1,4 +1,4 @@
-"""What tools ask about a broker's disks and about the quorum of controllers, free of versions."""
+"""Tools' requests about a broker's disks and about the quorum of controllers, free of versions."""
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.values import value
@@ -21,7 +21,7 @@ class DescribableLogDirTopic:
 
 @value
 class DescribeLogDirsRequest(OfTools):
-    """Asks how large logs are; None stands for all."""
+    """A request for the sizes of logs; None means all."""
 
     topics: tuple[DescribableLogDirTopic, ...] | None
 
@@ -32,14 +32,14 @@ class DescribeLogDirsPartition:
 
     partition_index: int
     partition_size: int
-    """Bytes."""
+    """The size in bytes."""
     offset_lag: int = 0
     is_future_key: bool = False
 
 
 @value
 class DescribeLogDirsTopic:
-    """The same for a topic."""
+    """The logs of a topic's partitions."""
 
     name: str
     partitions: tuple[DescribeLogDirsPartition, ...]
@@ -47,7 +47,7 @@ class DescribeLogDirsTopic:
 
 @value
 class DescribeLogDirsResult:
-    """What lies in one directory."""
+    """The logs in one directory."""
 
     error_code: Errors
     log_dir: str
@@ -61,7 +61,7 @@ class DescribeLogDirsResult:
 
 @value
 class DescribeLogDirsResponse:
-    """One result a directory."""
+    """One result per directory."""
 
     error_code: Errors
     results: tuple[DescribeLogDirsResult, ...] = ()
@@ -77,14 +77,14 @@ class QuorumTopic:
 
 @value
 class DescribeQuorumRequest(OfTools):
-    """Asks who has the log of the metadata."""
+    """A request to describe the quorum of the metadata log."""
 
     topics: tuple[QuorumTopic, ...]
 
 
 @value
 class ReplicaState:
-    """How far a node has the log."""
+    """A node's replication state of the log."""
 
     replica_id: int
     log_end_offset: int
@@ -95,7 +95,7 @@ class ReplicaState:
 
 @value
 class QuorumPartitionData:
-    """Who leads, who votes and who only follows."""
+    """The leader, the voters and the observers of a partition."""
 
     partition_index: int
     error_code: Errors
@@ -109,7 +109,7 @@ class QuorumPartitionData:
 
 @value
 class QuorumTopicData:
-    """The same for a topic."""
+    """The quorums of a topic's partitions."""
 
     topic_name: str
     partitions: tuple[QuorumPartitionData, ...]
@@ -117,7 +117,7 @@ class QuorumTopicData:
 
 @value
 class QuorumListener:
-    """Where a node is reached."""
+    """The address at which a node can be reached."""
 
     name: str
     host: str
@@ -126,7 +126,7 @@ class QuorumListener:
 
 @value
 class QuorumNode:
-    """A node that votes."""
+    """A voter."""
 
     node_id: int
     listeners: tuple[QuorumListener, ...]
@@ -134,7 +134,7 @@ class QuorumNode:
 
 @value
 class DescribeQuorumResponse:
-    """The quorum."""
+    """The state of the quorum."""
 
     error_code: Errors
     error_message: str | None = None

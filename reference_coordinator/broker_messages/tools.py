@@ -23,7 +23,7 @@ from reference_coordinator.core.values import value
 
 @value
 class DescribeConfigsResource:
-    """What to describe, by Kafka's number of its kind; no keys stand for all."""
+    """A resource to describe, by Kafka's number of its type; without keys, all of its configurations."""
 
     resource_type: int
     resource_name: str
@@ -32,7 +32,7 @@ class DescribeConfigsResource:
 
 @value
 class DescribeConfigsRequest(OfTools):
-    """Asks for configurations."""
+    """A request to describe configurations."""
 
     resources: tuple[DescribeConfigsResource, ...]
     include_synonyms: bool = False
@@ -40,7 +40,7 @@ class DescribeConfigsRequest(OfTools):
 
 @value
 class DescribeConfigsSynonym:
-    """Where a value may come from, the first that says something counting."""
+    """A possible source of a value; the first one with a value applies."""
 
     name: str
     value: str | None
@@ -64,7 +64,7 @@ class DescribeConfigsResourceResult:
 
 @value
 class DescribeConfigsResult:
-    """The configurations of one resource, or why there are none."""
+    """The configurations of one resource, or the error why there are none."""
 
     error_code: Errors
     error_message: str | None
@@ -75,14 +75,14 @@ class DescribeConfigsResult:
 
 @value
 class DescribeConfigsResponse:
-    """One result a resource, in request order."""
+    """One result per resource, in request order."""
 
     results: tuple[DescribeConfigsResult, ...]
 
 
 @value
 class AlterableConfig:
-    """A change: 0 sets, 1 deletes, 2 appends to a list, 3 takes from one."""
+    """A change: 0 sets, 1 deletes, 2 appends to a list, 3 removes from one."""
 
     name: str
     config_operation: int
@@ -91,7 +91,7 @@ class AlterableConfig:
 
 @value
 class AlterConfigsResource:
-    """What to change, by Kafka's number of its kind."""
+    """A resource to change, by Kafka's number of its type."""
 
     resource_type: int
     resource_name: str
@@ -100,7 +100,7 @@ class AlterConfigsResource:
 
 @value
 class IncrementalAlterConfigsRequest(OfTools):
-    """Asks for changes of configurations."""
+    """A request to change configurations."""
 
     resources: tuple[AlterConfigsResource, ...]
     validate_only: bool
@@ -108,7 +108,7 @@ class IncrementalAlterConfigsRequest(OfTools):
 
 @value
 class AlterConfigsResourceResponse:
-    """How it went for one resource."""
+    """The result for one resource."""
 
     error_code: Errors
     error_message: str | None
@@ -118,21 +118,21 @@ class AlterConfigsResourceResponse:
 
 @value
 class IncrementalAlterConfigsResponse:
-    """One entry a resource, in request order."""
+    """One entry per resource, in request order."""
 
     responses: tuple[AlterConfigsResourceResponse, ...]
 
 
 @value
 class ListConfigResourcesRequest(OfTools):
-    """Asks what may be configured; no kinds stand for all."""
+    """A request to list configurable resources; no types means all types."""
 
     resource_types: tuple[int, ...] = ()
 
 
 @value
 class ConfigResource:
-    """One thing that may be configured."""
+    """A configurable resource."""
 
     resource_name: str
     resource_type: int
@@ -140,7 +140,7 @@ class ConfigResource:
 
 @value
 class ListConfigResourcesResponse:
-    """Everything that may be configured."""
+    """The configurable resources."""
 
     error_code: Errors
     config_resources: tuple[ConfigResource, ...] = ()
@@ -148,7 +148,7 @@ class ListConfigResourcesResponse:
 
 @value
 class Cursor:
-    """The partition to go on with."""
+    """The partition with which the next request continues."""
 
     topic_name: str
     partition_index: int
@@ -156,7 +156,7 @@ class Cursor:
 
 @value
 class DescribeTopicPartitionsRequest(OfTools):
-    """Asks about topics, all if none is named, up to so many partitions."""
+    """A request to describe topics, all if none is named, up to a limit of partitions."""
 
     topics: tuple[str, ...]
     response_partition_limit: int
@@ -165,7 +165,7 @@ class DescribeTopicPartitionsRequest(OfTools):
 
 @value
 class DescribedTopicPartition:
-    """A partition: who leads it, and who has it."""
+    """A partition with its leader and its replicas."""
 
     error_code: Errors
     partition_index: int
@@ -180,7 +180,7 @@ class DescribedTopicPartition:
 
 @value
 class DescribedTopic:
-    """A topic, or why it cannot be shown."""
+    """A topic, or the error why it cannot be described."""
 
     error_code: Errors
     name: str | None
@@ -192,7 +192,7 @@ class DescribedTopic:
 
 @value
 class DescribeTopicPartitionsResponse:
-    """Topics in alphabetical order, and where the next request goes on."""
+    """Topics in alphabetical order, and the partition with which the next request continues."""
 
     topics: tuple[DescribedTopic, ...]
     next_cursor: Cursor | None
@@ -200,12 +200,12 @@ class DescribeTopicPartitionsResponse:
 
 @value
 class ListTransactionsRequest(OfTools):
-    """Asks which transactional ids are known."""
+    """A request to list transactional ids."""
 
     state_filters: tuple[str, ...]
     producer_id_filters: tuple[ProducerId, ...]
     duration_filter: int = -1
-    """How many milliseconds a transaction has to be open at least; -1 for any."""
+    """The least time in milliseconds that a transaction has been open; -1 for any."""
     transactional_id_pattern: str | None = None
 
 
@@ -220,7 +220,7 @@ class ListedTransaction:
 
 @value
 class ListTransactionsResponse:
-    """The transactional ids that all filters let through."""
+    """The transactional ids that match all filters."""
 
     error_code: Errors
     unknown_state_filters: tuple[str, ...] = ()
@@ -229,14 +229,14 @@ class ListTransactionsResponse:
 
 @value
 class StreamsGroupTopologyDescriptionUpdateRequest(OfTools):
-    """Brings a description of a topology, which no plugin takes here."""
+    """A request to store a description of a topology, for which there is no plugin here."""
 
     group_id: GroupId
 
 
 @value
 class StreamsGroupTopologyDescriptionUpdateResponse:
-    """That nobody takes it."""
+    """The refusal of such a request."""
 
     error_code: Errors
     error_message: str | None = None
@@ -244,14 +244,14 @@ class StreamsGroupTopologyDescriptionUpdateResponse:
 
 @value
 class DescribeTransactionsRequest(OfTools):
-    """Asks about transactional ids."""
+    """A request to describe transactional ids."""
 
     transactional_ids: tuple[TransactionalId, ...]
 
 
 @value
 class TransactionTopicData:
-    """Partitions of one topic that take part."""
+    """Partitions of one topic in a transaction."""
 
     topic: str
     partitions: tuple[int, ...]
@@ -259,7 +259,7 @@ class TransactionTopicData:
 
 @value
 class DescribedTransaction:
-    """What the coordinator knows of one transactional id."""
+    """The coordinator's state of one transactional id."""
 
     error_code: Errors
     transactional_id: TransactionalId
@@ -273,7 +273,7 @@ class DescribedTransaction:
 
 @value
 class DescribeTransactionsResponse:
-    """One entry a transactional id, in request order."""
+    """One entry per transactional id, in request order."""
 
     transaction_states: tuple[DescribedTransaction, ...]
 
@@ -291,7 +291,7 @@ ToolRequest = (
     | DescribeAclsRequest
     | StreamsGroupTopologyDescriptionUpdateRequest
 )
-"""What tools ask."""
+"""The requests of tools."""
 
 ToolResponse = (
     DescribeConfigsResponse
@@ -306,4 +306,4 @@ ToolResponse = (
     | DescribeAclsResponse
     | StreamsGroupTopologyDescriptionUpdateResponse
 )
-"""What tools are answered."""
+"""The responses to tools."""

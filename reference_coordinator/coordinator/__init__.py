@@ -1,5 +1,5 @@
-"""The group coordinator itself: one machine for groups and offsets, whose inputs carry the time.
+"""The group coordinator: a state machine for groups and offsets, whose inputs contain the time.
 
-`coordinator` is its front and `service` what every request is checked for. `lifecycle` and `loader` take over
-a partition of the log and let go of it. `admin` and `deletion` show groups and forget them.
+`coordinator` is its interface, and `service` checks every request. `lifecycle` and `loader` load and unload
+partitions of the log. `admin` and `deletion` describe and delete groups.
 """

@@ -1,4 +1,4 @@
-"""DescribeGroups and ListGroups: the groups as an administrator sees them."""
+"""DescribeGroups, ConsumerGroupDescribe and ListGroups: the administrator's view of groups."""
 
 from typing import Final
 
@@ -31,16 +31,16 @@ from reference_coordinator.runtime.error_responses import (
 
 _MISSING_GROUP_NAMED_SINCE: Final = 6
 _MISSING: Final = "Dead"
-"""The state in which a group is described that is not there."""
+"""The state with which a missing group is described."""
 _READ_DESCRIBE_DELETE: Final = 1 << 3 | 1 << 8 | 1 << 6
-"""The bits of AclOperation's codes."""
+"""A bit field, whose bit numbers are the codes of AclOperation."""
 _DESCRIBE_AND_ALTER_CONFIGS: Final = 1 << 10 | 1 << 11
 
 
 def describe_groups(
     shard: CoordinatorShard, request: DescribeGroupsRequest, *, api_version: int
 ) -> tuple[DescribedGroup, ...]:
-    """What the coordinator knows of each group that was asked for.
+    """Describe each requested group.
 
     Source: GroupMetadataManager#describeGroups (4.3.1), GroupCoordinator#handleDescribeGroup (3.9.2).
     """
@@ -71,9 +71,9 @@ def _describe_group(
 def consumer_group_describe(
     shard: CoordinatorShard, request: ConsumerGroupDescribeRequest
 ) -> ConsumerGroupDescribeResponse:
-    """What the coordinator knows of each consumer group that was asked for.
+    """Describe each requested consumer group.
 
-    Groups without an id come first, then those of one partition after the other.
+    Groups without an id come first, then the others, partition by partition.
 
     Source: GroupCoordinatorService#consumerGroupDescribe, GroupMetadataManager#consumerGroupDescribe (4.3.1).
     """
@@ -92,7 +92,7 @@ def consumer_group_describe(
 def _describe_by_every_partition(
     shard: CoordinatorShard, request: ConsumerGroupDescribeRequest, group_ids: tuple[GroupId, ...]
 ) -> tuple[ConsumerGroupDescribeResponseGroup, ...]:
-    """Ask each partition for all groups; those of other partitions are unknown to it.
+    """Describe all groups once for each partition; groups of other partitions are not found.
 
     Decided in: GroupCoordinatorService#consumerGroupDescribe (4.0.0).
     """
@@ -133,10 +133,11 @@ def authorized_operations(
     | ShareGroupDescribeRequest
     | StreamsGroupDescribeRequest,
 ) -> int:
-    """What anybody may do with a group, where a request asks for it.
+    """Return the operations allowed on a group, if the request includes them.
 
-    Source: AuthHelper#authorizedOperations, AclEntry#supportedOperations (4.3.1), all of which a broker
-    without an authorizer allows.
+    A broker without an authorizer allows every supported operation to everybody.
+
+    Source: AuthHelper#authorizedOperations, AclEntry#supportedOperations (4.3.1).
     """
     if not request.include_authorized_operations:
         return operations_not_asked_for(shard)
@@ -146,10 +147,10 @@ def authorized_operations(
 
 
 def list_groups(shard: CoordinatorShard, request: ListGroupsRequest) -> ListGroupsResponse:
-    """Every group in one of the states and of one of the types; unknown ones match nothing.
+    """List the groups in one of the states and of one of the types; unknown names match nothing.
 
-    While a partition is loading, the Scala coordinator lists the groups of the others beside the error, the
-    Java one lists none. Partitions of somebody else have no groups to list.
+    While a partition is loading, the Scala coordinator lists the other partitions' groups with the error, and
+    the Java one lists none. The groups of partitions that other brokers own are not listed.
 
     Source: GroupCoordinatorService#listGroups (4.3.1), GroupCoordinator#handleListGroups (3.9.2).
     """
@@ -174,7 +175,7 @@ def _listed_groups(shard: CoordinatorShard, request: ListGroupsRequest) -> tuple
 
 
 def _throw_if_indescribable(shard: CoordinatorShard) -> None:
-    """Refuse to list by state while a group is there that cannot be described.
+    """Refuse to list by state while there is a group that cannot be described.
 
     Decided in: GroupCoordinator#handleListGroups (2.6.0), GroupMetadata#summary (2.6.0).
 

@@ -1,9 +1,8 @@
-"""The group coordinator as a machine: inputs with the time in, effects out.
+"""The group coordinator as a state machine: inputs with the time go in, effects come out.
 
-It never asks what time it is, opens no connection and keeps no log. The shell that does calls
-`handle` for a request, `advance` when `next_deadline` has come, `append_completed` when records that
-it was asked to append are in the log, and the lifecycle inputs when a broker would become or cease
-to be the coordinator.
+It reads no clock, opens no connection and keeps no log. The shell does these, and calls `handle` for a
+request, `advance` at `next_deadline`, `append_completed` when an append of records has succeeded or
+failed, and the lifecycle inputs when a broker becomes or ceases to be the coordinator.
 """
 
 from collections.abc import Collection, Iterable
@@ -44,8 +43,8 @@ from reference_coordinator.runtime.partitions import Ownership
 class GroupCoordinator:
     """One broker's group coordinator, which owns some of the partitions of `__consumer_offsets`.
 
-    Times must not go backwards from one input to the next. Every input first lets what is overdue
-    happen, so that a shell may call `advance` late without changing the order of things.
+    Time must not go backwards from one input to the next. Every input first processes the overdue
+    deadlines, so that a late call of `advance` does not change the order of events.
     """
 
     def __init__(
@@ -63,7 +62,7 @@ class GroupCoordinator:
 
     @property
     def shard(self) -> CoordinatorShard:
-        """Its state, for whoever looks into it."""
+        """The coordinator's state, for inspection."""
         return self._shard
 
     def handle(
@@ -74,22 +73,22 @@ class GroupCoordinator:
         *,
         now_ms: Millis,
     ) -> tuple[Effect, ...]:
-        """Take in a request; `Respond` with this token may come now, later or never."""
+        """Process a request; the `Respond` with this token may follow now, later or never."""
         self._advance_to(now_ms)
         self._shard.accept(token)
         service.handle(self._shard, request, context, token)
         return self._shard.take_effects()
 
     def advance(self, *, now_ms: Millis) -> tuple[Effect, ...]:
-        """Let every deadline that is not after now fall due, each at its own time."""
+        """Process every deadline up to and including now, each at its own time."""
         self._advance_to(now_ms)
         return self._shard.take_effects()
 
     def append_completed(self, append_id: AppendId, error: Errors, *, now_ms: Millis) -> tuple[Effect, ...]:
-        """Learn how an `AppendRecords` went; NONE means that the records are in the log for good.
+        """Process the result of an `AppendRecords`; NONE means that the records are committed to the log.
 
-        What falls due in the same millisecond comes after it: Kafka's timers take a tick, an append that
-        fails at once does not.
+        Deadlines of the same millisecond come after it: Kafka's timers take a tick, an append that fails at
+        once does not.
         """
         if now_ms > self._shard.now_ms:
             self._advance_to(Millis(now_ms - 1))
@@ -101,9 +100,9 @@ class GroupCoordinator:
         return self._shard.take_effects()
 
     def transaction_ended(self, marker: EndTransactionMarker, *, now_ms: Millis) -> tuple[Effect, ...]:
-        """Learn that the end of a transaction was written to a partition of the log.
+        """Process the end of a transaction that was written to a partition of the log.
 
-        While that is being loaded, the log itself tells.
+        It is ignored while the partition is loading, because the loaded log contains the marker.
 
         Decided in: GroupCoordinatorService#completeTransaction (4.3.1),
         GroupCoordinator#scheduleHandleTxnCompletion (3.9.2).
@@ -117,7 +116,7 @@ class GroupCoordinator:
         return self._shard.take_effects()
 
     def topics_deleted(self, topics: Collection[str], *, now_ms: Millis) -> tuple[Effect, ...]:
-        """Learn that topics are no more; their offsets go, wherever they are."""
+        """Process the deletion of topics: remove their offsets from all groups."""
         self._advance_to(now_ms)
         on_topics_deleted(self._shard, topics)
         return self._shard.take_effects()
@@ -125,7 +124,7 @@ class GroupCoordinator:
     def on_metadata_update(
         self, image: MetadataImage, changed_topics: Collection[str], *, now_ms: Millis
     ) -> tuple[Effect, ...]:
-        """Learn what topics there are now, and which were made, changed or deleted since the last time."""
+        """Process the current topics, and those created, changed or deleted since the last call."""
         self._advance_to(now_ms)
         on_metadata_update(self._shard, image, changed_topics)
         return self._shard.take_effects()
@@ -133,64 +132,64 @@ class GroupCoordinator:
     def on_group_configs(
         self, group_id: GroupId, configs: GroupConfig, *, now_ms: Millis
     ) -> tuple[Effect, ...]:
-        """Learn what is configured for a group now."""
+        """Store the current configuration of a group."""
         self._advance_to(now_ms)
         self._shard.group_configs[group_id] = configs
         return self._shard.take_effects()
 
     def next_deadline(self) -> Millis | None:
-        """When `advance` has something to do, unless something else happens before."""
+        """Return when `advance` is next needed, unless another input comes before."""
         return self._shard.timers.next_deadline()
 
     def ownership(self, partition: int) -> Ownership:
-        """How far the coordinator is with a partition."""
+        """Return whether the coordinator owns a partition, or is loading it, or neither."""
         return self._shard.partitions.of(partition).ownership
 
     @property
     def partition_to_load(self) -> int | None:
-        """Whose log is to be given to `load`, and then to `finish_loading`; None while none is.
+        """The partition to pass to `load` and then to `finish_loading`; None if no partition is loading.
 
         Both coordinators read one log after the other.
         """
         return self._lifecycle.partition_to_load
 
     def begin_loading(self, partition: int, *, epoch: int, now_ms: Millis) -> tuple[Effect, ...]:
-        """Become the coordinator of a partition in a leader epoch, with the log still to be read."""
+        """Become the coordinator of a partition in a leader epoch; its log has yet to be loaded."""
         self._advance_to(now_ms)
         self._lifecycle.on_election(partition, epoch)
         return self._shard.take_effects()
 
     def load(self, partition: int, records: Iterable[CoordinatorRecord]) -> None:
-        """Read on in the log of a partition that is being loaded, in its order."""
+        """Replay further records of a loading partition, in the order of the log."""
         self._lifecycle.read(partition, records)
 
     def finish_loading(self, partition: int, *, now_ms: Millis) -> tuple[Effect, ...]:
-        """Be the coordinator of what the partition's log said."""
+        """Complete the loading of a partition, and coordinate the groups in its log."""
         self._advance_to(now_ms)
         self._lifecycle.finish(partition)
         return self._shard.take_effects()
 
     def load_failed(self, partition: int, *, now_ms: Millis) -> tuple[Effect, ...]:
-        """Learn that the partition's log cannot be read any further."""
+        """Process the failure to read the rest of a partition's log."""
         self._advance_to(now_ms)
         self._lifecycle.fail(partition)
         return self._shard.take_effects()
 
     def log_out_of_sync(self, partition: int, *, now_ms: Millis) -> tuple[Effect, ...]:
-        """Learn from a write that somebody else has written to the partition's log before it.
+        """Process that a write found records of another writer before it in the partition's log.
 
-        The shell tells it of no release that would not look, by `Behaviour.OUT_OF_SYNC_LOG_RELOADED`.
+        The shell calls this only for releases that check, those with `Behaviour.OUT_OF_SYNC_LOG_RELOADED`.
         """
         self._advance_to(now_ms)
         self._lifecycle.on_out_of_sync(partition)
         return self._shard.take_effects()
 
     def unload(self, partition: int, *, epoch: int | None, now_ms: Millis) -> tuple[Effect, ...]:
-        """Cease to be the coordinator of a partition: who is parked is told so, and all of it is forgotten.
+        """Cease to be the coordinator of a partition: answer its parked requests and drop its state.
 
         Args:
             partition: one of `__consumer_offsets`.
-            epoch: the leader epoch in which somebody else leads it; None where it is no more.
+            epoch: the leader epoch in which another broker leads it; None if the partition was deleted.
             now_ms: the time.
         """
         self._advance_to(now_ms)
@@ -200,31 +199,31 @@ class GroupCoordinator:
     def pause_at_dead(self) -> None:
         """From now on, pause between marking groups Dead (DeleteGroups) and removing them.
 
-        Only the Scala coordinator has such a moment; with the Java one this changes nothing.
+        Only the Scala coordinator has this interval; with the Java one, this has no effect.
         """
         self._shard.pauses_at_dead = True
 
     def resume_from_dead(self, *, now_ms: Millis) -> tuple[Effect, ...]:
-        """Remove the groups that wait, answer who deleted them, and pause no more."""
+        """Remove the paused groups, answer the requests that deleted them, and stop pausing."""
         self._advance_to(now_ms)
         self._shard.pauses_at_dead = False
         remove_paused_groups(self._shard)
         return self._shard.take_effects()
 
     def check_invariants(self) -> None:
-        """Assert what applies between any two inputs."""
+        """Assert the invariants that apply between any two inputs."""
         for group in self._shard.groups():
             group.check_invariants()
 
     def _advance_to(self, now_ms: Millis) -> None:
         assert now_ms >= self._shard.now_ms, f"time went back from {self._shard.now_ms} to {now_ms}"
         while (due := self._shard.timers.pop_due(now_ms)) is not None:
-            # A deadline set in the past is due at once, but never before what already happened.
+            # A deadline set in the past is due at once, but the time never goes back.
             self._shard.now_ms = max(self._shard.now_ms, due.at_ms)
             try:
                 self._fall_due(due.deadline)
             except IllegalStateError:
-                # Kafka logs this and goes on; the group may be stuck from now on.
+                # Kafka logs this and continues; the group may be stuck from now on.
                 continue
         self._shard.now_ms = now_ms
 

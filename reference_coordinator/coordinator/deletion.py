@@ -1,4 +1,4 @@
-"""DeleteGroups: groups are forgotten on request, with their offsets."""
+"""DeleteGroups: delete groups and their offsets on request."""
 
 from dataclasses import dataclass
 
@@ -36,7 +36,7 @@ from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, Conti
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Deletion:
-    """A DeleteGroups under way: one write a partition, and one answer when all are through."""
+    """A DeleteGroups in progress: one write for each partition, and one answer after the last write."""
 
     token: ResponseToken
     outstanding: int
@@ -45,16 +45,16 @@ class Deletion:
 
 @value
 class GroupsDeleted(Continuation):
-    """The tombstones of some of the groups of one DeleteGroups were to be written."""
+    """What to do after the tombstones of one partition's groups were written or failed."""
 
     shard: CoordinatorShard
     deletion: Deletion
     group_ids: tuple[GroupId, ...]
-    """Of one partition, those that could be deleted."""
+    """The groups of one partition that could be deleted."""
 
     @override
     def append_completed(self, error: Errors) -> None:
-        """Note that groups of one partition are gone or stay; answer when that was the last partition.
+        """Record whether one partition's groups were deleted; answer after the last partition.
 
         Decided in: GroupCoordinatorService#deleteGroups (4.3.1).
         """
@@ -71,9 +71,9 @@ class GroupsDeleted(Continuation):
 def delete_groups(
     shard: CoordinatorShard, request: DeleteGroupsRequest, token: ResponseToken
 ) -> CoordinatorResult[DeleteGroupsResponse]:
-    """Forget groups that nobody is in, with their offsets.
+    """Delete groups without members, with their offsets.
 
-    To the Java coordinator this is an operation a partition, and the last that ends answers.
+    The Java coordinator uses one operation for each partition, and answers when the last one ends.
 
     Source: GroupCoordinatorShard#deleteGroups (4.3.1), GroupCoordinator#handleDeleteGroups (3.9.2).
     """
@@ -86,7 +86,7 @@ def delete_groups(
 
 
 def validate_delete_group(shard: CoordinatorShard, group_id: GroupId) -> Group:
-    """Find a group and refuse it if somebody is in it.
+    """Find a group, and refuse to delete it if it has members.
 
     Raises:
         CoordinatorError: this broker does not coordinate it, GROUP_ID_NOT_FOUND or NON_EMPTY_GROUP.
@@ -102,7 +102,7 @@ def validate_delete_group(shard: CoordinatorShard, group_id: GroupId) -> Group:
 def _delete_at_once(
     shard: CoordinatorShard, group_ids: tuple[GroupId, ...], token: ResponseToken
 ) -> CoordinatorResult[DeleteGroupsResponse]:
-    """Let groups die, all of them before the first is removed."""
+    """Mark all groups Dead before the first one is removed."""
     refused: list[DeletableGroupResult] = []
     dead: list[ClassicGroup] = []
     for group_id in group_ids:
@@ -122,7 +122,7 @@ def _delete_at_once(
 
 
 def remove_paused_groups(shard: CoordinatorShard) -> None:
-    """Go on with what was paused between the death of groups and their removal.
+    """Resume the deletions that were paused between marking groups Dead and removing them.
 
     Decided in: GroupMetadataManager#cleanupGroupMetadata (3.9.2).
     """
@@ -145,9 +145,9 @@ def _remove_dead_groups(shard: CoordinatorShard, deletion: PendingDeletion) -> N
 
 
 def _delete_share_state(shard: CoordinatorShard, group: Group) -> Errors:
-    """Have the share coordinator forget a share group's partitions.
+    """Delete a share group's partitions from the share coordinator.
 
-    Kafka notes in the log that it is about to, which nobody sees when the group is gone.
+    Kafka first writes this intent to the log, which is not visible once the group is deleted.
 
     Decided in: GroupCoordinatorService#deleteShareGroups (4.3.1).
     """

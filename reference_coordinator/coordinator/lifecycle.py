@@ -1,7 +1,7 @@
 """Becoming and ceasing to be the coordinator of partitions, one by one.
 
-Both coordinators read logs one after the other. The Java one says of each partition at once that it is
-loading; the Scala one gets to know of a partition when its turn has come, and lets go of one in its turn too.
+Both coordinators read one log after the other. The Java one marks each partition as loading at once. The
+Scala one queues loads and unloads, and processes each of them only when its turn comes.
 """
 
 from collections import deque
@@ -43,17 +43,17 @@ class Lifecycle:
 
     shard: CoordinatorShard
     _tasks: deque[_Load | _Unload] = field(default_factory=deque)
-    """What the Scala coordinator's only thread for it has still to do."""
+    """The queued tasks of the Scala coordinator's single thread for loads and unloads."""
     _loaders: dict[int, Loader] = field(default_factory=dict)
-    """Of the partitions that are loading, in the order in which they are read."""
+    """The loaders of the loading partitions, in the order in which they are read."""
 
     @property
     def partition_to_load(self) -> int | None:
-        """Whose log is to be read now."""
+        """The partition whose log is read now, if any."""
         return next(iter(self._loaders), None)
 
     def on_election(self, partition: int, epoch: int) -> None:
-        """Become the coordinator of a partition, unless that is old news.
+        """Become the coordinator of a partition, unless the epoch is stale.
 
         Source: GroupCoordinatorService#onElection (4.3.1), GroupCoordinator#onElection (3.9.2).
         """
@@ -64,7 +64,7 @@ class Lifecycle:
                 self._schedule_load_operation(partition, epoch)
 
     def on_resignation(self, partition: int, epoch: int | None) -> None:
-        """Cease to be the coordinator of a partition, unless that is old news.
+        """Cease to be the coordinator of a partition, unless the epoch is stale.
 
         Source: GroupCoordinatorService#onResignation (4.3.1), GroupCoordinator#onResignation (3.9.2).
         """
@@ -76,15 +76,15 @@ class Lifecycle:
                 self._schedule_unload_operation(partition, epoch)
 
     def read(self, partition: int, records: Iterable[CoordinatorRecord]) -> None:
-        """Read on in a partition's log, in its order.
+        """Replay further records of a partition's log, in their order.
 
         Raises:
-            IllegalStateError: a record contradicts those before it, and the log is not to be read further.
+            IllegalStateError: a record contradicts those before it, so the log must not be read further.
         """
         self._loaders[partition].replay(records)
 
     def finish(self, partition: int) -> None:
-        """Coordinate what a partition's log said.
+        """Complete the loading of a partition, and coordinate the groups in its log.
 
         Decided in: CoordinatorRuntime.CoordinatorContext#load (4.3.1),
         GroupMetadataManager#loadGroupsAndOffsets (3.9.2).
@@ -97,10 +97,10 @@ class Lifecycle:
         self._work_off_tasks()
 
     def fail(self, partition: int) -> None:
-        """Give up a log that cannot be read.
+        """Abandon the loading of a log that cannot be read.
 
-        The Scala coordinator builds groups only when it has read all, and coordinates the partition with none
-        of them; the Java one coordinates it no more.
+        The Scala coordinator builds groups only after it has read the whole log, and so coordinates the
+        partition without groups. The Java one does not coordinate it any more.
 
         Decided in: CoordinatorRuntime.CoordinatorContext#load (4.3.1),
         GroupMetadataManager#loadGroupsAndOffsets (3.9.2).
@@ -116,7 +116,7 @@ class Lifecycle:
         self._work_off_tasks()
 
     def on_out_of_sync(self, partition: int) -> None:
-        """Load a partition anew, once, whose log somebody else was found to have written to.
+        """Reload a partition, once, after another writer's records were found in its log.
 
         Decided in: CoordinatorRuntime.CoordinatorContext#flushCurrentBatch (3.9.2).
         """
@@ -159,7 +159,7 @@ class Lifecycle:
             unload_partition(self.shard, unload.partition)
 
     def _maybe_update_coordinator_epoch(self, partition: int, epoch: int | None) -> bool:
-        """Whether an epoch is not past; none is never past.
+        """Return whether an epoch is not stale; None is never stale.
 
         Source: GroupMetadataManager#maybeUpdateCoordinatorEpoch (3.9.2).
         """
@@ -193,9 +193,9 @@ class Lifecycle:
 
 
 def unload_partition(shard: CoordinatorShard, partition: int) -> None:
-    """Forget a partition, which is not owned any more: who is parked is told NOT_COORDINATOR.
+    """Drop the state of a partition that is no longer owned; parked requests are answered NOT_COORDINATOR.
 
-    The Java coordinator refuses writes under way; the Scala one goes on with them, and finds a Dead group.
+    The Java coordinator refuses writes in progress. The Scala one completes them, and finds a Dead group.
 
     Decided in: CoordinatorRuntime.CoordinatorContext#unload (4.3.1),
     GroupMetadataManager#removeGroupsAndOffsets (3.9.2).

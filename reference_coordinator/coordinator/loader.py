@@ -1,4 +1,4 @@
-"""Reading `__consumer_offsets` back: record by record, then the groups become visible."""
+"""Loading `__consumer_offsets`: records are replayed one by one, then the groups become visible."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ from reference_coordinator.profile.behaviours import Behaviour
 
 @dataclass(slots=True, kw_only=True)
 class Loader:
-    """What a partition's log has said so far.
+    """The groups of a partition's log, as far as it has been read.
 
     Source: GroupMetadataManager#doLoadGroupsAndOffsets (3.9.2), GroupMetadataManager#replay and
     OffsetMetadataManager#replay (4.3.1).
@@ -43,10 +43,10 @@ class Loader:
     _groups: dict[GroupId, GroupMetadataRecord | ConsumerGroup | ShareGroup | StreamsGroup | None] = field(
         default_factory=dict
     )
-    """None stands for a group that is known by its offsets only."""
+    """The value None marks a group that is known only by its offsets."""
 
     def replay(self, records: Iterable[CoordinatorRecord]) -> None:
-        """Take in records in the order of the log."""
+        """Replay records in the order of the log."""
         known = self.shard.partitions.of(self.partition)
         for record in records:
             self._replay(record, record_offset=known.last_written_offset)
@@ -73,7 +73,7 @@ class Loader:
                 self._replay_consumer_group(record)
 
     def _replay_consumer_group(self, record: ConsumerGroupRecord) -> None:
-        """Take in what the log says of a consumer group; a simple group gives its id to it.
+        """Replay a record of a consumer group, which replaces a simple group with its id.
 
         Raises:
             IllegalStateError: the record contradicts those before it.
@@ -85,7 +85,7 @@ class Loader:
         self._keep(record.group_id, before, after)
 
     def _replay_share_group(self, record: ShareGroupRecord) -> None:
-        """Take in what the log says of a share group.
+        """Replay a record of a share group.
 
         Raises:
             IllegalStateError: the record contradicts those before it.
@@ -97,7 +97,7 @@ class Loader:
         self._keep(record.group_id, before, after)
 
     def _replay_streams_group(self, record: StreamsGroupRecord) -> None:
-        """Take in what the log says of a streams group; a simple group gives its id to it.
+        """Replay a record of a streams group, which replaces a simple group with its id.
 
         Raises:
             IllegalStateError: the record contradicts those before it.
@@ -119,8 +119,8 @@ class Loader:
     def finish(self) -> None:
         """Build the groups.
 
-        The two coordinators differ in what outlives its tombstone: to the Scala one a group is what it
-        has, to the Java one what it was.
+        The coordinators differ for groups known by offsets only. The Scala one builds those that have offsets
+        left, even after a tombstone. The Java one builds those without a tombstone, even without offsets.
         """
         revives = not self.shard.profile.has(Behaviour.TOMBSTONED_GROUP_LOSES_OFFSETS)
         if revives:

@@ -1,7 +1,7 @@
-"""The coordinator's front: what every request is checked for, in Kafka's order, and who handles it.
+"""The entry of all requests: check each one, in Kafka's order, and pass it to its handler.
 
-A handler refuses by raising CoordinatorError, or returns what is to be written and answered. What it refuses
-with, and what the checks here refuse with, becomes the answer of the API at hand in `refusal_response`.
+A handler raises CoordinatorError to refuse a request, or returns the records to write and the answer.
+`refusal_response` converts an error that a handler or a check raises into the API's answer.
 """
 
 from typing import Final
@@ -56,7 +56,7 @@ def handle(
     context: messages.RequestContext,
     token: ResponseToken,
 ) -> None:
-    """Answer or park a request; whatever Kafka throws meanwhile is answered too."""
+    """Answer or park a request; exceptions that Kafka would throw are answered, too."""
     try:
         result = _dispatch(shard, request, context, token)
         producer = (
@@ -122,7 +122,7 @@ def _dispatch_to_many_groups(
     context: messages.RequestContext,
     token: ResponseToken,
 ) -> CoordinatorResult[messages.GroupResponse]:
-    """What only reads is answered at once, whatever is under way.
+    """Handle requests for several groups; those that only read are answered at once, despite pending writes.
 
     Decided in: CoordinatorRuntime#scheduleReadOperation (4.3.1).
     """
@@ -148,7 +148,7 @@ def _dispatch_to_many_groups(
 
 
 def awaits_writes(shard: CoordinatorShard, request: messages.OffsetFetchRequest) -> bool:
-    """Whether a fetch is to see what is under way.
+    """Return whether a fetch has to wait for writes in progress.
 
     Decided in: GroupCoordinatorService#fetchOffsets (4.3.1).
     """
@@ -186,15 +186,15 @@ def _offset_fetch_of_group(
 
 
 def fetch_written(shard: CoordinatorShard) -> None:
-    """Answer the fetches whose awaited writes are through, be it that nobody coordinates any more."""
+    """Answer the fetches whose awaited writes have ended, also if the partition is no longer owned."""
     for parked in shard.take_ready_fetches():
         shard.respond(parked.token, offset_fetch(shard, parked.request))
 
 
 def join_group(shard: CoordinatorShard, join: Join) -> VoidResult:
-    """Check a JoinGroup and hand it on.
+    """Check a JoinGroup and pass it on.
 
-    The Java coordinator judges the session timeout before it looks whose group it is.
+    The Java coordinator checks the session timeout before it checks whether it owns the group.
 
     Raises:
         CoordinatorError: the broker does not coordinate the group.
@@ -219,7 +219,7 @@ def join_group(shard: CoordinatorShard, join: Join) -> VoidResult:
 def hear_consumer(
     shard: CoordinatorShard, request: messages.ConsumerGroupHeartbeatRequest, context: messages.RequestContext
 ) -> CoordinatorResult[messages.ConsumerGroupHeartbeatResponse]:
-    """Check a ConsumerGroupHeartbeat and hand it on.
+    """Check a ConsumerGroupHeartbeat and pass it on.
 
     Raises:
         CoordinatorError: the first check that fails.
@@ -245,7 +245,7 @@ def commit_transactional_offsets(
     *,
     api_version: int,
 ) -> CoordinatorResult[CommitResponse]:
-    """Check a TxnOffsetCommit, hand it on, and say what else may be told of its transaction.
+    """Check a TxnOffsetCommit and pass it on; answer a refusal with the other permitted errors.
 
     Source: GroupCoordinatorService#commitTransactionalOffsets (4.3.1),
     GroupCoordinator#handleTxnCommitOffsets (3.9.2).
@@ -260,10 +260,10 @@ def commit_transactional_offsets(
 
 
 def validate_transaction(shard: CoordinatorShard, request: messages.TxnOffsetCommitRequest) -> None:
-    """Refuse a TxnOffsetCommit for its group's id, its transaction or its coordinator.
+    """Check the group id, the transaction and the coordinator of a TxnOffsetCommit.
 
-    The Java coordinator asks for the transaction before it looks whose group it is; the Scala one asks
-    when it has the group.
+    The Java coordinator verifies the transaction before it checks whether it owns the group. The Scala one
+    verifies it after it has found the group.
 
     Raises:
         CoordinatorError: the first check that fails.
@@ -293,7 +293,7 @@ def _has_valid_session_timeout(shard: CoordinatorShard, join: Join) -> bool:
 
 
 def validate_group_status(shard: CoordinatorShard, group_id: GroupId, *, allows_empty: bool) -> None:
-    """Refuse a request that is not for this coordinator, or not yet.
+    """Refuse a request without a group id, or for a group that is not owned or still loading.
 
     Raises:
         CoordinatorError: INVALID_GROUP_ID, COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR.

@@ -1,4 +1,4 @@
-"""Requests about share groups: what they are checked for, and who handles them."""
+"""Requests about share groups: check each one and pass it to its handler."""
 
 from typing import assert_never
 
@@ -35,7 +35,7 @@ from reference_coordinator.runtime.error_responses import in_answer_order
 def hear_share_member(
     shard: CoordinatorShard, request: ShareGroupHeartbeatRequest, context: RequestContext
 ) -> CoordinatorResult[ShareGroupHeartbeatResponse]:
-    """Check a ShareGroupHeartbeat and hand it on.
+    """Check a ShareGroupHeartbeat and pass it on.
 
     Raises:
         CoordinatorError: the first check that fails.
@@ -55,7 +55,7 @@ def hear_share_member(
 def administer_share_groups(
     shard: CoordinatorShard, request: ShareGroupAdminRequest, token: ResponseToken
 ) -> CoordinatorResult[GroupResponse]:
-    """Describe share groups, or tell, set or delete their offsets.
+    """Describe share groups, or describe, alter or delete their offsets.
 
     Raises:
         CoordinatorError: the first check that fails.
@@ -89,9 +89,9 @@ def _throw_if_not_here(shard: CoordinatorShard, group_id: GroupId) -> None:
 def share_group_describe(
     shard: CoordinatorShard, request: ShareGroupDescribeRequest
 ) -> ShareGroupDescribeResponse:
-    """What the coordinator knows of each share group that was asked for.
+    """Describe each requested share group.
 
-    Groups without an id come first, then those of one partition after the other.
+    Groups without an id come first, then the others, partition by partition.
 
     Source: GroupCoordinatorService#shareGroupDescribe, GroupMetadataManager#shareGroupDescribe (4.3.1).
     """

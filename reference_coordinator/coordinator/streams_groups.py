@@ -1,4 +1,4 @@
-"""Streams groups at the coordinator's front."""
+"""Requests about streams groups: check each one and pass it to its handler."""
 
 from reference_coordinator.coordinator.admin import authorized_operations
 from reference_coordinator.core.errors import CoordinatorError, Errors
@@ -31,7 +31,7 @@ from reference_coordinator.runtime.error_responses import in_answer_order
 def hear_streams_member(
     shard: CoordinatorShard, request: StreamsGroupHeartbeatRequest, context: RequestContext
 ) -> CoordinatorResult[StreamsGroupHeartbeatResponse]:
-    """Check a StreamsGroupHeartbeat and hand it on.
+    """Check a StreamsGroupHeartbeat and pass it on.
 
     Raises:
         CoordinatorError: the first check that fails.
@@ -51,9 +51,9 @@ def hear_streams_member(
 def streams_group_describe(
     shard: CoordinatorShard, request: StreamsGroupDescribeRequest
 ) -> StreamsGroupDescribeResponse:
-    """What the coordinator knows of each streams group that was asked for.
+    """Describe each requested streams group.
 
-    Groups without an id come first, then those of one partition after the other.
+    Groups without an id come first, then the others, partition by partition.
 
     Source: GroupCoordinatorService#streamsGroupDescribe, GroupMetadataManager#streamsGroupDescribe (4.3.1).
     """

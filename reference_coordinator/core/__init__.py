@@ -1,1 +1,1 @@
-"""What all parts are made of: ids, errors, effects, records, timers, and what Kafka leaves to chance."""
+"""The basic types of all parts: ids, errors, effects, records, timers, and Kafka's random choices."""

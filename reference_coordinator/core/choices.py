@@ -1,4 +1,4 @@
-"""What Kafka leaves to chance or to map order, made explicit and injected."""
+"""The choices that Kafka leaves to chance or to map order, made explicit and injectable."""
 
 from base64 import urlsafe_b64encode
 from collections.abc import Sequence
@@ -16,34 +16,34 @@ class Choices(Protocol):
     """Every choice that the coordinator does not make by rule."""
 
     def member_id(self, prefix: str) -> MemberId:
-        """A member id never given before: the prefix, a dash and a UUID."""
+        """Return a new, unique member id: the prefix, a dash and a UUID."""
         ...
 
     def uuid(self) -> MemberId:
-        """A member id never given before, as consumer groups give them: a UUID in URL-safe Base64."""
+        """Return a new, unique member id of a consumer group: a UUID in URL-safe Base64."""
         ...
 
     def leader(self, candidates: Sequence[MemberId]) -> MemberId:
-        """The leader among candidates, who come in the order in which they joined."""
+        """Return the leader among candidates, which are in the order in which they joined."""
         ...
 
     def protocol(self, tied: Sequence[str], family: CoordinatorFamily) -> str:
-        """The protocol among those with equally many votes, each named once."""
+        """Return the protocol to select among distinct ones with equally many votes."""
         ...
 
 
 class DeterministicChoices:
-    """The same choices for the same seed: ids from a counter, the first candidate, Kafka's map order."""
+    """Reproducible choices for a seed: ids from a counter, the first candidate, Kafka's map order."""
 
     def __init__(self, *, seed: int = 0) -> None:
         self._state = seed & _WORD_MASK
 
     def member_id(self, prefix: str) -> MemberId:
-        """The prefix, a dash and the next UUID, which looks as random as Kafka's."""
+        """Return the prefix, a dash and the next UUID, which looks as random as Kafka's."""
         return MemberId(f"{prefix}-{self._uuid()}")
 
     def uuid(self) -> MemberId:
-        """The next UUID that does not begin with a dash. Source: Uuid#randomUuid (4.3.1)."""
+        """Return the next UUID that does not begin with a dash. Source: Uuid#randomUuid (4.3.1)."""
         while True:
             octets = bytes.fromhex(self._uuid().replace("-", ""))
             text = urlsafe_b64encode(octets).decode().rstrip("=")
@@ -51,11 +51,11 @@ class DeterministicChoices:
                 return MemberId(text)
 
     def leader(self, candidates: Sequence[MemberId]) -> MemberId:
-        """The one who joined first."""
+        """Return the candidate that joined first."""
         return candidates[0]
 
     def protocol(self, tied: Sequence[str], family: CoordinatorFamily) -> str:
-        """The one that comes first in the map that the coordinator counts votes in.
+        """Return the first protocol in the order of the map in which the coordinator counts votes.
 
         Source: ClassicGroup#selectProtocol (4.3.1), GroupMetadata#selectProtocol (3.9.2).
         """
@@ -68,14 +68,14 @@ class DeterministicChoices:
                 return in_scala_hash_map_order(tied)[0]
 
     def _uuid(self) -> str:
-        # Version 4, variant 1, as java.util.UUID#randomUUID gives them.
+        # Version 4, variant 1, as those of java.util.UUID#randomUUID.
         high = self._next_word() & ~0xF000 | 0x4000
         low = self._next_word() & ~(0b11 << 62) | 0b10 << 62
         digits = f"{high:016x}{low:016x}"
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
     def _next_word(self) -> int:
-        """SplitMix64: a bijection of a counter, so that ids never repeat for one seed."""
+        """Return the next word of SplitMix64, a bijection of a counter, so ids never repeat for one seed."""
         self._state = (self._state + _GOLDEN_GAMMA) & _WORD_MASK
         mixed = self._state
         mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _WORD_MASK

@@ -1,7 +1,7 @@
-"""What the coordinator writes to `__consumer_offsets` of consumer groups, and reads back.
+"""The records of consumer groups in `__consumer_offsets`.
 
-A tombstone is a record of its own kind, as those of classic groups are. Topics and partitions keep the order
-in which they are written.
+A tombstone has a class of its own, as for classic groups. Topics and partitions keep the order in which they
+are written.
 """
 
 from enum import IntEnum, unique
@@ -12,7 +12,7 @@ from reference_coordinator.core.values import value
 
 @unique
 class MemberState(IntEnum):
-    """How far a member is with its reconciliation. Source: MemberState (4.3.1)."""
+    """The reconciliation state of a member. Source: MemberState (4.3.1)."""
 
     STABLE = 0
     UNREVOKED_PARTITIONS = 1
@@ -27,7 +27,7 @@ class TopicPartitions:
     topic_id: TopicId
     partitions: tuple[int, ...]
     assignment_epochs: tuple[int, ...] | None = None
-    """The epoch since which the member has each partition; of current assignments alone, from 4.3 on."""
+    """The epoch in which each partition was assigned. Only in current assignments, from 4.3 on."""
 
 
 @value
@@ -37,12 +37,12 @@ class ConsumerGroupMetadataRecord:
     group_id: GroupId
     epoch: int
     metadata_hash: int = 0
-    """Of the subscribed topics, a signed 64-bit number; 0 before 4.1."""
+    """The hash of the subscribed topics, a signed 64-bit integer. 0 before 4.1."""
 
 
 @value
 class ConsumerGroupMetadataTombstone:
-    """The consumer group is no more."""
+    """The removal of a consumer group."""
 
     group_id: GroupId
 
@@ -57,7 +57,7 @@ class PartitionMetadata:
 
 @value
 class TopicMetadata:
-    """A subscribed topic as the group's metadata record names it, until 4.0.
+    """A subscribed topic in the group's metadata record, until 4.0.
 
     Source: ConsumerGroupPartitionMetadataValue (4.0.2).
     """
@@ -66,7 +66,7 @@ class TopicMetadata:
     topic_name: str
     num_partitions: int
     partition_metadata: tuple[PartitionMetadata, ...] = ()
-    """Written by no release that is modelled."""
+    """Not written by any modelled release."""
 
 
 @value
@@ -79,7 +79,7 @@ class ConsumerGroupPartitionMetadataRecord:
 
 @value
 class ConsumerGroupPartitionMetadataTombstone:
-    """Nothing is known of the group's topics; 4.1 and later write it once to a group of an older release."""
+    """The removal of the group's topics. From 4.1 on, written once for a group of an older release."""
 
     group_id: GroupId
 
@@ -94,7 +94,7 @@ class ClassicProtocol:
 
 @value
 class ClassicMemberMetadata:
-    """What a member of a consumer group brings that speaks the classic protocol."""
+    """The metadata of a member of a consumer group that uses the classic protocol."""
 
     session_timeout_ms: Millis
     supported_protocols: tuple[ClassicProtocol, ...]
@@ -102,7 +102,7 @@ class ClassicMemberMetadata:
 
 @value
 class ConsumerGroupMemberMetadataRecord:
-    """What a member told of itself. Source: ConsumerGroupMemberMetadataValue (4.3.1), key type 5."""
+    """A member's metadata. Source: ConsumerGroupMemberMetadataValue (4.3.1), key type 5."""
 
     group_id: GroupId
     member_id: MemberId
@@ -115,12 +115,12 @@ class ConsumerGroupMemberMetadataRecord:
     rebalance_timeout_ms: Millis = Millis(-1)
     server_assignor: str | None = None
     classic_member_metadata: ClassicMemberMetadata | None = None
-    """None for a member that speaks the consumer protocol."""
+    """None for a member that uses the consumer protocol."""
 
 
 @value
 class ConsumerGroupMemberMetadataTombstone:
-    """The member is no more."""
+    """The removal of a member."""
 
     group_id: GroupId
     member_id: MemberId
@@ -136,19 +136,19 @@ class ConsumerGroupTargetAssignmentMetadataRecord:
     group_id: GroupId
     assignment_epoch: int
     assignment_timestamp_ms: Millis = Millis(0)
-    """When the assignment was computed; 0 before 4.3."""
+    """When the assignment was computed. 0 before 4.3."""
 
 
 @value
 class ConsumerGroupTargetAssignmentMetadataTombstone:
-    """There is no target assignment any more."""
+    """The removal of the target assignment's epoch."""
 
     group_id: GroupId
 
 
 @value
 class ConsumerGroupTargetAssignmentMemberRecord:
-    """What a member is to have. Source: ConsumerGroupTargetAssignmentMemberValue (4.3.1), key type 7."""
+    """A member's target. Source: ConsumerGroupTargetAssignmentMemberValue (4.3.1), key type 7."""
 
     group_id: GroupId
     member_id: MemberId
@@ -157,7 +157,7 @@ class ConsumerGroupTargetAssignmentMemberRecord:
 
 @value
 class ConsumerGroupTargetAssignmentMemberTombstone:
-    """A member has no target any more."""
+    """The removal of a member's target assignment."""
 
     group_id: GroupId
     member_id: MemberId
@@ -165,7 +165,7 @@ class ConsumerGroupTargetAssignmentMemberTombstone:
 
 @value
 class ConsumerGroupCurrentMemberAssignmentRecord:
-    """What a member has, and what it is to give up.
+    """A member's assigned partitions, and those that it must revoke.
 
     Source: ConsumerGroupCurrentMemberAssignmentValue (4.3.1), key type 8.
     """
@@ -181,7 +181,7 @@ class ConsumerGroupCurrentMemberAssignmentRecord:
 
 @value
 class ConsumerGroupCurrentMemberAssignmentTombstone:
-    """A member has nothing any more."""
+    """The removal of a member's current assignment."""
 
     group_id: GroupId
     member_id: MemberId
@@ -189,7 +189,7 @@ class ConsumerGroupCurrentMemberAssignmentTombstone:
 
 @value
 class ConsumerGroupRegularExpressionRecord:
-    """The topics that a regular expression was found to match.
+    """The topics that a regular expression matched when it was resolved.
 
     Source: ConsumerGroupRegularExpressionValue (4.3.1), key type 16.
     """
@@ -198,13 +198,13 @@ class ConsumerGroupRegularExpressionRecord:
     regular_expression: str
     topics: tuple[str, ...]
     version: int
-    """The offset of the metadata image in which they were found."""
+    """The offset of the metadata image that the topics are from."""
     timestamp_ms: Millis
 
 
 @value
 class ConsumerGroupRegularExpressionTombstone:
-    """Nobody subscribes by the regular expression any more."""
+    """The removal of a regular expression without subscribers."""
 
     group_id: GroupId
     regular_expression: str
@@ -226,4 +226,4 @@ ConsumerGroupRecord = (
     | ConsumerGroupRegularExpressionRecord
     | ConsumerGroupRegularExpressionTombstone
 )
-"""What a record of `__consumer_offsets` may say about consumer groups."""
+"""Any record of consumer groups in `__consumer_offsets`."""

@@ -1,4 +1,4 @@
-"""All that ever leaves the coordinator: answers, and records to append."""
+"""The outputs of the coordinator: answers, and records to append."""
 
 from typing import Final, Generic, TypeVar
 
@@ -15,18 +15,18 @@ NO_REPLICAS: Final = 0
 
 @value
 class Permitted:
-    """Values that one field of one response may have in Kafka, by map order or by a race."""
+    """The values that one field of one response may have in Kafka because of map order or a race."""
 
     field: str
     """A top-level field of the response, by Kafka's name in snake_case, e.g. `leader`."""
     any_of: tuple[object, ...]
-    """Every value that is right; the one in the response is among them."""
+    """All correct values, including the one in the response."""
     reason: str
 
 
 @value
 class Respond(Generic[ResponseT_co]):
-    """Answer the request that `token` names. A token is answered at most once."""
+    """The answer to the request with a token. A token is answered at most once."""
 
     token: ResponseToken
     response: ResponseT_co
@@ -35,7 +35,7 @@ class Respond(Generic[ResponseT_co]):
 
 @value
 class Producer:
-    """In whose name, and of what age, transactional records are written."""
+    """The id and epoch of the producer of transactional records."""
 
     producer_id: ProducerId
     producer_epoch: ProducerEpoch
@@ -43,15 +43,18 @@ class Producer:
 
 @value
 class AppendRecords:
-    """Append to the group's partition of `__consumer_offsets`, then call `append_completed(append_id, …)`."""
+    """Records to append to the group's partition of `__consumer_offsets`.
+
+    The caller then calls `append_completed(append_id, …)`.
+    """
 
     append_id: AppendId
     partition: int
     records: tuple[CoordinatorRecord, ...]
     producer: Producer | None = None
-    """Set where the records are part of a transaction; the log refuses an epoch below one that it saw."""
+    """Set if the records are part of a transaction. The log refuses an epoch lower than an earlier one."""
     required_acks: int = ALL_REPLICAS
-    """How many replicas have to have them, as in a Produce request; 0 asks for none beside the leader's."""
+    """The number of acknowledgements, as in a Produce request. 0 requires only the leader's append."""
 
 
 Effect = Respond[object] | AppendRecords

@@ -1,4 +1,4 @@
-"""Kafka's error codes by Kafka's names, and the exception that carries one inside the coordinator."""
+"""Kafka's error codes, and the exceptions of the coordinator."""
 
 from enum import IntEnum
 
@@ -146,20 +146,20 @@ class Errors(IntEnum):
 class CoordinatorError(Exception):
     """A check of the coordinator refused a request.
 
-    Raised by `throw_if_…` and `validate_…`, caught in one place by each API's entry, and never seen by
-    the caller of the coordinator.
+    `throw_if_…` and `validate_…` functions raise it. The entry point of each API catches it in one place, so
+    it never reaches the caller of the coordinator.
     """
 
     def __init__(self, error: Errors, message: str | None = None) -> None:
         super().__init__(message or error.name)
         self.error = error
         self.message = message
-        """What the few APIs say that have a field for it."""
+        """The message for the few APIs whose response has a field for it."""
 
 
 class IllegalStateError(Exception):
     """Kafka throws an unchecked exception at this point.
 
-    The request in hand is answered UNKNOWN_SERVER_ERROR; in a timer or after an append nobody is
-    told. What was changed before stays changed. Unlike an AssertionError, this is Kafka's own doing.
+    The current request is answered with UNKNOWN_SERVER_ERROR. In a timer or after an append, the exception
+    is ignored. Changes made before it remain. Unlike an AssertionError, it models a behaviour of Kafka.
     """

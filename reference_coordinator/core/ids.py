@@ -1,4 +1,4 @@
-"""Names for the identifiers and units that travel through the coordinator."""
+"""Types for the identifiers and units that the coordinator uses."""
 
 from typing import Final, NamedTuple, NewType
 
@@ -7,22 +7,22 @@ MemberId = NewType("MemberId", str)
 GroupInstanceId = NewType("GroupInstanceId", str)
 GenerationId = NewType("GenerationId", int)
 Millis = NewType("Millis", int)
-"""Milliseconds: a duration, or an instant on the clock that the caller of the coordinator keeps."""
+"""Milliseconds: a duration, or a time on the clock of the coordinator's caller."""
 
 TopicId = NewType("TopicId", str)
 """A topic's UUID in its usual text form."""
 
 ResponseToken = NewType("ResponseToken", int)
-"""Names one request that awaits its answer; the shell chose it and gets it back in `Respond`."""
+"""The id of a request that awaits its answer. The caller chooses it and gets it back in `Respond`."""
 AppendId = NewType("AppendId", int)
-"""Names one write to the log; the coordinator chose it and gets it back in `append_completed`."""
+"""The id of a write to the log. The coordinator chooses it and gets it back in `append_completed`."""
 
 ProducerId = NewType("ProducerId", int)
 ProducerEpoch = NewType("ProducerEpoch", int)
 TransactionalId = NewType("TransactionalId", str)
 
 UNKNOWN_MEMBER_ID: Final = MemberId("")
-"""What a member sends that was given no id yet. Source: JoinGroupRequest.UNKNOWN_MEMBER_ID."""
+"""The member id that a member without an id sends. Source: JoinGroupRequest.UNKNOWN_MEMBER_ID."""
 UNKNOWN_GENERATION_ID: Final = GenerationId(-1)
 """Source: JoinGroupRequest.UNKNOWN_GENERATION_ID."""
 NO_PRODUCER_ID: Final = ProducerId(-1)

@@ -1,10 +1,10 @@
-"""What Java makes of numbers and texts, where Python would make something else of them."""
+"""Java's arithmetic and text functions, where Python's differ."""
 
 import codecs
 from typing import Final
 
 MENDED: Final = "reference_coordinator.mended"
-"""How `bytes.decode` takes what is not UTF-8 here: each run of it becomes U+FFFD, as in a `String`."""
+"""The error handler of `bytes.decode` that replaces each malformed sequence by U+FFFD, as Java does."""
 _INT_BITS: Final = 32
 _LONG_BITS: Final = 64
 _BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
@@ -15,17 +15,17 @@ _CONTINUATIONS: Final = range(0x80, 0xC0)
 
 
 def as_int(number: int) -> int:
-    """Return the `int` that a sum of ints is: one that is too large goes on from the other end."""
+    """Return a number as a Java `int`, which wraps around on overflow."""
     return _wrapped(number, _INT_BITS)
 
 
 def as_long(number: int) -> int:
-    """Return the `long` that a sum of longs is."""
+    """Return a number as a Java `long`, which wraps around on overflow."""
     return _wrapped(number, _LONG_BITS)
 
 
 def trim(text: str) -> str:
-    """Return a text without the blanks and control characters around it. Source: String#trim."""
+    """Return a text without blanks and control characters at either end. Source: String#trim."""
     return text.strip(_BLANKS)
 
 
@@ -35,7 +35,7 @@ def _wrapped(number: int, bits: int) -> int:
 
 
 def _mend(error: UnicodeError) -> tuple[str, int]:
-    """Replace what is not UTF-8; half of a surrogate pair is one run to Java, and three to Python.
+    """Replace malformed UTF-8. An encoded surrogate is one malformed sequence for Java, and three for Python.
 
     Source: String#decodeUTF8_UTF16.
     """

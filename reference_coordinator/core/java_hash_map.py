@@ -1,7 +1,7 @@
-"""The JVM's hash maps and sets, for what Kafka decides by the order in which they iterate.
+"""Java's hash maps and sets, for decisions of Kafka that depend on their iteration order.
 
-A map's order depends on all that was ever put into it and removed from it: a table grows and never shrinks.
-So these keep the table itself.
+A map's order depends on all insertions and removals in its history, because a table grows and never shrinks.
+Therefore these classes keep the table itself.
 """
 
 from collections.abc import Callable, Collection, Iterator, MutableMapping, MutableSet
@@ -17,14 +17,14 @@ _SMALLEST_TABLE_WITH_TREES: Final = 64
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
 HashCode = Callable[[KeyT], int]
-"""What `hashCode` gives for a key, as an unsigned number of 32 bits."""
+"""A function that returns a key's Java hash code, as an unsigned 32-bit integer."""
 
 
 class JavaHashMap(MutableMapping[KeyT, ValueT], Generic[KeyT, ValueT]):
     """A `java.util.HashMap`.
 
-    One thing differs. Where eight keys or more share a bucket of a table of 64 or more, Java puts them into a
-    tree, whose order this does not follow. Only keys that are chosen for it do that.
+    There is one difference. If eight or more keys share a bucket of a table of 64 or more, Java puts them
+    in a tree, whose order this class does not reproduce. That happens only with specially chosen keys.
     """
 
     __slots__ = ("_hash_code", "_table", "_values")
@@ -38,7 +38,7 @@ class JavaHashMap(MutableMapping[KeyT, ValueT], Generic[KeyT, ValueT]):
         return self._values[key]
 
     def __setitem__(self, key: KeyT, value: ValueT) -> None:
-        """Put a value, a new key last in its bucket. Source: HashMap#putVal."""
+        """Set a key's value. A new key is added last in its bucket. Source: HashMap#putVal."""
         if key not in self._values:
             bucket = self._bucket(key)
             bucket.append(key)
@@ -63,9 +63,9 @@ class JavaHashMap(MutableMapping[KeyT, ValueT], Generic[KeyT, ValueT]):
         return f"JavaHashMap({dict(self.items())!r})"
 
     def compute_if_absent(self, key: KeyT, make: Callable[[], ValueT]) -> ValueT:
-        """The key's value, or one that is made and put first in its bucket.
+        """Return the key's value. A new key is added first in its bucket, with a value from `make`.
 
-        The table grows first, even for a key that is there, if it was too small already.
+        If the table was already too small, it grows first, even for an existing key.
 
         Source: HashMap#computeIfAbsent.
         """
@@ -88,7 +88,7 @@ class JavaHashMap(MutableMapping[KeyT, ValueT], Generic[KeyT, ValueT]):
         return self._table[(code ^ (code >> 16)) & (len(self._table) - 1)]
 
     def _resize_if_small(self) -> None:
-        """Decided in: HashMap#treeifyBin, which makes a tree only in a large table."""
+        """Decided in: HashMap#treeifyBin, which creates a tree only in a large table."""
         if len(self._table) < _SMALLEST_TABLE_WITH_TREES:
             self._resize()
 
@@ -109,7 +109,7 @@ class JavaHashSet(MutableSet[KeyT], Generic[KeyT]):
 
     @classmethod
     def copy_of(cls, items: Collection[KeyT], hash_code: HashCode[KeyT], *, size: int | None = None) -> Self:
-        """A set of what a collection has, which may claim to have more. Source: HashSet#HashSet."""
+        """Copy a collection, which may report a larger size. Source: HashSet#HashSet."""
         claimed = len(items) if size is None else size
         copied = cls(hash_code, capacity=max(capacity_for(claimed), _DEFAULT_CAPACITY))
         for item in items:
@@ -129,16 +129,16 @@ class JavaHashSet(MutableSet[KeyT], Generic[KeyT]):
         return f"JavaHashSet({list(self)!r})"
 
     def add(self, value: KeyT) -> None:
-        """Put an item last in its bucket, unless it is there."""
+        """Add an item last in its bucket, unless it is already in the set."""
         self._map[value] = None
 
     def discard(self, value: KeyT) -> None:
-        """Take an item away, if it is there."""
+        """Remove an item, if it is in the set."""
         self._map.pop(value, None)
 
 
 def capacity_for(size: int) -> int:
-    """The capacity of a map that is to have so many keys, as programs have it: (int) (size / 0.75f) + 1."""
+    """Return the usual Java capacity for a map with this number of keys: (int) (size / 0.75f) + 1."""
     return size * 4 // 3 + 1
 
 

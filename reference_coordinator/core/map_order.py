@@ -1,7 +1,7 @@
-"""The orders in which the JVM's hash maps give out strings.
+"""The hash codes of Java and the iteration orders of hash maps on the JVM.
 
-Kafka breaks ties in a protocol vote, and finds a group's partition, by `String#hashCode`. That is as
-deterministic as the rest of the protocol, so the reference computes it rather than to shrug.
+Kafka uses `String#hashCode` to break ties in a protocol vote and to find a group's partition. This is as
+deterministic as the rest of the protocol, so the reference computes it as well.
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,7 +29,7 @@ def utf16_length(text: str) -> int:
 
 
 def string_hash_code(text: str) -> int:
-    """The hash of a string, as an unsigned 32-bit number. Source: String#hashCode."""
+    """Return the hash of a string, as an unsigned 32-bit integer. Source: String#hashCode."""
     result = 0
     for unit in _utf16_units(text):
         result = (31 * result + unit) & _INT_MASK
@@ -38,32 +38,32 @@ def string_hash_code(text: str) -> int:
 
 @lru_cache(maxsize=_REMEMBERED_TOPICS)
 def uuid_hash_code(uuid: str) -> int:
-    """The hash of a UUID in its usual text form, as for a string. Source: Uuid#hashCode (4.3.1)."""
+    """Return the hash of a UUID in text form, unsigned as for a string. Source: Uuid#hashCode (4.3.1)."""
     number = int(uuid.replace("-", ""), 16)
     return (number >> 96 ^ number >> 64 ^ number >> 32 ^ number) & _INT_MASK
 
 
 def int_hash_code(number: int) -> int:
-    """The hash of an `Integer`, as an unsigned 32-bit number. Source: Integer#hashCode."""
+    """Return the hash of an `Integer`, as an unsigned 32-bit integer. Source: Integer#hashCode."""
     return number & _INT_MASK
 
 
 def uuid_order(uuid: str) -> tuple[int, int]:
-    """What UUIDs are sorted by: two signed halves. Source: Uuid#compareTo (4.3.1)."""
+    """Return the sort key of a UUID: its two signed halves. Source: Uuid#compareTo (4.3.1)."""
     number = int(uuid.replace("-", ""), 16)
     return as_long(number >> 64), as_long(number & _LONG_MASK)
 
 
 def utf16_order(text: str) -> bytes:
-    """What strings are sorted by. Source: String#compareTo, which compares UTF-16 code units."""
+    """Return the sort key of a string. Source: String#compareTo, which compares UTF-16 code units."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
 @lru_cache(maxsize=_REMEMBERED_GROUPS)
 def partition_for(group_id: str, num_partitions: int) -> int:
-    """The partition of `__consumer_offsets` that keeps a group.
+    """Return the partition of `__consumer_offsets` that contains a group.
 
-    Source: Utils#abs (4.3.1), for which the most negative number becomes 0.
+    Source: Utils#abs (4.3.1), which returns 0 for the lowest negative int.
     """
     unsigned = string_hash_code(group_id)
     if unsigned == _INT_MIN_UNSIGNED:
@@ -73,13 +73,13 @@ def partition_for(group_id: str, num_partitions: int) -> int:
 
 
 def in_java_hash_map_order(keys: Sequence[str]) -> list[str]:
-    """Distinct keys, put in one after the other, as `java.util.HashMap` iterates them."""
+    """Return distinct keys in the iteration order of a `java.util.HashMap` that they are added to in turn."""
     pairs = _by_bucket(keys, [string_hash_code(key) for key in keys])
     return [key for _, key in sorted(pairs, key=itemgetter(0))]
 
 
 def partitions_in_java_hash_map_order(partitions: Iterable[int]) -> list[int]:
-    """Distinct partitions of `__consumer_offsets` as a HashMap of them iterates.
+    """Return the distinct partitions of `__consumer_offsets` in the iteration order of a HashMap.
 
     Source: TopicPartition#hashCode (4.3.1).
     """
@@ -92,7 +92,7 @@ def partitions_in_java_hash_map_order(partitions: Iterable[int]) -> list[int]:
 
 
 def topic_partitions_in_scala_map_order(partitions: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Distinct partitions as Scala's mutable HashMap of them iterates: by bucket, and by hash within one.
+    """Return distinct partitions in the order of Scala's mutable HashMap: by bucket, then by hash.
 
     Source: scala.collection.mutable.HashMap (2.13), TopicPartition#hashCode (3.9.2).
     """
@@ -106,16 +106,16 @@ def topic_partitions_in_scala_map_order(partitions: Iterable[tuple[str, int]]) -
 
 
 def in_scala_hash_map_order(keys: Sequence[str]) -> list[str]:
-    """Distinct keys as Scala's immutable HashMap iterates them.
+    """Return distinct keys in the iteration order of Scala's immutable HashMap.
 
-    Source: scala.util.hashing and scala.collection.immutable.HashMap (2.13): a trie of five bits a
-    level, over a hash that is mixed first.
+    Source: scala.util.hashing and scala.collection.immutable.HashMap (2.13): a trie with five bits per
+    level of an improved hash.
     """
     return sorted(keys, key=_trie_path)
 
 
 def _utf16_units(text: str) -> list[int]:
-    # Lone surrogates cannot come from the wire, but a test may make them.
+    # Lone surrogates cannot come from the wire, but a test may create them.
     encoded = utf16_order(text)
     return [int.from_bytes(encoded[at : at + 2], "big") for at in range(0, len(encoded), 2)]
 

@@ -1,4 +1,4 @@
-"""What the coordinator knows of the cluster's topics."""
+"""The topics of the cluster, as the coordinator sees them."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -9,13 +9,13 @@ from reference_coordinator.core.values import value
 
 @value
 class TopicImage:
-    """A topic as the metadata image has it. Source: CoordinatorMetadataImage.TopicMetadata (4.3.1)."""
+    """A topic in the metadata image. Source: CoordinatorMetadataImage.TopicMetadata (4.3.1)."""
 
     name: str
     topic_id: TopicId
     num_partitions: int
     racks: tuple[tuple[str, ...], ...] = ()
-    """For each partition, the racks of its replicas, one as often as replicas are in it; or nothing at all.
+    """By partition, the rack of each replica, with repetitions. Empty if there are no racks.
 
     Source: KRaftCoordinatorMetadataImage.KraftTopicMetadata#partitionRacks (4.3.1).
     """
@@ -23,13 +23,13 @@ class TopicImage:
 
 @value
 class MetadataImage:
-    """All topics at one point of the cluster's history. Source: CoordinatorMetadataImage (4.3.1)."""
+    """A snapshot of all topics. Source: CoordinatorMetadataImage (4.3.1)."""
 
     version: int = 0
-    """Grows with every change, as the offset of a metadata record does."""
+    """Increases with every change, like the offset of a metadata record."""
     topics: Mapping[str, TopicImage] = field(default_factory=dict)
     """By name."""
 
     def by_id(self, topic_id: TopicId) -> TopicImage | None:
-        """The topic of that id; None where there is none any more."""
+        """Return the topic with an id, or None if it does not exist any more."""
         return next((each for each in self.topics.values() if each.topic_id == topic_id), None)

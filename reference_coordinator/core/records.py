@@ -1,7 +1,7 @@
-"""What the coordinator writes to `__consumer_offsets` and reads back when it loads a partition.
+"""The records in `__consumer_offsets`, which the coordinator writes, and reads when it loads a partition.
 
-Version-free, as the messages are. A tombstone is a record of its own kind here, where Kafka has the
-same key with a null value.
+Like the messages, they do not depend on a version. A tombstone has a class of its own here. In Kafka it has
+the same key and a null value.
 """
 
 from typing import Final
@@ -22,12 +22,12 @@ from reference_coordinator.core.streams_records import StreamsGroupRecord
 from reference_coordinator.core.values import value
 
 NO_TIMESTAMP_MS: Final = Millis(-1)
-"""What a group has that was written before Kafka 2.1. Source: GroupMetadataValue.json (4.3.1)."""
+"""The timestamp of a group written before Kafka 2.1. Source: GroupMetadataValue.json (4.3.1)."""
 
 
 @value
 class GroupMetadataRecordMember:
-    """A member as the log keeps it."""
+    """A member of a classic group in its record."""
 
     member_id: MemberId
     group_instance_id: GroupInstanceId | None
@@ -36,31 +36,31 @@ class GroupMetadataRecordMember:
     rebalance_timeout_ms: Millis
     session_timeout_ms: Millis
     subscription: bytes
-    """The metadata of the chosen protocol; what else the member supports is not kept."""
+    """The metadata of the selected protocol. Other protocols of the member are not written."""
     assignment: bytes
 
 
 @value
 class GroupMetadataRecord:
-    """A classic group at the end of a rebalance, or as it became empty.
+    """A classic group after a rebalance, or when it became empty.
 
     Source: GroupCoordinatorRecordHelpers#newGroupMetadataRecord (4.3.1).
     """
 
     group_id: GroupId
     protocol_type: str
-    """Empty where the group has none."""
+    """Empty if the group has none."""
     generation_id: GenerationId
     protocol: str | None
     leader: MemberId | None
     current_state_timestamp_ms: Millis
-    """When the group entered the state it was written in."""
+    """When the group entered its state at the time of the write."""
     members: tuple[GroupMetadataRecordMember, ...]
 
 
 @value
 class GroupMetadataTombstone:
-    """The group is no more.
+    """The removal of a group.
 
     Source: GroupCoordinatorRecordHelpers#newGroupMetadataTombstoneRecord (4.3.1).
     """
@@ -70,7 +70,7 @@ class GroupMetadataTombstone:
 
 @value
 class OffsetCommitRecord:
-    """An offset committed for one partition.
+    """A committed offset of one partition.
 
     Source: GroupCoordinatorRecordHelpers#newOffsetCommitRecord (4.3.1).
     """
@@ -80,18 +80,18 @@ class OffsetCommitRecord:
     partition: int
     offset: int
     leader_epoch: int
-    """-1 where the request named none."""
+    """-1 if the request contained none."""
     metadata: str
     commit_timestamp_ms: Millis
     expire_timestamp_ms: Millis | None
-    """Set where the request named a retention of its own."""
+    """Set if the request contained a retention time."""
     producer_id: ProducerId = NO_PRODUCER_ID
-    """Whose transaction the offset belongs to, until which ends it is pending."""
+    """The producer of the offset's transaction. The offset is pending until the transaction ends."""
 
 
 @value
 class OffsetCommitTombstone:
-    """The partition's offset is no more.
+    """The removal of a partition's offset.
 
     Source: GroupCoordinatorRecordHelpers#newOffsetCommitTombstoneRecord (4.3.1).
     """
@@ -103,7 +103,7 @@ class OffsetCommitTombstone:
 
 @value
 class EndTransactionMarker:
-    """A producer's transaction has ended on one partition of the log.
+    """The end of a producer's transaction on one partition of the log.
 
     Source: EndTransactionMarker (4.3.1).
     """
@@ -124,4 +124,4 @@ CoordinatorRecord = (
     | ShareGroupRecord
     | StreamsGroupRecord
 )
-"""What a record of `__consumer_offsets` may say about groups and their offsets."""
+"""Any record in `__consumer_offsets`."""

@@ -1,6 +1,6 @@
-"""What the coordinator writes to `__consumer_offsets` of share groups, and reads back.
+"""The records of share groups in `__consumer_offsets`.
 
-The fields of a record are those of Kafka's key and value. A tombstone is a record of its own kind.
+The fields of a record are those of Kafka's key and value. A tombstone has a class of its own.
 """
 
 from reference_coordinator.core.consumer_records import MemberState, TopicMetadata
@@ -10,7 +10,7 @@ from reference_coordinator.core.values import value
 
 @value
 class ShareTopicPartitions:
-    """Partitions of one topic, by the topic's id."""
+    """Partitions of one topic, which is identified by its id."""
 
     topic_id: TopicId
     partitions: tuple[int, ...]
@@ -43,14 +43,14 @@ class ShareGroupPartitionMetadataRecord:
 
 @value
 class ShareGroupPartitionMetadataTombstone:
-    """Nothing is known of the group's topics."""
+    """The removal of the group's subscribed topics."""
 
     group_id: GroupId
 
 
 @value
 class ShareGroupMemberMetadataRecord:
-    """What a member told of itself. Source: ShareGroupMemberMetadataValue (4.3.1), key type 10."""
+    """A member's metadata. Source: ShareGroupMemberMetadataValue (4.3.1), key type 10."""
 
     group_id: GroupId
     member_id: MemberId
@@ -62,7 +62,7 @@ class ShareGroupMemberMetadataRecord:
 
 @value
 class ShareGroupMemberMetadataTombstone:
-    """The member is no more."""
+    """The removal of a member."""
 
     group_id: GroupId
     member_id: MemberId
@@ -75,12 +75,12 @@ class ShareGroupMetadataRecord:
     group_id: GroupId
     epoch: int
     metadata_hash: int = 0
-    """Of the subscribed topics, a signed 64-bit number; 0 before 4.1."""
+    """The hash of the subscribed topics, a signed 64-bit integer. 0 before 4.1."""
 
 
 @value
 class ShareGroupMetadataTombstone:
-    """The share group is no more."""
+    """The removal of a share group."""
 
     group_id: GroupId
 
@@ -95,19 +95,19 @@ class ShareGroupTargetAssignmentMetadataRecord:
     group_id: GroupId
     assignment_epoch: int
     assignment_timestamp_ms: Millis = Millis(0)
-    """When the assignment was computed; 0 before 4.3."""
+    """When the assignment was computed. 0 before 4.3."""
 
 
 @value
 class ShareGroupTargetAssignmentMetadataTombstone:
-    """There is no target assignment any more."""
+    """The removal of the target assignment's epoch."""
 
     group_id: GroupId
 
 
 @value
 class ShareGroupTargetAssignmentMemberRecord:
-    """What a member is to have. Source: ShareGroupTargetAssignmentMemberValue (4.3.1), key type 13."""
+    """A member's target. Source: ShareGroupTargetAssignmentMemberValue (4.3.1), key type 13."""
 
     group_id: GroupId
     member_id: MemberId
@@ -116,7 +116,7 @@ class ShareGroupTargetAssignmentMemberRecord:
 
 @value
 class ShareGroupTargetAssignmentMemberTombstone:
-    """A member has no target any more."""
+    """The removal of a member's target assignment."""
 
     group_id: GroupId
     member_id: MemberId
@@ -124,7 +124,7 @@ class ShareGroupTargetAssignmentMemberTombstone:
 
 @value
 class ShareGroupCurrentMemberAssignmentRecord:
-    """What a member has. Source: ShareGroupCurrentMemberAssignmentValue (4.3.1), key type 14."""
+    """A member's assignment. Source: ShareGroupCurrentMemberAssignmentValue (4.3.1), key type 14."""
 
     group_id: GroupId
     member_id: MemberId
@@ -136,7 +136,7 @@ class ShareGroupCurrentMemberAssignmentRecord:
 
 @value
 class ShareGroupCurrentMemberAssignmentTombstone:
-    """A member has nothing any more."""
+    """The removal of a member's current assignment."""
 
     group_id: GroupId
     member_id: MemberId
@@ -144,7 +144,7 @@ class ShareGroupCurrentMemberAssignmentTombstone:
 
 @value
 class ShareGroupStatePartitionMetadataRecord:
-    """Which partitions have share state, get it, or lose it.
+    """The partitions whose share state is initializing, initialized or being deleted.
 
     Source: ShareGroupStatePartitionMetadataValue (4.3.1), key type 15.
     """
@@ -157,7 +157,7 @@ class ShareGroupStatePartitionMetadataRecord:
 
 @value
 class ShareGroupStatePartitionMetadataTombstone:
-    """No partition has share state."""
+    """The removal of the record of partitions with share state."""
 
     group_id: GroupId
 
@@ -183,4 +183,4 @@ ShareGroupValue = (
 )
 """The records with a value."""
 ShareGroupRecord = ShareGroupValue | ShareGroupTombstone
-"""What a record of `__consumer_offsets` may say about share groups."""
+"""Any record of share groups in `__consumer_offsets`."""

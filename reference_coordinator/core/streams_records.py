@@ -1,7 +1,7 @@
-"""What the coordinator writes to `__consumer_offsets` of streams groups, and reads back.
+"""The records of streams groups in `__consumer_offsets`.
 
-A tombstone is a record of its own kind, as those of other groups are. Fields are Kafka's in snake_case, in
-the order of Kafka's definitions; times have their unit in the name.
+A tombstone has a class of its own, as for other groups. Fields are Kafka's in snake_case, in the order of
+Kafka's definitions. The names of times contain their unit.
 """
 
 from enum import IntEnum, unique
@@ -12,7 +12,7 @@ from reference_coordinator.core.values import value
 
 @unique
 class StreamsMemberState(IntEnum):
-    """How far a member is with its reconciliation. Source: streams.MemberState (4.3.1)."""
+    """The reconciliation state of a member. Source: streams.MemberState (4.3.1)."""
 
     STABLE = 1
     UNREVOKED_TASKS = 2
@@ -30,7 +30,7 @@ class KeyValue:
 
 @value
 class Endpoint:
-    """Where an application answers queries of its state."""
+    """The address where an application answers queries of its state."""
 
     host: str
     port: int
@@ -38,7 +38,7 @@ class Endpoint:
 
 @value
 class TopicInfo:
-    """An internal topic of a topology; 0 partitions are for the broker to decide."""
+    """An internal topic of a topology. If `partitions` is 0, the broker decides the number."""
 
     name: str
     partitions: int = 0
@@ -48,7 +48,7 @@ class TopicInfo:
 
 @value
 class CopartitionGroup:
-    """Source topics that need as many partitions, by their places in the subtopology."""
+    """Source topics that need the same partition count, by their indices in the subtopology."""
 
     source_topics: tuple[int, ...] = ()
     source_topic_regex: tuple[int, ...] = ()
@@ -78,7 +78,7 @@ class TaskIds:
 
 @value
 class TaskIdsWithEpochs:
-    """Tasks of one subtopology, each with the epoch since which a member has it, from 4.2 on."""
+    """Tasks of one subtopology, from 4.2 on with the epoch in which each was assigned."""
 
     subtopology_id: str
     partitions: tuple[int, ...]
@@ -92,23 +92,23 @@ class StreamsGroupMetadataRecord:
     group_id: GroupId
     epoch: int
     metadata_hash: int = 0
-    """Of the topics of the topology, a signed 64-bit number."""
+    """The hash of the topology's topics, a signed 64-bit integer."""
     validated_topology_epoch: int = -1
-    """The topology that had all its topics; -1 for none, and before 4.2."""
+    """The epoch of the topology whose topics were all valid. -1 for none, and before 4.2."""
     last_assignment_configs: tuple[KeyValue, ...] = ()
-    """How the assignor was configured; nothing before 4.2."""
+    """The configuration of the assignor. Empty before 4.2."""
 
 
 @value
 class StreamsGroupMetadataTombstone:
-    """The streams group is no more."""
+    """The removal of a streams group."""
 
     group_id: GroupId
 
 
 @value
 class StreamsGroupMemberMetadataRecord:
-    """What a member told of itself. Source: StreamsGroupMemberMetadataValue (4.3.1), key type 19."""
+    """A member's metadata. Source: StreamsGroupMemberMetadataValue (4.3.1), key type 19."""
 
     group_id: GroupId
     member_id: MemberId
@@ -125,7 +125,7 @@ class StreamsGroupMemberMetadataRecord:
 
 @value
 class StreamsGroupMemberMetadataTombstone:
-    """The member is no more."""
+    """The removal of a member."""
 
     group_id: GroupId
     member_id: MemberId
@@ -141,19 +141,19 @@ class StreamsGroupTargetAssignmentMetadataRecord:
     group_id: GroupId
     assignment_epoch: int
     assignment_timestamp_ms: Millis = Millis(0)
-    """When it was made; 0 before 4.3."""
+    """When the assignment was computed. 0 before 4.3."""
 
 
 @value
 class StreamsGroupTargetAssignmentMetadataTombstone:
-    """There is no target assignment any more."""
+    """The removal of the target assignment's epoch."""
 
     group_id: GroupId
 
 
 @value
 class StreamsGroupTargetAssignmentMemberRecord:
-    """What a member is to have. Source: StreamsGroupTargetAssignmentMemberValue (4.3.1), key type 21."""
+    """A member's target. Source: StreamsGroupTargetAssignmentMemberValue (4.3.1), key type 21."""
 
     group_id: GroupId
     member_id: MemberId
@@ -164,7 +164,7 @@ class StreamsGroupTargetAssignmentMemberRecord:
 
 @value
 class StreamsGroupTargetAssignmentMemberTombstone:
-    """The member is to have nothing any more."""
+    """The removal of a member's target assignment."""
 
     group_id: GroupId
     member_id: MemberId
@@ -172,7 +172,7 @@ class StreamsGroupTargetAssignmentMemberTombstone:
 
 @value
 class StreamsGroupCurrentMemberAssignmentRecord:
-    """What a member has, and what it is to give up.
+    """A member's assigned tasks, and those that it must revoke.
 
     Source: StreamsGroupCurrentMemberAssignmentValue (4.3.1), key type 22.
     """
@@ -182,7 +182,7 @@ class StreamsGroupCurrentMemberAssignmentRecord:
     member_epoch: int
     previous_member_epoch: int
     state: int
-    """As in `StreamsMemberState`; a record of somebody else may have another."""
+    """A value of `StreamsMemberState`, or another one in a record that something else wrote."""
     active_tasks: tuple[TaskIdsWithEpochs, ...]
     standby_tasks: tuple[TaskIdsWithEpochs, ...]
     warmup_tasks: tuple[TaskIdsWithEpochs, ...]
@@ -193,7 +193,7 @@ class StreamsGroupCurrentMemberAssignmentRecord:
 
 @value
 class StreamsGroupCurrentMemberAssignmentTombstone:
-    """The member has nothing any more."""
+    """The removal of a member's current assignment."""
 
     group_id: GroupId
     member_id: MemberId
@@ -210,7 +210,7 @@ class StreamsGroupTopologyRecord:
 
 @value
 class StreamsGroupTopologyTombstone:
-    """The group has no topology any more."""
+    """The removal of a group's topology."""
 
     group_id: GroupId
 
@@ -229,4 +229,4 @@ StreamsGroupRecord = (
     | StreamsGroupTopologyRecord
     | StreamsGroupTopologyTombstone
 )
-"""What a record of `__consumer_offsets` may say about streams groups."""
+"""Any record of streams groups in `__consumer_offsets`."""

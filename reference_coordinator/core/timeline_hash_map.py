@@ -1,7 +1,7 @@
-"""Kafka's map with snapshots, for what the coordinator decides by the order in which it iterates.
+"""Kafka's map with snapshots, for decisions of the coordinator that depend on its iteration order.
 
-A group keeps its members and their targets in such maps. Their order matters where a `java.util.HashMap` is
-filled from one of them: keys that share a bucket of the HashMap stand in the order in which they came.
+A group stores its members and their targets in such maps. Their order matters if a `java.util.HashMap` is
+filled from one of them: keys in the same bucket of the HashMap are in the order of insertion.
 """
 
 from collections.abc import Iterator, MutableMapping
@@ -22,10 +22,10 @@ ValueT = TypeVar("ValueT")
 
 
 class TimelineHashMap(MutableMapping[KeyT, ValueT], Generic[KeyT, ValueT]):
-    """A `TimelineHashMap` that was made for no size in particular, without its snapshots.
+    """A `TimelineHashMap` with the default initial size and without its snapshots.
 
-    Going back to a snapshot puts and removes keys in Kafka, and may so change their order in a slot: who
-    goes back to a copy has the order from before. Source: BaseHashTable (4.3.1).
+    In Kafka, reverting to a snapshot adds and removes keys, which may change their order in a slot. Here, a
+    copy keeps the earlier order. Source: BaseHashTable (4.3.1).
     """
 
     __slots__ = ("_elements", "_hash_code", "_values")
@@ -39,7 +39,7 @@ class TimelineHashMap(MutableMapping[KeyT, ValueT], Generic[KeyT, ValueT]):
         return self._values[key]
 
     def __setitem__(self, key: KeyT, value: ValueT) -> None:
-        """Put a value, a new key last in its slot. A known key too may let the table grow.
+        """Set a key's value. A new key is added last in its slot. The table may grow even for a known key.
 
         Source: BaseHashTable#baseAddOrReplace (4.3.1).
         """
@@ -55,9 +55,9 @@ class TimelineHashMap(MutableMapping[KeyT, ValueT], Generic[KeyT, ValueT]):
         self._elements[slot] = tuple(each for each in self._elements[slot] if each != key)
 
     def __iter__(self) -> Iterator[KeyT]:
-        """All keys, of each slot the last first.
+        """Iterate over all keys, in each slot from the last to the first.
 
-        Source: SnapshottableHashTable.CurrentIterator#next (4.3.1), which takes what is ready from its end.
+        Source: SnapshottableHashTable.CurrentIterator#next (4.3.1), which takes ready items from the end.
         """
         return chain.from_iterable(map(reversed, self._elements))
 
@@ -68,7 +68,7 @@ class TimelineHashMap(MutableMapping[KeyT, ValueT], Generic[KeyT, ValueT]):
         return f"TimelineHashMap({dict(self.items())!r})"
 
     def copy(self) -> Self:
-        """A map of the same keys and values in the same order, which goes its own way."""
+        """Return an independent map with the same keys and values in the same order."""
         copied = type(self)(self._hash_code)
         copied._elements = list(self._elements)  # noqa: SLF001 - of the same class
         copied._values = dict(self._values)  # noqa: SLF001 - likewise
@@ -81,6 +81,6 @@ class TimelineHashMap(MutableMapping[KeyT, ValueT], Generic[KeyT, ValueT]):
             self._elements[self._find_slot(key)] += (key,)
 
     def _find_slot(self, key: KeyT) -> int:
-        """Source: BaseHashTable#findSlot (4.3.1): the highest bits of the hash, multiplied."""
+        """Source: BaseHashTable#findSlot (4.3.1): the highest bits of the multiplied hash."""
         product = as_int(self._hash_code(key)) * _FIBONACCI & _LONG_MASK
         return product >> (_LONG_BITS - len(self._elements).bit_length() + 1)

@@ -1,8 +1,8 @@
 """Keyed deadlines on the caller's clock.
 
-Kafka has two of these: the Scala coordinator's purgatories and the Java one's CoordinatorTimer. Both
-have at most one live deadline a key here, and both are data: what falls due is a value that the
-coordinator acts upon, not a callback.
+Kafka has two implementations: the Scala coordinator's purgatories and the Java one's CoordinatorTimer. Here,
+each key has at most one deadline, and a deadline is data: a value that the coordinator handles, not a
+callback.
 """
 
 import heapq
@@ -19,7 +19,7 @@ DeadlineT = TypeVar("DeadlineT")
 
 @value
 class Due(Generic[DeadlineT]):
-    """A deadline that has passed, and when it was."""
+    """A deadline that has passed, and the time for which it was set."""
 
     at_ms: Millis
     deadline: DeadlineT
@@ -27,7 +27,7 @@ class Due(Generic[DeadlineT]):
 
 @dataclass(slots=True)
 class _Scheduled(Generic[DeadlineT]):
-    """A key's deadline, and where it stands in the queue: at its own time, or before."""
+    """A key's deadline, and its entry in the queue, which is at the same time or earlier."""
 
     at_ms: int
     sequence: int
@@ -37,9 +37,9 @@ class _Scheduled(Generic[DeadlineT]):
 
 
 class Timers(Generic[KeyT, DeadlineT]):
-    """Deadlines by key, each replaceable; ties fire in the order in which they were scheduled.
+    """Deadlines by key, which can be replaced. Ties fire in the order in which they were scheduled.
 
-    Source: CoordinatorTimer (4.3.1), whose test double leaves the order of ties open.
+    Source: CoordinatorTimer (4.3.1), whose test double does not define the order of ties.
     """
 
     def __init__(self) -> None:
@@ -48,47 +48,47 @@ class Timers(Generic[KeyT, DeadlineT]):
         self._sequence = 0
 
     def schedule(self, key: KeyT, at_ms: int, deadline: DeadlineT) -> None:
-        """Set the key's deadline; one that it had before is forgotten."""
+        """Set the key's deadline, in place of its previous one."""
         self._sequence += 1
         scheduled = self._scheduled.get(key)
         if scheduled is not None and scheduled.queued_ms <= at_ms:
-            # A session that begins anew keeps its place in the queue until that comes up.
+            # A restarted session keeps its entry in the queue until that entry is due.
             scheduled.at_ms, scheduled.sequence, scheduled.deadline = at_ms, self._sequence, deadline
             return
         scheduled = self._scheduled[key] = _Scheduled(at_ms, self._sequence, deadline)
         self._enqueue(key, scheduled)
 
     def cancel(self, key: KeyT) -> None:
-        """Forget the key's deadline, if it has one."""
+        """Cancel the key's deadline, if it has one."""
         self._scheduled.pop(key, None)
 
     def cancel_if(self, is_over: Callable[[KeyT], bool]) -> None:
-        """Forget the deadlines of some keys."""
+        """Cancel the deadlines of the keys for which `is_over` returns True."""
         for key in [each for each in self._scheduled if is_over(each)]:
             del self._scheduled[key]
 
     def deadline_of(self, key: KeyT) -> DeadlineT | None:
-        """What falls due for the key, or None."""
+        """Return the key's deadline, or None."""
         found = self._scheduled.get(key)
         return None if found is None else found.deadline
 
     def pending(self) -> list[tuple[Millis, KeyT]]:
-        """What is waited for, in the order in which it falls due."""
+        """Return all deadlines' times and keys, in the order in which they fall due."""
         ordered = sorted(self._scheduled.items(), key=lambda each: (each[1].at_ms, each[1].sequence))
         return [(Millis(scheduled.at_ms), key) for key, scheduled in ordered]
 
     def take(self, key: KeyT) -> DeadlineT:
-        """Take out the key's deadline, whenever it is due."""
+        """Remove and return the key's deadline, whenever it is due."""
         return self._scheduled.pop(key).deadline
 
     def next_deadline(self) -> Millis | None:
-        """When the first deadline falls due, or None if there is none."""
+        """Return when the first deadline falls due, or None if there is none."""
         self._bring_up_to_date()
         return Millis(self._queue[0][0]) if self._queue else None
 
     def pop_due(self, now_ms: Millis) -> Due[DeadlineT] | None:
-        """Take out the first deadline that is not after now, or None."""
-        # What the queue says of a deadline is never too late, so that this look at it is enough.
+        """Remove and return the first deadline that is not after now, or None."""
+        # The queue never has a later time than the deadline itself, so this check is sufficient.
         if not self._queue or self._queue[0][0] > now_ms:
             return None
         self._bring_up_to_date()
@@ -99,11 +99,11 @@ class Timers(Generic[KeyT, DeadlineT]):
 
     def _enqueue(self, key: KeyT, scheduled: _Scheduled[DeadlineT]) -> None:
         scheduled.queued_ms, scheduled.queued_sequence = scheduled.at_ms, scheduled.sequence
-        # Sequences are unique, so that the heap never has to compare keys.
+        # Sequence numbers are unique, so the heap never has to compare keys.
         heapq.heappush(self._queue, (scheduled.at_ms, scheduled.sequence, key))
 
     def _bring_up_to_date(self) -> None:
-        """Make the head of the queue a deadline that is still meant, at the time that is now meant."""
+        """Remove or move outdated entries until the head of the queue is a current deadline."""
         while self._queue:
             _, sequence, key = self._queue[0]
             scheduled = self._scheduled.get(key)

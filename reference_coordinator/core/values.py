@@ -1,4 +1,4 @@
-"""What all values of this package are made with."""
+"""Decorators for the immutable value classes of this package."""
 
 import dataclasses
 from typing import TypeVar
@@ -10,19 +10,19 @@ ClassT = TypeVar("ClassT")
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,))
 def value(cls: type[ClassT]) -> type[ClassT]:
-    """Make a class a value: what equals it is the same, and it never changes.
+    """Make a class an immutable value, which is compared by its fields.
 
-    The type checker refuses assignments, as it does for a frozen dataclass. At run time nothing does,
-    since a frozen dataclass takes several times as long to make, and a request makes many.
+    The type checker refuses assignments, as for a frozen dataclass. At run time they are not prevented,
+    because creating a frozen dataclass takes several times as long, and a request creates many values.
     """
     return dataclasses.dataclass(slots=True, kw_only=True, unsafe_hash=True)(cls)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,))
 def whole_value(cls: type[ClassT]) -> type[ClassT]:
-    """Make a class a value of which all parts are values too: deep copies of what has it share it.
+    """Make a class a value whose parts are all values too, so that deep copies share it.
 
-    A coordinator's log is most of it, and whoever tries several ways to go on copies the coordinator.
+    Searches copy the coordinator to try several continuations, and its log is the largest part of it.
     """
     made = value(cls)
     made.__deepcopy__ = lambda self, _: self  # type: ignore[attr-defined] # as `copy` asks for it

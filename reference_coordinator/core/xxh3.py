@@ -1,4 +1,4 @@
-"""XXH3, the hash by which Kafka tells one set of topics from another.
+"""XXH3, the hash that Kafka uses to detect changes in a set of topics.
 
 Source: xxHash's specification of XXH3, 64 bits, seed 0.
 """
@@ -31,7 +31,7 @@ _LAST_SECRET: Final = 192 - _STRIPE
 
 
 def xxh3_64(data: bytes) -> int:
-    """Return the hash of some bytes, as an unsigned 64-bit number."""
+    """Return the hash of some bytes, as an unsigned 64-bit integer."""
     length = len(data)
     if length <= 16:
         return _hash_to_16(data)
@@ -53,7 +53,7 @@ def _rotated(number: int, bits: int) -> int:
 
 
 def _folded(first: int, second: int) -> int:
-    """Both halves of a product of 128 bits, one upon the other."""
+    """Return the XOR of the two halves of a 128-bit product."""
     product = first * second
     return (product ^ (product >> 64)) & _MASK
 

@@ -1,6 +1,6 @@
-"""What a request, a deadline or a record does depends on the type of its group.
+"""Dispatch of requests, deadlines and records by the type of their group.
 
-Whom a request is for and the group id have been validated.
+Callers have checked that this is the group's coordinator and that the group id is valid.
 """
 
 from collections.abc import Collection
@@ -74,7 +74,7 @@ def classic_group_join(shard: GroupMetadataManager, join: Join) -> VoidResult:
         case GroupType.CLASSIC:
             return classic_group_join_to_classic_group(shard, join)
         case GroupType.CONSUMER if group.is_empty:
-            # One that nobody is in any more gives its id to a classic group.
+            # A classic group replaces a consumer group without members.
             return join_instead_of_empty_consumer_group(shard, as_consumer_group(group), join)
         case GroupType.CONSUMER:
             return classic_group_join_to_consumer_group(shard, as_consumer_group(group), join)
@@ -91,7 +91,7 @@ def classic_group_sync(shard: GroupMetadataManager, sync: Sync) -> CoordinatorRe
     """Answer or park a SyncGroup.
 
     Raises:
-        CoordinatorError: a consumer group refused it.
+        CoordinatorError: a consumer group refused the request.
 
     Source: GroupMetadataManager#classicGroupSync (4.3.1), GroupCoordinator#handleSyncGroup (3.9.2).
     """
@@ -114,10 +114,10 @@ def classic_group_sync(shard: GroupMetadataManager, sync: Sync) -> CoordinatorRe
 def classic_group_heartbeat(
     shard: GroupMetadataManager, request: HeartbeatRequest
 ) -> CoordinatorResult[HeartbeatResponse]:
-    """Judge a heartbeat.
+    """Handle a heartbeat.
 
     Raises:
-        CoordinatorError: it was refused.
+        CoordinatorError: the heartbeat is refused.
 
     Source: GroupMetadataManager#classicGroupHeartbeat (4.3.1), GroupCoordinator#handleHeartbeat (3.9.2).
     """
@@ -138,7 +138,7 @@ def classic_group_heartbeat(
 def classic_group_leave(
     shard: GroupMetadataManager, request: LeaveGroupRequest
 ) -> CoordinatorResult[LeaveGroupResponse]:
-    """Let members leave.
+    """Remove members that leave.
 
     Source: GroupMetadataManager#classicGroupLeave (4.3.1), GroupCoordinator#handleLeaveGroup (3.9.2).
     """
@@ -162,7 +162,7 @@ def _unknown_members(request: LeaveGroupRequest) -> CoordinatorResult[LeaveGroup
 
 
 def fall_due(shard: GroupMetadataManager, deadline: GroupDeadline) -> VoidResult:
-    """Do what a group has waited for long enough, if there still is such a group."""
+    """Handle an expired deadline, if its group still exists and has the same type."""
     group = shard.find_group(deadline.group_id)
     if isinstance(group, ClassicGroup) and isinstance(deadline, ClassicGroupDeadline):
         return expiry.fall_due(shard, group, deadline)
@@ -176,12 +176,12 @@ def fall_due(shard: GroupMetadataManager, deadline: GroupDeadline) -> VoidResult
 
 
 def as_persisted_consumer_group(group: Group | None, record: ConsumerGroupRecord) -> ConsumerGroup | None:
-    """The consumer group that a record is about; a simple classic group gives its id to it.
+    """Return the consumer group of a record, or None if it must be created, also over a simple group.
 
-    A simple group is one that only has offsets. It is not in the log itself.
+    A simple group is a classic group that has only offsets. The log has no record of the group itself.
 
     Raises:
-        IllegalStateError: the id is a classic group's.
+        IllegalStateError: a group of another type has the id.
 
     Decided in: GroupMetadataManager#getOrMaybeCreatePersistedConsumerGroup (4.3.1).
     """
@@ -193,10 +193,10 @@ def as_persisted_consumer_group(group: Group | None, record: ConsumerGroupRecord
 
 
 def as_persisted_share_group(group: Group | None, record: ShareGroupRecord) -> ShareGroup | None:
-    """The share group that a record is about.
+    """Return the share group of a record, or None if it must be created.
 
     Raises:
-        IllegalStateError: the id is another group's.
+        IllegalStateError: a group of another type has the id.
 
     Decided in: GroupMetadataManager#getOrMaybeCreatePersistedShareGroup (4.3.1).
     """
@@ -206,10 +206,10 @@ def as_persisted_share_group(group: Group | None, record: ShareGroupRecord) -> S
 
 
 def as_persisted_streams_group(group: Group | None, record: StreamsGroupRecord) -> StreamsGroup | None:
-    """The streams group that a record is about; a simple classic group gives its id to it.
+    """Return the streams group of a record, or None if it must be created, also over a simple group.
 
     Raises:
-        IllegalStateError: the id is another group's.
+        IllegalStateError: a group of another type has the id.
 
     Decided in: GroupMetadataManager#getOrMaybeCreatePersistedStreamsGroup (4.3.1).
     """
@@ -221,12 +221,12 @@ def as_persisted_streams_group(group: Group | None, record: StreamsGroupRecord) 
 
 
 def replay(shard: GroupMetadataManager, record: GroupMetadataRecord) -> None:
-    """Let a group be there that the log tells of. Source: GroupMetadataManager#replay (4.3.1)."""
+    """Register the classic group of a record. Source: GroupMetadataManager#replay (4.3.1)."""
     shard.put_group(loading.load_group(shard, record))
 
 
 def on_loaded(shard: GroupMetadataManager, partition: int) -> None:
-    """Take up the groups of a partition where its log leaves them.
+    """Resume the groups of a partition after its log has been loaded.
 
     Source: GroupMetadataManager#onLoaded (4.3.1).
     """
@@ -247,7 +247,7 @@ def on_loaded(shard: GroupMetadataManager, partition: int) -> None:
 def on_metadata_update(
     shard: GroupMetadataManager, image: MetadataImage, changed_topics: Collection[str]
 ) -> None:
-    """Know the topics that there are now, and let the groups look at theirs that subscribe to some of them.
+    """Store a new metadata image, and request a refresh for the groups that subscribe to changed topics.
 
     Source: GroupMetadataManager#onMetadataUpdate (4.3.1), GroupMetadataManager#onNewMetadataImage (4.2.1).
     """
@@ -266,7 +266,7 @@ def on_metadata_update(
 
 
 def on_unloaded(shard: GroupMetadataManager, partition: int) -> None:
-    """Let the groups of a partition go that is somebody else's.
+    """Unload the groups of a partition that another broker now owns.
 
     Source: GroupMetadataManager#onUnloaded (4.3.1).
     """
@@ -275,7 +275,7 @@ def on_unloaded(shard: GroupMetadataManager, partition: int) -> None:
             case GroupType.CLASSIC:
                 loading.on_group_unloaded(shard, as_classic_group(group))
             case GroupType.CONSUMER | GroupType.SHARE | GroupType.STREAMS:
-                # Nobody is parked in it.
+                # Such groups have no parked requests.
                 continue
             case _:
                 assert_never(group.type)

@@ -1,4 +1,4 @@
-"""What the coordinator asks of a group, whatever its type."""
+"""The interface of groups of all types."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
@@ -12,19 +12,19 @@ from reference_coordinator.messages import ListedGroup
 
 @unique
 class GroupType(Enum):
-    """The protocol of a group's members, as Kafka prints it. Source: Group.GroupType (4.3.1)."""
+    """The type of a group. The value is the name that Kafka prints. Source: Group.GroupType (4.3.1)."""
 
     CLASSIC = "classic"
     CONSUMER = "consumer"
     SHARE = "share"
     STREAMS = "streams"
 
-    # An Enum's own is written in Python, and types are looked up at every request.
+    # Enum.__hash__ is written in Python and thus slow, and types are looked up at every request.
     __hash__ = object.__hash__
 
 
 CommitPartitionValidator = Callable[[str, TopicId | None, int], None]
-"""Refuses a commit for a partition of a topic; the topic's id is None where there is no such topic.
+"""A function that refuses a commit for a partition of a topic. The topic id is None if the topic is unknown.
 
 Source: CommitPartitionValidator (4.3.1).
 """
@@ -32,18 +32,18 @@ Source: CommitPartitionValidator (4.3.1).
 
 @value
 class OffsetExpirationCondition:
-    """From when retention counts for a group's offsets. Source: OffsetExpirationConditionImpl (4.3.1)."""
+    """When retention starts for a group's offsets. Source: OffsetExpirationConditionImpl (4.3.1)."""
 
     since_ms: Millis | None
-    """None stands for the time of each offset's own commit."""
+    """The time at which retention starts. None means each offset's own commit time."""
 
     def base_timestamp_ms(self, commit_timestamp_ms: Millis) -> Millis:
-        """From when retention counts for an offset that was committed then."""
+        """Return when retention starts for an offset with this commit time."""
         return commit_timestamp_ms if self.since_ms is None else self.since_ms
 
 
 class Group(ABC):
-    """One group of any type, identified by being itself. Source: Group (4.3.1)."""
+    """One group of any type, compared by identity. Source: Group (4.3.1)."""
 
     __slots__ = ()
 
@@ -52,20 +52,20 @@ class Group(ABC):
     @property
     @abstractmethod
     def type(self) -> GroupType:
-        """The protocol of its members. Source: Group#type (4.3.1)."""
+        """The type of the group. Source: Group#type (4.3.1)."""
 
     @property
     @abstractmethod
     def is_empty(self) -> bool:
-        """Whether it has no members and is not Dead. Source: Group#isEmpty (4.3.1)."""
+        """Whether the group has no members and is not Dead. Source: Group#isEmpty (4.3.1)."""
 
     @abstractmethod
     def is_in_states(self, states: Collection[str]) -> bool:
-        """Whether it is in one of the states of a filter. Source: Group#isInStates (4.3.1)."""
+        """Return whether the group is in one of the states of a filter. Source: Group#isInStates (4.3.1)."""
 
     @abstractmethod
     def as_listed_group(self) -> ListedGroup:
-        """The group in a listing. Source: Group#asListedGroup (4.3.1)."""
+        """Return the group as ListGroups lists it. Source: Group#asListedGroup (4.3.1)."""
 
     @abstractmethod
     def validate_offset_commit(
@@ -77,7 +77,7 @@ class Group(ABC):
         is_transactional: bool,
         api_version: int,
     ) -> CommitPartitionValidator | None:
-        """Refuse who may not commit offsets to the group as it is, or say how each partition is judged.
+        """Check that a member may commit offsets, and return the check to apply to each partition.
 
         Raises:
             CoordinatorError: the first check that fails.
@@ -87,55 +87,55 @@ class Group(ABC):
 
     @abstractmethod
     def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:
-        """Refuse to show the group's offsets.
+        """Check that the group's offsets may be fetched.
 
         Raises:
-            CoordinatorError: the group is not to be found, or who asks is no member.
+            CoordinatorError: the group cannot be found, or the sender is not a member.
 
         Source: Group#validateOffsetFetch (4.3.1).
         """
 
     @abstractmethod
     def validate_offset_delete(self) -> None:
-        """Refuse to forget some of the group's offsets.
+        """Check that the group's offsets may be deleted.
 
         Raises:
-            CoordinatorError: the group is not to be found, or in use.
+            CoordinatorError: the group cannot be found, or is in use.
 
         Source: Group#validateOffsetDelete (4.3.1).
         """
 
     @abstractmethod
     def validate_delete_group(self) -> None:
-        """Refuse to forget the group.
+        """Check that the group may be deleted.
 
         Raises:
-            CoordinatorError: the group is not to be found, or has members.
+            CoordinatorError: the group cannot be found, or has members.
 
         Source: Group#validateDeleteGroup (4.3.1).
         """
 
     @abstractmethod
     def is_subscribed_to_topic(self, topic: str) -> bool:
-        """Whether its members read a topic; yes where that cannot be told.
+        """Return whether the group's members subscribe to a topic. True if that is unknown.
 
         Source: Group#isSubscribedToTopic (4.3.1).
         """
 
     @abstractmethod
     def offset_expiration_condition(self) -> OffsetExpirationCondition | None:
-        """From when retention counts for its offsets; None while none of them expires.
+        """Return when retention starts for the group's offsets, or None while none of them can expire.
 
         Source: Group#offsetExpirationCondition (4.3.1).
         """
 
     @abstractmethod
     def create_group_tombstone_records(self) -> tuple[CoordinatorRecord, ...]:
-        """What the log is told when the group is no more.
+        """Return the tombstones to write when the group is removed.
 
         Source: Group#createGroupTombstoneRecords (4.3.1).
         """
 
     @abstractmethod
     def check_invariants(self) -> None:
-        """Assert what applies between any two inputs, whatever a client sends."""
+        """Assert the invariants that are true between any two inputs, whatever clients send."""

@@ -1,4 +1,4 @@
-"""The registry of groups: those written, which handlers see, and those committed, which readers see."""
+"""The registry of groups: their written state for writes, and their committed state for reads."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,25 +24,25 @@ _NO_IMAGE: Final = -1
 
 @value
 class PendingDeletion:
-    """What waits in the Scala coordinator between the death of groups and their removal."""
+    """A removal of groups that the Scala coordinator has marked Dead but not removed yet."""
 
     token: ResponseToken | None
-    """Of the DeleteGroups that awaits it; None where a group died of something else."""
+    """The token of the DeleteGroups request, or None if the groups are Dead for another reason."""
     groups: tuple[Group, ...]
     results: tuple[DeletableGroupResult, ...]
-    """Of the groups that could not be deleted."""
+    """The results for the groups that could not be deleted."""
 
 
 @value
 class _Registered:
-    """A group, or that there is none, and after which offset of its partition's log that is so."""
+    """A version of a group, or of its absence, and the offset in its partition's log that it follows."""
 
     group: Group | None
     partition: CoordinatorPartition | None = None
-    """None where nothing has to be written for it."""
+    """None if nothing has to be written for this version."""
     offset: int = 0
     is_written: bool = False
-    """Whether the records at the offset made it so; it stands or falls with that write alone."""
+    """Whether the records at the offset created this version. Then it depends on that write alone."""
 
     @property
     def is_committed(self) -> bool:
@@ -50,7 +50,7 @@ class _Registered:
 
 
 _Versions = tuple[_Registered, ...]
-"""What was last committed of a group, if anything was, and what was written since, oldest first."""
+"""A group's last committed version, if any, and the versions written since, oldest first."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,31 +59,31 @@ class GroupMetadataManager(CoordinatorRuntime):
 
     _groups: dict[GroupId, _Versions] = field(default_factory=dict)
     pauses_at_dead: bool = False
-    """Whether groups that are marked Dead wait before they are removed."""
+    """Whether to pause between marking groups Dead and removing them."""
     pending_deletions: list[PendingDeletion] = field(default_factory=list)
     metadata_image: MetadataImage = field(default_factory=MetadataImage)
     last_image_with_new_topics: int = _NO_IMAGE
-    """The version of the last metadata image that had topics which the one before did not have.
+    """The version of the last metadata image that contained new topics.
 
     Source: GroupMetadataManager.lastMetadataImageWithNewTopics (4.3.1).
     """
     group_configs: dict[GroupId, GroupConfig] = field(default_factory=dict)
     share_persister: SharePersister = field(default_factory=NoShareCoordinator)
-    """Where share groups have the state of their partitions."""
+    """The share coordinator, which stores the partition state of share groups."""
 
     def group_config(self, group_id: GroupId) -> GroupConfig:
-        """What is configured for a group. Source: GroupConfigManager#groupConfig (4.3.1)."""
+        """Return the configuration of a group. Source: GroupConfigManager#groupConfig (4.3.1)."""
         return self.group_configs.get(group_id, NO_GROUP_CONFIG)
 
     def find_group(self, group_id: GroupId, *, committed: bool = False) -> Group | None:
-        """The group as it is written, or as it is committed; None if there is none."""
+        """Return the written or the committed version of a group, or None if there is none."""
         versions = self._groups.get(group_id, ())
         if not committed:
             return versions[-1].group if versions else None
         return next((each.group for each in reversed(versions) if each.is_committed), None)
 
     def group(self, group_id: GroupId, *, committed: bool = False) -> Group:
-        """The group as it is written, or as it is committed.
+        """Return the written or the committed version of a group.
 
         Raises:
             CoordinatorError: GROUP_ID_NOT_FOUND.
@@ -96,12 +96,12 @@ class GroupMetadataManager(CoordinatorRuntime):
         return group
 
     def groups(self, *, committed: bool = False) -> Iterator[Group]:
-        """Every group, in the order in which they came; the registry may be changed meanwhile."""
+        """Iterate over all groups, in the order of creation. The registry may be changed meanwhile."""
         found = (self.find_group(each, committed=committed) for each in tuple(self._groups))
         return (each for each in found if each is not None)
 
     def add_new_group(self, group: Group) -> None:
-        """Register a group that a request makes; one that has to be written is not committed yet."""
+        """Register a group that a request creates. If it must be written, it is not committed yet."""
         if self.profile.has(Behaviour.GROUP_CREATION_IS_WRITTEN):
             known = self.partition_of(group.group_id)
             made = _Registered(group=group, partition=known, offset=known.last_written_offset)
@@ -110,36 +110,36 @@ class GroupMetadataManager(CoordinatorRuntime):
             self.put_group(group)
 
     def put_group(self, group: Group) -> None:
-        """Register a group in place of any other of its id, written and committed."""
+        """Register a group as written and committed, in place of all versions with its id."""
         self._groups[group.group_id] = (_Registered(group=group),)
 
     def put_written(self, group_id: GroupId, group: Group | None, *, record_offset: int) -> None:
-        """Let a group be, or be no more, as the records have it that are written at an offset."""
+        """Register a group, or its removal, as the version that the records at an offset created."""
         known = self.partition_of(group_id)
         written = _Registered(group=group, partition=known, offset=record_offset, is_written=True)
         self._add_version(group_id, written)
 
     def remove_group(self, group_id: GroupId) -> None:
-        """Forget a group; its offsets stay. Source: GroupMetadataManager#removeGroup (4.3.1)."""
+        """Remove a group but not its offsets. Source: GroupMetadataManager#removeGroup (4.3.1)."""
         self._groups.pop(group_id, None)
 
     def groups_of(self, partition: int) -> tuple[Group, ...]:
-        """Every group of a partition."""
+        """Return all groups of a partition."""
         return tuple(each for each in self.groups() if self.partition_for(each.group_id) == partition)
 
     @override
     def forget_partition(self, partition: int) -> None:
-        """Forget a partition's groups and deadlines, but not the writes under way."""
+        """Remove a partition's groups and deadlines, but not its writes in progress."""
         for group_id in [each for each in self._groups if self.partition_for(each) == partition]:
             self.remove_group(group_id)
-        # A class with slots is made twice, and super() means the first.
+        # A dataclass with slots is created twice, and super() refers to the first class.
         CoordinatorRuntime.forget_partition(self, partition)
 
     @override
     def revert_uncommitted(self, append: PendingAppend) -> None:
-        """Undo what a write has made that failed, and the groups that were made before it and not written.
+        """Undo a failed write, and the groups that were created before it and not written.
 
-        Writes after it that are still under way take effect once more, upon what is there now.
+        Later writes that are still in progress are replayed on the reverted state.
         """
         reverts_later = append.groups_changed
         for group_id, versions in tuple(self._groups.items()):

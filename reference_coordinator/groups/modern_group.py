@@ -1,7 +1,7 @@
-"""What the groups have in common whose members heartbeat: consumer, share and streams groups.
+"""The common part of groups with server-side assignment: consumer, share and streams groups.
 
-A group is a value. What changes it makes another one, so that readers keep the group that is committed while
-writers go on with the one that is written.
+A group is a value, and a change creates a new one. Thus reads can use the committed version of a group while
+writes continue with the written one.
 """
 
 from abc import abstractmethod
@@ -21,7 +21,7 @@ from reference_coordinator.messages.consumer_groups import LEAVE_GROUP_MEMBER_EP
 from reference_coordinator.profile.profiles import Profile
 
 DELETED_ASSIGNMENT_EPOCH: Final = -1
-"""Of a group whose target assignment is no more."""
+"""The assignment epoch of a group whose target assignment was removed."""
 _NEVER_MS: Final = Millis(0)
 
 
@@ -30,17 +30,17 @@ class ModernGroupMember(Protocol):
 
     @property
     def member_id(self) -> MemberId:
-        """Its id."""
+        """The member's id."""
 
     @property
     def member_epoch(self) -> int:
-        """The group's epoch, as far as the member has come."""
+        """The epoch that the member has reached."""
 
 
 class _State(Protocol):
     @property
     def value(self) -> str:
-        """As Kafka prints it."""
+        """The name that Kafka prints."""
 
 
 MemberT = TypeVar("MemberT", bound=ModernGroupMember)
@@ -49,14 +49,14 @@ TargetT = TypeVar("TargetT")
 
 @dataclass(slots=True, kw_only=True)
 class MetadataRefreshDeadline:
-    """When a group looks at its topics anew, at the latest; it outlives writes that fail.
+    """When a group must recompute its subscription metadata. A failed write does not revert it.
 
     Source: ModernGroup.DeadlineAndEpoch (4.3.1).
     """
 
     deadline_ms: Millis = _NEVER_MS
     epoch: int = 0
-    """The group's epoch at the last look: a group that is behind it has lost what it wrote."""
+    """The group epoch at the last refresh. If the group is behind it, its write was reverted."""
 
 
 def _no_members() -> TimelineHashMap[MemberId, MemberT]:
@@ -65,7 +65,7 @@ def _no_members() -> TimelineHashMap[MemberId, MemberT]:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ModernGroup(Group, Generic[MemberT, TargetT]):
-    """One group, as of one moment. Source: ModernGroup, and StreamsGroup, which has the same (4.3.1)."""
+    """A snapshot of one group. Source: ModernGroup, and the same part of StreamsGroup (4.3.1)."""
 
     group_id: GroupId
     profile: Profile
@@ -73,7 +73,7 @@ class ModernGroup(Group, Generic[MemberT, TargetT]):
     assignment_epoch: int
     assignment_timestamp_ms: Millis = _NEVER_MS
     members: TimelineHashMap[MemberId, MemberT] = field(default_factory=_no_members)
-    """Never changed in place. In the order of Kafka's map, by which assignors break ties."""
+    """Never changed in place. In the order of Kafka's map, which assignors use to break ties."""
     target_assignment: Mapping[MemberId, TargetT] = field(default_factory=dict)
     metadata_refresh: MetadataRefreshDeadline = field(default_factory=MetadataRefreshDeadline)
     """Shared by all versions of the group."""
@@ -81,30 +81,30 @@ class ModernGroup(Group, Generic[MemberT, TargetT]):
     @property
     @abstractmethod
     def state(self) -> _State:
-        """How far it is."""
+        """The state of the group."""
 
     @property
     @abstractmethod
     def protocol_type(self) -> str:
-        """What a listing says of its members' protocol."""
+        """The protocol type that ListGroups returns."""
 
     @abstractmethod
     def new_member(self, member_id: MemberId) -> MemberT:
-        """A member that is in no group yet."""
+        """Return a new member that is not in the group yet."""
 
     @abstractmethod
     def remove_member(self, member_id: MemberId) -> Self:
-        """The group without a member."""
+        """Return the group without a member."""
 
     @property
     @override
     def is_empty(self) -> bool:
-        """Whether it has no members. Source: ConsumerGroup#isEmpty (4.3.1)."""
+        """Whether the group has no members. Source: ConsumerGroup#isEmpty (4.3.1)."""
         return not self.members
 
     @override
     def as_listed_group(self) -> ListedGroup:
-        """The group in a listing. Source: ModernGroup#asListedGroup (4.3.1)."""
+        """Return the group as ListGroups lists it. Source: ModernGroup#asListedGroup (4.3.1)."""
         return ListedGroup(
             group_id=self.group_id,
             protocol_type=self.protocol_type,
@@ -113,7 +113,7 @@ class ModernGroup(Group, Generic[MemberT, TargetT]):
         )
 
     def get_or_maybe_create_member(self, member_id: MemberId, *, create_if_not_exists: bool) -> MemberT:
-        """A member, or a new one that is in no group yet.
+        """Return a member, or a new one that is not in the group yet.
 
         Raises:
             CoordinatorError: UNKNOWN_MEMBER_ID.
@@ -130,31 +130,31 @@ class ModernGroup(Group, Generic[MemberT, TargetT]):
         return self.new_member(member_id)
 
     def has_metadata_expired(self, now_ms: Millis) -> bool:
-        """Whether it is time to look at the topics. Source: ModernGroup#hasMetadataExpired (4.3.1)."""
+        """Return whether a metadata refresh is due. Source: ModernGroup#hasMetadataExpired (4.3.1)."""
         refresh = self.metadata_refresh
         return now_ms >= refresh.deadline_ms or self.group_epoch < refresh.epoch
 
     def set_metadata_refresh_deadline(self, deadline_ms: int, group_epoch: int) -> None:
-        """Look at the topics again then. Source: ModernGroup#setMetadataRefreshDeadline (4.3.1)."""
+        """Set the next metadata refresh. Source: ModernGroup#setMetadataRefreshDeadline (4.3.1)."""
         self.metadata_refresh.deadline_ms = Millis(deadline_ms)
         self.metadata_refresh.epoch = group_epoch
 
     def request_metadata_refresh(self) -> None:
-        """Look at the topics at the next occasion. Source: ModernGroup#requestMetadataRefresh (4.3.1)."""
+        """Refresh metadata at the next request. Source: ModernGroup#requestMetadataRefresh (4.3.1)."""
         self.set_metadata_refresh_deadline(0, 0)
 
     def stale(self, member: MemberT) -> Errors:
-        """What a member is answered that is in another epoch than it says."""
+        """Return the error for a request whose epoch is not the member's."""
         del member
         return Errors.STALE_MEMBER_EPOCH
 
     @override
     def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:
-        """Refuse to show the group's offsets to somebody who is not quite a member.
+        """Refuse a fetch of offsets if the sender is not a member or its epoch is not current.
 
         Raises:
             CoordinatorError: UNKNOWN_MEMBER_ID, STALE_MEMBER_EPOCH or ILLEGAL_GENERATION.
-            IllegalStateError: an epoch comes without a member.
+            IllegalStateError: there is an epoch but no member id.
 
         Source: ConsumerGroup#validateOffsetFetch, StreamsGroup#validateOffsetFetch (4.3.1).
         """
@@ -170,11 +170,11 @@ class ModernGroup(Group, Generic[MemberT, TargetT]):
 
     @override
     def validate_offset_delete(self) -> None:
-        """Let offsets be forgotten. Source: ConsumerGroup#validateOffsetDelete (4.3.1)."""
+        """Allow offsets to be deleted. Source: ConsumerGroup#validateOffsetDelete (4.3.1)."""
 
     @override
     def validate_delete_group(self) -> None:
-        """Refuse to forget a group that has members.
+        """Refuse to delete a group that has members.
 
         Raises:
             CoordinatorError: NON_EMPTY_GROUP.
@@ -186,23 +186,23 @@ class ModernGroup(Group, Generic[MemberT, TargetT]):
 
     @override
     def offset_expiration_condition(self) -> OffsetExpirationCondition | None:
-        """Offsets expire since their commit. Source: ConsumerGroup#offsetExpirationCondition (4.3.1)."""
+        """Start retention at the commit. Source: ConsumerGroup#offsetExpirationCondition (4.3.1)."""
         return OffsetExpirationCondition(since_ms=None)
 
     def with_target_assignment(self, member_id: MemberId, target: TargetT) -> Self:
-        """The group with what a member is to have."""
+        """Return the group with a member's new target assignment."""
         return replace(self, target_assignment={**self.target_assignment, member_id: target})
 
     def without_target_assignment(self, member_id: MemberId) -> Self:
-        """The group without what a member was to have."""
+        """Return the group without a member's target assignment."""
         targets = {key: each for key, each in self.target_assignment.items() if key != member_id}
         return replace(self, target_assignment=targets)
 
     def without_assignment_epoch(self) -> Self:
-        """The group when its target assignment is no more.
+        """Return the group after its target assignment was removed.
 
         Raises:
-            IllegalStateError: a member still has a target.
+            IllegalStateError: a member still has a target assignment.
 
         Decided in: GroupMetadataManager#replay (4.3.1).
         """
@@ -210,10 +210,10 @@ class ModernGroup(Group, Generic[MemberT, TargetT]):
         return replace(self, assignment_epoch=DELETED_ASSIGNMENT_EPOCH, assignment_timestamp_ms=_NEVER_MS)
 
     def without_metadata_of(self, member_id: MemberId) -> Self:
-        """The group when a member is no more, which has lost its assignment and its target before.
+        """Return the group without a member whose current and target assignments were already removed.
 
         Raises:
-            IllegalStateError: it has not.
+            IllegalStateError: the member still has one of them.
 
         Decided in: GroupMetadataManager#replay (4.3.1).
         """
@@ -227,10 +227,10 @@ class ModernGroup(Group, Generic[MemberT, TargetT]):
         return self.remove_member(member_id)
 
     def throw_if_not_over(self) -> None:
-        """Refuse to be no more while members or targets are there.
+        """Check that the group may be removed.
 
         Raises:
-            IllegalStateError: they are.
+            IllegalStateError: the group still has members or a target assignment.
 
         Decided in: GroupMetadataManager#replay (4.3.1).
         """
@@ -246,6 +246,6 @@ class ModernGroup(Group, Generic[MemberT, TargetT]):
 
     @override
     def check_invariants(self) -> None:
-        """Assert the invariants between any two inputs, whatever a client sends."""
+        """Assert the invariants that are true between any two inputs, whatever clients send."""
         assert all(key == member.member_id for key, member in self.members.items())
         assert set(self.target_assignment) <= set(self.members)

@@ -1,4 +1,4 @@
-"""The share coordinator, as the group coordinator asks it."""
+"""The interface of the share coordinator that the group coordinator uses."""
 
 from typing import Final, Protocol
 
@@ -13,7 +13,7 @@ UNINITIALIZED_DELIVERY_COMPLETE_COUNT: Final = -1
 
 @value
 class PartitionStateSummary:
-    """How far a group is with a partition. Source: PartitionStateSummaryData (4.3.1)."""
+    """A group's progress in a partition. Source: PartitionStateSummaryData (4.3.1)."""
 
     start_offset: int = UNINITIALIZED_START_OFFSET
     leader_epoch: int = 0
@@ -21,56 +21,56 @@ class PartitionStateSummary:
 
 
 class SharePersister(Protocol):
-    """Where share groups have the state of their partitions. Source: Persister (4.3.1)."""
+    """The store of the partition state of share groups. Source: Persister (4.3.1)."""
 
     def initialize_state(
         self, group_id: GroupId, topic_id: TopicId, partition: int, /, *, state_epoch: int, start_offset: int
     ) -> None:
-        """Let a partition have state, from an offset on; -1 leaves the offset to who reads first.
+        """Initialize a partition's state with a start offset. -1 leaves the offset to the first fetch.
 
         Raises:
-            CoordinatorError: the share coordinator refuses it.
+            CoordinatorError: the share coordinator refuses the request.
 
         Source: Persister#initializeState (4.3.1).
         """
 
     def delete_state(self, group_id: GroupId, topic_id: TopicId, partition: int, /) -> None:
-        """Let a partition have no state; one without state stays so.
+        """Delete a partition's state, if it has one.
 
         Raises:
-            CoordinatorError: the share coordinator refuses it.
+            CoordinatorError: the share coordinator refuses the request.
 
         Source: Persister#deleteState (4.3.1).
         """
 
     def read_summary(self, group_id: GroupId, topic_id: TopicId, partition: int, /) -> PartitionStateSummary:
-        """How far the group is with a partition; one without state is nowhere.
+        """Return the group's progress in a partition. Without state, it has the uninitialized values.
 
         Raises:
-            CoordinatorError: the share coordinator refuses it.
+            CoordinatorError: the share coordinator refuses the request.
 
         Source: Persister#readSummary (4.3.1).
         """
 
     def latest_offset(self, topic: str, partition: int, /) -> int:
-        """Where a partition ends. Decided in: PartitionMetadataClient#listLatestOffsets (4.3.1)."""
+        """Return the end offset. Decided in: PartitionMetadataClient#listLatestOffsets (4.3.1)."""
 
 
 class NoShareCoordinator:
-    """What a group coordinator has that was given no share coordinator: nothing has state."""
+    """The default of a group coordinator without a share coordinator. No partition has state."""
 
     def initialize_state(
         self, _group_id: GroupId, _topic_id: TopicId, _partition: int, *, state_epoch: int, start_offset: int
     ) -> None:
-        """Take note of nothing."""
+        """Do nothing."""
 
     def delete_state(self, _group_id: GroupId, _topic_id: TopicId, _partition: int) -> None:
-        """Take note of nothing."""
+        """Do nothing."""
 
     def read_summary(self, _group_id: GroupId, _topic_id: TopicId, _partition: int) -> PartitionStateSummary:
-        """A partition without state."""
+        """Return the summary of a partition without state."""
         return PartitionStateSummary()
 
     def latest_offset(self, _topic: str, _partition: int) -> int:
-        """An empty partition."""
+        """Return the end offset of an empty partition."""
         return 0

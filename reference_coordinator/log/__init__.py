@@ -1,6 +1,6 @@
-"""`__consumer_offsets` as Kafka keeps it: formats of records and batches, and the directory that has them.
+"""`__consumer_offsets` as Kafka stores it: the formats of records and batches, and the log directory.
 
-From the values outwards: `schemas` and `serde` (a record's key and value), `record_batch` (batches, with
-`codecs`), `conversion` (one to the other), `segments` (a partition's files), `compaction` and `cleaning`,
-`directory` (the store). `batches` is what the log itself knows of all this.
+From the values outwards: `message_codec` and `serde` (a record's key and value), `record_batch` (batches,
+with `codecs`), `conversion` (between the two), `segments` (a partition's files), `compaction` and `cleaning`,
+`directory` (the store). The log itself depends only on the types in `batches`.
 """

@@ -1,4 +1,4 @@
-"""What the log is made of, whether it has bytes or not: one append is one batch of a partition."""
+"""The batches of the log, independent of bytes: one append is one batch of a partition."""
 
 from collections.abc import Iterator, Mapping
 from typing import Protocol
@@ -11,33 +11,33 @@ from reference_coordinator.core.values import value, whole_value
 
 @whole_value
 class LogBatch:
-    """Records that were appended together: some of a coordinator's, or the end of a transaction."""
+    """Records that were appended together: those of a coordinator, or the end marker of a transaction."""
 
     base_offset: int
     timestamp_ms: Millis
     records: tuple[CoordinatorRecord, ...]
-    """Those that the profile's coordinator knows."""
+    """The records of the types that the profile's coordinator supports."""
     producer: Producer | None = None
-    """Set where the batch is part of a transaction, or ends one."""
+    """Set if the batch is part of a transaction, or ends one."""
     coordinator_epoch: int | None = None
-    """Of the transaction coordinator that ends one; None for records."""
+    """The epoch of the transaction coordinator, for an end marker; None for records."""
     offsets: tuple[int, ...] | None = None
-    """Of each record; None where they follow one another, as they are appended."""
+    """The offset of each record; None if they are consecutive, as they are when appended."""
 
     @property
     def is_marker(self) -> bool:
-        """Whether it ends a transaction."""
+        """Whether it is the end marker of a transaction."""
         return self.coordinator_epoch is not None
 
     def with_offsets(self) -> Iterator[tuple[int, CoordinatorRecord]]:
-        """Each record with its offset."""
+        """Return each record with its offset."""
         if self.offsets is None:
             return enumerate(self.records, self.base_offset)
         return zip(self.offsets, self.records, strict=True)
 
 
 class UnreadableLogError(Exception):
-    """A loader fails on a partition; the message says on which record, why, and what comes of it."""
+    """A loader fails on a partition. The message contains the record, the reason and the consequence."""
 
 
 @value
@@ -48,10 +48,10 @@ class UnreadableRecord:
     offset: int
     reason: str
     fails_partition: bool
-    """Or else the partition is owned as if it were empty."""
+    """If not, the partition is owned as if it were empty."""
 
     def __str__(self) -> str:
-        """Name the record and what comes of it."""
+        """Describe the record, the reason and the consequence."""
         outcome = (
             "the partition fails to load, and its groups are answered NOT_COORDINATOR"
             if self.fails_partition
@@ -62,7 +62,7 @@ class UnreadableRecord:
 
 @value
 class StoredPartition:
-    """A partition as it was found in a store."""
+    """A partition as loaded from a store."""
 
     batches: tuple[LogBatch, ...]
     end_offset: int
@@ -70,33 +70,33 @@ class StoredPartition:
 
 
 class StoreError(Exception):
-    """A batch could not be stored, or nobody knows whether it was; nothing more is taken."""
+    """A batch was not stored, or it is unknown whether it was; the store accepts nothing more."""
 
 
 class StoreFullError(StoreError):
-    """There is no room; what is there is as it was, and the next write may find some."""
+    """The disk is full; the stored data is unchanged, and a later write may succeed."""
 
 
 class UnwritableBatchError(Exception):
-    """A batch cannot be written in Kafka's format; the store is as it was."""
+    """A batch cannot be written in Kafka's format; the store is unchanged."""
 
 
 class RecordStore(Protocol):
-    """Where batches outlive the process."""
+    """A store in which batches outlive the process."""
 
     def load(self) -> Mapping[int, StoredPartition]:
-        """Return what was stored before, by partition."""
+        """Return the partitions that were stored before, by number."""
 
     def append(self, partition: int, batch: LogBatch) -> None:
-        """Store a batch; it is there for good when this returns.
+        """Store a batch durably before returning.
 
         Raises:
-            StoreError: it may not be.
-            UnwritableBatchError: it is not.
+            StoreError: it may not be stored.
+            UnwritableBatchError: it is not stored.
         """
 
     def delete(self) -> None:
-        """Forget all partitions.
+        """Delete all partitions.
 
         Raises:
             StoreError: some may be left.

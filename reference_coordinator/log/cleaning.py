@@ -1,7 +1,7 @@
-"""Compaction of closed segments on disk: into a new file, which then takes their place.
+"""Compaction of closed segments on disk: into a new file, which then replaces them.
 
-A crash at any point leaves either the segments or what they were compacted to; a name tells how far it got:
-`.cleaned` may be half of it and is thrown away, `.swap` is all of it.
+A crash at any point leaves either the segments or their compacted file. The suffix shows how far it got:
+a `.cleaned` file may be incomplete and is removed, a `.swap` file is complete.
 
 Source: Cleaner#cleanSegments, UnifiedLog#replaceSegments, LogLoader#completeSwapOperations (4.3.1).
 """
@@ -24,7 +24,7 @@ from reference_coordinator.log.segments import (
 
 
 def clean(files: Files, directory: Path, closed: Sequence[Segment], *, now_ms: Millis) -> Segment:
-    """Compact closed segments into one, which is on the disk when this returns."""
+    """Compact closed segments into one, which is durable on disk when this returns."""
     batches: list[RecordBatch] = []
     for segment in closed:
         content = files.read(segment.path)
@@ -43,7 +43,7 @@ def clean(files: Files, directory: Path, closed: Sequence[Segment], *, now_ms: M
 
 
 def finish_cleaning(files: Files, directory: Path) -> None:
-    """Bring to an end what a crash interrupted."""
+    """Finish or undo a compaction that a crash interrupted."""
     for base_offset in base_offsets(files, directory, CLEANED_SUFFIX):
         files.remove(directory / segment_name(base_offset, CLEANED_SUFFIX))
     for base_offset in base_offsets(files, directory, SWAP_SUFFIX):
@@ -58,7 +58,7 @@ def finish_cleaning(files: Files, directory: Path) -> None:
 
 
 def _put_in_place(files: Files, directory: Path, swap: Path, replaced: Sequence[int]) -> Path:
-    """Remove what was replaced, oldest first, and give what replaces it the name of the first."""
+    """Remove the replaced segments, oldest first, and rename the swap file to the first one's name."""
     for base_offset in replaced:
         files.remove(directory / segment_name(base_offset))
     files.sync_directory(directory)

@@ -1,4 +1,4 @@
-"""Compression of batches, by Kafka's numbers; all of it is cramjam's but snappy's framing."""
+"""Compression of batches, by Kafka's codec numbers; cramjam does all of it except the framing of snappy."""
 
 from types import MappingProxyType
 from typing import Final, Protocol
@@ -19,7 +19,7 @@ _LENGTH_BYTES: Final = 4
 
 
 class UnreadableCodecError(Exception):
-    """Bytes are not what their codec makes, or the codec is none of Kafka's."""
+    """Bytes are not valid data of their codec, or Kafka does not have this codec."""
 
 
 def compress(content: bytes, codec: int) -> bytes:
@@ -40,15 +40,15 @@ def compress(content: bytes, codec: int) -> bytes:
 
 
 def decompress(content: bytes, codec: int, *, bytes_max: int | None = None) -> bytes:
-    """Reverse `compress`, whoever compressed.
+    """Decompress the records of a batch, whichever program compressed them.
 
     Args:
-        content: what was compressed.
-        codec: how.
-        bytes_max: how much may come of it; without one, whatever does.
+        content: the compressed bytes.
+        codec: the number of their codec.
+        bytes_max: the maximum size of the result; None for no limit.
 
     Raises:
-        UnreadableCodecError: it cannot be reversed, or more comes of it.
+        UnreadableCodecError: the bytes cannot be decompressed, or the result exceeds the maximum.
     """
     try:
         match codec:
@@ -79,14 +79,14 @@ class _Codec(Protocol):
 def _within(codec: _Codec, content: bytes, bytes_max: int | None) -> bytes:
     if bytes_max is None:
         return bytes(codec.decompress(content))
-    # A buffer of fixed size is what makes these decoders stop; the kernel gives its pages as they are used.
+    # Only a buffer of fixed size makes these decoders stop; the kernel allocates its pages on first use.
     unpacked = bytearray(bytes_max)
     size = codec.decompress_into(content, unpacked)
     return bytes(memoryview(unpacked)[:size])
 
 
 def _lz4_compress(content: bytes) -> bytes:
-    """Compress in blocks that know nothing of each other, as Kafka wants them.
+    """Compress in independent blocks, as Kafka requires.
 
     Source: Lz4BlockOutputStream.FLG#validate (4.3.1).
     """
@@ -96,7 +96,7 @@ def _lz4_compress(content: bytes) -> bytes:
 
 
 def _snappy_compress(content: bytes) -> bytes:
-    """Compress in blocks, each behind its length. Source: SnappyOutputStream of snappy-java."""
+    """Compress in blocks, each preceded by its length. Source: SnappyOutputStream of snappy-java."""
     framed = bytearray(_XERIAL_HEADER)
     for begin in range(0, len(content), _XERIAL_BLOCK_BYTES):
         block = bytes(cramjam.snappy.compress_raw(content[begin : begin + _XERIAL_BLOCK_BYTES]))

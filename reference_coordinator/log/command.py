@@ -1,4 +1,4 @@
-"""The commands `load` and `compact`: what a directory's log says, and making it smaller."""
+"""The commands `load` and `compact`: show the groups in a directory's log, and compact the log."""
 
 import json
 import sys
@@ -46,7 +46,7 @@ class _Found:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one of `COMMANDS`; returns its exit status."""
+    """Run one of `COMMANDS` and return its exit status."""
     command, *rest = arguments
     return _load(rest) if command == "load" else _compact(rest)
 
@@ -80,7 +80,7 @@ def _load(arguments: Sequence[str]) -> int:
 
 
 def _compact(arguments: Sequence[str]) -> int:
-    """Compact a directory that nobody uses."""
+    """Compact a directory that no process uses."""
     parser = _parser("compact", "Keep the last value of each key; tombstones stay for a day.")
     given = parser.parse_args(arguments)
     try:
@@ -151,7 +151,7 @@ def _consumer_document(group: LoadedConsumerGroup) -> dict[str, object]:
 
 
 def _print_tables(loaded: LoadedLog) -> None:
-    # Whoever reads a file or a pipe wants each row on a line of its own.
+    # In a file or a pipe, each row should be on one line.
     console = Console(width=None if sys.stdout.isatty() else _UNSEEN_WIDTH, highlight=False)
     groups = loaded.groups
     console.print(_group_table(groups))

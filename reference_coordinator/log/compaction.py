@@ -1,7 +1,7 @@
-"""Compaction: of each key the last value stays, a tombstone for a while, and what transactions need.
+"""Compaction: keep the last value of each key, tombstones for a time, and the markers transactions need.
 
-A pure function of batches. What has to be kept for an open transaction begins with its first record: nothing
-from there on is looked at or taken away.
+A pure function of batches. From the first record of the oldest open transaction on, nothing is examined or
+removed.
 
 Source: Cleaner#cleanInto, CleanedTransactionMetadata (4.3.1), LogCleaner (3.9.2).
 """
@@ -21,26 +21,26 @@ _ABORT: Final = 0
 
 @dataclass(slots=True)
 class _Plan:
-    """What a first look at the batches says about each of them."""
+    """The result of a first pass over the batches."""
 
     last_offsets: dict[bytes, int] = field(default_factory=dict)
-    """Of each key, outside aborted transactions."""
+    """The last offset of each key, outside aborted transactions."""
     aborted: set[int] = field(default_factory=set)
     """Base offsets of batches that belong to aborted transactions."""
     marker_of: dict[int, int] = field(default_factory=dict)
-    """Base offset of a transactional batch to that of its marker."""
+    """The base offset of each transactional batch, mapped to that of its marker."""
     last_of_producer: dict[ProducerId, int] = field(default_factory=dict)
     first_open: int | None = None
-    """Where the oldest open transaction begins."""
+    """The offset at which the oldest open transaction begins."""
 
 
 def compact(
     batches: Sequence[RecordBatch], *, now_ms: Millis, delete_retention_ms: Millis = DELETE_RETENTION_MS
 ) -> tuple[RecordBatch, ...]:
-    """Return what remains of closed segments' batches, oldest first.
+    """Return the remaining batches of closed segments, oldest first.
 
-    Tombstones and markers that may go are given a day first, or as long as is said, from the compaction on
-    that finds them.
+    Tombstones and markers that may be removed are kept for `delete_retention_ms`, counted from the first
+    compaction that finds them.
     """
     horizon_ms = Millis(now_ms + delete_retention_ms)
     plan = _plan(batches)
@@ -85,11 +85,11 @@ def _plan(batches: Iterable[RecordBatch]) -> _Plan:
 def _kept_marker(
     batch: RecordBatch,
     plan: _Plan,
-    has_records: bool,  # noqa: FBT001 - private, and asked right where it is called
+    has_records: bool,  # noqa: FBT001 - private, and the only call shows the condition
     now_ms: Millis,
     horizon_ms: Millis,
 ) -> Iterator[RecordBatch]:
-    """A marker stays while its transaction has records, and a day more; a producer's last for good."""
+    """Keep a marker until some time after its transaction has no records; keep a producer's last one."""
     is_last = plan.last_of_producer[batch.producer_id] == batch.base_offset
     if has_records or is_last:
         yield batch
@@ -117,7 +117,7 @@ def _kept_records(
 
 
 def _is_latest(record: Record, plan: _Plan) -> bool:
-    """Whether no later record has the key; one without a key is nobody's."""
+    """Return whether no later record has the same key; False for a record without a key."""
     return record.key is not None and plan.last_offsets[record.key] == record.offset
 
 

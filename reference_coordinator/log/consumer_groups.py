@@ -1,4 +1,4 @@
-"""Consumer groups as a coordinator has loaded them, for a person to look at."""
+"""Consumer groups that a coordinator has loaded, as data to show to people."""
 
 from reference_coordinator.core.consumer_records import TopicPartitions
 from reference_coordinator.core.ids import GroupId
@@ -13,7 +13,7 @@ from reference_coordinator.groups.consumer.record_helpers import (
 
 @value
 class LoadedConsumerMember:
-    """A member; its partitions are as a record has them."""
+    """A member; its partitions are in the form of records."""
 
     member_id: str
     instance_id: str | None
@@ -34,7 +34,7 @@ class LoadedConsumerMember:
 
 @value
 class LoadedRegularExpression:
-    """The topics that an expression was found to match."""
+    """A regular expression, and the topics that it was resolved to."""
 
     regular_expression: str
     topics: tuple[str, ...]
@@ -53,7 +53,7 @@ class StoredConsumerGroup:
 
 
 def stored_consumer_group(group: ConsumerGroup) -> StoredConsumerGroup:
-    """Return a group with its members by their ids."""
+    """Return a group with its members, sorted by id."""
     return StoredConsumerGroup(
         group_id=group.group_id,
         group_epoch=group.group_epoch,

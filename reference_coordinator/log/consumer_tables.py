@@ -1,4 +1,4 @@
-"""Consumer groups of a log as tables."""
+"""Tables of the consumer groups in a log."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from reference_coordinator.log.inspection import LoadedConsumerGroup
 
 
 def consumer_group_table(groups: Iterable[LoadedConsumerGroup]) -> Table:
-    """Return a row for each group."""
+    """Return a table with a row for each group."""
     names = ("partition", "group", "epoch", "assignment epoch", "metadata hash", "members", "offsets")
     table = Table(*names, title="Consumer groups")
     for each in groups:
@@ -23,7 +23,7 @@ def consumer_group_table(groups: Iterable[LoadedConsumerGroup]) -> Table:
 
 
 def consumer_member_table(groups: Iterable[LoadedConsumerGroup]) -> Table:
-    """Return a row for each member."""
+    """Return a table with a row for each member."""
     names = ("group", "member", "instance", "client", "host", "epoch", "state")
     table = Table(
         *names, "subscription", "assigned", "revoking", "target", title="Members of consumer groups"

@@ -1,4 +1,4 @@
-"""Batches of records to batches of keys and values, as a release writes them; and back, as it reads them."""
+"""Conversion of batches of records to keys and values, as a release writes them, and back."""
 
 from typing import Final
 
@@ -20,7 +20,7 @@ from reference_coordinator.profile.profiles import Profile
 _ABORT: Final = 0
 _COMMIT: Final = 1
 _FIRST_SEQUENCE: Final = 0
-"""Coordinators number no batches. Source: CoordinatorRuntime#maybeAllocateNewBatch (4.3.1)."""
+"""Coordinators do not number batches. Source: CoordinatorRuntime#maybeAllocateNewBatch (4.3.1)."""
 _MARKER_VERSION: Final = b"\0\0"
 _TYPE_AT: Final = slice(2, 4)
 _COORDINATOR_EPOCH_AT: Final = slice(2, 6)
@@ -29,10 +29,10 @@ _COORDINATOR_EPOCH_AT: Final = slice(2, 6)
 def to_record_batch(
     batch: LogBatch, profile: Profile, *, codec: int = codecs.NONE, partition_leader_epoch: int = 0
 ) -> RecordBatch:
-    """Return what a release writes.
+    """Return a batch as a release writes it.
 
     Raises:
-        UnwritableBatchError: a record does not fit.
+        UnwritableBatchError: a record does not fit its format.
     """
     producer = batch.producer
     try:
@@ -57,7 +57,7 @@ def to_record_batch(
 def to_log_batch(
     stored: RecordBatch, partition: int, profile: Profile
 ) -> tuple[LogBatch, UnreadableRecord | None]:
-    """Return what a release's loader makes of a batch, up to the first record that it fails on."""
+    """Return a batch as a release's loader reads it, up to the first record that it fails on."""
     producer = None
     if stored.producer_id != NO_PRODUCER_ID:
         producer = Producer(producer_id=stored.producer_id, producer_epoch=stored.producer_epoch)
@@ -107,7 +107,7 @@ def control_key(*, is_commit: bool) -> bytes:
 
 
 def control_type(key: bytes | None) -> int:
-    """Which kind of control record a key names, -1 for none. Source: ControlRecordType#parse (4.3.1)."""
+    """Return the type of a control record's key; -1 for none. Source: ControlRecordType#parse (4.3.1)."""
     key = key or b""
     return int.from_bytes(key[_TYPE_AT], "big") if len(key) >= _TYPE_AT.stop else -1
 

@@ -1,7 +1,7 @@
-"""The log in a directory, as Kafka keeps it: a record is on the disk before its append returns.
+"""The log in a directory, in Kafka's format: a record is on disk before its append returns.
 
-One process at a time. What an append left behind that was cut off is cut away when the directory is opened,
-and told of; damage is refused. After an error of the disk nobody knows what is on it, and nothing is taken.
+Only one process may use it at a time. The torn tail of an interrupted append is truncated, and reported, when
+the directory is opened; damage is refused. After a disk error its content is unknown, and writes are refused.
 """
 
 import fcntl
@@ -45,13 +45,13 @@ DEFAULT_SEGMENT_BYTES: Final = 104_857_600
 """`offsets.topic.segment.bytes`."""
 _LOCK: Final = ".lock"
 _CLEAN_SHUTDOWN: Final = ".kafka_cleanshutdown"
-"""Kafka's word that what it makes of the segments is up to date, which it no longer is."""
+"""Kafka's marker that the files derived from the segments are up to date, which writes here invalidate."""
 _DELETED_SUFFIX: Final = ".00000000000000000000000000000000-delete"
-"""Kafka removes directories of such names when it starts. Source: UnifiedLog#logDeleteDirName (4.3.1)."""
+"""Kafka removes directories with this suffix when it starts. Source: UnifiedLog#logDeleteDirName (4.3.1)."""
 
 
 class LockedDirectoryError(Exception):
-    """Another process, a broker perhaps, has the directory."""
+    """Another process, perhaps a broker, uses the directory."""
 
 
 @dataclass(slots=True)
@@ -60,12 +60,12 @@ class _PartitionFiles:
     active: Segment
     closed: tuple[Segment, ...] = ()
     leader_epoch: int = 0
-    """The newest that a batch named; Kafka wants them not to decrease."""
+    """The newest leader epoch of a batch; Kafka requires that epochs do not decrease."""
 
 
 @dataclass(slots=True)
 class _Reading:
-    """What a partition's batches say, one after the other."""
+    """Collects a partition's batches while they are read."""
 
     partition: int
     profile: Profile
@@ -88,11 +88,11 @@ class _Reading:
 def read_directory(
     directory: Path, profile: Profile, files: Files
 ) -> tuple[dict[int, StoredPartition], dict[int, PartitionLog]]:
-    """Return what a directory has, by partition, and where; nothing is changed.
+    """Return the content and the files of a directory's partitions, without changing anything.
 
     Raises:
         DamagedLogError: bytes are wrong elsewhere than at the end of a partition, or one is missing.
-        OSError: it cannot be read.
+        OSError: the directory cannot be read.
     """
     stored: dict[int, StoredPartition] = {}
     logs: dict[int, PartitionLog] = {}
@@ -121,36 +121,36 @@ class DirectoryStore(RecordStore):
         files: Files | None = None,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Open a directory, which may be empty, not be there yet, or be a broker's.
+        """Open a directory, which may be empty, not exist yet, or belong to a broker.
 
         Args:
             directory: what Kafka calls a log directory.
-            profile: what is written and understood.
-            num_partitions: of the log; None for those that are there, or for Kafka's default.
-            codec: how batches are compressed, by Kafka's number.
-            segment_bytes: no segment becomes larger unless a single batch is.
-            now_ms: the clock by which compaction lets tombstones go; without one, segments are only
+            profile: the release whose formats are written and read.
+            num_partitions: the number of the log's partitions; None for those found, or Kafka's default.
+            codec: the codec of batches, by Kafka's number.
+            segment_bytes: the maximum size of a segment, unless a single batch is larger.
+            now_ms: the clock by which compaction removes tombstones; without one, segments are only
                 compacted on request.
             files: the file system.
-            tell: is told when the disk has no room, and when it has some again.
+            tell: receives a message when the disk is full, and when it has room again.
 
         Raises:
-            LockedDirectoryError: it is in use.
+            LockedDirectoryError: the directory is in use.
             DamagedLogError: bytes are wrong elsewhere than at the end of a partition.
-            MisplacedGroupError: a group is where this number of partitions does not put it.
-            OSError: it cannot be read or written.
+            MisplacedGroupError: a group is not in the partition that this number of partitions gives.
+            OSError: the directory cannot be read or written.
         """
         self._directory = directory
         self._profile = profile
         self.num_partitions = 0
-        """Those that are there, or will be made with the first append."""
+        """The number of partitions that exist, or will be created with the first append."""
         self._codec, self._segment_bytes, self._now_ms = codec, segment_bytes, now_ms
         self._files = DiskFiles() if files is None else files
         self._disk = Disk(directory, tell)
         self._stored: dict[int, StoredPartition] = {}
         self._partitions: dict[int, _PartitionFiles] = {}
         self.notices: tuple[str, ...] = ()
-        """What had to be cut off, for a person to read."""
+        """Messages for people about the torn tails that were truncated."""
         self._make_directory(directory)
         self._lock = _lock(directory) if files is None else None
         self._ends = SyncedEnds(self._files, ends_path(directory))
@@ -162,7 +162,7 @@ class DirectoryStore(RecordStore):
 
     @override
     def load(self) -> Mapping[int, StoredPartition]:
-        # Handed over once: the log keeps it from here on.
+        # Returned only once: the caller keeps it from then on.
         stored, self._stored = self._stored, {}
         return stored
 
@@ -188,7 +188,7 @@ class DirectoryStore(RecordStore):
         self._partitions.clear()
 
     def compact(self, *, now_ms: Millis) -> None:
-        """Close the segments that are written to, and compact all closed ones.
+        """Close the active segments, and compact all closed ones.
 
         Raises:
             StoreError: the disk failed.
@@ -200,7 +200,7 @@ class DirectoryStore(RecordStore):
                 self._clean(partition, now_ms)
 
     def close(self) -> None:
-        """Let another process have the directory."""
+        """Close the files, and unlock the directory for other processes."""
         self._files.close()
         if self._lock is not None:
             os.close(self._lock)
@@ -257,7 +257,7 @@ class DirectoryStore(RecordStore):
         self._ends.grew(found.directory.name, stored.next_offset)
 
     def _make_partitions(self) -> None:
-        """Make all partitions at once, as Kafka makes a topic; the last one first, which says how many."""
+        """Create all partitions, as Kafka does; the last one first, because it determines their number."""
         made = [each for each in reversed(range(self.num_partitions)) if each not in self._partitions]
         for partition in made:
             directory = self._directory / partition_name(partition)
@@ -274,7 +274,7 @@ class DirectoryStore(RecordStore):
     def _roll(self, partition: _PartitionFiles) -> None:
         self._drop_derived(partition.directory)
         closed = partition.active
-        # Compaction may take what is before this end, which has to be noted by then.
+        # Compaction may remove records before this end, so the end has to be recorded first.
         self._ends.note(partition.directory.name, closed.next_offset)
         self._ends.sync()
         partition.active = self._new_segment(partition.directory, closed.next_offset)
@@ -297,7 +297,7 @@ class DirectoryStore(RecordStore):
 
 
 def _lock(directory: Path) -> int:
-    """Take the lock by which Kafka keeps two brokers apart. Source: LogManager#lockLogDirs (4.3.1)."""
+    """Take the lock with which Kafka excludes a second broker. Source: LogManager#lockLogDirs (4.3.1)."""
     descriptor = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

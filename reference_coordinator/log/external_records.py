@@ -1,4 +1,4 @@
-"""Records that somebody else has put into the log, as a loader of a release will make of them."""
+"""Records that another writer has added to the log, as a release's loader reads them."""
 
 from collections.abc import Sequence
 
@@ -12,12 +12,12 @@ from reference_coordinator.profile.profiles import Profile
 def external_batch(
     records: Sequence[tuple[bytes, bytes | None]], *, partition: int, base_offset: int, profile: Profile
 ) -> StoredPartition:
-    """Return keys and values as what they add to a partition.
+    """Return the batch that keys and values add to a partition.
 
     Args:
-        records: at least one.
-        partition: where they are put.
-        base_offset: where the first of them stands.
+        records: at least one key and value.
+        partition: the partition to which they are added.
+        base_offset: the offset of the first record.
         profile: the release that will load them.
     """
     stored = RecordBatch(

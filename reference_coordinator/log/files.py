@@ -1,4 +1,4 @@
-"""The few things that the store does to a file system, so that a test can fail at each of them."""
+"""The file operations of the store, as an interface so that a test can make each of them fail."""
 
 import os
 from collections import OrderedDict
@@ -9,62 +9,62 @@ from typing import Final, Protocol
 from typing_extensions import override
 
 _OPEN_MAX: Final = 128
-"""How many files stay open: fewer than a process may have, whatever else it has open."""
+"""The maximum number of files left open, well below the limit of a process."""
 
 
 class UnsyncedError(OSError):
-    """Nobody knows whether what was written is on the disk, and asking again does not tell."""
+    """It is unknown whether written data is on the disk, and another sync would not reveal it."""
 
 
 class Files(Protocol):
-    """Files and directories. What was written is there for good once it was synced, and not before.
+    """Files and directories. Written data is durable only once it was synced.
 
     Every method may raise OSError.
     """
 
     def names(self, directory: Path) -> tuple[str, ...]:
-        """What is in a directory; nothing if there is none."""
+        """Return the names in a directory; none if it does not exist."""
 
     def read(self, path: Path) -> bytes:
-        """All of a file."""
+        """Return the content of a file."""
 
     def make_directory(self, path: Path) -> None:
-        """Make a directory, if it is not there."""
+        """Create a directory, if it does not exist."""
 
     def create(self, path: Path) -> None:
-        """Make an empty file, in place of any other."""
+        """Create an empty file, replacing any other."""
 
     def append(self, path: Path, content: bytes) -> None:
-        """Write behind the end of a file."""
+        """Append to a file."""
 
     def write_at(self, path: Path, position: int, content: bytes) -> None:
-        """Write in place of what is there."""
+        """Overwrite a file from a position on."""
 
     def truncate(self, path: Path, size: int) -> None:
-        """Cut a file off."""
+        """Truncate a file to a size."""
 
     def rename(self, path: Path, to: Path) -> None:
-        """Give a file or a directory another name, in place of what has it."""
+        """Rename a file or a directory, replacing any other with the new name."""
 
     def remove(self, path: Path) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file, if it exists."""
 
     def sync(self, path: Path) -> None:
-        """Return when the content of a file is on the disk; raises UnsyncedError if nobody knows."""
+        """Sync the content of a file to the disk; raise UnsyncedError if the result is unknown."""
 
     def sync_directory(self, path: Path) -> None:
-        """Return when the names in a directory are on the disk; raises UnsyncedError if nobody knows."""
+        """Sync the names in a directory to the disk; raise UnsyncedError if the result is unknown."""
 
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close all open files."""
 
 
 class DiskFiles(Files):
-    """The real ones; the files that were appended to latest stay open."""
+    """The real file system; the files that were appended to last stay open."""
 
     def __init__(self) -> None:
         self._open: OrderedDict[Path, int] = OrderedDict()
-        """The one that was used last is the last."""
+        """Descriptors by path, the most recently used one last."""
 
     @override
     def names(self, directory: Path) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ class DiskFiles(Files):
 
     @override
     def write_at(self, path: Path, position: int, content: bytes) -> None:
-        # A descriptor of its own: one that is open for appending minds no position.
+        # A separate descriptor: with O_APPEND, a write ignores its position.
         descriptor = os.open(path, os.O_WRONLY)
         try:
             os.pwrite(descriptor, content, position)
@@ -147,7 +147,7 @@ class DiskFiles(Files):
     def _keep_open(self, path: Path, descriptor: int) -> None:
         self._open[path] = descriptor
         if len(self._open) > _OPEN_MAX:
-            # What was written and not synced is synced by whoever opens it again.
+            # Unsynced data of this file is synced when the file is opened and synced again.
             _, oldest = self._open.popitem(last=False)
             os.close(oldest)
 

@@ -1,4 +1,4 @@
-"""A disk without room: what is written is taken back, and tried again when there is some."""
+"""Handling of a full disk: an incomplete write is undone, and later writes are tried again."""
 
 import errno
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class Disk:
-    """What a store knows of its disk: whether there was room at last, and whether it failed for good."""
+    """The state of a store's disk: whether it was full at the last write, and whether it failed for good."""
 
     def __init__(self, directory: Path, tell: Callable[[str], None]) -> None:
         self._directory = directory
@@ -23,11 +23,11 @@ class Disk:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Tell errors of the disk as errors of the store, and say when there is no room, and again some.
+        """Convert disk errors into store errors, and report when the disk is full and has room again.
 
         Raises:
-            StoreFullError: there is no room.
-            StoreError: nobody knows what is on the disk; everything is refused from now on.
+            StoreFullError: the disk is full.
+            StoreError: the content of the disk is unknown; every write is refused from now on.
         """
         if self._failure is not None:
             raise StoreError(self._failure)
@@ -52,10 +52,10 @@ class Disk:
 
 
 def append_whole(files: Files, path: Path, content: bytes, *, size: int) -> None:
-    """Write behind the end of a file that has so many bytes, all or nothing.
+    """Append to a file of a given size, all or nothing.
 
     Raises:
-        OSError: there is no room, or nobody knows what is on the disk.
+        OSError: the disk is full, or its content is unknown.
     """
     try:
         files.append(path, content)

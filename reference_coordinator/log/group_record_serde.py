@@ -1,7 +1,7 @@
-"""Records of consumer, share and streams groups to keys and values, and back.
+"""Conversion of the records of consumer, share and streams groups to keys and values, and back.
 
-Records have the fields of Kafka's definitions, so all of them are written and read alike. Keys have their
-type before them, values their version, of which there is one.
+Records have the fields of Kafka's definitions, so all of them are written and read in one way. A key starts
+with its type, a value with its version; there is only one version.
 
 Source: GroupCoordinatorRecordHelpers, StreamsCoordinatorRecordHelpers, GroupCoordinatorRecordSerde (4.3.1).
 """
@@ -40,19 +40,19 @@ _KEY_FIELDS: Final = ("group_id", "member_id", "regular_expression")
 _KAFKAS_NAMES: Final = MappingProxyType(
     {"assignment_timestamp_ms": "assignment_timestamp", "timestamp_ms": "timestamp"}
 )
-"""Of fields whose unit is not in Kafka's name."""
+"""Kafka's names of the fields whose names here have a unit."""
 _OF_DESCRIPTIONS: Final = MappingProxyType(
     {"stored_description_topology_epoch": -1, "failed_description_topology_epoch": -1}
 )
-"""What 4.4 writes of descriptions of topologies, where no plugin stores any."""
+"""The values that 4.4 writes for descriptions of topologies if no plugin stores any."""
 
 
 @value
 class _RecordType:
-    """What the records with one type of key are."""
+    """The records with one type of key."""
 
     name: str
-    """Of Kafka's messages, without `Key` and `Value`."""
+    """The name of Kafka's messages, without `Key` and `Value`."""
     record: type[Any]
     tombstone: type[Any]
     group_type: str
@@ -85,11 +85,11 @@ _TYPES_OF_CLASSES: Final[Mapping[type[Any], int]] = MappingProxyType(
     {cls: key_type for key_type, each in _TYPES.items() for cls in (each.record, each.tombstone)}
 )
 GROUP_TOMBSTONES: Final = tuple(each.tombstone for each in _TYPES.values())
-"""The records without a value."""
+"""The classes of the records without a value."""
 
 
 def group_type_of(key_type: int, profile: Profile) -> str | None:
-    """Return whose records a release knows by such keys: those of `consumer`, `share` or `streams` groups."""
+    """Return the group type of a key type (`consumer`, `share`, `streams`); None if the release has none."""
     found = _TYPES.get(key_type)
     if found is None or not profile.has(found.since):
         return None
@@ -100,7 +100,7 @@ def group_type_of(key_type: int, profile: Profile) -> str | None:
 
 
 def type_and_name(record: GroupRecord) -> tuple[int, str]:
-    """Return the type of a record's key, and the member or expression that it names, empty for neither."""
+    """Return the type of a record's key, and the key's member id or regular expression; empty for neither."""
     named = getattr(record, "member_id", None) or getattr(record, "regular_expression", None)
     return _TYPES_OF_CLASSES[type(record)], named or ""
 
@@ -109,7 +109,7 @@ def write_group_record(record: GroupRecord, profile: Profile) -> tuple[bytes, by
     """Return the key and the value that a release writes; a tombstone has no value.
 
     Raises:
-        ValueError, TypeError, struct.error: a text or a number does not fit.
+        ValueError, TypeError, struct.error: a string or a number does not fit.
     """
     key_type = _TYPES_OF_CLASSES[type(record)]
     found = _TYPES[key_type]
@@ -122,10 +122,10 @@ def write_group_record(record: GroupRecord, profile: Profile) -> tuple[bytes, by
 
 
 def read_group_record(key: bytes, content: bytes | None, profile: Profile) -> GroupRecord:
-    """Return what a loader makes of a record of a type that its release knows.
+    """Decode a record of a type that the profile's release supports.
 
     Raises:
-        ValueError, IndexError, struct.error: its key or value is no such message, or of an unknown version.
+        ValueError, IndexError, struct.error: its key or value is not such a message, or has another version.
     """
     found = _TYPES[int.from_bytes(key[:_PREFIX_BYTES], "big", signed=True)]
     key_fields = read_message(f"{found.name}Key", _VERSION, key, _PREFIX_BYTES)
@@ -143,7 +143,7 @@ def read_group_record(key: bytes, content: bytes | None, profile: Profile) -> Gr
 
 
 def _as_known(record: GroupRecord, profile: Profile) -> GroupRecord:
-    """A consumer group's record without what a release neither writes nor reads."""
+    """Return a record without the fields that a release neither writes nor reads."""
     match record:
         case ConsumerGroupMetadataRecord() if not profile.has(Behaviour.SUBSCRIPTION_METADATA_IS_HASHED):
             return replace(record, metadata_hash=0)
@@ -169,7 +169,7 @@ def _without_epochs(topics: tuple[TopicPartitions, ...]) -> tuple[TopicPartition
 
 @cache
 def _names(part: "type[DataclassInstance]") -> Mapping[str, tuple[str, Any]]:
-    """Kafka's name and the type of each field of a record, or of a part of one."""
+    """Return Kafka's name and the type of each field of a record, or of a part of one."""
     hints = get_type_hints(part)
     names = (each.name for each in dataclasses.fields(part))
     return {name: (_KAFKAS_NAMES.get(name, name), hints[name]) for name in names}

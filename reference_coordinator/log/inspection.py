@@ -1,4 +1,4 @@
-"""What a coordinator of some release would have of a log after loading it."""
+"""The groups and offsets that a release's coordinator has after loading a log."""
 
 from collections.abc import Mapping
 from operator import itemgetter
@@ -20,7 +20,7 @@ from reference_coordinator.profile.profiles import Profile
 
 @value
 class LoadedMember:
-    """A member, as it was stored."""
+    """A member, as stored."""
 
     member_id: str
     group_instance_id: str | None
@@ -44,7 +44,7 @@ class LoadedOffset:
     commit_timestamp_ms: int
     expire_timestamp_ms: int | None
     producer_id: int | None
-    """Whose transaction it waits for."""
+    """The producer of the transaction that it waits for, if any."""
 
 
 @value
@@ -80,14 +80,14 @@ class LoadedConsumerGroup:
 
 @value
 class LoadedLog:
-    """What of a log is loaded."""
+    """The groups that were loaded from a log, and the failures."""
 
     groups: tuple[LoadedGroup, ...]
     """Classic groups by partition and id."""
     consumer_groups: tuple[LoadedConsumerGroup, ...]
-    """Consumer groups, likewise."""
+    """Consumer groups by partition and id."""
     failures: tuple[str, ...]
-    """Of partitions that are not loaded: on what, and what comes of it."""
+    """For each partition that is not loaded, the reason and the consequence."""
 
 
 def load_log(stored: Mapping[int, StoredPartition], profile: Profile, *, num_partitions: int) -> LoadedLog:

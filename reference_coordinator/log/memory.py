@@ -1,7 +1,7 @@
-"""Compaction of the log in memory, by the rules of the one on the disk (`compaction`).
+"""Compaction of the log in memory, with the rules of the one on disk (`compaction`).
 
-Nobody reads tombstones here but a loader that finds nothing without them as well, so they go at once.
-What is needed for an open transaction begins with its first record, and nothing from there on is taken away.
+Only a loader reads tombstones here, and it loads the same without them, so they are removed at once.
+Nothing is removed from the first record of the oldest open transaction on.
 
 Source: Cleaner#cleanInto, CleanedTransactionMetadata (4.3.1).
 """
@@ -27,7 +27,7 @@ _Key: TypeAlias = tuple[str, str, int]
 """Group, topic or member, and partition, or the negative type of the record."""
 _OF_GROUP: Final = -2
 _ITEM_BYTES: Final = 32
-"""About what an object takes by itself, or its place in a list with a number in it."""
+"""The approximate size of an object itself, or of its place in a list together with a number in it."""
 _TOMBSTONES: Final = (
     OffsetCommitTombstone,
     GroupMetadataTombstone,
@@ -37,22 +37,22 @@ _TOMBSTONES: Final = (
 
 @value
 class Amount:
-    """How much a log keeps."""
+    """The amount of data in a log."""
 
     records: int = 0
     size_bytes: int = 0
-    """In memory, roughly."""
+    """The approximate size in memory."""
 
     def __add__(self, other: "Amount") -> "Amount":
-        """Return how much both are."""
+        """Return the sum of two amounts."""
         return Amount(records=self.records + other.records, size_bytes=self.size_bytes + other.size_bytes)
 
     def reaches(self, bound: "Amount") -> bool:
-        """Whether there are as many records as that, or as many bytes."""
+        """Return whether the number of records or the number of bytes reaches a bound."""
         return self.records >= bound.records or self.size_bytes >= bound.size_bytes
 
     def or_more(self, other: "Amount") -> "Amount":
-        """Return the larger of each."""
+        """Return the larger number of records and the larger number of bytes."""
         return Amount(
             records=max(self.records, other.records), size_bytes=max(self.size_bytes, other.size_bytes)
         )
@@ -61,20 +61,20 @@ class Amount:
 @dataclass(slots=True)
 class _Plan:
     last_offsets: dict[_Key, int] = field(default_factory=dict)
-    """Of each key, outside aborted transactions."""
+    """The last offset of each key, outside aborted transactions."""
     aborted: set[int] = field(default_factory=set)
     """Base offsets of batches that belong to aborted transactions."""
     marker_of: dict[int, int] = field(default_factory=dict)
-    """Base offset of a transactional batch to that of its marker."""
+    """The base offset of each transactional batch, mapped to that of its marker."""
     first_open: int | None = None
-    """Where the oldest open transaction begins."""
+    """The offset at which the oldest open transaction begins."""
 
     def is_open(self, batch: LogBatch) -> bool:
         return self.first_open is not None and batch.base_offset >= self.first_open
 
 
 def compacted(batches: Sequence[LogBatch]) -> list[LogBatch]:
-    """Return what a loader needs of a partition's batches, oldest first: of each key the last value."""
+    """Return the batches that a loader needs, with the last value of each key, oldest first."""
     plan = _plan(batches)
     kept: list[LogBatch] = []
     needed_markers: set[int] = set()
@@ -90,7 +90,7 @@ def compacted(batches: Sequence[LogBatch]) -> list[LogBatch]:
 
 
 def amount_of(batches: Iterable[LogBatch]) -> Amount:
-    """Return how much batches keep."""
+    """Return the amount of data in batches."""
     records = [record for batch in batches for record in batch.records]
     return Amount(records=len(records), size_bytes=sum(map(_size_bytes, records)))
 
@@ -135,7 +135,7 @@ def _kept(batch: LogBatch, plan: _Plan) -> Iterator[tuple[int, CoordinatorRecord
 
 
 def _size_bytes(content: object) -> int:
-    """Return about what a record takes, or a part of one."""
+    """Return the approximate size of a record, or of a part of one."""
     match content:
         case str() | bytes():
             return len(content)

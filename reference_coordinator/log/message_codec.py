@@ -1,7 +1,7 @@
-"""Keys and values of records as bytes, by Kafka's own message definitions.
+"""Encoding of the keys and values of records, driven by Kafka's own message definitions.
 
-kio has no classes for records. It cannot skip a tagged field that it does not know, and it cannot write a
-tagged structure that may be null; records of consumer groups have both.
+kio has no classes for records. It cannot skip an unknown tagged field, nor write a nullable tagged structure;
+records of consumer groups have both.
 
 Source: MessageDataGenerator (4.4.0).
 """
@@ -21,9 +21,9 @@ from reference_coordinator.core.java import MENDED
 from reference_coordinator.core.values import value
 
 Fields: TypeAlias = Mapping[str, Any]
-"""Values by their fields' names in snake_case; arrays are tuples, structures mappings, UUIDs texts."""
+"""Values by field name in snake_case; arrays are tuples, structures are mappings, UUIDs are strings."""
 _Read: TypeAlias = tuple[Any, int]
-"""A value, and the position behind it."""
+"""A value, and the position after it."""
 
 _WORD: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NUMBERS: Final = MappingProxyType(
@@ -37,7 +37,7 @@ _NUMBERS: Final = MappingProxyType(
     }
 )
 _LENGTHS: Final = MappingProxyType({"string": _NUMBERS["int16"], "bytes": _NUMBERS["int32"]})
-"""What comes before a text, or bytes, in a version that is not flexible."""
+"""The length fields that precede strings and bytes in versions that are not flexible."""
 _TEXT_BYTES_MAX: Final = 0x7FFF
 _UUID_BYTES: Final = 16
 _MISSING: Final = b"\xff"
@@ -50,31 +50,31 @@ _MORE: Final = 0x80
 
 @value
 class _Column:
-    """A field as one version of a message has it."""
+    """A field in one version of a message."""
 
     name: str
     type: str
     is_array: bool
     is_nullable: bool
     is_flexible: bool
-    """Whether the version is."""
+    """Whether the version is flexible."""
     tag: int | None
-    """None of a field that is not tagged."""
+    """None if the field is not tagged."""
     default: str | None
     columns: "tuple[_Column, ...]"
-    """Those of a structure; none of a primitive."""
+    """The fields of a structure; empty for a primitive."""
 
 
 _Columns: TypeAlias = tuple[_Column, ...]
 
 
 def message_type(name: str) -> int:
-    """Return the type of the records that a message is the key of."""
+    """Return the type of the records whose key is a message."""
     return _message(name).api_key
 
 
 def write_message(name: str, version: int, values: Fields) -> bytes:
-    """Return a message's bytes, without the version that stands before them.
+    """Encode a message, without the version that precedes it.
 
     Raises:
         ValueError, TypeError, struct.error: a value does not fit its field.
@@ -86,7 +86,7 @@ def write_message(name: str, version: int, values: Fields) -> bytes:
 
 
 def read_message(name: str, version: int, content: bytes, position: int) -> Fields:
-    """Return the message at a position; bytes behind it are not looked at, as in Kafka.
+    """Decode the message at a position; bytes after it are ignored, as in Kafka.
 
     Raises:
         ValueError, IndexError, struct.error: there is no such message.
@@ -106,7 +106,7 @@ def _message(name: str) -> Message:
 
 @cache
 def _form(name: str, version: int) -> tuple[_Columns, bool]:
-    """Return what a version of a message has, and whether it is flexible."""
+    """Return the fields of a version of a message, and whether it is flexible."""
     definition = _message(name)
     is_flexible = version in definition.flexible_versions
     return _columns(definition.fields, version, is_flexible=is_flexible), is_flexible
@@ -158,7 +158,7 @@ def _is_default(column: _Column, written: object) -> bool:
     return not written if column.default is None else str(written) == column.default
 
 
-def _write_field(buffer: bytearray, column: _Column, written: Any) -> None:  # noqa: ANN401 - a definition tells the type
+def _write_field(buffer: bytearray, column: _Column, written: Any) -> None:  # noqa: ANN401 - the definition determines the type
     if written is None and not column.is_nullable:
         raise TypeError(f"{column.name} is null, which it may not be")
     if column.is_array:
@@ -228,12 +228,12 @@ def _read_fields(content: bytes, position: int, columns: _Columns, *, is_flexibl
 
 
 def _empty(column: _Column) -> Fields:
-    """Return a structure as Kafka's classes begin with it, also where its default is a plain null."""
+    """Return a structure with the initial values of Kafka's classes, even if its default is null."""
     return {each.name: () if each.is_array else 0 for each in column.columns}
 
 
 def _default(column: _Column) -> int | Fields | tuple[()] | None:
-    """Return what a tagged field is that is not there: in records a number, an array, a structure or null."""
+    """Return the value of an absent tagged field: in records, a number, an array, a structure or null."""
     if column.columns and column.is_array:
         return ()
     if column.columns:
@@ -264,7 +264,7 @@ def _read_array(content: bytes, position: int, column: _Column) -> _Read:
     length, position = _read_length(content, position, _NUMBERS["int32"], column)
     if length is None:
         return None, position
-    _end(content, position, length)  # An item has a byte at least.
+    _end(content, position, length)  # An item has at least one byte.
     items: list[Any] = []
     for _ in range(length):
         item, position = _read_item(content, position, column)

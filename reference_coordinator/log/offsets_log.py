@@ -1,7 +1,7 @@
-"""The log behind the coordinator: records by partition, and what it remembers of their producers.
+"""The log of the coordinator: records by partition, and the state of their producers.
 
-Records are kept as they are; bytes are made where a store wants them. Producers of other topics are
-remembered too, since the end of a transaction may be written there.
+Records are kept as objects, and are encoded only for a store. The state includes producers of other topics,
+because end markers may be written there.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -41,13 +41,13 @@ _SHORT_MAX: Final = 2**15 - 1
 _NO_COORDINATOR_EPOCH: Final = -1
 _NOTHING: Final = Amount()
 _COMPACTED_FROM: Final = Amount(records=1024, size_bytes=4 * 1024 * 1024)
-"""What a partition has of one or the other when it is compacted first; later, twice as much as was left."""
+"""A partition is first compacted when it reaches either bound; later, at twice what compaction left."""
 _PartitionOfProducer = tuple[str, int, ProducerId]
 
 
 @dataclass(slots=True, kw_only=True)
 class ProducerState:
-    """What a partition remembers of a producer. Source: ProducerStateEntry (4.3.1)."""
+    """The state of one producer in one partition. Source: ProducerStateEntry (4.3.1)."""
 
     producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH
     coordinator_epoch: int = _NO_COORDINATOR_EPOCH
@@ -56,7 +56,7 @@ class ProducerState:
 
 @value
 class MarkerHeader:
-    """What comes with the end of a transaction, beside what it says."""
+    """The fields of an end marker that are not part of `EndTransactionMarker`."""
 
     coordinator_epoch: int = 0
     transaction_version: int = 0
@@ -67,21 +67,21 @@ class _PartitionLog:
     batches: list[LogBatch]
     end_offset: int
     timestamp_ms: Millis
-    """The latest that a record brought; those that bring none have it too."""
+    """The latest timestamp of a record; records without one get it, too."""
     unreadable: UnreadableRecord | None
     external_count: int = 0
     amount: Amount = _NOTHING
     compacted_from: Amount = _COMPACTED_FROM
-    """What it has of one or the other when it is compacted the next time."""
+    """The next compaction starts when the log reaches either bound."""
     compactions: int = 0
     measured: int = 0
-    """How many batches `measured_bytes` is about."""
+    """The number of batches counted in `measured_bytes`."""
     measured_bytes: int = 0
 
     def add(self, batches: Iterable[LogBatch]) -> None:
-        """Take in batches, and leave out what was overwritten once there may be as much of it as of the rest.
+        """Add batches; compact the log once up to half of it may have been overwritten.
 
-        Kafka compacts segments that are full, and half of which was overwritten. Nobody counts on the rest.
+        Kafka compacts full segments of which half was overwritten. No reader relies on overwritten records.
         """
         added = tuple(batches)
         self.batches.extend(added)
@@ -94,7 +94,7 @@ class _PartitionLog:
             self.measured = self.measured_bytes = 0
 
     def size_bytes(self, size_of: Callable[[LogBatch], int]) -> int:
-        """Look only at what came since somebody asked, or since the last compaction."""
+        """Return the total size; measure only the batches since the last call or compaction."""
         self.measured_bytes += sum(map(size_of, islice(self.batches, self.measured, None)))
         self.measured = len(self.batches)
         return self.measured_bytes
@@ -104,7 +104,7 @@ class OffsetsLog:
     """Source: UnifiedLog, ProducerStateManager (4.3.1)."""
 
     def __init__(self, store: RecordStore | None = None) -> None:
-        """Begin with what the store has, or with nothing, and nowhere to keep it."""
+        """Create the log from a store, or empty and without a store."""
         self._store = store
         self._partitions: dict[int, _PartitionLog] = {}
         self._producers: dict[_PartitionOfProducer, ProducerState] = {}
@@ -113,15 +113,15 @@ class OffsetsLog:
 
     @property
     def records(self) -> list[CoordinatorRecord]:
-        """By partition, oldest first, of all that can be read; what was overwritten may be missing."""
+        """All readable records, by partition, oldest first; overwritten ones may be missing."""
         found = (self._partitions[partition] for partition in self.partitions())
         readable = (each for each in found if each.unreadable is None or each.external_count)
         return [record for each in readable for batch in each.batches for record in batch.records]
 
     def append(self, append: AppendRecords) -> Errors:
-        """Take in records, unless their producer's epoch is older than one that was seen.
+        """Append records, unless their producer's epoch is older than the newest one so far.
 
-        On NONE they are in the store, if there is one. KAFKA_STORAGE_ERROR says that nobody knows.
+        On NONE they are in the store, if there is one. On KAFKA_STORAGE_ERROR that is unknown.
 
         Source: ProducerAppendInfo#appendDataBatch (4.3.1).
         """
@@ -136,7 +136,7 @@ class OffsetsLog:
         return error
 
     def append_external(self, partition: int, added: StoredPartition) -> None:
-        """Take in what somebody else has written; whoever coordinates the partition is not told.
+        """Append records of another writer, without notifying the coordinator of the partition.
 
         Source: ReplicaManager#appendRecords (4.3.1).
         """
@@ -148,12 +148,12 @@ class OffsetsLog:
         found.external_count += 1
 
     def external_count(self, partition: int) -> int:
-        """How often somebody else has written to a partition."""
+        """Return how often another writer has written to a partition."""
         found = self._partitions.get(partition)
         return 0 if found is None else found.external_count
 
     def append_marker(self, topic: str, marker: EndTransactionMarker, header: MarkerHeader) -> Errors:
-        """Take in the end of a transaction.
+        """Append the end marker of a transaction.
 
         Source: ProducerAppendInfo#appendEndTxnMarker (4.3.1).
         """
@@ -171,16 +171,16 @@ class OffsetsLog:
         return Errors.NONE
 
     def read(self, partition: int) -> Iterable[CoordinatorRecord]:
-        """What a loader replays of a partition, markers included, oldest first.
+        """Return the records of a partition that a loader replays, including markers, oldest first.
 
         Raises:
-            UnreadableLogError: the profile's loader fails on a record, at once and not on the way there:
-                `Lifecycle.fail` says what comes of it.
+            UnreadableLogError: the profile's loader fails on a record. It is raised by this call, not
+                during the iteration; `Lifecycle.fail` handles the consequence.
         """
         return (record for _, record in self.read_with_offsets(partition))
 
     def read_with_offsets(self, partition: int) -> Iterator[tuple[int, CoordinatorRecord]]:
-        """The same, each record with its offset; the numbers have gaps where records were compacted away.
+        """Read records with their offsets; offsets have gaps where records were compacted.
 
         Raises:
             UnreadableLogError: as `read`.
@@ -193,38 +193,38 @@ class OffsetsLog:
         return (each for batch in tuple(found.batches) for each in batch.with_offsets())
 
     def batches(self, partition: int) -> tuple[LogBatch, ...]:
-        """What a partition is made of, for who writes it elsewhere."""
+        """Return the batches of a partition, for a writer that copies them."""
         found = self._partitions.get(partition)
         return () if found is None else tuple(found.batches)
 
     def size_bytes(self, partition: int, size_of: Callable[[LogBatch], int]) -> int:
-        """How large a partition is, given how large a batch is, which never changes."""
+        """Return the size of a partition; `size_of` must always return the same size for a batch."""
         found = self._partitions.get(partition)
         return 0 if found is None else found.size_bytes(size_of)
 
     def compactions(self, partition: int) -> int:
-        """How often overwritten records of a partition were left out."""
+        """Return how often a partition was compacted."""
         found = self._partitions.get(partition)
         return 0 if found is None else found.compactions
 
     def end_offset(self, partition: int) -> int:
-        """Where the partition's next record will stand. Source: UnifiedLog#logEndOffset (4.3.1)."""
+        """Return the offset of a partition's next record. Source: UnifiedLog#logEndOffset (4.3.1)."""
         found = self._partitions.get(partition)
         return 0 if found is None else found.end_offset
 
     def partitions(self) -> tuple[int, ...]:
-        """The partitions that anything was ever appended to."""
+        """Return the partitions to which anything was ever appended."""
         return tuple(sorted(self._partitions))
 
     def unreadable(self) -> tuple[UnreadableRecord, ...]:
-        """What loaders fail on, at most one record of each partition."""
+        """Return the records that loaders fail on, at most one of each partition."""
         found = (self._partitions[partition].unreadable for partition in self.partitions())
         return tuple(each for each in found if each is not None)
 
     def delete(self) -> None:
-        """Lose everything, as the topic of this name is no more."""
+        """Delete everything, because the topic `__consumer_offsets` was deleted."""
         if self._store is not None:
-            with suppress(StoreError):  # which then takes nothing more
+            with suppress(StoreError):  # after the error, the store accepts nothing more
                 self._store.delete()
         self._partitions.clear()
         for known in [each for each in self._producers if each[0] == OFFSETS_TOPIC]:
@@ -233,7 +233,7 @@ class OffsetsLog:
     def has_ongoing_transaction(
         self, partition: int, producer_id: ProducerId, producer_epoch: ProducerEpoch | None
     ) -> bool:
-        """Whether a producer, of that epoch if one is given, has written to a partition and not ended it.
+        """Return whether a producer, with the epoch if given, has an open transaction in a partition.
 
         Source: UnifiedLog#hasOngoingTransaction (4.3.1).
         """
@@ -245,7 +245,7 @@ class OffsetsLog:
         )
 
     def largest_producer_id(self) -> int:
-        """The largest that any partition remembers, -1 for none: who gives out ids goes on behind it."""
+        """Return the largest producer id in any partition; -1 for none. New ids are assigned after it."""
         return max((producer_id for _, _, producer_id in self._producers), default=-1)
 
     def _write(
@@ -308,9 +308,9 @@ class OffsetsLog:
 
 
 def _timestamp_ms(record: CoordinatorRecord) -> Millis:
-    """When a record was written, as far as it says so.
+    """Return the time at which a record was written; 0 if it does not contain one.
 
-    The core tells its log no time, and what a tombstone or a marker was written at shows nowhere.
+    The core passes no time to its log, and the write time of a tombstone or a marker is not visible anywhere.
     """
     match record:
         case OffsetCommitRecord():

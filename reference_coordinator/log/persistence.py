@@ -18,12 +18,12 @@ _MILLIS_PER_SECOND: Final = 1000
 
 @value
 class KeptLog:
-    """A log, and what of it the broker around it has to know."""
+    """A log, and the numbers that its broker needs."""
 
     log: OffsetsLog
     num_partitions: int
     num_records: int
-    """That were ever appended, by their offsets."""
+    """The number of records ever appended, according to their offsets."""
 
 
 @contextmanager
@@ -37,9 +37,9 @@ def kept_log(
     segment_bytes: int = DEFAULT_SEGMENT_BYTES,
     around: Callable[[RecordStore], RecordStore] = lambda store: store,
 ) -> Iterator[KeptLog]:
-    """Open a directory for as long as the context is; what was cut off and what cannot be read is told.
+    """Open a directory's log for the duration of the context; report truncated and unreadable records.
 
-    `around` returns what is to be written through instead, which writes to the store.
+    `around` wraps the store; the log writes through the store that it returns.
 
     Raises:
         LockedDirectoryError, DamagedLogError, MisplacedGroupError, OSError: see `DirectoryStore`.

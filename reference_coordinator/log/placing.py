@@ -1,4 +1,4 @@
-"""How many partitions the log has, told by where its groups are."""
+"""The number of the log's partitions, checked against the partitions of its groups."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -13,16 +13,16 @@ _NUM_PARTITIONS: Final = "offsets.topic.num.partitions"
 
 
 class MisplacedGroupError(Exception):
-    """A group's records are where the number of partitions does not put them; the message says which."""
+    """A group's records are not in the partition of its hash. The message names the group."""
 
 
 def num_partitions_of(stored: Mapping[int, StoredPartition], *, configured: int | None) -> int:
-    """Return the number of partitions: as configured, as many as are there, or Kafka's default.
+    """Return the number of partitions: as configured, as found, or Kafka's default.
 
-    A directory may have been copied in part, so what is there is only believed if every group is in place.
+    A directory may have been copied in part, so the number found is used only if it fits every group.
 
     Raises:
-        MisplacedGroupError: none of them puts every group where it is.
+        MisplacedGroupError: none of the numbers fits every group.
     """
     there = max(stored, default=-1) + 1
     if configured is not None and configured < there:
@@ -39,7 +39,7 @@ def num_partitions_of(stored: Mapping[int, StoredPartition], *, configured: int 
 
 
 def _misplaced(stored: Mapping[int, StoredPartition], num_partitions: int) -> str:
-    """Say of a group that it is where it cannot be; nothing if there is none."""
+    """Return a message about the first misplaced group; empty if there is none."""
     for partition, found in stored.items():
         for group_id in sorted(_group_ids(found)):
             right = partition_for(group_id, num_partitions)

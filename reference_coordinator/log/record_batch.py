@@ -1,7 +1,7 @@
-"""Record batches of format version 2, as they lie in segments.
+"""Record batches of format version 2, as stored in segments.
 
-Neither library at hand serves: kio's reader knows no compression and drops milliseconds, kafka-python's
-builder makes no control batches. kio reads and writes the numbers.
+Neither available library is sufficient: kio's reader has no compression and drops milliseconds, and
+kafka-python's builder makes no control batches. kio reads and writes the numbers.
 
 Source: DefaultRecordBatch, DefaultRecord, MemoryRecordsBuilder (4.3.1).
 """
@@ -26,10 +26,10 @@ from reference_coordinator.core.values import value
 from reference_coordinator.log import codecs
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
-"""Base offset, length, leader epoch, magic, CRC, attributes, last offset delta, base and maximal timestamp,
+"""Base offset, length, leader epoch, magic, CRC, attributes, last offset delta, base and maximum timestamp,
 producer id and epoch, base sequence, number of records."""
 LOG_OVERHEAD: Final = 12
-"""Bytes before those that the length counts."""
+"""The bytes before the part that the length field counts."""
 MAGIC: Final = 2
 NO_SEQUENCE: Final = -1
 MAGIC_AT: Final = 16
@@ -44,16 +44,16 @@ _NO_HEADERS: Final = b"\0"
 
 
 class BadBatchError(Exception):
-    """Bytes are no batch; the message says in what."""
+    """The bytes are not a valid record batch. The message says why."""
 
 
 class ShortBatchError(BadBatchError):
-    """They may be the beginning of one."""
+    """The bytes may be the beginning of a batch."""
 
 
 @value
 class Record:
-    """A record; headers are kept as they came, count first."""
+    """A record; its headers remain encoded, with their count first."""
 
     offset: int
     timestamp_ms: Millis
@@ -68,7 +68,7 @@ class RecordBatch:
 
     base_offset: int
     last_offset: int
-    """Of the batch as it was appended: compaction takes records, not offsets."""
+    """The last offset of the batch as appended; compaction removes records, but does not change it."""
     max_timestamp_ms: Millis
     records: tuple[Record, ...]
     partition_leader_epoch: int = 0
@@ -77,19 +77,19 @@ class RecordBatch:
     is_transactional: bool = False
     is_control: bool = False
     delete_horizon_ms: Millis | None = None
-    """From when on its tombstones, or its marker, may go."""
+    """The time from which its tombstones, or its marker, may be removed."""
     producer_id: ProducerId = NO_PRODUCER_ID
     producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH
     base_sequence: int = NO_SEQUENCE
 
     @property
     def next_offset(self) -> int:
-        """The offset behind it."""
+        """The offset after the batch."""
         return self.last_offset + 1
 
 
 def encode_batch(batch: RecordBatch) -> bytes:
-    """Return a batch's bytes."""
+    """Encode a batch."""
     base_timestamp = _base_timestamp(batch)
     body = BytesIO()
     for record in batch.records:
@@ -117,11 +117,11 @@ def encode_batch(batch: RecordBatch) -> bytes:
 
 
 def batch_size(data: memoryview, position: int) -> int:
-    """Return the bytes that the batch at a position says it has.
+    """Return the size of the batch at a position, according to its header.
 
     Raises:
-        ShortBatchError: fewer are there.
-        BadBatchError: no batch says so.
+        ShortBatchError: the data is shorter.
+        BadBatchError: the header is not that of a batch.
     """
     left = len(data) - position
     if left < HEADER.size:
@@ -143,16 +143,16 @@ def batch_size(data: memoryview, position: int) -> int:
 def decode_batch(
     data: memoryview, position: int, *, content_max: int | None = None
 ) -> tuple[RecordBatch, int]:
-    """Read the batch at a position; return it with the position behind it.
+    """Decode the batch at a position; return it with the position after it.
 
     Args:
-        data: where it stands.
-        position: where it begins there.
-        content_max: how many bytes its records may have when they are unpacked.
+        data: the bytes that contain it.
+        position: where it begins.
+        content_max: the maximum size of its decompressed records.
 
     Raises:
-        ShortBatchError: it is cut short.
-        BadBatchError: it is none, its checksum is wrong, or it unpacks to more.
+        ShortBatchError: it is incomplete.
+        BadBatchError: it is not a batch, its checksum is wrong, or its records exceed the maximum.
     """
     size = batch_size(data, position)
     end = position + size
@@ -207,7 +207,7 @@ def _attributes(batch: RecordBatch) -> int:
 
 def _write_record(buffer: BytesIO, record: Record, base_offset: int, base_timestamp: int) -> None:
     body = BytesIO()
-    body.write(b"\0")  # attributes, of which there are none
+    body.write(b"\0")  # attributes, none of which is set
     write_signed_varlong(body, record.timestamp_ms - base_timestamp)
     write_signed_varint(body, record.offset - base_offset)
     _write_nullable(body, record.key)

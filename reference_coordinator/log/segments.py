@@ -1,7 +1,7 @@
-"""A partition's directory as Kafka keeps it: segments, each named by the offset that it begins with.
+"""A partition's directory in Kafka's format: segments, each named after its base offset.
 
-What an append left behind when it was cut off lies at the end of the last segment, since each append is
-awaited before the next begins. Anything else that is wrong was damaged later, and nothing is guessed of it.
+An interrupted append can leave bytes only at the end of the last segment, because each append completes
+before the next one begins. Anything else that is wrong was damaged later, and is not repaired.
 
 Source: LogFileUtils, LogLoader, LogSegment#recover (4.3.1).
 """
@@ -32,9 +32,9 @@ LOG_SUFFIX: Final = ".log"
 CLEANED_SUFFIX: Final = ".log.cleaned"
 SWAP_SUFFIX: Final = ".log.swap"
 DERIVED_SUFFIXES: Final = (".index", ".timeindex", ".txnindex", ".snapshot")
-"""Files that Kafka makes of the segments, and makes anew where they are missing."""
+"""The files that Kafka derives from the segments, and rebuilds if they are missing."""
 ENDS_NAME: Final = f"{OFFSETS_TOPIC}.synced"
-"""The file that says how far each partition was on the disk."""
+"""The file that records up to which offset each partition was on disk."""
 _REMEDY: Final = (
     "put back a copy of the whole directory, or begin with another one: what is damaged was acknowledged, "
     "and nothing of it was changed"
@@ -44,17 +44,17 @@ _PARTITION: Final = re.compile(rf"{re.escape(OFFSETS_TOPIC)}-(0|[1-9]\d*)")
 
 
 class DamagedLogError(Exception):
-    """Stored bytes are not what was written; the message says where, and what can be done."""
+    """Stored bytes are not what was written. The message contains the place and a remedy."""
 
     @override
     def __str__(self) -> str:
-        """Say what is wrong, and what can be done."""
+        """Describe the damage and the remedy."""
         return f"{self.args[0]}; {_REMEDY}"
 
 
 @value
 class Cut:
-    """What an append that was never answered left at the end of a partition."""
+    """The torn tail of a partition, from an append that was never answered."""
 
     path: Path
     position: int
@@ -62,7 +62,7 @@ class Cut:
     reason: str
 
     def __str__(self) -> str:
-        """Say what and where."""
+        """Describe the torn tail and its place."""
         return (
             f"the last {self.length} bytes of {self.path}, from {self.position} on, are no whole batch "
             f"({self.reason}): an append that was cut off and never answered"
@@ -71,14 +71,14 @@ class Cut:
 
 @value
 class Segment:
-    """A segment, without what is in it."""
+    """A segment, without its content."""
 
     base_offset: int
     path: Path
     size: int
-    """In bytes, without what is to be cut off."""
+    """In bytes, without a torn tail."""
     next_offset: int
-    """The offset behind the last batch, which is where an empty one begins."""
+    """The offset after the last batch; the base offset, if the segment is empty."""
 
 
 @value
@@ -90,7 +90,7 @@ class PartitionLog:
 
     @property
     def end_offset(self) -> int:
-        """Where the next record will stand."""
+        """The offset of the next record."""
         return self.segments[-1].next_offset if self.segments else 0
 
 
@@ -107,7 +107,7 @@ def partition_name(partition: int) -> str:
 def partitions_in(files: Files, directory: Path) -> dict[int, Path]:
     """Return the directories of partitions of `__consumer_offsets`, by number.
 
-    A directory that is one itself is the only one of them.
+    If the directory is itself such a partition, it is the only one returned.
     """
     candidates = [directory / name for name in files.names(directory)]
     if _PARTITION.fullmatch(directory.name):
@@ -117,22 +117,22 @@ def partitions_in(files: Files, directory: Path) -> dict[int, Path]:
 
 
 def base_offsets(files: Files, directory: Path, suffix: str = LOG_SUFFIX) -> tuple[int, ...]:
-    """Return where the segments of a partition begin."""
+    """Return the base offsets of a partition's segments."""
     names = (name.removesuffix(suffix) for name in files.names(directory) if name.endswith(suffix))
     return tuple(sorted(int(name) for name in names if name.isdecimal()))
 
 
 def ends_path(directory: Path) -> Path:
-    """Return where it is said how far the partitions of a directory were on the disk.
+    """Return the path of the file with the synced ends of a directory's partitions.
 
-    A directory that is a partition itself has a place in the one around it.
+    If the directory is itself a partition, the file is in its parent directory.
     """
     is_partition = _PARTITION.fullmatch(directory.name) is not None
     return (directory.parent if is_partition else directory) / ENDS_NAME
 
 
 def throw_if_missing(directory: Path, ends: Mapping[str, int], found: Iterable[Path]) -> None:
-    """Refuse a directory that lacks a partition which was there.
+    """Refuse a directory in which a recorded partition is missing.
 
     Raises:
         DamagedLogError: one is missing.
@@ -149,16 +149,16 @@ def throw_if_missing(directory: Path, ends: Mapping[str, int], found: Iterable[P
 def read_partition(
     files: Files, directory: Path, visit: Callable[[RecordBatch], None], *, synced_end: int = 0
 ) -> PartitionLog:
-    """Read all segments of a partition, one batch at a time; nothing is changed.
+    """Read all segments of a partition, one batch at a time, without changing anything.
 
     Args:
         files: the file system.
-        directory: the partition's.
-        visit: is given each batch.
-        synced_end: the offset up to which it was on the disk for certain.
+        directory: the partition's directory.
+        visit: is called with each batch.
+        synced_end: the offset up to which the partition was certainly on disk.
 
     Raises:
-        DamagedLogError: bytes are wrong elsewhere than at the end, or before what was on the disk.
+        DamagedLogError: bytes are wrong elsewhere than at the end, or before `synced_end`.
     """
     bases = base_offsets(files, directory)
     segments: list[Segment] = []
@@ -197,10 +197,10 @@ def read_segment(
     is_last: bool,
     synced_end: int = 0,
 ) -> tuple[Segment, Cut | None]:
-    """Read one segment, of which only the last may end in the middle of a batch.
+    """Read one segment; only the last segment of a partition may end in the middle of a batch.
 
     Raises:
-        DamagedLogError: bytes are wrong elsewhere, or before what was on the disk.
+        DamagedLogError: bytes are wrong elsewhere, or before `synced_end`.
     """
     data = memoryview(content)
     position, next_offset = 0, base_offset
@@ -210,7 +210,7 @@ def read_segment(
             batch, end = decode_batch(data, position)
             throw_if_out_of_order(batch, next_offset)
             if is_last and next_offset < synced_end < batch.next_offset:
-                # A batch ended there. Only compaction takes such ends, and never from the last segment.
+                # A batch ended at `synced_end`. Only compaction removes such ends, never in the last segment.
                 raise OutOfOrderError(f"it begins with offset {batch.base_offset}, but {next_offset} is next")
         except BadBatchError as error:
             if (
@@ -233,10 +233,10 @@ class OutOfOrderError(BadBatchError):
 
 
 def is_torn(data: memoryview, position: int, error: BadBatchError) -> bool:
-    """Whether the rest of a file may be an append that was cut off: it is no batch, and never was one.
+    """Return whether the rest of a file may be an interrupted append, which never was a whole batch.
 
-    A checksum leaves out the first fields of a batch. What has the right one and does not fit otherwise was
-    whole, and one of these fields is damaged.
+    The checksum does not cover the first fields of a batch. If it is right and the batch is still invalid,
+    the batch was whole, and one of these fields is damaged.
     """
     if isinstance(error, OutOfOrderError):
         return False
@@ -254,7 +254,7 @@ def throw_if_out_of_order(batch: RecordBatch, next_offset: int) -> None:
 
 
 def _is_followed(data: memoryview, position: int, next_offset: int) -> bool:
-    """Whether a whole batch stands somewhere behind bytes that are none."""
+    """Return whether a whole batch follows somewhere after bytes that are not a batch."""
     content = bytes(data)
     magic_at = content.find(MAGIC, position + 1 + MAGIC_AT)
     while magic_at >= 0 and magic_at - MAGIC_AT + HEADER.size <= len(content):

@@ -1,4 +1,4 @@
-"""Records to keys and values, in the versions that a release writes; and back, as it reads them."""
+"""Conversion of records to keys and values, in the versions that a release writes, and back as it reads."""
 
 import struct
 from typing import Final
@@ -31,18 +31,18 @@ GROUP_METADATA: Final = message_type(f"{_GROUP_METADATA}Key")
 _KEY_VERSION: Final = 0
 _VERSION_BYTES: Final = 2
 _OF_RETENTION: Final = 1
-"""The version of an offset with a retention of its own, in every release."""
+"""The version of an offset value with its own retention, in every release."""
 _FIRST_FLEXIBLE: Final = 4
 _LAST_VERSION: Final = 4
 _DAMAGE: Final = (SerialError, ValueError, IndexError, struct.error)
 
 
 class UnreadableRecordError(Exception):
-    """A loader of the profile fails on the record; the message says why."""
+    """The profile's loader fails on the record. The message says why."""
 
 
 class UnwritableRecordError(Exception):
-    """A record does not fit its format, e.g. a text beyond 32767 bytes."""
+    """A record does not fit its format, e.g. a string of more than 32767 bytes."""
 
 
 def write_record(record: records.CoordinatorRecord, profile: Profile) -> tuple[bytes, bytes | None]:
@@ -51,7 +51,7 @@ def write_record(record: records.CoordinatorRecord, profile: Profile) -> tuple[b
     Source: GroupCoordinatorRecordHelpers (4.3.1), GroupMetadataManager#offsetCommitValue (3.9.2).
 
     Raises:
-        UnwritableRecordError: a text or a number does not fit.
+        UnwritableRecordError: a string or a number does not fit.
     """
     try:
         return _write_record(record, profile)
@@ -78,12 +78,12 @@ def _write_record(record: records.CoordinatorRecord, profile: Profile) -> tuple[
 def read_record(
     key: bytes | None, value: bytes | None, *, producer_id: ProducerId, profile: Profile
 ) -> records.CoordinatorRecord | None:
-    """Return what a release's loader makes of a record; None for a type that it skips.
+    """Decode a record as a release's loader does; return None for a type that it skips.
 
     Source: GroupMetadataManager#readMessageKey (3.9.2), CoordinatorRecordSerde#deserialize (4.3.1).
 
     Raises:
-        UnreadableRecordError: it fails on it.
+        UnreadableRecordError: the loader fails on the record.
     """
     if key is None:
         raise UnreadableRecordError("it has no key")
@@ -241,7 +241,7 @@ def _group(
 
 
 def _member(member: Fields) -> records.GroupMetadataRecordMember:
-    """Return a member; one without a rebalance timeout has its session timeout for it.
+    """Return a member; without a rebalance timeout, its session timeout is used.
 
     Source: GroupMetadataManager#replay (4.3.1).
     """

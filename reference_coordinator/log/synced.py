@@ -1,9 +1,9 @@
-"""How far each file of a directory was on the disk for certain, so that damage cannot pass for a torn tail.
+"""The end up to which each file of a directory was certainly on disk, to distinguish damage from a torn tail.
 
-A tail that was cut off was never answered for; what is before the end that is noted here was. A note is
-written when what it tells of is on the disk, and is not awaited itself: after a power cut it may tell of an
-earlier end, never of a later one. Notes are lines of one length, each in its place: a checksum, an end, and
-a name. Kafka keeps a checkpoint likewise, and leaves this file alone.
+A torn tail was never acknowledged; everything before a recorded end was. An end is recorded once its data is
+on disk, and the record itself is not synced: after a power failure, the file may contain an earlier end, but
+never a later one. Each end has a line of fixed length and place: a checksum, the end and a name. Kafka has a
+similar checkpoint, and does not touch this file.
 
 Source: LogManager#checkpointLogRecoveryOffsets (4.3.1).
 """
@@ -22,10 +22,10 @@ _NEW_SUFFIX: Final = ".new"
 
 
 class SyncedEnds:
-    """Ends by name: offsets, or bytes, as who notes them counts."""
+    """Ends by name, in the unit of the caller: offsets or bytes."""
 
     def __init__(self, files: Files, path: Path) -> None:
-        """Read what is there, if anything is; lines that are none are left out.
+        """Read the file, if it exists; ignore invalid lines.
 
         Raises:
             OSError: it cannot be read.
@@ -38,14 +38,14 @@ class SyncedEnds:
 
     @property
     def ends(self) -> Mapping[str, int]:
-        """What is noted."""
+        """The recorded ends."""
         return self._ends
 
     def begin(self, ends: Mapping[str, int]) -> None:
-        """Note these ends, and those of other names as they are; on the disk when this returns.
+        """Rewrite the file with these ends and those of other names; it is on disk when this returns.
 
         Raises:
-            OSError: nobody knows what is.
+            OSError: it is unknown what is on disk.
         """
         self._ends = {**self._ends, **ends}
         self._places = {name: place for place, name in enumerate(self._ends)}
@@ -58,7 +58,7 @@ class SyncedEnds:
         self._files.sync_directory(self.path.parent)
 
     def note(self, name: str, end: int) -> None:
-        """Note an end that may be smaller than before; `sync` has to come before what makes it so."""
+        """Record an end that may be smaller than before; call `sync` before the data is reduced."""
         place = self._places.get(name)
         if place is None:
             place = self._places[name] = self._free.pop() if self._free else len(self._places)
@@ -66,12 +66,12 @@ class SyncedEnds:
         self._files.write_at(self.path, place * _LINE_BYTES, _line(name, end))
 
     def grew(self, name: str, end: int) -> None:
-        """Note an end that is larger than before; if it cannot be noted, the one before is no less true."""
+        """Record an end that is larger than before; if this fails, the previous one remains valid."""
         with suppress(OSError):
             self.note(name, end)
 
     def forget(self, name: str) -> None:
-        """Let a name have no end; `sync` has to come before what makes it so."""
+        """Remove the end of a name; call `sync` before its data is removed."""
         place = self._places.pop(name, None)
         if place is not None:
             del self._ends[name]
@@ -79,12 +79,12 @@ class SyncedEnds:
             self._files.write_at(self.path, place * _LINE_BYTES, _line("", 0))
 
     def sync(self) -> None:
-        """Return when all notes are on the disk."""
+        """Sync all recorded ends to the disk."""
         self._files.sync(self.path)
 
 
 def read_ends(files: Files, path: Path) -> dict[str, int]:
-    """Return what is noted in a file, if there is one."""
+    """Return the ends recorded in a file; none if it does not exist."""
     if path.name not in files.names(path.parent):
         return {}
     content = files.read(path)
@@ -100,7 +100,7 @@ def _line(name: str, end: int) -> bytes:
 def _entry(line: bytes) -> tuple[str, int] | None:
     checksum, _, content = line.rstrip().partition(b" ")
     end, _, name = content.partition(b" ")
-    # Where there is no name, its blank went with the rest of the line's.
+    # Without a name, `rstrip` has removed the space before it, too.
     if checksum != f"{crc32c(content if name else content + b' '):08x}".encode():
         return None
     return name.decode(), int(end)

@@ -1,7 +1,7 @@
 """The coordinator's requests and responses, free of API versions, as Kafka's `…RequestData` are.
 
-Field names are Kafka's in snake_case, durations in milliseconds. One module maps them to the classes
-of each API version (`wire`); what a version lacks has Kafka's default here.
+Field names are Kafka's in snake_case, and durations are in milliseconds. The package `wire` maps messages to
+the classes of each API version. Fields that a version lacks have Kafka's default here.
 """
 
 from reference_coordinator.messages.admin import (
@@ -136,7 +136,7 @@ __all__ = [
 ]
 
 OffsetsRequest = OffsetCommitRequest | TxnOffsetCommitRequest | OffsetDeleteRequest
-"""What is asked about the offsets of one group."""
+"""Requests about the offsets of one group."""
 
 ManyGroupsRequest = (
     OffsetFetchRequest
@@ -147,7 +147,7 @@ ManyGroupsRequest = (
     | ShareGroupAdminRequest
     | StreamsGroupDescribeRequest
 )
-"""What may be asked about several groups at once."""
+"""Requests that may name several groups at once."""
 
 GroupRequest = (
     JoinGroupRequest
@@ -160,7 +160,7 @@ GroupRequest = (
     | OffsetsRequest
     | ManyGroupsRequest
 )
-"""What the group coordinator itself answers."""
+"""Requests that the group coordinator itself answers."""
 
 GroupResponse = (
     JoinGroupResponse
@@ -180,4 +180,4 @@ GroupResponse = (
     | StreamsGroupHeartbeatResponse
     | StreamsGroupDescribeResponse
 )
-"""What the group coordinator answers with."""
+"""Responses of the group coordinator."""

@@ -11,12 +11,12 @@ from reference_coordinator.core.ids import (
 from reference_coordinator.core.values import value
 
 AUTHORIZED_OPERATIONS_OMITTED: Final = -(2**31)
-"""Stands where nobody asked. Source: MetadataResponse.AUTHORIZED_OPERATIONS_OMITTED (4.3.1)."""
+"""The value if it was not requested. Source: MetadataResponse.AUTHORIZED_OPERATIONS_OMITTED (4.3.1)."""
 
 
 @value
 class DescribeGroupsRequest:
-    """Asks what the coordinator knows of some groups."""
+    """A request to describe groups."""
 
     groups: tuple[GroupId, ...]
     include_authorized_operations: bool = False
@@ -29,7 +29,7 @@ class DescribedGroupMember:
     member_id: MemberId
     group_instance_id: GroupInstanceId | None
     client_id: str | None
-    """None cannot be written down."""
+    """None cannot be written on the wire."""
     client_host: str
     member_metadata: bytes
     member_assignment: bytes
@@ -41,7 +41,7 @@ class DescribedGroup:
 
     error_code: Errors
     error_message: str | None
-    """DescribeGroups v6 and later."""
+    """In DescribeGroups v6 and later."""
     group_id: GroupId
     group_state: str
     protocol_type: str
@@ -52,14 +52,14 @@ class DescribedGroup:
 
 @value
 class DescribeGroupsResponse:
-    """One entry a requested group, in an order that only the Scala coordinator takes from the request."""
+    """One entry per requested group, in request order only with the Scala coordinator."""
 
     groups: tuple[DescribedGroup, ...]
 
 
 @value
 class ListGroupsRequest:
-    """Asks for all groups of this coordinator; empty filters let everything pass."""
+    """A request to list all groups of this coordinator; empty filters match all of them."""
 
     states_filter: tuple[str, ...] = ()
     types_filter: tuple[str, ...] = ()
@@ -85,23 +85,23 @@ class ListGroupsResponse:
 
 @value
 class DeleteGroupsRequest:
-    """Asks that empty groups, with their offsets, be forgotten."""
+    """A request to delete empty groups with their offsets."""
 
     groups_names: tuple[GroupId, ...]
 
 
 @value
 class DeletableGroupResult:
-    """How it went for one group."""
+    """The result for one group."""
 
     group_id: GroupId
     error_code: Errors
     error_message: None = None
-    """DeleteGroups v3: only groups of another protocol have one."""
+    """In DeleteGroups v3: only groups of another protocol have one."""
 
 
 @value
 class DeleteGroupsResponse:
-    """One result a group, in no order that Kafka promises."""
+    """One result per group, in no order that Kafka promises."""
 
     results: tuple[DeletableGroupResult, ...]

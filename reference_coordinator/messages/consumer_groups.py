@@ -8,16 +8,16 @@ from reference_coordinator.core.values import value
 from reference_coordinator.messages.admin import AUTHORIZED_OPERATIONS_OMITTED
 
 LEAVE_GROUP_MEMBER_EPOCH: Final = -1
-"""What a member sends that leaves. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
+"""The epoch that a leaving member sends. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
 LEAVE_GROUP_STATIC_MEMBER_EPOCH: Final = -2
-"""What a static member sends that will be back. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
+"""The epoch of a static member that leaves temporarily. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
 JOIN_GROUP_MEMBER_EPOCH: Final = 0
-"""What a member sends that joins. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
+"""The epoch that a joining member sends. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
 
 
 @value
 class ConsumerGroupHeartbeatRequestTopicPartitions:
-    """Partitions that a member has, by the id of their topic."""
+    """Partitions that a member owns, by the id of their topic."""
 
     topic_id: TopicId
     partitions: tuple[int, ...]
@@ -25,7 +25,7 @@ class ConsumerGroupHeartbeatRequestTopicPartitions:
 
 @value
 class ConsumerGroupHeartbeatRequest:
-    """A member joins, tells what changed and what it has, or leaves; null means unchanged."""
+    """A member's request to join, to send changes and owned partitions, or to leave; null means unchanged."""
 
     group_id: GroupId
     member_id: MemberId
@@ -42,7 +42,7 @@ class ConsumerGroupHeartbeatRequest:
 
 @value
 class ConsumerGroupHeartbeatResponseTopicPartitions:
-    """Partitions that a member is to have, by the id of their topic."""
+    """Partitions that are assigned to a member, by the id of their topic."""
 
     topic_id: TopicId
     partitions: tuple[int, ...]
@@ -50,14 +50,14 @@ class ConsumerGroupHeartbeatResponseTopicPartitions:
 
 @value
 class ConsumerGroupHeartbeatResponseAssignment:
-    """All that a member is to have by now."""
+    """All partitions that are assigned to a member at present."""
 
     topic_partitions: tuple[ConsumerGroupHeartbeatResponseTopicPartitions, ...]
 
 
 @value
 class ConsumerGroupHeartbeatResponse:
-    """The member's epoch, and its assignment where that changed; an error leaves the rest at its defaults."""
+    """The member's epoch, and its assignment if that changed; with an error the rest has its defaults."""
 
     error_code: Errors
     error_message: str | None = None
@@ -69,7 +69,7 @@ class ConsumerGroupHeartbeatResponse:
 
 @value
 class ConsumerGroupDescribeRequest:
-    """Asks about consumer groups."""
+    """A request to describe consumer groups."""
 
     group_ids: tuple[GroupId, ...]
     include_authorized_operations: bool = False
@@ -86,7 +86,7 @@ class ConsumerGroupDescribeResponseTopicPartitions:
 
 @value
 class ConsumerGroupDescribeResponseAssignment:
-    """What a member has, or is to have."""
+    """A current or target assignment of a member."""
 
     topic_partitions: tuple[ConsumerGroupDescribeResponseTopicPartitions, ...] = ()
 
@@ -106,12 +106,12 @@ class ConsumerGroupDescribeResponseMember:
     assignment: ConsumerGroupDescribeResponseAssignment
     target_assignment: ConsumerGroupDescribeResponseAssignment
     member_type: int = -1
-    """0: speaks the classic protocol, 1: the consumer protocol; version 1 and later."""
+    """0 for the classic protocol, 1 for the consumer protocol; in version 1 and later."""
 
 
 @value
 class ConsumerGroupDescribeResponseGroup:
-    """One group, or why it cannot be described."""
+    """One group, or the error why it cannot be described."""
 
     error_code: Errors
     error_message: str | None = None
@@ -126,6 +126,6 @@ class ConsumerGroupDescribeResponseGroup:
 
 @value
 class ConsumerGroupDescribeResponse:
-    """One entry a group, in request order."""
+    """One entry per group, in request order."""
 
     groups: tuple[ConsumerGroupDescribeResponseGroup, ...]

@@ -1,4 +1,4 @@
-"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup, and what comes with every request."""
+"""JoinGroup, SyncGroup, Heartbeat and LeaveGroup, and the context of every request."""
 
 from typing import Final
 
@@ -13,22 +13,22 @@ from reference_coordinator.core.ids import (
 from reference_coordinator.core.values import value
 
 ANONYMOUS: Final = "User:ANONYMOUS"
-"""Who asks on a connection without authentication. Source: KafkaPrincipal#ANONYMOUS (4.3.1)."""
+"""The principal on a connection without authentication. Source: KafkaPrincipal#ANONYMOUS (4.3.1)."""
 
 
 @value
 class RequestContext:
-    """What the coordinator may know of a request beside its body."""
+    """The data about a request, beside its body, that the coordinator may use."""
 
     api_version: int
     client_id: str | None
-    """As in the request header; null and the empty string stay apart."""
+    """As in the request header; null and the empty string are distinct."""
     client_host: str
     """In Kafka's form, e.g. `/127.0.0.1`."""
     connection: int = 0
-    """Which connection it came over; 0 where that does not matter."""
+    """The connection of the request; 0 where that does not matter."""
     principal: str = ANONYMOUS
-    """Who asks, in Kafka's form, e.g. `User:ana`."""
+    """The principal in Kafka's form, e.g. `User:ana`."""
 
 
 @value
@@ -38,17 +38,17 @@ class JoinGroupRequestProtocol:
     name: str
     metadata: bytes
     unknown_tags: tuple[tuple[int, bytes], ...] = ()
-    """Tagged fields that no schema knows; the Java coordinator compares them too."""
+    """Unknown tagged fields; the Java coordinator compares them, too."""
 
 
 @value
 class JoinGroupRequest:
-    """A member asks to join, or to join again."""
+    """A member's request to join or rejoin."""
 
     group_id: GroupId
     session_timeout_ms: Millis
     rebalance_timeout_ms: Millis
-    """JoinGroup v0 has none: the mapping puts the session timeout here."""
+    """JoinGroup v0 lacks it, so the mapping uses the session timeout."""
     member_id: MemberId
     group_instance_id: GroupInstanceId | None = None
     protocol_type: str
@@ -58,7 +58,7 @@ class JoinGroupRequest:
 
 @value
 class JoinGroupResponseMember:
-    """A member as the leader is told of it."""
+    """A member in the leader's answer."""
 
     member_id: MemberId
     group_instance_id: GroupInstanceId | None
@@ -67,7 +67,7 @@ class JoinGroupResponseMember:
 
 @value
 class JoinGroupResponse:
-    """The outcome of a join phase, or why there is none."""
+    """The outcome of a join phase, or the error why there is none."""
 
     error_code: Errors
     generation_id: GenerationId
@@ -89,7 +89,7 @@ class SyncGroupRequestAssignment:
 
 @value
 class SyncGroupRequest:
-    """A member asks for its assignment; the leader brings everybody's."""
+    """A member's request for its assignment; the leader's has the assignments of all members."""
 
     group_id: GroupId
     generation_id: GenerationId
@@ -102,7 +102,7 @@ class SyncGroupRequest:
 
 @value
 class SyncGroupResponse:
-    """A member's assignment, empty with an error."""
+    """A member's assignment, which is empty with an error."""
 
     error_code: Errors
     protocol_type: str | None
@@ -112,7 +112,7 @@ class SyncGroupResponse:
 
 @value
 class HeartbeatRequest:
-    """A member says that it lives."""
+    """A member's heartbeat."""
 
     group_id: GroupId
     generation_id: GenerationId
@@ -122,14 +122,14 @@ class HeartbeatRequest:
 
 @value
 class HeartbeatResponse:
-    """Whether the member may go on as it is."""
+    """The error of a heartbeat; NONE if the member may continue."""
 
     error_code: Errors
 
 
 @value
 class MemberIdentity:
-    """One leaver of a batch."""
+    """One leaving member of a batch."""
 
     member_id: MemberId
     group_instance_id: GroupInstanceId | None = None
@@ -138,7 +138,7 @@ class MemberIdentity:
 
 @value
 class LeaveGroupRequest:
-    """Members leave; LeaveGroup v0 to v2 bring exactly one."""
+    """A request for members to leave; LeaveGroup v0 to v2 have exactly one."""
 
     group_id: GroupId
     members: tuple[MemberIdentity, ...]
@@ -146,7 +146,7 @@ class LeaveGroupRequest:
 
 @value
 class MemberResponse:
-    """How it went for one leaver, echoing what the request named."""
+    """The result for one leaving member, with its ids from the request."""
 
     member_id: MemberId
     group_instance_id: GroupInstanceId | None
@@ -155,7 +155,7 @@ class MemberResponse:
 
 @value
 class LeaveGroupResponse:
-    """In request order; v0 to v2 promote the only member's error, which is the mapping's work."""
+    """The results in request order; for v0 to v2 the mapping promotes the only member's error."""
 
     error_code: Errors
     members: tuple[MemberResponse, ...]

@@ -24,14 +24,14 @@ DEFAULT_TIMESTAMP_MS: Final = Millis(-1)
 
 @value
 class OffsetCommitRequestPartition:
-    """An offset to remember."""
+    """An offset to commit."""
 
     partition_index: int
     committed_offset: int
     committed_leader_epoch: int = -1
     committed_metadata: str | None = ""
     commit_timestamp_ms: Millis = DEFAULT_TIMESTAMP_MS
-    """OffsetCommit v1; -1 stands for the broker's time."""
+    """In OffsetCommit v1; -1 means the broker's time."""
 
 
 @value
@@ -41,25 +41,25 @@ class OffsetCommitRequestTopic:
     name: str = ""
     partitions: tuple[OffsetCommitRequestPartition, ...]
     topic_id: TopicId | None = None
-    """Version 10 and later, which name topics by it; KafkaApis keeps it, not the coordinator."""
+    """In version 10 and later, which name topics by it; KafkaApis uses it, not the coordinator."""
 
 
 @value
 class OffsetCommitRequest:
-    """A member, or nobody in particular (generation -1), commits offsets."""
+    """A request to commit offsets, of a member, or without one (generation -1)."""
 
     group_id: GroupId
     generation_id_or_member_epoch: GenerationId = UNKNOWN_GENERATION_ID
     member_id: MemberId = UNKNOWN_MEMBER_ID
     group_instance_id: GroupInstanceId | None = None
     retention_time_ms: Millis = DEFAULT_RETENTION_TIME_MS
-    """OffsetCommit v2 to v4; -1 leaves it to the broker's configuration."""
+    """In OffsetCommit v2 to v4; -1 means the broker's configuration."""
     topics: tuple[OffsetCommitRequestTopic, ...]
 
 
 @value
 class OffsetCommitResponsePartition:
-    """How it went for one partition."""
+    """The result for one partition."""
 
     partition_index: int
     error_code: Errors
@@ -67,34 +67,34 @@ class OffsetCommitResponsePartition:
 
 @value
 class OffsetCommitResponseTopic:
-    """How it went for one topic's partitions."""
+    """The results for one topic's partitions."""
 
     name: str
     partitions: tuple[OffsetCommitResponsePartition, ...]
     topic_id: TopicId | None = None
-    """Version 10 and later, which name topics by it; KafkaApis keeps it, not the coordinator."""
+    """In version 10 and later, which name topics by it; KafkaApis uses it, not the coordinator."""
 
 
 @value
 class OffsetCommitResponse:
-    """An error a partition; the request as a whole has none."""
+    """One error per partition; the request as a whole has none."""
 
     topics: tuple[OffsetCommitResponseTopic, ...]
 
 
 @value
 class OffsetFetchRequestTopic:
-    """Partitions whose offsets are asked for."""
+    """Partitions whose offsets are requested."""
 
     name: str = ""
     partition_indexes: tuple[int, ...]
     topic_id: TopicId | None = None
-    """Version 10 and later, which name topics by it; KafkaApis keeps it, not the coordinator."""
+    """In version 10 and later, which name topics by it; KafkaApis uses it, not the coordinator."""
 
 
 @value
 class OffsetFetchRequestGroup:
-    """What is asked of one group; `topics` null means every committed partition."""
+    """The requested offsets of one group; `topics` null means every committed partition."""
 
     group_id: GroupId
     member_id: str | None = None
@@ -104,7 +104,7 @@ class OffsetFetchRequestGroup:
 
 @value
 class OffsetFetchRequest:
-    """Asks for committed offsets; OffsetFetch v0 to v7 bring exactly one group."""
+    """A request for committed offsets; OffsetFetch v0 to v7 have exactly one group."""
 
     groups: tuple[OffsetFetchRequestGroup, ...]
     require_stable: bool = False
@@ -112,7 +112,7 @@ class OffsetFetchRequest:
 
 @value
 class OffsetFetchResponsePartition:
-    """A committed offset, -1 where there is none."""
+    """A committed offset, -1 if there is none."""
 
     partition_index: int
     committed_offset: int
@@ -128,12 +128,12 @@ class OffsetFetchResponseTopic:
     name: str
     partitions: tuple[OffsetFetchResponsePartition, ...]
     topic_id: TopicId | None = None
-    """Version 10 and later, which name topics by it; KafkaApis keeps it, not the coordinator."""
+    """In version 10 and later, which name topics by it; KafkaApis uses it, not the coordinator."""
 
 
 @value
 class OffsetFetchResponseGroup:
-    """One group's committed offsets, or why it has none to tell."""
+    """One group's committed offsets, or the error why there are none."""
 
     group_id: GroupId
     topics: tuple[OffsetFetchResponseTopic, ...]
@@ -142,14 +142,14 @@ class OffsetFetchResponseGroup:
 
 @value
 class OffsetFetchResponse:
-    """One entry a requested group, in request order."""
+    """One entry per requested group, in request order."""
 
     groups: tuple[OffsetFetchResponseGroup, ...]
 
 
 @value
 class OffsetDeleteRequestTopic:
-    """Partitions whose offsets are to be forgotten."""
+    """Partitions whose offsets are to be deleted."""
 
     name: str
     partition_indexes: tuple[int, ...]
@@ -157,7 +157,7 @@ class OffsetDeleteRequestTopic:
 
 @value
 class OffsetDeleteRequest:
-    """Asks that a group forget some offsets."""
+    """A request to delete offsets of a group."""
 
     group_id: GroupId
     topics: tuple[OffsetDeleteRequestTopic, ...]
@@ -165,7 +165,7 @@ class OffsetDeleteRequest:
 
 @value
 class OffsetDeleteResponsePartition:
-    """How it went for one partition."""
+    """The result for one partition."""
 
     partition_index: int
     error_code: Errors
@@ -173,7 +173,7 @@ class OffsetDeleteResponsePartition:
 
 @value
 class OffsetDeleteResponseTopic:
-    """How it went for one topic's partitions."""
+    """The results for one topic's partitions."""
 
     name: str
     partitions: tuple[OffsetDeleteResponsePartition, ...]
@@ -181,7 +181,7 @@ class OffsetDeleteResponseTopic:
 
 @value
 class OffsetDeleteResponse:
-    """A group's error on top, or an error a partition."""
+    """An error for the group at the top level, or one error per partition."""
 
     error_code: Errors
     topics: tuple[OffsetDeleteResponseTopic, ...]

@@ -8,7 +8,7 @@ from reference_coordinator.messages.admin import AUTHORIZED_OPERATIONS_OMITTED
 
 @value
 class ShareGroupHeartbeatRequest:
-    """A member joins, tells what changed, or leaves; null means unchanged."""
+    """A member's request to join, to send changes, or to leave; null means unchanged."""
 
     group_id: GroupId
     member_id: MemberId
@@ -34,7 +34,7 @@ class ShareGroupHeartbeatResponseAssignment:
 
 @value
 class ShareGroupHeartbeatResponse:
-    """The member's epoch, and its assignment where that changed; an error leaves the rest at its defaults."""
+    """The member's epoch, and its assignment if that changed; with an error the rest has its defaults."""
 
     error_code: Errors
     error_message: str | None = None
@@ -46,7 +46,7 @@ class ShareGroupHeartbeatResponse:
 
 @value
 class ShareGroupDescribeRequest:
-    """Asks about share groups."""
+    """A request to describe share groups."""
 
     group_ids: tuple[GroupId, ...]
     include_authorized_operations: bool = False
@@ -63,7 +63,7 @@ class ShareGroupDescribeResponseTopicPartitions:
 
 @value
 class ShareGroupDescribeResponseAssignment:
-    """What a member has."""
+    """The assignment of a member."""
 
     topic_partitions: tuple[ShareGroupDescribeResponseTopicPartitions, ...] = ()
 
@@ -83,7 +83,7 @@ class ShareGroupDescribeResponseMember:
 
 @value
 class ShareGroupDescribeResponseGroup:
-    """One group, or why it cannot be described."""
+    """One group, or the error why it cannot be described."""
 
     error_code: Errors
     error_message: str | None = None
@@ -98,7 +98,7 @@ class ShareGroupDescribeResponseGroup:
 
 @value
 class ShareGroupDescribeResponse:
-    """One entry a group, in request order."""
+    """One entry per group, in request order."""
 
     groups: tuple[ShareGroupDescribeResponseGroup, ...]
 
@@ -113,7 +113,7 @@ class DescribeShareGroupOffsetsRequestTopic:
 
 @value
 class DescribeShareGroupOffsetsRequestGroup:
-    """One group, and the partitions that are asked for; None is all of them."""
+    """One group, and the requested partitions; None means all of them."""
 
     group_id: GroupId
     topics: tuple[DescribeShareGroupOffsetsRequestTopic, ...] | None = None
@@ -121,14 +121,14 @@ class DescribeShareGroupOffsetsRequestGroup:
 
 @value
 class DescribeShareGroupOffsetsRequest:
-    """Asks from where share groups read."""
+    """A request for the start offsets of share groups."""
 
     groups: tuple[DescribeShareGroupOffsetsRequestGroup, ...]
 
 
 @value
 class DescribeShareGroupOffsetsResponsePartition:
-    """From where a group reads a partition, and how much is left."""
+    """The start offset of a group in a partition, and the lag."""
 
     partition_index: int
     start_offset: int = 0
@@ -145,13 +145,13 @@ class DescribeShareGroupOffsetsResponseTopic:
 
     topic_name: str
     topic_id: TopicId | None
-    """None stands for the id of zeros."""
+    """None means the id of zeros."""
     partitions: tuple[DescribeShareGroupOffsetsResponsePartition, ...]
 
 
 @value
 class DescribeShareGroupOffsetsResponseGroup:
-    """One group's partitions, or why there are none."""
+    """One group's partitions, or the error why there are none."""
 
     group_id: GroupId
     topics: tuple[DescribeShareGroupOffsetsResponseTopic, ...] = ()
@@ -161,14 +161,14 @@ class DescribeShareGroupOffsetsResponseGroup:
 
 @value
 class DescribeShareGroupOffsetsResponse:
-    """One entry a group, in request order."""
+    """One entry per group, in request order."""
 
     groups: tuple[DescribeShareGroupOffsetsResponseGroup, ...]
 
 
 @value
 class AlterShareGroupOffsetsRequestPartition:
-    """From where a group is to read a partition."""
+    """The new start offset of a group in a partition."""
 
     partition_index: int
     start_offset: int
@@ -184,7 +184,7 @@ class AlterShareGroupOffsetsRequestTopic:
 
 @value
 class AlterShareGroupOffsetsRequest:
-    """Sets from where a share group reads."""
+    """A request to set the start offsets of a share group."""
 
     group_id: GroupId
     topics: tuple[AlterShareGroupOffsetsRequestTopic, ...]
@@ -192,7 +192,7 @@ class AlterShareGroupOffsetsRequest:
 
 @value
 class AlterShareGroupOffsetsResponsePartition:
-    """What became of one partition."""
+    """The result for one partition."""
 
     partition_index: int
     error_code: Errors = Errors.NONE
@@ -201,17 +201,17 @@ class AlterShareGroupOffsetsResponsePartition:
 
 @value
 class AlterShareGroupOffsetsResponseTopic:
-    """What became of a topic's partitions."""
+    """The results for a topic's partitions."""
 
     topic_name: str
     topic_id: TopicId | None
-    """None stands for the id of zeros."""
+    """None means the id of zeros."""
     partitions: tuple[AlterShareGroupOffsetsResponsePartition, ...]
 
 
 @value
 class AlterShareGroupOffsetsResponse:
-    """What became of the partitions."""
+    """The results for the partitions."""
 
     error_code: Errors = Errors.NONE
     error_message: str | None = None
@@ -227,7 +227,7 @@ class DeleteShareGroupOffsetsRequestTopic:
 
 @value
 class DeleteShareGroupOffsetsRequest:
-    """Has a share group forget from where it reads topics."""
+    """A request to delete the start offsets of a share group for topics."""
 
     group_id: GroupId
     topics: tuple[DeleteShareGroupOffsetsRequestTopic, ...]
@@ -235,18 +235,18 @@ class DeleteShareGroupOffsetsRequest:
 
 @value
 class DeleteShareGroupOffsetsResponseTopic:
-    """What became of a topic."""
+    """The result for a topic."""
 
     topic_name: str
     topic_id: TopicId | None
-    """None stands for the id of zeros."""
+    """None means the id of zeros."""
     error_code: Errors = Errors.NONE
     error_message: str | None = None
 
 
 @value
 class DeleteShareGroupOffsetsResponse:
-    """What became of the topics."""
+    """The results for the topics."""
 
     error_code: Errors = Errors.NONE
     error_message: str | None = None
@@ -259,9 +259,9 @@ ShareGroupAdminRequest = (
     | AlterShareGroupOffsetsRequest
     | DeleteShareGroupOffsetsRequest
 )
-"""What administrators ask about share groups."""
+"""Administrators' requests about share groups."""
 ShareGroupRequest = ShareGroupHeartbeatRequest | ShareGroupAdminRequest
-"""What the group coordinator is asked about share groups."""
+"""Requests to the group coordinator about share groups."""
 ShareGroupResponse = (
     ShareGroupHeartbeatResponse
     | ShareGroupDescribeResponse
@@ -269,4 +269,4 @@ ShareGroupResponse = (
     | AlterShareGroupOffsetsResponse
     | DeleteShareGroupOffsetsResponse
 )
-"""What the group coordinator answers about share groups."""
+"""Responses of the group coordinator about share groups."""

@@ -17,7 +17,7 @@ class StreamsGroupHeartbeatRequestTopology:
 
 @value
 class TaskOffset:
-    """How far a member has restored a task."""
+    """The offset up to which a member has restored a task."""
 
     subtopology_id: str
     partition: int
@@ -26,7 +26,7 @@ class TaskOffset:
 
 @value
 class StreamsGroupHeartbeatRequest:
-    """A member joins, tells what changed and what it has, or leaves; null means unchanged."""
+    """A member's request to join, to send changes and its tasks, or to leave; null means unchanged."""
 
     group_id: GroupId
     member_id: MemberId
@@ -49,7 +49,7 @@ class StreamsGroupHeartbeatRequest:
 
 @value
 class StreamsGroupHeartbeatResponseStatus:
-    """Something that a member is to know of its group."""
+    """A status of the group that is sent to a member."""
 
     status_code: int
     status_detail: str
@@ -65,7 +65,7 @@ class StreamsGroupTopicPartition:
 
 @value
 class EndpointToPartitions:
-    """What the member at an endpoint has."""
+    """The partitions of the member at an endpoint."""
 
     user_endpoint: Endpoint
     active_partitions: tuple[StreamsGroupTopicPartition, ...]
@@ -74,9 +74,9 @@ class EndpointToPartitions:
 
 @value
 class StreamsGroupHeartbeatResponse:
-    """The member's epoch, its tasks where those changed, and how its group is.
+    """The member's epoch, its tasks if those changed, and the status of its group.
 
-    An error leaves the rest at its defaults. The last field is for the broker and stays off the wire.
+    With an error, the rest has its defaults. The last two fields are for the broker and stay off the wire.
     """
 
     error_code: Errors
@@ -95,19 +95,19 @@ class StreamsGroupHeartbeatResponse:
     partitions_by_user_endpoint: tuple[EndpointToPartitions, ...] | None = None
     topology_description_required: bool = False
     creatable_topics: tuple[TopicInfo, ...] = ()
-    """Internal topics that the broker is to create. Source: StreamsGroupHeartbeatResult (4.3.1)."""
+    """Internal topics that the broker must create. Source: StreamsGroupHeartbeatResult (4.3.1)."""
     status_if_late: tuple[StreamsGroupHeartbeatResponseStatus, ...] | None = None
-    """The status if the answer comes after what it has caused; the broker sets it."""
+    """The status if the answer comes after the effects of the request; the broker sets it."""
 
 
 @value
 class StreamsGroupDescribeRequest:
-    """Asks about streams groups."""
+    """A request to describe streams groups."""
 
     group_ids: tuple[GroupId, ...]
     include_authorized_operations: bool = False
     include_topology_description: bool = False
-    """Version 1."""
+    """In version 1."""
 
 
 @value
@@ -120,7 +120,7 @@ class StreamsGroupDescribeResponseTopology:
 
 @value
 class StreamsGroupDescribeResponseAssignment:
-    """What a member has, or is to have."""
+    """The current or target tasks of a member."""
 
     active_tasks: tuple[TaskIds, ...] = ()
     standby_tasks: tuple[TaskIds, ...] = ()
@@ -150,7 +150,7 @@ class StreamsGroupDescribeResponseMember:
 
 @value
 class StreamsGroupDescribeResponseGroup:
-    """One group, or why it cannot be described."""
+    """One group, or the error why it cannot be described."""
 
     error_code: Errors
     error_message: str | None = None
@@ -163,13 +163,13 @@ class StreamsGroupDescribeResponseGroup:
     authorized_operations: int = AUTHORIZED_OPERATIONS_OMITTED
     topology_description: None = None
     topology_description_status: int = 0
-    """0: not asked for, 1: nobody has sent one; version 1."""
+    """0 if it was not requested, 1 if no member has sent one; in version 1."""
     assignor_name: str | None = None
-    """Version 1."""
+    """In version 1."""
 
 
 @value
 class StreamsGroupDescribeResponse:
-    """One entry a group."""
+    """One entry per group."""
 
     groups: tuple[StreamsGroupDescribeResponseGroup, ...]

@@ -1,4 +1,4 @@
-"""TxnOffsetCommit: offsets that count when their producer's transaction is committed."""
+"""TxnOffsetCommit: offsets that take effect when their producer's transaction is committed."""
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import (
@@ -18,7 +18,7 @@ from reference_coordinator.messages.offsets import OffsetCommitRequestTopic, Off
 
 @value
 class TxnOffsetCommitRequest:
-    """A producer brings offsets for a group, as part of its transaction."""
+    """A producer's request to commit offsets of a group as part of its transaction."""
 
     transactional_id: TransactionalId
     group_id: GroupId
@@ -29,12 +29,13 @@ class TxnOffsetCommitRequest:
     group_instance_id: GroupInstanceId | None = None
     topics: tuple[OffsetCommitRequestTopic, ...]
     verification: Errors = Errors.NONE
-    """What the transaction coordinator says of it. Kafka asks while it handles the request; here the shell
-    has asked, since nothing can happen in between."""
+    """The transaction coordinator's verification. Kafka requests it while it handles the commit; here the
+    shell has done so before, since nothing can happen in between.
+    """
 
 
 @value
 class TxnOffsetCommitResponse:
-    """An error a partition; the request as a whole has none."""
+    """One error per partition; the request as a whole has none."""
 
     topics: tuple[OffsetCommitResponseTopic, ...]

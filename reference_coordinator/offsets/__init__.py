@@ -1,1 +1,1 @@
-"""Offsets of groups: committed, on their way, pending in transactions, fetched, deleted."""
+"""Offsets of groups: committed, being written, pending in transactions, fetched, deleted."""

@@ -1,4 +1,4 @@
-"""OffsetCommit: who may commit to a group, and that the offsets are kept."""
+"""OffsetCommit: check that the sender may commit to the group, and store the offsets."""
 
 from typing import Final, assert_never
 
@@ -21,7 +21,7 @@ _MISSING_GROUP_NAMED_SINCE: Final = 9
 def commit_offset(
     shard: CoordinatorShard, request: OffsetCommitRequest, *, api_version: int, token: ResponseToken
 ) -> CoordinatorResult[CommitResponse]:
-    """Take in offsets if who brings them may commit.
+    """Commit the offsets of a request if its sender may commit to the group.
 
     Raises:
         CoordinatorError: the commit is refused as a whole.
@@ -43,7 +43,7 @@ def commit_offset(
 def validate_offset_commit(
     shard: CoordinatorShard, request: OffsetCommitRequest, *, api_version: int
 ) -> tuple[Group, CommitPartitionValidator | None]:
-    """Find or make the group, and refuse who may not commit to it, or say how each partition is judged.
+    """Find or create the group, check that the sender may commit, and return the check for each partition.
 
     Raises:
         CoordinatorError: the first check that fails.
@@ -69,7 +69,7 @@ def validate_offset_commit(
         case GroupType.CLASSIC:
             _keep_session(shard, as_classic_group(group), request.member_id)
         case GroupType.CONSUMER | GroupType.SHARE | GroupType.STREAMS:
-            # Only heartbeats keep the sessions of its members.
+            # In these groups, only heartbeats extend a member's session.
             pass
         case _:
             assert_never(group.type)

@@ -1,4 +1,4 @@
-"""OffsetDelete: a group forgets some offsets."""
+"""OffsetDelete: delete some of a group's offsets."""
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import TopicPartition
@@ -22,12 +22,12 @@ from reference_coordinator.runtime.partition_answers import each_partition_once
 def delete_offsets(
     shard: CoordinatorShard, request: OffsetDeleteRequest
 ) -> CoordinatorResult[OffsetDeleteResponse]:
-    """Forget offsets of topics that nobody in the group reads.
+    """Delete offsets of topics to which no member of the group subscribes.
 
-    The Scala coordinator forgets them at once.
+    The Scala coordinator deletes them at once, before the tombstones are written.
 
     Raises:
-        CoordinatorError: there is no such group, or it is not one of consumers and has members.
+        CoordinatorError: the group does not exist, or it has members that are not consumers.
 
     Source: OffsetMetadataManager#deleteOffsets (4.3.1), GroupCoordinator#handleDeleteOffsets (3.9.2).
     """
@@ -45,7 +45,7 @@ def delete_offsets(
         topics=tuple(_response_topic(group, topic) for topic in topics),
     )
     if not shard.profile.has(Behaviour.DELETION_AWAITS_APPEND):
-        # Where there is nothing to forget, an empty group is not looked at, and stays.
+        # If there is nothing to delete, Kafka does not examine an empty group, and so does not remove it.
         if deletable:
             cleanup_group_metadata(shard, as_classic_group(group), deletable)
         return CoordinatorResult(response=response)
@@ -59,7 +59,7 @@ def delete_offsets(
 
 
 def validate_offset_delete(shard: CoordinatorShard, request: OffsetDeleteRequest) -> Group:
-    """Find the group and refuse it if it is in use by others than consumers.
+    """Return the group; refuse the request if the group has members that are not consumers.
 
     Raises:
         CoordinatorError: GROUP_ID_NOT_FOUND or NON_EMPTY_GROUP.
@@ -72,7 +72,7 @@ def validate_offset_delete(shard: CoordinatorShard, request: OffsetDeleteRequest
 
 
 def _is_read(group: Group, topic: str) -> bool:
-    # Empty consumer groups subscribe to nothing; one that never had a generation cannot tell.
+    # Empty consumer groups have no subscription; in one that never had a generation it is unknown.
     return not group.is_empty and group.is_subscribed_to_topic(topic)
 
 

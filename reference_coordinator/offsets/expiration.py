@@ -1,4 +1,4 @@
-"""Forgetting offsets that expire or whose topic is no more, and groups that are left with nothing."""
+"""Removal of offsets that expire or whose topic was deleted, and of groups that have none left."""
 
 from collections.abc import Collection, Iterable
 
@@ -23,9 +23,9 @@ from reference_coordinator.runtime.deadlines import CleanUpOffsets, OffsetExpira
 
 
 def schedule_group_metadata_expiration(shard: CoordinatorShard, partition: int | None) -> None:
-    """Look for what has expired one interval from now, in a partition or else in all that are owned.
+    """Schedule the next expiry check, one interval from now, for one partition or for all owned ones.
 
-    The Scala coordinator has one look at everything, whose rhythm does not change with what it owns.
+    The Scala coordinator checks all partitions at once; gaining or losing one does not move the schedule.
 
     Source: GroupCoordinatorShard#scheduleGroupMetadataExpiration (4.3.1),
     GroupMetadataManager#startup (3.9.2).
@@ -39,7 +39,7 @@ def schedule_group_metadata_expiration(shard: CoordinatorShard, partition: int |
 
 
 def cancel_group_metadata_expiration(shard: CoordinatorShard, partition: int) -> None:
-    """Look no more for what has expired in a partition, nor at all once none is owned.
+    """Cancel the expiry checks of a partition, and every check once no partition is owned.
 
     Decided in: GroupCoordinatorShard#onUnloaded (4.3.1).
     """
@@ -49,7 +49,7 @@ def cancel_group_metadata_expiration(shard: CoordinatorShard, partition: int) ->
 
 
 def cleanup_all_group_metadata(shard: CoordinatorShard, partition: int | None) -> None:
-    """Forget the offsets that have expired, and the groups that are left with nothing.
+    """Remove the offsets that have expired, and the groups that have none left.
 
     Decided in: GroupCoordinatorShard#cleanupGroupMetadata (4.3.1),
     GroupMetadataManager#cleanupGroupMetadata (3.9.2).
@@ -76,10 +76,10 @@ def cleanup_group_metadata(
     *,
     of_transactions_too: bool = True,
 ) -> None:
-    """Forget offsets of a group at once, and the group if it is empty and has none left.
+    """Remove offsets of a group at once, and the group if it is empty and has none left.
 
-    Whether the tombstones are written makes no difference, and no other replica has to have them: they are
-    appended in the middle of an operation, which does not wait. Expiry ignores pending transactional offsets.
+    The operation that appends the tombstones does not wait for them, not even for other replicas: a failed
+    write changes nothing. Expiry ignores pending transactional offsets.
 
     Source: GroupMetadataManager#cleanupGroupMetadata (3.9.2).
     """
@@ -96,7 +96,7 @@ def cleanup_group_metadata(
             shard.pending_deletions.append(PendingDeletion(token=None, groups=(group,), results=()))
     if group.state is ClassicGroupState.DEAD and not _is_paused(shard, group):
         shard.remove_group(group.group_id)
-        # Open transactions are on the Scala coordinator's group, but beside the Java one's.
+        # The Scala coordinator keeps open transactions in the group, the Java one apart from it.
         shard.offsets.transactions.forget_group(group.group_id)
         if group.generation_id > BEFORE_FIRST_GENERATION:
             records.extend(group.create_group_tombstone_records())
@@ -107,7 +107,7 @@ def cleanup_group_metadata(
 def _forget_offset(
     shard: CoordinatorShard, group_id: GroupId, partition: TopicPartition, *, of_transactions_too: bool
 ) -> bool:
-    """Forget what there is of a partition, on its way or committed; whether it was committed.
+    """Remove a partition's pending and committed offset; return whether there was a committed one.
 
     Decided in: GroupMetadata#removeOffsets (3.9.2).
     """
@@ -122,7 +122,7 @@ def _is_paused(shard: CoordinatorShard, group: Group) -> bool:
 
 
 def on_topics_deleted(shard: CoordinatorShard, topics: Collection[str]) -> None:
-    """Forget all offsets of topics that are no more.
+    """Remove all offsets of deleted topics.
 
     Source: OffsetMetadataManager#onTopicsDeleted (4.3.1), GroupCoordinator#handleDeletedPartitions (3.9.2).
     """
@@ -137,7 +137,7 @@ def on_topics_deleted(shard: CoordinatorShard, topics: Collection[str]) -> None:
 
 
 def expired_offsets(shard: CoordinatorShard, group: Group) -> list[TopicPartition]:
-    """The partitions whose offsets have outlived their retention.
+    """Return the partitions whose offsets have outlived their retention.
 
     Decided in: OffsetMetadataManager#cleanupExpiredOffsets (4.3.1),
     GroupMetadata#removeExpiredOffsets (3.9.2).
@@ -163,7 +163,7 @@ def _is_in_use(shard: CoordinatorShard, group: Group, partition: TopicPartition)
 def is_offset_expired(
     shard: CoordinatorShard, offset: OffsetAndMetadata, condition: OffsetExpirationCondition
 ) -> bool:
-    """Whether an offset's own retention, or else the broker's, has passed.
+    """Return whether an offset's own retention, or else the broker's, has passed.
 
     Source: OffsetExpirationConditionImpl#isOffsetExpired (4.3.1).
     """
@@ -184,7 +184,7 @@ def _maybe_delete_group(shard: CoordinatorShard, group: Group, expired: list[Top
 
 
 def _is_kept_open(shard: CoordinatorShard, group: Group) -> bool:
-    """Whether an open transaction keeps an empty group.
+    """Return whether an open transaction prevents the deletion of an empty group.
 
     Decided in: OffsetMetadataManager#cleanupExpiredOffsets (4.3.1).
     """
@@ -194,7 +194,7 @@ def _is_kept_open(shard: CoordinatorShard, group: Group) -> bool:
 
 
 def all_partitions(shard: CoordinatorShard, group_id: GroupId) -> tuple[TopicPartition, ...]:
-    """The partitions with offsets, committed or of transactions.
+    """Return the partitions with offsets, committed or in open transactions.
 
     Decided in: OffsetMetadataManager#deleteAllOffsets (4.3.1).
     """
@@ -203,7 +203,7 @@ def all_partitions(shard: CoordinatorShard, group_id: GroupId) -> tuple[TopicPar
 
 
 def new_offset_commit_tombstone_record(group: Group, partition: TopicPartition) -> OffsetCommitTombstone:
-    """What the log is told when an offset is no more.
+    """Build the tombstone that deletes an offset in the log.
 
     Source: GroupCoordinatorRecordHelpers#newOffsetCommitTombstoneRecord (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""OffsetFetch: what a group has committed."""
+"""OffsetFetch: read a group's committed offsets."""
 
 from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
 from reference_coordinator.core.ids import TopicPartition
@@ -20,7 +20,7 @@ from reference_coordinator.runtime.partition_answers import each_partition_once
 def fetch_offsets(
     shard: CoordinatorShard, request: OffsetFetchRequestGroup, *, require_stable: bool
 ) -> OffsetFetchResponseGroup:
-    """A group's offsets; a group that is not there has none, which is no error.
+    """Return a group's offsets; a group that does not exist has none, which is not an error.
 
     Source: OffsetMetadataManager#fetchOffsets and #fetchAllOffsets (4.3.1),
     GroupMetadataManager#getOffsets (3.9.2).
@@ -58,7 +58,7 @@ def fetch_offsets(
 def _group_for_readers(
     shard: CoordinatorShard, request: OffsetFetchRequestGroup, *, require_stable: bool
 ) -> Group | None:
-    # A fetch that wants offsets stable is a write to the Java coordinator, and sees what writers see.
+    # To the Java coordinator, a fetch of stable offsets is a write: it sees uncommitted state, as writes do.
     try:
         group = shard.group(request.group_id, committed=not require_stable)
         group.validate_offset_fetch(request.member_id, request.member_epoch)
@@ -92,7 +92,7 @@ def _fetch_partition(
 
 
 def _is_unstable(shard: CoordinatorShard, group: Group, partition: TopicPartition) -> bool:
-    """Whether what is committed may be about to be replaced.
+    """Return whether a pending write or transaction may replace the committed offset.
 
     Decided in: GroupMetadata#hasPendingOffsetCommitsForTopicPartition (3.9.2),
     OffsetMetadataManager#hasPendingTransactionalOffsets (4.3.1).

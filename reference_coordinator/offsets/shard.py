@@ -51,7 +51,7 @@ class CoordinatorShard(GroupMetadataManager):
             case EndTransactionMarker():
                 raise AssertionError("the shell tells of markers that it has written")
             case _:
-                # What is left are records of the newer groups, which took effect when they were written.
+                # The remaining records are those of newer group types, which took effect when written.
                 return
 
     @override
@@ -83,7 +83,7 @@ class CoordinatorShard(GroupMetadataManager):
         return True
 
     def _replay_offset(self, record: OffsetCommitRecord, record_offset: int) -> None:
-        """Let an offset be committed, or await the end of its transaction.
+        """Commit an offset, or keep it until its transaction ends.
 
         Decided in: OffsetMetadataManager#replay (4.3.1).
         """
@@ -104,7 +104,7 @@ class CoordinatorShard(GroupMetadataManager):
             )
 
     def _replay_offset_tombstone(self, record: OffsetCommitTombstone) -> None:
-        """Let an offset be forgotten; to the Java coordinator, those of open transactions too.
+        """Remove an offset; the Java coordinator also removes those of open transactions.
 
         Decided in: OffsetMetadataManager#replay (4.3.1), GroupMetadataManager#doLoadGroupsAndOffsets (3.9.2).
         """
@@ -115,7 +115,7 @@ class CoordinatorShard(GroupMetadataManager):
 
     @override
     def forget_partition(self, partition: int) -> None:
-        """Forget a partition's groups, offsets and deadlines, but not the writes under way."""
+        """Forget a partition's groups, offsets and deadlines, but not its writes in progress."""
         for group_id in self.offsets.group_ids():
             if self.partition_for(group_id) == partition:
                 self.offsets.forget_group(group_id)

@@ -1,4 +1,4 @@
-"""The committed offsets of the groups, and those on their way to the log."""
+"""The committed offsets of the groups, and those being written to the log."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,8 +12,8 @@ from reference_coordinator.offsets.values import OffsetAndMetadata
 class OffsetStore:
     """Offsets by group and partition.
 
-    Source: OffsetMetadataManager (4.3.1), where offsets live apart from their group and may outlive
-    it in the log, and GroupMetadata (3.9.2).
+    Source: OffsetMetadataManager (4.3.1), which stores offsets apart from their group, so that they may
+    outlive it in the log, and GroupMetadata (3.9.2).
     """
 
     _committed: dict[GroupId, dict[TopicPartition, OffsetAndMetadata]] = field(default_factory=dict)
@@ -22,25 +22,25 @@ class OffsetStore:
     """Offsets of transactions that have not ended."""
 
     def of_group(self, group_id: GroupId) -> Mapping[TopicPartition, OffsetAndMetadata]:
-        """A group's committed offsets, in the order of their first commit."""
+        """Return a group's committed offsets, in the order of their first commit."""
         return self._committed.get(group_id, {})
 
     def groups_with_any(self) -> tuple[GroupId, ...]:
-        """The groups that have offsets, committed or of open transactions."""
+        """Return the groups that have offsets, committed or in open transactions."""
         return tuple(dict.fromkeys((*self._committed, *self.transactions.group_ids())))
 
     def put_if_newer(self, group_id: GroupId, partition: TopicPartition, offset: OffsetAndMetadata) -> None:
-        """Let an offset be committed unless one that stands later in the log already is."""
+        """Commit an offset unless one with a later position in the log is already committed."""
         current = self._committed.get(group_id, {}).get(partition)
         if current is None or current.older_than(offset):
             self.put(group_id, partition, offset)
 
     def put(self, group_id: GroupId, partition: TopicPartition, offset: OffsetAndMetadata) -> None:
-        """Let an offset be committed."""
+        """Commit an offset."""
         self._committed.setdefault(group_id, {})[partition] = offset
 
     def remove(self, group_id: GroupId, partition: TopicPartition) -> bool:
-        """Forget a committed offset; whether there was one."""
+        """Remove a committed offset; return whether there was one."""
         offsets = self._committed.get(group_id, {})
         removed = offsets.pop(partition, None)
         if not offsets:
@@ -48,11 +48,11 @@ class OffsetStore:
         return removed is not None
 
     def group_ids(self) -> tuple[GroupId, ...]:
-        """The groups of which anything is known, be it on its way."""
+        """Return the groups with any offsets, including offsets that are still being written."""
         return tuple(dict.fromkeys((*self.groups_with_any(), *self._pending)))
 
     def forget_group(self, group_id: GroupId) -> None:
-        """Forget everything about a group."""
+        """Remove all offsets of a group."""
         self._committed.pop(group_id, None)
         self._pending.pop(group_id, None)
         self.transactions.forget_group(group_id)
@@ -60,13 +60,13 @@ class OffsetStore:
     def prepare_offset_commit(
         self, group_id: GroupId, offsets: Mapping[TopicPartition, OffsetAndMetadata]
     ) -> None:
-        """Note offsets on their way to the log. Source: GroupMetadata#prepareOffsetCommit (3.9.2)."""
+        """Mark offsets as being written. Source: GroupMetadata#prepareOffsetCommit (3.9.2)."""
         self._pending.setdefault(group_id, {}).update(offsets)
 
     def forget_pending(
         self, group_id: GroupId, partition: TopicPartition, offset: OffsetAndMetadata | None = None
     ) -> None:
-        """End the way of an offset, or of whatever is on the way for a partition.
+        """Drop a partition's pending offset, if it is the given one or none is given.
 
         Decided in: GroupMetadata#failPendingOffsetWrite (3.9.2).
         """
@@ -79,14 +79,14 @@ class OffsetStore:
     def has_pending_offset_commits_for_topic_partition(
         self, group_id: GroupId, partition: TopicPartition
     ) -> bool:
-        """Whether an offset is on its way.
+        """Return whether an offset of the partition is being written.
 
         Source: GroupMetadata#hasPendingOffsetCommitsForTopicPartition (3.9.2).
         """
         return partition in self._pending.get(group_id, {})
 
     def has_offsets(self, group_id: GroupId) -> bool:
-        """Whether there are offsets, committed or on their way, or was a transaction that has not ended.
+        """Return whether a group has offsets, committed or being written, or an open transaction.
 
         Source: GroupMetadata#hasOffsets (3.9.2).
         """

@@ -1,4 +1,4 @@
-"""Offsets on their way into the log, plain or of a transaction."""
+"""Writing offsets to the log, plain or as part of a transaction."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -51,38 +51,38 @@ CommitResponse = OffsetCommitResponse | TxnOffsetCommitResponse
 
 @value
 class Commit:
-    """Offsets that may be stored, since who brings them has been looked at."""
+    """Offsets that may be stored, because their sender has passed the checks."""
 
     group: Group
     validator: CommitPartitionValidator | None = None
-    """Judges each partition, where the group does not take all of them."""
+    """The check of each partition, if the group may refuse some of them."""
     token: ResponseToken
     request: OffsetCommitRequest | TxnOffsetCommitRequest
     retention_time_ms: Millis = DEFAULT_RETENTION_TIME_MS
     producer: Producer | None = None
-    """Set where the offsets are part of a transaction."""
+    """Set if the offsets are part of a transaction."""
     respond_with: Callable[[ResponseTopics], CommitResponse]
-    """Makes the API's response."""
+    """Builds the response of the API."""
 
 
 @value
 class OffsetsStored(Continuation):
-    """Committed offsets were to be written."""
+    """What to do after the append of committed offsets succeeded or failed."""
 
     shard: CoordinatorShard
     group: ClassicGroup
     token: ResponseToken
     response: CommitResponse
-    """What to answer on success; a failure replaces its NONEs."""
+    """The answer on success; a failure replaces each NONE in it."""
     offsets: Offsets
     producer_id: ProducerId
-    """Whose transaction they are part of, if they are."""
+    """The producer of the transaction that the offsets are part of, if any."""
     record_offset: int
-    """Where in the log they will stand."""
+    """The position in the log at which the offsets will be written."""
 
     @override
     def append_completed(self, error: Errors) -> None:
-        """Answer a commit to the Scala coordinator, now that it is written or could not be.
+        """Answer a commit to the Scala coordinator, after its write succeeded or failed.
 
         Decided in: GroupMetadataManager#createPutCacheCallback (3.9.2).
         """
@@ -97,13 +97,13 @@ class OffsetsStored(Continuation):
 
 
 def store_offsets(shard: CoordinatorShard, commit: Commit) -> CoordinatorResult[CommitResponse]:
-    """Refuse what carries too much metadata, and write the rest.
+    """Refuse offsets with too much metadata, and write the others.
 
-    The Scala coordinator notes what is on its way, and answers each partition by how that went.
+    The Scala coordinator marks the offsets as pending, and answers each partition with the write's result.
 
     Raises:
-        CoordinatorError: the group does not take a partition, hence none.
-        IllegalStateError: the producer has no epoch, with which no batch is made.
+        CoordinatorError: the group refuses one partition, and thereby all.
+        IllegalStateError: the producer has no epoch, without which no batch can be built.
 
     Source: GroupMetadataManager#storeOffsets (3.9.2), OffsetMetadataManager#commitOffset and
     #commitTransactionalOffset (4.3.1).
@@ -144,7 +144,7 @@ def store_offsets(shard: CoordinatorShard, commit: Commit) -> CoordinatorResult[
 def prepare_offset_commit(
     shard: CoordinatorShard, group_id: GroupId, producer_id: ProducerId, offsets: Offsets
 ) -> None:
-    """Note offsets that are on their way.
+    """Mark offsets as being written.
 
     Source: GroupMetadata#prepareOffsetCommit and #prepareTxnOffsetCommit (3.9.2).
     """
@@ -179,7 +179,7 @@ def _settle(
 def _judge_partitions(
     shard: CoordinatorShard, topics: Iterable[OffsetCommitRequestTopic], commit: Commit
 ) -> tuple[Verdicts, list[tuple[TopicPartition, OffsetAndMetadata]]]:
-    """A verdict an occurrence in request order, and what is to be stored, where a partition's last counts."""
+    """Return a verdict for each occurrence, and the offsets to store; a partition's last one counts."""
     verdicts: Verdicts = []
     accepted: list[tuple[TopicPartition, OffsetAndMetadata]] = []
     for each, offset in _offsets(shard, topics, commit.retention_time_ms):

@@ -11,10 +11,10 @@ Offsets = dict[TopicPartition, OffsetAndMetadata]
 
 @dataclass(slots=True)
 class TransactionalOffsets:
-    """Offsets by producer, group and partition, in the order in which the first of each came.
+    """Offsets by producer, group and partition, in the order in which each key was first used.
 
-    A producer stays on the books of a group, be it without offsets, until its transaction ends: the Scala
-    coordinator keeps the group for it.
+    A producer stays registered with a group, even without offsets, until its transaction ends: the Scala
+    coordinator does not remove the group until then.
 
     Source: OffsetMetadataManager.pendingTransactionalOffsets (4.3.1),
     GroupMetadata#pendingTransactionalOffsetCommits (3.9.2).
@@ -25,7 +25,7 @@ class TransactionalOffsets:
     def prepare_txn_offset_commit(
         self, producer_id: ProducerId, group_id: GroupId, offsets: Mapping[TopicPartition, OffsetAndMetadata]
     ) -> None:
-        """Note offsets, be they in the log already or on their way.
+        """Record a transaction's offsets, whether they are already in the log or still being written.
 
         Source: GroupMetadata#prepareTxnOffsetCommit (3.9.2).
         """
@@ -40,7 +40,7 @@ class TransactionalOffsets:
         *,
         record_offset: int,
     ) -> None:
-        """Note where in the log an offset stands that was on its way.
+        """Record the position in the log of an offset that has now been written.
 
         Source: GroupMetadata#onTxnOffsetCommitAppend (3.9.2).
         """
@@ -51,7 +51,7 @@ class TransactionalOffsets:
     def fail_pending_txn_offset_commit(
         self, producer_id: ProducerId, group_id: GroupId, partition: TopicPartition
     ) -> None:
-        """Forget a partition's offset, whichever it is, since one could not be written.
+        """Remove a partition's offset, whichever it is, because one could not be written.
 
         Source: GroupMetadata#failPendingTxnOffsetCommit (3.9.2).
         """
@@ -62,12 +62,12 @@ class TransactionalOffsets:
             groups.pop(group_id, None)
 
     def take(self, producer_id: ProducerId, wanted: Callable[[GroupId], bool]) -> dict[GroupId, Offsets]:
-        """End a producer's transaction for some groups and return what they have of it."""
+        """End a producer's transaction for the wanted groups and return their offsets in it."""
         groups = self._by_producer.get(producer_id, {})
         return {group_id: groups.pop(group_id) for group_id in tuple(groups) if wanted(group_id)}
 
     def clear(self, group_id: GroupId, partition: TopicPartition) -> None:
-        """Forget a partition's offsets, of whatever producers.
+        """Remove a partition's offsets of all producers.
 
         Source: OpenTransactions#clear (4.3.1), GroupMetadata#removeOffsets (3.9.2).
         """
@@ -75,16 +75,16 @@ class TransactionalOffsets:
             groups.get(group_id, {}).pop(partition, None)
 
     def forget_group(self, group_id: GroupId) -> None:
-        """Forget everything about a group."""
+        """Remove a group from all transactions."""
         for groups in self._by_producer.values():
             groups.pop(group_id, None)
 
     def group_ids(self) -> tuple[GroupId, ...]:
-        """The groups on whose books a producer is."""
+        """Return the groups with which a producer is registered."""
         return tuple(dict.fromkeys(each for groups in self._by_producer.values() for each in groups))
 
     def partitions(self, group_id: GroupId) -> tuple[TopicPartition, ...]:
-        """The partitions of a group that have offsets.
+        """Return the partitions of a group that have offsets in open transactions.
 
         Decided in: OpenTransactions#forEachTopicPartition (4.3.1).
         """
@@ -93,16 +93,16 @@ class TransactionalOffsets:
         )
 
     def contains(self, group_id: GroupId, partition: TopicPartition) -> bool:
-        """Whether a partition has offsets. Source: OpenTransactions#contains (4.3.1)."""
+        """Return whether a partition has offsets. Source: OpenTransactions#contains (4.3.1)."""
         return any(partition in groups.get(group_id, {}) for groups in self._by_producer.values())
 
     def by_producer(self) -> Iterator[tuple[ProducerId, GroupId, TopicPartition, OffsetAndMetadata]]:
-        """Every offset, with whose transaction and which group's it is."""
+        """Yield every offset with its producer, group and partition."""
         for producer_id, groups in self._by_producer.items():
             for group_id, offsets in groups.items():
                 for partition, offset in offsets.items():
                     yield producer_id, group_id, partition, offset
 
     def has_transactions(self, group_id: GroupId) -> bool:
-        """Whether a producer is on a group's books, with offsets or without."""
+        """Return whether a producer is registered with a group, with or without offsets."""
         return any(group_id in groups for groups in self._by_producer.values())

@@ -1,4 +1,4 @@
-"""TxnOffsetCommit, and what becomes of its offsets when the transaction ends."""
+"""TxnOffsetCommit: check the group and the transaction, and store the offsets."""
 
 from typing import Final, assert_never
 
@@ -22,7 +22,7 @@ _MEMBER_EPOCH_NAMED_SINCE: Final = 6
 def commit_transactional_offset(
     shard: CoordinatorShard, request: TxnOffsetCommitRequest, *, api_version: int, token: ResponseToken
 ) -> CoordinatorResult[CommitResponse]:
-    """Take in offsets that are to count when the producer's transaction is committed.
+    """Store offsets that take effect when the producer's transaction is committed.
 
     Raises:
         CoordinatorError: the commit is refused as a whole.
@@ -43,7 +43,7 @@ def commit_transactional_offset(
 
 
 def producer_of(shard: CoordinatorShard, request: TxnOffsetCommitRequest) -> Producer | None:
-    """In whose name the offsets are written; None where they count at once.
+    """Return the producer to write the offsets with; None if they take effect at once.
 
     Decided in: CoordinatorRuntime#scheduleTransactionalWriteOperation (4.3.1),
     GroupCoordinator#handleTxnCommitOffsets (3.9.2).
@@ -57,9 +57,9 @@ def producer_of(shard: CoordinatorShard, request: TxnOffsetCommitRequest) -> Pro
 def validate_transactional_offset_commit(
     shard: CoordinatorShard, request: TxnOffsetCommitRequest, *, api_version: int
 ) -> tuple[Group, CommitPartitionValidator | None]:
-    """Find or make the group, and refuse a transaction or a member that is not as it says.
+    """Find or create the group, and refuse an unverified transaction or an invalid member.
 
-    The Scala coordinator makes the group before it asks anything, the Java one only for who needs none.
+    The Scala coordinator creates the group before any check, the Java one only if no generation is given.
 
     Raises:
         CoordinatorError: the first check that fails.
@@ -97,7 +97,7 @@ def validate_transactional_offset_commit(
 
 
 def _reported(error: Errors, api_version: int) -> Errors:
-    """What a producer is told, whose API knows of no member epochs before version 6."""
+    """Return the error to report to a producer; before version 6, the API has no member epochs."""
     is_stale = error is Errors.STALE_MEMBER_EPOCH and api_version < _MEMBER_EPOCH_NAMED_SINCE
     return Errors.ILLEGAL_GENERATION if is_stale else error
 
@@ -117,7 +117,7 @@ def _of_transaction(validator: CommitPartitionValidator, api_version: int) -> Co
 def other_verdicts(
     shard: CoordinatorShard, request: TxnOffsetCommitRequest, error: Errors
 ) -> tuple[Permitted, ...]:
-    """What else may be said of a transaction that does not know of the group.
+    """Return other permitted answers if the transaction coordinator has not verified the group's partition.
 
     Decided in: AddPartitionsToTxnManager#addTxnData (4.3.1).
     """

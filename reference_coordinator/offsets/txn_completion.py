@@ -1,4 +1,4 @@
-"""The end of a transaction: its offsets count, or are forgotten."""
+"""The end of a transaction: its offsets take effect or are dropped."""
 
 from reference_coordinator.core.errors import IllegalStateError
 from reference_coordinator.core.ids import GroupId, TopicPartition
@@ -9,7 +9,7 @@ from reference_coordinator.offsets.transactional import Offsets
 
 
 def replay_end_transaction_marker(shard: CoordinatorShard, marker: EndTransactionMarker) -> None:
-    """Let a transaction's offsets count, or forget them.
+    """Commit a transaction's offsets, or drop them.
 
     Source: OffsetMetadataManager#replayEndTransactionMarker (4.3.1),
     GroupMetadataManager#handleTxnCompletion (3.9.2).
@@ -23,15 +23,15 @@ def replay_end_transaction_marker(shard: CoordinatorShard, marker: EndTransactio
         try:
             complete_pending_txn_offset_commit(shard, group_id, offsets)
         except IllegalStateError:
-            # Nobody is told: it happens on a thread of its own.
+            # No client gets an error: Kafka does this on a separate thread.
             return
 
 
 def complete_pending_txn_offset_commit(shard: CoordinatorShard, group_id: GroupId, offsets: Offsets) -> None:
-    """Let one group's offsets of a transaction count, unless later ones already do.
+    """Commit one group's offsets of a transaction, except where later ones are already committed.
 
     Raises:
-        IllegalStateError: an offset never got into the log; those behind it in the map are lost.
+        IllegalStateError: an offset was never written to the log; those after it in the map are lost.
 
     Source: GroupMetadata#completePendingTxnOffsetCommit (3.9.2).
     """

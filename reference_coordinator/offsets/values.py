@@ -15,12 +15,12 @@ class OffsetAndMetadata:
     metadata: str
     commit_timestamp_ms: Millis
     expire_timestamp_ms: Millis | None
-    """Set where the commit named a retention of its own."""
+    """Set if the commit named a retention of its own."""
     record_offset: int | None = field(default=None, compare=False)
-    """Where in the log it stands; None while it is on its way there."""
+    """Its position in the log; None until it is written."""
 
     def older_than(self, other: "OffsetAndMetadata") -> bool:
-        """Whether it stands before another in the log.
+        """Return whether this offset is before another in the log.
 
         Source: CommitRecordMetadataAndOffset#olderThan (3.9.2).
         """

@@ -1,4 +1,4 @@
-"""What differs between Kafka's releases around the coordinator: what is checked, and how it is said."""
+"""Differences between Kafka's releases around the coordinator: checks and error responses."""
 
 from typing import Final
 
@@ -150,4 +150,4 @@ OF_KAFKA_APIS: Final = (
         source="GroupConfigManager#updateGroupConfig (4.2.1)",
     ),
 )
-"""Every such behaviour once."""
+"""All behaviours of this kind."""

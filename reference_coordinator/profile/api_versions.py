@@ -1,4 +1,4 @@
-"""The API versions that each release advertises, and what of them the reference serves."""
+"""The API versions that each release advertises, and those that the reference serves."""
 
 from collections.abc import Mapping
 from enum import IntEnum, unique
@@ -74,7 +74,7 @@ class Api(IntEnum):
 
 @value
 class VersionRange:
-    """Versions of one API, both ends included."""
+    """A range of versions of one API, both ends included."""
 
     min_version: int
     max_version: int
@@ -84,13 +84,13 @@ class VersionRange:
 
 
 ApiRanges = Mapping[Api, VersionRange]
-"""What a broker advertises, in the order of Kafka's keys."""
+"""The versions that a broker advertises, in the order of Kafka's keys."""
 
 _Advertised = tuple[tuple[Version, int, int], ...]
 
 
 def _ranges(text: str) -> _Advertised:
-    """Read `2.4: 0-6, 4.0.1: 2-9`: from each release on, the versions of an API; `none` of one to come."""
+    """Parse `2.4: 0-6, 4.0.1: 2-9`: an API's versions from each release on, or `none` if not yet present."""
     rows = []
     for release, versions in (row.split(": ") for row in text.split(", ")):
         major, minor, patch = map(int, f"{release}.0".split(".")[:3])
@@ -135,7 +135,7 @@ _ADVERTISED: Final[Mapping[Api, _Advertised]] = MappingProxyType(
         Api.DESCRIBE_CLUSTER: _ranges("2.4: none, 2.8: 0-0, 3.7: 0-1, 4.0: 0-2"),
         Api.DESCRIBE_CONFIGS: _ranges("2.4: 0-2, 2.6: 0-3, 2.8: 0-4, 4.0: 1-4"),
         Api.DESCRIBE_LOG_DIRS: _ranges("2.4: 0-1, 2.6: 0-2, 3.2: 0-3, 3.3: 0-4, 4.0: 1-4, 4.3: 1-5"),
-        # Brokers have it with KRaft alone; profiles of older releases are those with ZooKeeper.
+        # Only brokers with KRaft serve it. The profiles of older releases are brokers with ZooKeeper.
         Api.DESCRIBE_QUORUM: _ranges("2.4: none, 3.3: 0-1, 3.9: 0-2"),
         Api.INCREMENTAL_ALTER_CONFIGS: _ranges("2.4: 0-1"),
         Api.DESCRIBE_TRANSACTIONS: _ranges("2.4: none, 3.0: 0-0"),
@@ -161,7 +161,7 @@ _ADVERTISED: Final[Mapping[Api, _Advertised]] = MappingProxyType(
         Api.STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE: _ranges("2.4: none, 4.4: 0-0"),
     }
 )
-"""Each release's ranges from the one where they changed.
+"""By API, the version ranges and the releases in which they changed.
 
 Source: the message definitions of each release.
 """
@@ -178,7 +178,7 @@ _DECODABLE: Final[Mapping[Api, VersionRange]] = MappingProxyType(
         Api.CREATE_ACLS: VersionRange(min_version=1, max_version=3),
     }
 )
-"""Where fewer versions can be read than Kafka had; what cannot be read is not advertised."""
+"""The APIs of which the reference decodes fewer versions than Kafka. Other versions are not advertised."""
 
 
 _UNSTABLE: Final[Mapping[Api, _Advertised]] = MappingProxyType(
@@ -187,19 +187,19 @@ _UNSTABLE: Final[Mapping[Api, _Advertised]] = MappingProxyType(
         Api.SHARE_GROUP_DESCRIBE: _ranges("2.4: none, 4.0: 0-0, 4.1: 1-1"),
     }
 )
-"""The ranges of a broker that was told to serve previews, as far as the reference knows any."""
+"""The ranges of a broker that is configured to serve previews, as far as the reference supports them."""
 
 
 @cache
 def served_ranges(profile: Profile, *, previews: bool = False) -> ApiRanges:
-    """Return what a broker of that release advertises, less what the reference cannot serve."""
+    """Return what a broker of the release advertises, without what the reference cannot serve."""
     advertised = {**_ADVERTISED, **_UNSTABLE} if previews else _ADVERTISED
     served = {api: _served(advertised[api], api, profile.version) for api in advertised}
     return MappingProxyType({api: versions for api, versions in served.items() if versions is not None})
 
 
 def _served(advertised: _Advertised, api: Api, version: Version) -> VersionRange | None:
-    """Return what is served of an API; None where every version of it is beyond us."""
+    """Return the served versions of an API, or None if the reference serves none."""
     _, lowest, highest = max(row for row in advertised if row[0] <= version)
     decodable = _DECODABLE.get(api, VersionRange(min_version=lowest, max_version=highest))
     if highest < decodable.min_version:

@@ -1,4 +1,4 @@
-"""What differs between Kafka's releases in the assignors and in regular expressions."""
+"""Differences between Kafka's releases in the assignors and in regular expressions."""
 
 from typing import Final
 

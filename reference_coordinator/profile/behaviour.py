@@ -1,4 +1,4 @@
-"""What a named behaviour is: its name, the releases in which it applies, and where Kafka decides it."""
+"""Named behaviours: their names, the releases in which they apply, and where Kafka decides them."""
 
 from enum import Enum, auto, unique
 from typing import Final
@@ -14,7 +14,7 @@ Version = tuple[int, int, int]
 
 @unique
 class Behaviour(Enum):
-    """A named difference between releases; `TABLE` says what it means and when it applies."""
+    """A named difference between releases. `TABLE` contains its meaning and its releases."""
 
     NEW_MEMBER_HEARTBEAT_COUNTS = auto()
     STATIC_REPLACEMENT_IN_COMPLETING_REBALANCES = auto()
@@ -176,14 +176,14 @@ class Behaviour(Enum):
 
 @value
 class Span:
-    """The releases in which something applies: from `since` until `until`, of one family or both."""
+    """A range of releases: from `since` until `until` (exclusive), of one family or both."""
 
     since: Version = OLDEST
     until: Version | None = None
     family: CoordinatorFamily | None = None
 
     def contains(self, version: Version, family: CoordinatorFamily) -> bool:
-        """Whether a release of that family is within."""
+        """Return whether the range contains a release of a family."""
         return (
             self.since <= version
             and (self.until is None or version < self.until)
@@ -193,7 +193,7 @@ class Span:
 
 @value
 class Row:
-    """One behaviour: when it applies, what it is, and where Kafka decides it."""
+    """One behaviour: its releases, its meaning, and where Kafka decides it."""
 
     behaviour: Behaviour
     spans: tuple[Span, ...]
@@ -207,16 +207,16 @@ REFUSING_TOO_LARGE_WRITES: Final = (
     Span(since=(3, 8, 0), until=(4, 0, 2), family=CoordinatorFamily.JAVA),
     Span(since=(4, 1, 0), until=(4, 1, 2), family=CoordinatorFamily.JAVA),
 )
-"""The Java coordinator that refuses a write by its size and leaves that to the log no more (KAFKA-16770)."""
+"""The releases whose Java coordinator refuses too large writes itself, before the log does (KAFKA-16770)."""
 
 
 def since(*version: int) -> tuple[Span, ...]:
-    """All releases from one on."""
+    """Return the range of all releases from one on."""
     major, minor, patch = version
     return (Span(since=(major, minor, patch)),)
 
 
 def until(*version: int) -> tuple[Span, ...]:
-    """All releases before one."""
+    """Return the range of all releases before one."""
     major, minor, patch = version
     return (Span(until=(major, minor, patch)),)

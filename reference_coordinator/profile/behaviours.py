@@ -1,7 +1,8 @@
-"""What differs between Kafka's releases: named behaviours, each with its releases and its source.
+"""The differences between Kafka's releases: named behaviours, each with its releases and its source.
 
-A behaviour applies from the release that brought it until (exclusive) the one that took it away. A
-patch release may bring what the next minor release's first patch lacks: hence several spans.
+A behaviour applies from the release that introduced it until (exclusive) the one that removed it. A patch
+release may contain a change that the first patch of the next minor release lacks. Hence there may be
+several spans.
 """
 
 from typing import Final
@@ -336,4 +337,4 @@ TABLE: Final = (
     + OF_SHARES
     + OF_SHARE_GROUPS
 )
-"""Every behaviour once."""
+"""All behaviours."""

@@ -1,4 +1,4 @@
-"""What differs between Kafka's releases in consumer groups (KIP-848)."""
+"""Differences between Kafka's releases in consumer groups (KIP-848)."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What may be configured for one group, at run time."""
+"""The dynamic configuration of one group."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ from reference_coordinator.core.values import value
 
 @value
 class GroupConfig:
-    """The dynamic configuration of one group; None is as the broker has it. Source: GroupConfig (4.3.1)."""
+    """A group's dynamic configuration. None means the broker's value. Source: GroupConfig (4.3.1)."""
 
     consumer_session_timeout_ms: int | None = None
     consumer_heartbeat_interval_ms: int | None = None
@@ -27,4 +27,4 @@ class GroupConfig:
 
 
 NO_GROUP_CONFIG: Final = GroupConfig()
-"""Of a group for which nothing is configured."""
+"""The configuration of a group for which nothing is configured."""

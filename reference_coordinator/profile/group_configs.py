@@ -1,4 +1,4 @@
-"""What groups may be configured with at run time, by release: types, defaults, bounds, and effective values.
+"""The dynamic configurations of groups, by release: types, defaults, bounds, and effective values.
 
 Source: GroupConfig#CONFIG (4.0.0), GroupConfig#CONFIG_DEF (4.3.1),
 GroupConfig#validateValues (4.0.0 to 4.3.1; 4.4.0).
@@ -35,13 +35,13 @@ _KINDS: Final = ("consumer", "share", "streams")
 
 @value
 class Bound:
-    """A broker property that limits what groups may be configured with."""
+    """A broker property that limits a configuration of groups."""
 
     name: str
     default: int
 
     def of(self, config: GroupCoordinatorConfig) -> int:
-        """The property's value; its default where the reference does not read it."""
+        """Return the property's value, or its default if the reference does not use it."""
         given = config.reported_value(self.name)
         return self.default if given is None else int(given)
 
@@ -51,15 +51,15 @@ class GroupConfigEntry:
     """One configuration of groups."""
 
     config: TopicConfig
-    """Its name, type, default and, as synonym, the broker property for groups without a value."""
+    """The name, type and default, and as synonym the broker property for groups without a value."""
     lowest: Bound | None = None
     highest: Bound | None = None
     is_internal: bool = False
-    """Whether it is described only where somebody has set it."""
+    """Whether it is described only if it is set."""
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """The name of the configuration."""
         return self.config.name
 
 
@@ -73,16 +73,16 @@ def _number(
     since: Version = _FIRST,
     is_internal: bool = False,
 ) -> GroupConfigEntry:
-    """Return a number that the properties `group.KIND.min.REST` and `group.KIND.max.REST` bound.
+    """Return an integer that the properties `group.KIND.min.REST` and `group.KIND.max.REST` limit.
 
     Args:
         name: `KIND.REST`.
-        default: its value.
-        least: the lower bound's value; None where there is no such property.
-        most: the upper bound's, likewise.
-        at_least: what no property allows it to go below.
-        since: which release.
-        is_internal: whether it is described only where somebody has set it.
+        default: the default value.
+        least: the default of the lower bound's property, or None if there is no such property.
+        most: the default of the upper bound's property, or None if there is no such property.
+        at_least: the minimum, whatever the properties are.
+        since: the first release with the configuration.
+        is_internal: whether it is described only if it is set.
     """
     kind, rest = name.split(".", 1)
     lowest, highest = (
@@ -168,7 +168,7 @@ _TABLE: Final = (
     _plain(_DEAD_LETTER_TOPIC, ConfigType.STRING, "", since=(4, 4, 0)),
     _plain("errors.deadletterqueue.copy.record.enable", ConfigType.BOOLEAN, "false", since=(4, 4, 0)),
 )
-"""In the order of Kafka's definitions, in which values are parsed."""
+"""All configurations, in the order of Kafka's definitions, in which values are parsed."""
 _IN_ORDER_OF_CHECKS: Final = (
     CONSUMER_HEARTBEAT_INTERVAL,
     CONSUMER_SESSION_TIMEOUT,
@@ -190,17 +190,17 @@ _CHECKED_IF_SET: Final = frozenset(f"{kind}.assignment.interval.ms" for kind in 
 
 
 def group_configs(profile: Profile) -> Mapping[str, GroupConfigEntry]:
-    """Return what a group may be configured with in a release, by name."""
+    """Return the configurations of groups in a release, by name."""
     return MappingProxyType({each.name: each for each in _TABLE if each.config.since <= profile.version})
 
 
 def throw_if_invalid(profile: Profile, configs: Mapping[str, str], config: GroupCoordinatorConfig) -> None:
-    """Refuse what a group cannot be configured with. Source: GroupConfig#validate (4.3.1).
+    """Check the configuration of a group. Source: GroupConfig#validate (4.3.1).
 
-    Kafka reads durations behind `by_duration:`, which the reference takes unseen.
+    Kafka parses the durations after `by_duration:`. The reference accepts them unchecked.
 
     Raises:
-        InvalidConfigError: the first name or value that is refused.
+        InvalidConfigError: a name or value is invalid. The error is for the first one.
     """
     known = group_configs(profile)
     for name in configs:
@@ -223,7 +223,7 @@ def throw_if_invalid(profile: Profile, configs: Mapping[str, str], config: Group
 def _throw_if_out_of_bounds(
     known: Mapping[str, GroupConfigEntry], configs: Mapping[str, str], config: GroupCoordinatorConfig
 ) -> None:
-    """Refuse by the properties' names; what is not configured counts with Kafka's default, not the broker's.
+    """Refuse values out of bounds, and name the properties. Unset values count as Kafka's defaults.
 
     Decided in: GroupConfig#validateValues (4.3.1).
     """
@@ -242,7 +242,10 @@ def _throw_if_out_of_bounds(
 def _throw_if_out_of_range(
     known: Mapping[str, GroupConfigEntry], configs: Mapping[str, str], config: GroupCoordinatorConfig
 ) -> None:
-    """Refuse by the properties' values; only what is configured is looked at, beside the broker's own values.
+    """Refuse values out of bounds, and name the bounds.
+
+    Values that are not set are not checked themselves. The others are compared with the broker's values for
+    them.
 
     Decided in: GroupConfig#validateValues (4.4.0).
     """
@@ -296,9 +299,9 @@ def _streams_defaults(known: Mapping[str, GroupConfigEntry]) -> Mapping[str, str
 
 
 def evaluate(configs: Mapping[str, str], config: GroupCoordinatorConfig, profile: Profile) -> GroupConfig:
-    """Return what applies to a group; a value outside the broker's bounds is moved to the next bound.
+    """Return a group's effective configuration. A value outside the broker's bounds is replaced by the bound.
 
-    Values that an administrator sets are within the bounds. They may be narrower after a restart.
+    Values are within the bounds when they are set, but the bounds may be narrower after a restart.
 
     Source: GroupConfig#evaluate (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""What differs between Kafka's releases in how a coordinator takes over a partition and lets go of it."""
+"""Differences between Kafka's releases in how a coordinator loads and unloads a partition."""
 
 from typing import Final
 

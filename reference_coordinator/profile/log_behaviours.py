@@ -1,4 +1,4 @@
-"""What differs between Kafka's releases in how the log is written and read."""
+"""Differences between Kafka's releases in how the log is written and read."""
 
 from typing import Final
 
@@ -41,4 +41,4 @@ OF_THE_LOG: Final = (
         source="CoordinatorLoaderImpl#doLoad (4.3.1), GroupMetadataManager#loadGroupsAndOffsets (3.9.2)",
     ),
 )
-"""Every such behaviour once."""
+"""All behaviours of this kind."""

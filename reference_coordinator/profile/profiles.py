@@ -1,8 +1,7 @@
-"""A profile is one release of Kafka, by what it does.
+"""Profiles: each one is the behaviour of one release of Kafka.
 
-The coordinator asks `profile.has(Behaviour.…)` and never compares versions. What differs between the
-two coordinator families in the *order* of steps is written out twice, under a `match` on
-`profile.coordinator`.
+The coordinator calls `profile.has(Behaviour.…)` and never compares versions. Where the two coordinator
+families differ in the *order* of steps, the code has both orders, under a `match` on `profile.coordinator`.
 """
 
 import re
@@ -21,32 +20,32 @@ _VERSION: Final = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?(-java)?")
 
 @value
 class Profile:
-    """One release of Kafka, by what it does."""
+    """The behaviour of one release of Kafka."""
 
     name: str
-    """As it was asked for, e.g. `3.9` or `3.9-java`."""
+    """The name as requested, e.g. `3.9` or `3.9-java`."""
     version: Version
-    """A release without a patch number has 999 there."""
+    """The patch number is 999 if the name has none."""
     coordinator: CoordinatorFamily
     behaviours: frozenset[Behaviour]
 
     def has(self, behaviour: Behaviour) -> bool:
-        """Whether this release behaves so."""
+        """Return whether the release has a behaviour."""
         return behaviour in self.behaviours
 
 
 class UnknownProfileError(ValueError):
-    """No profile goes by that name; the message says which do."""
+    """There is no profile with a name. The message lists valid names."""
 
 
 def profile_for(version: str) -> Profile:
-    """The profile of a release: `2.4` to `4.4` and later, `3.9.2`, or `3.9-java`.
+    """Return the profile of a release: `2.4` to `4.4` and later, `3.9.2`, or `3.9-java`.
 
-    A release without a patch number stands for its newest patch. `-java` asks for the Java
-    coordinator where it is a choice (3.7 to 3.9). Later releases behave as the last one known.
+    A release without a patch number means its newest patch. `-java` selects the Java coordinator where it
+    is optional (3.7 to 3.9). Later releases behave like the last known one.
 
     Raises:
-        UnknownProfileError: not a release, one before 2.4, or one without a Java coordinator.
+        UnknownProfileError: the name is not a release, is before 2.4, or has no Java coordinator.
     """
     parts = _VERSION.fullmatch(version)
     if parts is None:

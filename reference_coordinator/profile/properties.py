@@ -1,4 +1,4 @@
-"""How broker properties are declared and read."""
+"""Declaration and parsing of broker properties."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -14,17 +14,17 @@ INT_MAX: Final = 2**31 - 1
 INT_MIN: Final = -(2**31)
 LONG_MAX: Final = 2**63 - 1
 _STANDARD_AUTHORIZER: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-# Integer.parseInt takes a sign and digits, and nothing of what Python's int() allows beside them.
+# Integer.parseInt accepts only a sign and digits, unlike Python's int().
 _JAVA_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 
 
 class ConfigError(Exception):
-    """A property or its value is not one that Kafka takes; the message names both and the remedy."""
+    """Kafka does not accept a property or its value. The message contains both and the remedy."""
 
 
 @unique
 class ConsumerGroupMigrationPolicy(Enum):
-    """Which way groups with members may be converted. Source: ConsumerGroupMigrationPolicy (4.3.1)."""
+    """The allowed conversions of groups with members. Source: ConsumerGroupMigrationPolicy (4.3.1)."""
 
     BIDIRECTIONAL = "bidirectional"
     UPGRADE = "upgrade"
@@ -61,12 +61,12 @@ def _parse_boolean(name: str, text: str) -> bool:
 
 
 def parse_allows_everyone(_: str, text: str) -> bool:
-    """Whatever is not `true` is false. Source: StandardAuthorizer#getDefaultResult (3.9.2)."""
+    """Return whether the text is `true`. Source: StandardAuthorizer#getDefaultResult (3.9.2)."""
     return trim(text).lower() == "true"
 
 
 def parse_authorizer(name: str, text: str) -> str:
-    """Take the one authorizer that the reference has, or none."""
+    """Accept the only authorizer that the reference supports, or none."""
     if trim(text) not in {"", _STANDARD_AUTHORIZER}:
         raise ConfigError(f"{name} is {text!r}; the reference knows {_STANDARD_AUTHORIZER} alone.")
     return trim(text)
@@ -116,27 +116,27 @@ def _parse_integer(name: str, text: str, *, at_least: int, at_most: int) -> int:
 _ValueT = TypeVar("_ValueT")
 Value = int | str | tuple[str, ...] | ConsumerGroupMigrationPolicy
 Parse = Callable[[str, str], Value]
-"""Reads the value of a property, by its name and its text."""
+"""A parser of a property's value, from its name and its text."""
 
 
 def number(default: int, *, at_least: int, at_most: int = INT_MAX) -> int:
-    """Declare a whole number within bounds."""
-    # dataclasses.field is typed as the value that it stands for.
+    """Declare an integer property with bounds."""
+    # dataclasses.field has the type of the field's value.
     return parsed_by(partial(_parse_integer, at_least=at_least, at_most=at_most), default)
 
 
 def flag(*, default: bool) -> bool:
-    """Declare what is true or false."""
+    """Declare a boolean property."""
     return parsed_by(_parse_boolean, default)
 
 
 def names(
     default: tuple[str, ...], *, allowed: tuple[str, ...], short: Mapping[str, str] = MappingProxyType({})
 ) -> tuple[str, ...]:
-    """Declare a list of names; `short` has the names that stand for classes."""
+    """Declare a property that is a list of names. `short` maps class names to short names."""
     return parsed_by(partial(_parse_names, allowed=allowed, short=short), default)
 
 
 def parsed_by(parse: Parse, default: _ValueT) -> _ValueT:
-    """Declare a property with a reader of its own."""
+    """Declare a property with its own parser."""
     return field(default=default, metadata={"parse": parse})

@@ -1,4 +1,4 @@
-"""What differs between Kafka's releases in share groups (KIP-932)."""
+"""Differences between Kafka's releases in share groups (KIP-932)."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What differs between Kafka's releases in how members of share groups get records."""
+"""Differences between Kafka's releases in how members of share groups fetch records."""
 
 from typing import Final
 

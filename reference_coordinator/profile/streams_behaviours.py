@@ -1,4 +1,4 @@
-"""What differs between Kafka's releases in streams groups (KIP-1071)."""
+"""Differences between Kafka's releases in streams groups (KIP-1071)."""
 
 from typing import Final
 

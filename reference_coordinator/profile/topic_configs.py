@@ -1,6 +1,6 @@
-"""The configurations that a topic may have, by release: types, defaults and what values are taken.
+"""The configurations of topics, by release: types, defaults and valid values.
 
-Source: LogConfig#CONFIG, TopicConfig, ServerTopicConfigSynonyms (4.3.1), and what live brokers told.
+Source: LogConfig#CONFIG, TopicConfig, ServerTopicConfigSynonyms (4.3.1), and the answers of real brokers.
 """
 
 import re
@@ -22,7 +22,7 @@ MAX_MESSAGE_BYTES: Final = "max.message.bytes"
 
 @unique
 class ConfigType(IntEnum):
-    """Kafka's numbers of types. Source: DescribeConfigsResponse.ConfigType (4.3.1)."""
+    """The configuration types and their numbers. Source: DescribeConfigsResponse.ConfigType (4.3.1)."""
 
     BOOLEAN = 1
     STRING = 2
@@ -33,7 +33,7 @@ class ConfigType(IntEnum):
 
 
 class InvalidConfigError(ValueError):
-    """A name or a value that cannot be configured; the message is Kafka's."""
+    """A name or value is invalid. The message is Kafka's."""
 
 
 @value
@@ -44,19 +44,19 @@ class TopicConfig:
     type: ConfigType = field(kw_only=False)
     default: str = field(kw_only=False)
     synonym: str | None = field(default=None, kw_only=False)
-    """The broker property whose value topics have that say nothing."""
+    """The broker property whose value applies to topics without their own value."""
     at_least: int | None = None
     one_of: tuple[str, ...] = ()
     refusal: str | None = None
-    """What is said of a `{value}` that is not among them; as a rule, which they are."""
+    """The message for a `{value}` that is not in `one_of`. By default, it lists the valid values."""
     since: Version = OLDEST
     until: Version | None = None
 
     def throw_if_invalid(self, text: str) -> None:
-        """Refuse a value. Source: ConfigDef#parseType, ConfigDef.Range#ensureValid (4.3.1).
+        """Check a value. Source: ConfigDef#parseType, ConfigDef.Range#ensureValid (4.3.1).
 
         Raises:
-            InvalidConfigError: it is not of the type, or out of bounds.
+            InvalidConfigError: the value has the wrong type or is out of bounds.
         """
         why = self._why_invalid(trim(text))
         if why is not None:
@@ -209,7 +209,7 @@ _TABLE: Final = (
 
 
 def topic_configs(profile: Profile) -> Mapping[str, TopicConfig]:
-    """Return what a topic may be configured with in a release, by name in alphabetical order."""
+    """Return the configurations of topics in a release, by name in alphabetical order."""
     configs = (
         each
         for each in _TABLE
@@ -219,10 +219,10 @@ def topic_configs(profile: Profile) -> Mapping[str, TopicConfig]:
 
 
 def throw_if_invalid(profile: Profile, configs: Mapping[str, str | None]) -> None:
-    """Refuse what a topic cannot be configured with. Source: LogConfig#validate (4.3.1).
+    """Check the configuration of a topic. Source: LogConfig#validate (4.3.1).
 
     Raises:
-        InvalidConfigError: the first name or value that is refused.
+        InvalidConfigError: a name or value is invalid. The error is for the first one.
     """
     known = topic_configs(profile)
     nulls = sorted(name for name, text in configs.items() if text is None)

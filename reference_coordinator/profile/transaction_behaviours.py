@@ -1,4 +1,4 @@
-"""What differs between Kafka's releases in transactions, as far as the group coordinator's clients see it."""
+"""Differences between Kafka's releases in transactions, as visible to clients of the group coordinator."""
 
 from typing import Final
 
@@ -98,4 +98,4 @@ OF_TRANSACTIONS: Final = (
         source="TransactionCoordinator#handleAddPartitionsToTransaction (4.3.1)",
     ),
 )
-"""Every such behaviour once."""
+"""All behaviours of this kind."""

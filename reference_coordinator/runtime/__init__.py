@@ -1,7 +1,7 @@
-"""What every handler stands on: partitions, timers, writes under way and parked requests; nothing of groups.
+"""The base of all handlers: partitions, timers, writes in progress and parked requests, but no groups.
 
-`coordinator_runtime` is the state, and completes writes or undoes them. `coordinator_result` is what an
-operation returns, which `write_event` writes and answers. `partitions` says what is owned, `appends` what is
-under way, `open_batch` which answers wait for a batch, `append_errors` and `error_responses` how a request is
-refused.
+`coordinator_runtime` contains the state, and completes or undoes writes. `coordinator_result` is the result
+of an operation, which `write_event` writes and answers. `partitions` contains which partitions are owned,
+`appends` the writes in progress, and `open_batch` the answers that wait for a batch. `append_errors` and
+`error_responses` build the responses to refused requests.
 """

@@ -1,4 +1,4 @@
-"""What a client is told when a write to the log fails, by API and coordinator family."""
+"""The errors that clients receive when a write to the log fails, by API and coordinator family."""
 
 from typing import Final
 
@@ -44,7 +44,7 @@ _SCALA_OFFSET: Final = {
 
 
 def append_group_metadata_error_to_response_error(shard: CoordinatorRuntime, error: Errors) -> Errors:
-    """What a JoinGroup or SyncGroup is told.
+    """Return the error for a JoinGroup or SyncGroup.
 
     Source: GroupMetadataManager#appendGroupMetadataErrorToResponseError (4.3.1),
     GroupMetadataManager#storeGroup (3.9.2).
@@ -57,7 +57,7 @@ def append_group_metadata_error_to_response_error(shard: CoordinatorRuntime, err
 
 
 def maybe_convert_offset_commit_error(error: Errors) -> Errors:
-    """What an OffsetCommit of the Scala coordinator is told.
+    """Return the error for an OffsetCommit to the Scala coordinator.
 
     Source: GroupMetadataManager#maybeConvertOffsetCommitError (3.9.2).
     """
@@ -65,7 +65,7 @@ def maybe_convert_offset_commit_error(error: Errors) -> Errors:
 
 
 def handle_operation_exception(error: Errors) -> Errors:
-    """What any other request of the Java coordinator is told.
+    """Return the error for any other request to the Java coordinator.
 
     Source: CoordinatorOperationExceptionHelper#handleOperationException (4.3.1).
     """
@@ -73,10 +73,10 @@ def handle_operation_exception(error: Errors) -> Errors:
 
 
 def operation_error(shard: CoordinatorRuntime, request: GroupRequest, error: Errors) -> Errors:
-    """What a request of the Java coordinator is told that waited for a write, its own or one before it.
+    """Return the error for a request to the Java coordinator that waited for its own or an earlier write.
 
-    Decided in: GroupCoordinatorService#leaveGroup (3.7.2), where LeaveGroup stands apart;
-    #handleOffsetFetchException (4.3.1) and #fetchOffsets (3.9.2), where OffsetFetch does.
+    Decided in: GroupCoordinatorService#leaveGroup (3.7.2), where LeaveGroup is an exception;
+    #handleOffsetFetchException (4.3.1) and #fetchOffsets (3.9.2), where OffsetFetch is one.
     """
     if isinstance(request, LeaveGroupRequest) and shard.profile.has(Behaviour.LEAVE_TELLS_ERROR_OF_LOG):
         return error

@@ -1,4 +1,4 @@
-"""Writes that are under way, and who waits for them."""
+"""Writes in progress, and the requests that wait for them."""
 
 from dataclasses import field
 
@@ -12,42 +12,42 @@ from reference_coordinator.runtime.coordinator_result import Continuation, Coord
 
 @value
 class PendingAppend:
-    """A write that is under way."""
+    """A write in progress."""
 
     append_id: AppendId
     partition: int
     result: CoordinatorResult[object]
     record_offset: int
-    """Where in the partition's log the first of its records will stand."""
+    """The offset of the first record in the partition's log."""
     then: Continuation | None
-    """Who learns how it ended."""
+    """The continuation that receives the outcome."""
     groups_changed: bool = False
-    """Whether what its records say of groups took effect when it was made."""
+    """Whether the group records were already applied at the time of the write."""
 
 
 @value
 class OpenBatch:
-    """What waits for a partition's batch to be written, in the order in which it came.
+    """The writes and answers that wait for a partition's batch to be written, in order of arrival.
 
     Source: CoordinatorRuntime.CoordinatorBatch (3.9.2).
     """
 
     writes: list[AppendRecords] = field(default_factory=list)
     answers: list[Respond[object]] = field(default_factory=list)
-    """To requests that wrote nothing."""
+    """The answers to requests that wrote nothing."""
     waiting: list[ResponseToken] = field(default_factory=list)
-    """Those requests, and parked ones: none of them times out any more once the batch is written."""
+    """These requests and parked ones. Once the batch is written, their timeouts no longer apply."""
 
     def with_more(self, records: tuple[CoordinatorRecord, ...]) -> tuple[CoordinatorRecord, ...]:
-        """All that would be written if these came on top."""
+        """Return the records of the batch if these records were added."""
         return (*(each for write in self.writes for each in write.records), *records)
 
 
 @value
 class ParkedFetch:
-    """An OffsetFetch that wants to see what is under way as well."""
+    """An OffsetFetch that must see the writes in progress as well."""
 
     awaited: frozenset[AppendId]
-    """Writes to the partitions of its groups."""
+    """The writes to the partitions of the fetch's groups."""
     token: ResponseToken
     request: OffsetFetchRequest

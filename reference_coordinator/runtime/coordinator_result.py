@@ -1,9 +1,9 @@
-"""What an operation of the coordinator returns: records to write, and a response for when they are written.
+"""The result of a coordinator operation: records to write, and the response to send once they are written.
 
-An operation returns records; the runtime appends them, has them replayed, and answers or refuses the request.
-Two things stand apart. Classic groups change before their records are written, as in Kafka, and their
-`append_future` puts right what could not be written. And the Scala coordinator writes in the middle of
-LeaveGroup, of expiry and of deletions, and waits for none of it: those operations append by themselves.
+An operation returns records. The runtime appends them, has them replayed, and answers or refuses the request.
+There are two exceptions. As in Kafka, classic groups change before their records are written, and their
+`append_future` undoes a change that could not be written. The Scala coordinator writes during LeaveGroup,
+expiry and deletions without waiting for the write, so these operations append records themselves.
 """
 
 from abc import ABC, abstractmethod
@@ -18,17 +18,17 @@ ResponseT_co = TypeVar("ResponseT_co", covariant=True)
 
 
 class Continuation(ABC):
-    """How to go on when an append is through.
+    """The action to run when an append is complete.
 
-    Kafka hangs a callback on the append; here it is a value that knows how to go on. A group is named by the
-    object itself, as Kafka's closures do: one made anew under the same id is another group.
+    Kafka adds a callback to the append. Here, it is a value. It refers to a group by the object itself, as
+    Kafka's closures do: a group created again with the same id is a different one.
     """
 
     __slots__ = ()
 
     @abstractmethod
     def append_completed(self, error: Errors) -> None:
-        """Go on; NONE means that the records are in the log for good."""
+        """Continue after the append. NONE means that the records are committed to the log."""
 
 
 @value
@@ -36,19 +36,19 @@ class CoordinatorResult(Generic[ResponseT_co]):
     """Records and a response. Source: CoordinatorResult (4.1.0)."""
 
     records: tuple[CoordinatorRecord, ...] = ()
-    """They get into the log as one batch, or not at all."""
+    """Written as one batch, or not at all."""
     response: ResponseT_co | None = None
-    """The answer when they are there for good; None where the operation answers by itself."""
+    """The answer once the records are committed, or None if the operation answers itself."""
     permitted: tuple[Permitted, ...] = ()
-    """What else may stand in an answer without records."""
+    """Other permitted values of the response, if there are no records."""
     append_future: Continuation | None = None
-    """Whoever learns how the write ended, before the response leaves."""
+    """Receives the outcome of the write, before the response is sent."""
     replay_records: bool = True
-    """Whether the records change the state; False where the operation has done so already."""
+    """Whether to replay the records. False if the operation has already changed the state."""
 
 
 VoidResult = CoordinatorResult[Never]
-"""Of an operation that answers by itself, if anybody waits."""
+"""The result of an operation that answers waiting requests itself, if there are any."""
 
 EMPTY_RESULT: Final[VoidResult] = CoordinatorResult(replay_records=False)
 """Nothing to write. Source: GroupMetadataManager.EMPTY_RESULT (4.1.0)."""

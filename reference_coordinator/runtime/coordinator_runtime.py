@@ -1,4 +1,4 @@
-"""What all handlers of the coordinator share: the clock, who waits, and what goes out."""
+"""The state that all handlers of the coordinator share: the clock, waiting requests, and effects."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
@@ -42,7 +42,7 @@ _START_OF_TIME_MS = Millis(0)
 
 @dataclass(slots=True, kw_only=True)
 class CoordinatorRuntime(ABC):
-    """What one coordinator waits for and sends. Source: CoordinatorRuntime (4.3.1)."""
+    """The pending work and the effects of one coordinator. Source: CoordinatorRuntime (4.3.1)."""
 
     config: GroupCoordinatorConfig
     profile: Profile
@@ -53,14 +53,14 @@ class CoordinatorRuntime(ABC):
     _appends: dict[AppendId, PendingAppend] = field(default_factory=dict)
     _parked_fetches: list[ParkedFetch] = field(default_factory=list)
     open_batches: dict[int, OpenBatch] = field(default_factory=dict)
-    """By partition of `__consumer_offsets`: those that gather writes, or that a write too large left open."""
+    """By partition of `__consumer_offsets`. They gather writes, or were left open by a too large write."""
     _last_append_id: int = 0
     _open: set[ResponseToken] = field(default_factory=set)
     _failed: set[ResponseToken] = field(default_factory=set)
     _effects: list[Effect] = field(default_factory=list)
 
     def forget_partition(self, partition: int) -> None:
-        """Forget a partition's deadlines and what waits for a batch, but not the writes under way."""
+        """Remove a partition's deadlines and its open batch, but not the writes in progress."""
         self.open_batches.pop(partition, None)
         self.timers.cancel_if(lambda key: self._is_over(key, partition))
 
@@ -78,16 +78,16 @@ class CoordinatorRuntime(ABC):
                 assert_never(key)
 
     def partition_for(self, group_id: GroupId) -> int:
-        """The group's partition of `__consumer_offsets`."""
+        """Return the group's partition of `__consumer_offsets`."""
         return partition_for(group_id, self.config.offsets_topic_num_partitions)
 
     def accept(self, token: ResponseToken) -> None:
-        """Take note that a request awaits its answer."""
+        """Register a request that awaits its answer."""
         assert token not in self._open, f"{token} is in use"
         self._open.add(token)
 
     def is_open(self, token: ResponseToken) -> bool:
-        """Whether a request still awaits its answer."""
+        """Return whether a request still awaits its answer."""
         return token in self._open
 
     def respond(
@@ -95,16 +95,16 @@ class CoordinatorRuntime(ABC):
     ) -> None:
         """Answer a request."""
         if token in self._failed:
-            # Kafka completes the same future a second time here, which has no effect.
+            # Here, Kafka completes the same future a second time, which has no effect.
             self._failed.discard(token)
             return
         self._open.remove(token)
         self._effects.append(Respond(token=token, response=response, permitted=permitted))
 
     def fail(self, token: ResponseToken, response: GroupResponse | None) -> None:
-        """End a request that ran into an exception of Kafka's, with an answer or with silence.
+        """End a request for which Kafka throws an exception, with or without an answer.
 
-        Part of the coordinator may still refer to it, so that it will be answered once more.
+        Parts of the coordinator may still refer to the request and answer it a second time.
         """
         if token not in self._open:
             return
@@ -122,7 +122,7 @@ class CoordinatorRuntime(ABC):
         producer: Producer | None = None,
         required_acks: int = ALL_REPLICAS,
     ) -> None:
-        """Write what an operation returned to the group's partition, for a request's event or for nobody.
+        """Write an operation's records to the group's partition, for a request's event or without one.
 
         Raises:
             IllegalStateError: the records contradict the state, and nothing is written.
@@ -157,7 +157,7 @@ class CoordinatorRuntime(ABC):
         self._effects.extend(self._written_now(write))
 
     def _written_now(self, write: AppendRecords) -> tuple[Effect, ...]:
-        """What goes out now that something is to be written: the write, nothing, or what waited before it.
+        """Return the effects of a new write: the write itself, earlier waiting ones, both, or none.
 
         Decided in: CoordinatorRuntime#append and #maybeFlushCurrentBatch (3.9.2, 4.3.1).
         """
@@ -190,7 +190,7 @@ class CoordinatorRuntime(ABC):
         return is_java and self.config.group_coordinator_append_linger_ms > 0
 
     def _maybe_allocate_new_batch(self, partition: int) -> OpenBatch:
-        """Find or make a batch. Source: CoordinatorRuntime#maybeAllocateNewBatch (3.9.2, 4.3.1)."""
+        """Return an open or new batch. Source: CoordinatorRuntime#maybeAllocateNewBatch (3.9.2, 4.3.1)."""
         batch = self.open_batches.get(partition)
         if batch is None:
             batch = self.open_batches[partition] = OpenBatch()
@@ -200,7 +200,7 @@ class CoordinatorRuntime(ABC):
         return batch
 
     def _flushed(self, partition: int) -> tuple[Effect, ...]:
-        """End a batch; return its writes, and the answers that waited for them."""
+        """Close a batch. Return its writes, and the answers that waited for them."""
         batch = self.open_batches.pop(partition, None)
         if batch is None:
             return ()
@@ -211,44 +211,45 @@ class CoordinatorRuntime(ABC):
         return (*batch.writes, *batch.answers)
 
     def flush_current_batch(self, partition: int) -> None:
-        """Write what was gathered. Source: CoordinatorRuntime#flushCurrentBatch (4.3.1)."""
+        """Write the open batch. Source: CoordinatorRuntime#flushCurrentBatch (4.3.1)."""
         self._effects.extend(self._flushed(partition))
 
     def _is_too_large(self, records: tuple[CoordinatorRecord, ...]) -> bool:
         return is_too_large(records, self.config, self.profile)
 
     def partition_of(self, group_id: GroupId) -> CoordinatorPartition:
-        """What the broker knows of the group's partition."""
+        """Return the state of the group's partition."""
         return self.partitions.of(self.partition_for(group_id))
 
     @abstractmethod
     def replay(self, record: CoordinatorRecord, *, record_offset: int) -> None:
-        """Let a record that stands at that offset of the log take effect.
+        """Apply a record at an offset of the log.
 
         Source: GroupCoordinatorShard#replay (4.3.1).
         """
 
     @abstractmethod
     def replay_written(self, records: tuple[CoordinatorRecord, ...], *, record_offset: int) -> bool:
-        """Let records of consumer groups take effect as they are written; whether there are any.
+        """Apply records of consumer, share and streams groups at the write. Return whether there are any.
 
-        Readers see it when the records are committed. All the records' groups count then, classic ones too.
+        Tombstones of classic groups in the same write are applied as well. Reads see the changes once the
+        records are committed.
 
         Raises:
-            IllegalStateError: the records contradict the state, which stays.
+            IllegalStateError: the records contradict the state, which does not change.
 
         Decided in: CoordinatorRuntime.CoordinatorContext#append (4.1.0).
         """
 
     @abstractmethod
     def revert_uncommitted(self, append: PendingAppend) -> None:
-        """Undo what stands or falls with a write that failed.
+        """Undo the changes that depend on a failed write.
 
         Decided in: SnapshotRegistry#revertToSnapshot (4.1.0).
         """
 
     def complete_append(self, append: PendingAppend, error: Errors) -> None:
-        """Let a write take effect, or undo what hangs on it, and go on with who waits.
+        """Apply a write, or undo the changes that depend on it, and run its continuation.
 
         Decided in: CoordinatorRuntime.CoordinatorWriteEvent#complete,
         SnapshottableCoordinator#updateLastCommittedOffset (4.3.1).
@@ -267,7 +268,7 @@ class CoordinatorRuntime(ABC):
             try:
                 append.then.append_completed(error)
             except IllegalStateError:
-                # Kafka's callback throws, and nobody is told.
+                # Kafka's callback throws, and the exception is ignored.
                 return
 
     @property
@@ -275,7 +276,7 @@ class CoordinatorRuntime(ABC):
         return self.profile.has(Behaviour.TOO_LARGE_WRITE_KEEPS_NEW_GROUP)
 
     def appends_after(self, partition: int, record_offset: int) -> tuple[PendingAppend, ...]:
-        """A partition's writes under way whose records stand behind an offset, oldest first."""
+        """Return a partition's writes in progress whose records are after an offset, oldest first."""
         return tuple(
             each
             for each in self._appends.values()
@@ -283,7 +284,7 @@ class CoordinatorRuntime(ABC):
         )
 
     def write_takes_too_long(self, append_id: AppendId) -> None:
-        """Tell who waits for a write that it took too long, though it may still come to pass.
+        """Fail the continuation of a write that timed out, although the write may still succeed.
 
         Decided in: CoordinatorRuntime.OperationTimeout#run (3.9.2).
         """
@@ -293,7 +294,7 @@ class CoordinatorRuntime(ABC):
             append.then.append_completed(Errors.REQUEST_TIMED_OUT)
 
     def throw_if_not_active(self, group_id: GroupId) -> None:
-        """Refuse a request for a group that is somebody else's or is being loaded.
+        """Refuse a request for a group that another broker coordinates or that is loading.
 
         Raises:
             CoordinatorError: COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR.
@@ -301,10 +302,10 @@ class CoordinatorRuntime(ABC):
         self.partition_of(group_id).throw_if_not_active()
 
     def park_fetch(self, request: OffsetFetchRequest, token: ResponseToken) -> bool:
-        """Let a fetch wait for the writes under way to its groups' partitions; whether there are any.
+        """Park a fetch until the writes in progress to its groups' partitions end. Return whether any exist.
 
         Decided in: CoordinatorRuntime.CoordinatorWriteEvent#run (4.3.1), where an operation that writes
-        nothing is done when all before it is written.
+        nothing completes when everything before it is written.
         """
         partitions = {self.partition_for(each.group_id) for each in request.groups}
         awaited = frozenset(
@@ -316,24 +317,24 @@ class CoordinatorRuntime(ABC):
         return True
 
     def take_ready_fetches(self) -> list[ParkedFetch]:
-        """The fetches that have nothing to wait for any more."""
+        """Remove and return the fetches that no longer wait for any write."""
         ready = [each for each in self._parked_fetches if each.awaited.isdisjoint(self._appends)]
         self._parked_fetches = [each for each in self._parked_fetches if each not in ready]
         return ready
 
     def take_append(self, append_id: AppendId) -> PendingAppend | None:
-        """The write that is through, or None if nobody cares any more."""
+        """Remove and return a completed write, or None if it was removed before."""
         return self._appends.pop(append_id, None)
 
     def take_appends(self, partition: int) -> list[PendingAppend]:
-        """A partition's writes under way, oldest first; none of them is any more."""
+        """Remove and return a partition's writes in progress, oldest first."""
         taken = {key: each for key, each in self._appends.items() if each.partition == partition}
         for append_id in taken:
             del self._appends[append_id]
         return list(taken.values())
 
     def take_effects(self) -> tuple[Effect, ...]:
-        """What went out since the last time."""
+        """Remove and return the effects since the last call."""
         taken = tuple(self._effects)
         self._effects.clear()
         return taken

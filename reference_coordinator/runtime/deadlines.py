@@ -1,4 +1,4 @@
-"""What the coordinator waits for, and what falls due when it has waited long enough."""
+"""The timers of the coordinator, and the deadlines that fall due when they expire."""
 
 from reference_coordinator.core.ids import AppendId, GroupId, ResponseToken
 from reference_coordinator.core.values import value
@@ -7,22 +7,22 @@ from reference_coordinator.messages import GroupRequest
 
 @value
 class GroupTimerKey:
-    """Something that a group waits for; each type of group has keys of its own."""
+    """The timer of a group. Each type of group has its own keys."""
 
     group_id: GroupId
 
 
 @value
 class OffsetExpirationKey:
-    """The regular look for offsets to expire."""
+    """The timer of the regular offset expiry."""
 
     partition: int | None
-    """The Java coordinator looks at each partition by itself; None stands for all of them."""
+    """The partition, which the Java coordinator checks separately. None means all partitions."""
 
 
 @value
 class OperationKey:
-    """A request, or else a write, that waits for a batch to be written."""
+    """The timer of a request or write that waits for a batch to be written."""
 
     awaited: ResponseToken | AppendId
     is_write: bool
@@ -30,40 +30,40 @@ class OperationKey:
 
 @value
 class BatchKey:
-    """The batch in which a partition's writes are gathered."""
+    """The timer of the batch that gathers a partition's writes."""
 
     partition: int
 
 
 TimerKey = GroupTimerKey | OffsetExpirationKey | OperationKey | BatchKey
-"""There is one deadline a key."""
+"""Any timer key. Each key has at most one deadline."""
 
 
 @value
 class GroupDeadline:
-    """Something that falls due in a group; each type of group has deadlines of its own."""
+    """The deadline of a group. Each type of group has its own deadlines."""
 
     group_id: GroupId
 
 
 @value
 class CleanUpOffsets:
-    """It is time to look for offsets to expire."""
+    """The regular offset expiry is due."""
 
     partition: int | None
-    """Where; None stands for all partitions."""
+    """The partition to check. None means all partitions."""
 
 
 @value
 class WriteTakesTooLong:
-    """A write has waited long enough for its batch."""
+    """A write that waits for its batch times out."""
 
     append_id: AppendId
 
 
 @value
 class AnswerTakesTooLong:
-    """A request has waited long enough for the batch before it."""
+    """A request that waits for the batch before it times out."""
 
     token: ResponseToken
     request: GroupRequest
@@ -71,10 +71,10 @@ class AnswerTakesTooLong:
 
 @value
 class FlushBatch:
-    """A batch has gathered writes for long enough."""
+    """The linger time of a batch ends."""
 
     partition: int
 
 
 Deadline = GroupDeadline | CleanUpOffsets | WriteTakesTooLong | AnswerTakesTooLong | FlushBatch
-"""What can fall due."""
+"""Any deadline."""

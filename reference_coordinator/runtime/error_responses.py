@@ -1,4 +1,4 @@
-"""How each API says that a request was refused as a whole."""
+"""The responses of each API to requests that are refused as a whole."""
 
 from reference_coordinator import messages
 from reference_coordinator.core.errors import CoordinatorError, Errors
@@ -15,9 +15,9 @@ from reference_coordinator.runtime.share_error_responses import share_error_resp
 def refusal_response(
     shard: CoordinatorRuntime, request: messages.GroupRequest, refusal: CoordinatorError
 ) -> messages.GroupResponse:
-    """How an API says what the coordinator refused a request for, with the reason where it gives one.
+    """Return the response to a refused request, with a message if the API has a field for it.
 
-    A client does not get to know why the coordinator itself failed.
+    For a failure of the coordinator itself (UNKNOWN_SERVER_ERROR), the client receives no message.
 
     Decided in: ApiError#fromThrowable, CoordinatorOperationExceptionHelper#handleOperationException (4.3.1).
     """
@@ -34,7 +34,7 @@ def refusal_response(
 def error_response(
     shard: CoordinatorRuntime, request: messages.GroupRequest, error: Errors
 ) -> messages.GroupResponse:
-    """How an API says that a request was refused as a whole."""
+    """Return the response to a request that is refused as a whole."""
     match request:
         case messages.ConsumerGroupHeartbeatRequest():
             return messages.ConsumerGroupHeartbeatResponse(error_code=error)
@@ -47,7 +47,7 @@ def error_response(
         case messages.SyncGroupRequest():
             return sync_error(_sync_error_code(shard, error))
         case messages.HeartbeatRequest():
-            # While its group is loading, a member is told nothing that could alarm it.
+            # While the group is loading, a member receives no error, so that it does not rejoin.
             is_loading = error is Errors.COORDINATOR_LOAD_IN_PROGRESS
             return messages.HeartbeatResponse(error_code=Errors.NONE if is_loading else error)
         case messages.LeaveGroupRequest():
@@ -83,7 +83,7 @@ def _error_response_of_many_groups(
                 groups=get_error_described_group_list(shard, request, error)
             )
         case messages.ListGroupsRequest():
-            # Groups of somebody else are none to list.
+            # Groups of another coordinator are not listed.
             reported = Errors.NONE if error is Errors.NOT_COORDINATOR else error
             return messages.ListGroupsResponse(error_code=reported, groups=())
         case messages.DeleteGroupsRequest():
@@ -111,7 +111,7 @@ def _sync_error_code(shard: CoordinatorRuntime, error: Errors) -> Errors:
 
 
 def join_error(member_id: MemberId, error: Errors) -> messages.JoinGroupResponse:
-    """A JoinGroup refused. Decided in: JoinGroupResult#apply (3.9.2)."""
+    """Return the response to a refused JoinGroup. Decided in: JoinGroupResult#apply (3.9.2)."""
     return messages.JoinGroupResponse(
         error_code=error,
         generation_id=UNKNOWN_GENERATION_ID,
@@ -125,21 +125,21 @@ def join_error(member_id: MemberId, error: Errors) -> messages.JoinGroupResponse
 
 
 def sync_error(error: Errors) -> messages.SyncGroupResponse:
-    """A SyncGroup refused. Decided in: SyncGroupResult#apply (3.9.2)."""
+    """Return the response to a refused SyncGroup. Decided in: SyncGroupResult#apply (3.9.2)."""
     return messages.SyncGroupResponse(
         error_code=error, protocol_type=None, protocol_name=None, assignment=b""
     )
 
 
 def leave_error(error: Errors) -> messages.LeaveGroupResponse:
-    """A LeaveGroup refused as a whole. Source: GroupCoordinator#leaveError (3.9.2)."""
+    """Return the response to a refused LeaveGroup. Source: GroupCoordinator#leaveError (3.9.2)."""
     return messages.LeaveGroupResponse(error_code=error, members=())
 
 
 def commit_error(
     shard: CoordinatorRuntime, request: messages.OffsetCommitRequest, error: Errors
 ) -> messages.OffsetCommitResponse:
-    """A commit refused as a whole: the error on every partition.
+    """Return the response to a refused commit, with the error for every partition.
 
     Decided in: OffsetCommitRequest#getErrorResponse (4.3.1).
     """
@@ -149,7 +149,7 @@ def commit_error(
 def txn_commit_error(
     shard: CoordinatorRuntime, request: messages.TxnOffsetCommitRequest, error: Errors
 ) -> messages.TxnOffsetCommitResponse:
-    """A commit refused as a whole: the error on every partition.
+    """Return the response to a refused transactional commit, with the error for every partition.
 
     Decided in: TxnOffsetCommitRequest#getErrorResponse (4.3.1).
     """
@@ -159,14 +159,14 @@ def txn_commit_error(
 def fetch_error(
     request: messages.OffsetFetchRequestGroup, error: Errors
 ) -> messages.OffsetFetchResponseGroup:
-    """A fetch refused as a whole. Decided in: OffsetFetchResponse#groupError (4.3.1)."""
+    """Return the response to a refused fetch. Decided in: OffsetFetchResponse#groupError (4.3.1)."""
     return messages.OffsetFetchResponseGroup(group_id=request.group_id, topics=(), error_code=error)
 
 
 def get_error_described_group_list(
     shard: CoordinatorRuntime, request: messages.DescribeGroupsRequest, error: Errors
 ) -> tuple[messages.DescribedGroup, ...]:
-    """A description refused, with no state at all.
+    """Return the refused descriptions of all groups, without a state.
 
     Source: DescribeGroupsRequest#getErrorDescribedGroupList (4.3.1).
     """
@@ -177,7 +177,7 @@ def get_error_described_group_list(
 def consumer_describe_error(
     request: messages.ConsumerGroupDescribeRequest, error: Errors
 ) -> messages.ConsumerGroupDescribeResponse:
-    """Every group of a description refused.
+    """Return the response to a refused description, with the error for every group.
 
     Decided in: ConsumerGroupDescribeRequest#getErrorDescribedGroupList (4.3.1).
     """
@@ -190,7 +190,7 @@ def consumer_describe_error(
 def streams_describe_error(
     request: messages.StreamsGroupDescribeRequest, error: Errors
 ) -> messages.StreamsGroupDescribeResponse:
-    """Every group of a description refused.
+    """Return the response to a refused description, with the error for every group.
 
     Decided in: StreamsGroupDescribeRequest#getErrorDescribedGroupList (4.3.1).
     """
@@ -209,7 +209,7 @@ def described_error(
     message: str | None = None,
     authorized_operations: int | None = None,
 ) -> messages.DescribedGroup:
-    """The description of a group that cannot be described.
+    """Return the description of a group that cannot be described.
 
     Decided in: DescribeGroupsResponse#groupError (4.3.1).
     """
@@ -228,7 +228,7 @@ def described_error(
 
 
 def operations_not_asked_for(shard: CoordinatorRuntime) -> int:
-    """What a description has for the operations that somebody may perform on a group.
+    """Return the value of `authorized_operations` if the request did not ask for them.
 
     Decided in: DescribeGroupsResponse#AUTHORIZED_OPERATIONS_OMITTED (4.3.1).
     """
@@ -240,10 +240,10 @@ def operations_not_asked_for(shard: CoordinatorRuntime) -> int:
 
 
 def in_answer_order(shard: CoordinatorRuntime, group_ids: tuple[GroupId, ...]) -> tuple[GroupId, ...]:
-    """Groups in the order in which they are described.
+    """Return groups in the order in which they are described.
 
-    Decided in: GroupCoordinatorService#describeGroups (4.3.1), which asks partition by partition, in the
-    order of a hash map.
+    Decided in: GroupCoordinatorService#describeGroups (4.3.1), which describes the groups of one partition
+    after the other, in the order of a hash map.
     """
     if shard.profile.coordinator is CoordinatorFamily.SCALA:
         return group_ids

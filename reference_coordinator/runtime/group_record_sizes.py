@@ -1,6 +1,7 @@
-"""How long the parts of a record are, and the records of consumer, share and streams groups.
+"""The encoded sizes of parts of records, and of the records of consumer, share and streams groups.
 
-No bytes are made for it. Records have the fields of Kafka's definitions, so all of them are measured alike.
+Nothing is encoded to compute them. All records have the fields of Kafka's definitions, so the same code
+measures all of them.
 """
 
 import dataclasses
@@ -43,7 +44,7 @@ _WIDTHS: Final[Mapping[str, int]] = MappingProxyType(
         **dict.fromkeys(("metadata_hash", "assignment_timestamp_ms", "timestamp_ms", "version"), 8),
     }
 )
-"""Of numbers that do not have four bytes."""
+"""The sizes of integers other than four bytes, by field name."""
 _UUID: Final = "topic_id"
 _UUID_BYTES: Final = 16
 _TIMESTAMP: Final[Mapping[str, object]] = MappingProxyType({"assignment_timestamp_ms": 0})
@@ -61,23 +62,23 @@ _TAGGED: Final[Mapping[type[object], Mapping[str, object]]] = MappingProxyType(
         TaskIdsWithEpochs: _EPOCHS,
     }
 )
-"""Tagged fields, which are not written with these values."""
+"""Tagged fields and their default values, with which they are not written."""
 
 
 def text_bytes(text: str | None) -> int:
-    """A text with its length before it, in two bytes."""
+    """Return the size of a text after its two-byte length."""
     return 2 + len((text or "").encode())
 
 
 def unsigned_varint_bytes(number: int) -> int:
-    """A number of variable length. Decided in: ByteUtils#sizeOfUnsignedVarint (4.3.1)."""
+    """Return the size of an unsigned varint. Decided in: ByteUtils#sizeOfUnsignedVarint (4.3.1)."""
     return max(1, -(-number.bit_length() // 7))
 
 
 def group_record_bytes(
     record: ConsumerGroupRecord | ShareGroupRecord | StreamsGroupRecord,
 ) -> tuple[int, int | None]:
-    """How long key and value are; a tombstone has no value."""
+    """Return the sizes of key and value. The latter is None for a tombstone."""
     key = 2 + sum(text_bytes(getattr(record, name)) for name in _KEY_FIELDS if hasattr(record, name))
     is_tombstone = type(record).__name__.endswith("Tombstone")
     return key, None if is_tombstone else _VERSION_BYTES + _structure_bytes(record)
@@ -89,7 +90,7 @@ def _names(structure: "type[DataclassInstance]") -> tuple[str, ...]:
 
 
 def _structure_bytes(structure: "DataclassInstance") -> int:
-    """Fields, how many of them are tagged, and those."""
+    """Return the size of the fields, the number of tagged fields, and the tagged fields."""
     tagged = _TAGGED.get(type(structure), {})
     length = 1
     for name in _names(type(structure)):
@@ -111,7 +112,7 @@ def _field_bytes(name: str, found: object) -> int:
         case int() | str() | bytes():
             return _item_bytes(name, found)
         case _:
-            # A struct that may be null has a byte before it that says so.
+            # A nullable struct follows a byte that marks whether it is null.
             return 1 + _structure_bytes(cast("DataclassInstance", found))
 
 

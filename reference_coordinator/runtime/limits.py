@@ -1,4 +1,4 @@
-"""What the log refuses for its configuration: too large a batch, and any while replicas are too few."""
+"""The limits of the log: batches that are too large, and all writes while there are too few replicas."""
 
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -31,7 +31,7 @@ _MARKER_VALUE_BYTES: Final = 6
 
 
 def log_limits(config: GroupCoordinatorConfig, profile: Profile) -> Callable[[AppendRecords], Errors]:
-    """Return what decides how a write ends.
+    """Return a function that returns the outcome of a write.
 
     Decided in: UnifiedLog#analyzeAndValidateRecords, Partition#appendRecordsToLeader (3.9.2).
     """
@@ -52,9 +52,9 @@ def log_limits(config: GroupCoordinatorConfig, profile: Profile) -> Callable[[Ap
 def is_too_large(
     records: Iterable[CoordinatorRecord], config: GroupCoordinatorConfig, profile: Profile
 ) -> bool:
-    """Whether records do not fit into one batch.
+    """Return whether records do not fit into one batch.
 
-    A coordinator that sees to it by itself counts the head of the batch twice.
+    A coordinator that checks the size itself counts the batch header twice.
 
     Decided in: MemoryRecordsBuilder#maxAllowedBytes and #hasRoomFor (4.3.1),
     CoordinatorRuntime#append (3.9.2).
@@ -64,7 +64,7 @@ def is_too_large(
 
 
 def size_in_bytes(records: Iterable[CoordinatorRecord], profile: Profile) -> int:
-    """Return how large the batch is that a release writes, before compression; no bytes are made for it.
+    """Return the uncompressed size of the batch that a release writes. Nothing is encoded for that.
 
     Source: DefaultRecordBatch#sizeInBytes (4.3.1).
     """
@@ -77,14 +77,14 @@ def size_in_bytes(records: Iterable[CoordinatorRecord], profile: Profile) -> int
 
 def _record_bytes(offset_delta: int, key_bytes: int, value_bytes: int | None) -> int:
     """Decided in: DefaultRecord#sizeInBytes (4.3.1)."""
-    # Beside key and value stand attributes, a timestamp that is the batch's, and how many headers there are.
+    # Three bytes: the attributes, the timestamp delta (always 0), and the number of headers.
     body = 3 + _size_of_varint(offset_delta) + _size_of_varint(key_bytes) + key_bytes
     body += 1 if value_bytes is None else _size_of_varint(value_bytes) + value_bytes
     return _size_of_varint(body) + body
 
 
 def _key_and_value_bytes(record: CoordinatorRecord, *, is_flexible: bool) -> tuple[int, int | None]:
-    """How long key and value are; a tombstone has no value."""
+    """Return the sizes of key and value. The latter is None for a tombstone."""
     match record:
         case GroupMetadataRecord():
             return _key_bytes(record.group_id), _group_bytes(record)
@@ -101,39 +101,39 @@ def _key_and_value_bytes(record: CoordinatorRecord, *, is_flexible: bool) -> tup
 
 
 def _key_bytes(group_id: str) -> int:
-    """A type and a group."""
+    """Return the size of a key with a type and a group."""
     return 2 + text_bytes(group_id)
 
 
 def _offset_key_bytes(record: OffsetCommitRecord | OffsetCommitTombstone) -> int:
-    """The same with a topic and a partition."""
+    """Return the size of a key with a type, a group, a topic and a partition."""
     return _key_bytes(record.group_id) + text_bytes(record.topic) + 4
 
 
 def _offset_bytes(record: OffsetCommitRecord, *, is_flexible: bool) -> int:
-    """Version, offset, metadata and commit timestamp; then the time of expiry, or else the leader epoch."""
+    """Return the size of version, offset, metadata, commit time, and expiry time or leader epoch."""
     if record.expire_timestamp_ms is not None:
         return 18 + text_bytes(record.metadata) + 8
     if not is_flexible:
         return 18 + text_bytes(record.metadata) + 4
     length = len(record.metadata.encode())
-    # A compact text has its length, plus one, before it; at the end stands how many tagged fields there are.
+    # A compact string follows its length plus one. The last byte is the number of tagged fields.
     return 18 + unsigned_varint_bytes(length + 1) + length + 4 + 1
 
 
 def _group_bytes(record: GroupMetadataRecord) -> int:
-    """Version, generation, timestamp and number of members, beside texts and members."""
+    """Return the size of version, generation, timestamp, member count, texts and members."""
     texts = (record.protocol_type, record.protocol, record.leader)
     return 18 + sum(map(text_bytes, texts)) + sum(map(_member_bytes, record.members))
 
 
 def _member_bytes(member: GroupMetadataRecordMember) -> int:
-    """Timeouts and lengths, beside texts and bytes."""
+    """Return the size of timeouts, lengths, texts and bytes."""
     texts = (member.member_id, member.group_instance_id, member.client_id, member.client_host)
     return 16 + sum(map(text_bytes, texts)) + len(member.subscription) + len(member.assignment)
 
 
 def _size_of_varint(value: int) -> int:
-    """How long a number of zero or more is. Source: ByteUtils#sizeOfVarint (4.3.1)."""
-    # Nearly all are lengths of less than a few thousand bytes.
+    """Return the size of a non-negative varint. Source: ByteUtils#sizeOfVarint (4.3.1)."""
+    # Nearly all values are lengths below a few thousand bytes, so these are fast.
     return 1 if value < 64 else 2 if value < 8_192 else unsigned_varint_bytes(2 * value)

@@ -1,9 +1,9 @@
-"""A batch in which the Java coordinator gathers writes: who waits for it, and for how long.
+"""The batch in which the Java coordinator gathers writes, and the requests that wait for it.
 
 From 3.8 on a batch is written when it is full, or after `group.coordinator.append.linger.ms`. Until
-KAFKA-19760 a write that fits into none was refused after a batch had been made for it; the batch stayed, and
-without a linger nothing but its being full closed it again. Requests that write nothing are answered when all
-before them is written, so they wait for it too.
+KAFKA-19760, a write that does not fit into any batch was refused after a batch had been allocated for it. The
+batch remained, and without a linger time it was closed only when it was full. Requests that write nothing are
+answered when everything before them is written, so they wait for the batch too.
 
 Source: CoordinatorRuntime#append and #maybeFlushCurrentBatch (3.9.2, 4.3.1).
 """
@@ -33,9 +33,9 @@ def respond_when_written(
     response: messages.GroupResponse | None,
     permitted: tuple[Permitted, ...] = (),
 ) -> None:
-    """Answer a request when the batch that is open before it is written, or at once if there is none.
+    """Answer a request when the open batch is written, or immediately if there is none.
 
-    One that answers by itself, as JoinGroup and SyncGroup do, waits for as long as a write may take too.
+    An operation that answers itself, like JoinGroup and SyncGroup, gets the timeout of a write as well.
 
     Decided in: CoordinatorRuntime.CoordinatorContext#append (4.3.1).
     """
@@ -55,7 +55,7 @@ def respond_when_written(
 
 
 def answer_takes_too_long(shard: CoordinatorRuntime, due: AnswerTakesTooLong) -> None:
-    """Tell a request that what it waited for did not come in time.
+    """Fail a request because the batch that it waited for was not written in time.
 
     Decided in: CoordinatorRuntime.OperationTimeout#run (3.9.2).
     """
@@ -66,7 +66,7 @@ def answer_takes_too_long(shard: CoordinatorRuntime, due: AnswerTakesTooLong) ->
 
 
 def linger_is_over(shard: CoordinatorRuntime, due: FlushBatch) -> None:
-    """Write a batch; what waits for one without a write fails, as nothing is a number of the log's.
+    """Write a batch. If it has no writes, fail the requests that wait for it, as it has no log offset.
 
     Decided in: CoordinatorRuntime#flushCurrentBatch,
     SnapshottableCoordinator#updateLastWrittenOffset (3.9.2).
@@ -78,7 +78,7 @@ def linger_is_over(shard: CoordinatorRuntime, due: FlushBatch) -> None:
 
 
 def fail_current_batch(shard: CoordinatorRuntime, partition: int, error: Errors) -> None:
-    """End a batch without writing it.
+    """Discard a batch and fail the requests that wait for it.
 
     Source: CoordinatorRuntime.CoordinatorContext#failCurrentBatch (3.9.2).
     """
@@ -98,7 +98,7 @@ def fail_current_batch(shard: CoordinatorRuntime, partition: int, error: Errors)
 
 
 def group_ids_of(request: messages.GroupRequest) -> Iterable[GroupId]:
-    """The groups whose partitions a request writes to, or waits for."""
+    """Return the groups whose partitions a request writes to, or waits for."""
     match request:
         case messages.OffsetFetchRequest():
             return (each.group_id for each in request.groups)

@@ -1,4 +1,4 @@
-"""A request together with what belongs to it, for handlers that may park it."""
+"""Requests with their context and token, for handlers that may park them."""
 
 from reference_coordinator.core.ids import ResponseToken
 from reference_coordinator.core.values import value

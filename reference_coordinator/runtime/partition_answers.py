@@ -1,4 +1,4 @@
-"""What OffsetCommit and TxnOffsetCommit answer: an error for each partition."""
+"""The answers to OffsetCommit and TxnOffsetCommit: an error for each partition."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -23,7 +23,7 @@ _TopicT = TypeVar("_TopicT", OffsetDeleteRequestTopic, OffsetFetchRequestTopic)
 def commit_topics(
     profile: Profile, asked: Iterable[OffsetCommitRequestTopic], verdicts: Verdicts
 ) -> ResponseTopics:
-    """The verdicts by topic, given in the order of the request; the Scala coordinator has one a partition.
+    """Group verdicts, which are in the order of the request, by topic. Scala has one per partition.
 
     Decided in: OffsetMetadataManager#commitOffset (4.3.1), GroupCoordinatorAdapter#commitOffsets (3.9.2).
     """
@@ -40,7 +40,7 @@ def commit_topics(
 def refused_topics(
     profile: Profile, asked: Iterable[OffsetCommitRequestTopic], error: Errors
 ) -> ResponseTopics:
-    """One error on every partition.
+    """Return the answer with one error for every partition.
 
     Decided in: OffsetCommitRequest#getErrorResponse, TxnOffsetCommitRequest#getErrorResponse (4.3.1).
     """
@@ -54,7 +54,7 @@ def refused_topics(
 
 
 def with_none_replaced(topics: ResponseTopics, error: Errors) -> ResponseTopics:
-    """What else would have been NONE; a partition that was refused for a reason of its own keeps it.
+    """Replace the error NONE. A partition that was refused for another reason keeps its error.
 
     Decided in: GroupMetadataManager#createPutCacheCallback (3.9.2).
     """
@@ -73,7 +73,7 @@ def with_none_replaced(topics: ResponseTopics, error: Errors) -> ResponseTopics:
 
 
 def each_partition_once(topics: Iterable[_TopicT]) -> tuple[_TopicT, ...]:
-    """What a map by partition makes of topics: each is there once, and none without a partition.
+    """Merge topics like a map by partition: each partition occurs once, and topics without any are dropped.
 
     Decided in: GroupCoordinatorAdapter#deleteOffsets, GroupMetadataManager#getOffsets (3.9.2).
     """

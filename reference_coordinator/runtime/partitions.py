@@ -1,4 +1,4 @@
-"""The partitions of `__consumer_offsets` as one broker has them: whether it coordinates, and since when."""
+"""One broker's view of the partitions of `__consumer_offsets`: which it coordinates, and in which epoch."""
 
 from dataclasses import dataclass, field
 from enum import Enum, unique
@@ -7,7 +7,7 @@ from typing import Final, assert_never
 from reference_coordinator.core.errors import CoordinatorError, Errors
 
 NO_EPOCH: Final = -1
-"""Older than every leader epoch."""
+"""An epoch older than every leader epoch."""
 
 
 @unique
@@ -19,13 +19,13 @@ class Ownership(Enum):
 
     NOT_OWNED = "not owned"
     QUEUED = "queued"
-    """It counts as loading and awaits its turn, as on Scala coordinators before 2.8.1."""
+    """Counts as loading but still waits for the load, as on Scala coordinators before 2.8.1."""
     LOADING = "loading"
     OWNED = "owned"
     FAILED = "failed"
-    """It could not be loaded, as a Java coordinator remembers."""
+    """The load failed, which only a Java coordinator records."""
 
-    # An Enum's own is written in Python, and this is looked up at every request.
+    # Enum.__hash__ is written in Python and thus slow, and this is looked up at every request.
     __hash__ = object.__hash__
 
 
@@ -35,14 +35,14 @@ class CoordinatorPartition:
 
     ownership: Ownership = Ownership.NOT_OWNED
     epoch: int = NO_EPOCH
-    """The newest leader epoch in which it was loaded or unloaded."""
+    """The newest leader epoch in which the partition was loaded or unloaded."""
     last_written_offset: int = 0
-    """Where the next record will stand. Source: SnapshottableCoordinator.lastWrittenOffset (4.1.0)."""
+    """The offset of the next record. Source: SnapshottableCoordinator.lastWrittenOffset (4.1.0)."""
     last_committed_offset: int = 0
-    """Up to where the log is there for good, which is all that readers see."""
+    """The offset up to which the log is committed. Reads see only records below it."""
 
     def throw_if_not_active(self) -> None:
-        """Refuse everything while the groups are somebody else's or are being loaded.
+        """Refuse all requests while another broker coordinates the groups or they are loading.
 
         Raises:
             CoordinatorError: COORDINATOR_LOAD_IN_PROGRESS or NOT_COORDINATOR.
@@ -63,27 +63,27 @@ class CoordinatorPartition:
 
 @dataclass(slots=True)
 class Partitions:
-    """What a broker knows of each partition."""
+    """A broker's state of each partition."""
 
     _by_index: dict[int, CoordinatorPartition] = field(default_factory=dict)
 
     def of(self, index: int) -> CoordinatorPartition:
-        """A partition; one that was never heard of is not owned."""
+        """Return a partition's state. An unknown partition is not owned."""
         found = self._by_index.get(index)
         if found is None:
             found = self._by_index[index] = CoordinatorPartition()
         return found
 
     def forget(self, index: int) -> None:
-        """Know nothing of a partition any more, not even in which epoch it was owned."""
+        """Remove a partition's state, including the epoch in which it was owned."""
         self._by_index.pop(index, None)
 
     @property
     def are_any_loading(self) -> bool:
-        """Whether groups of some partition are still to come; one is read while others await their turn."""
+        """Whether any partition is loading. While any is queued, another one is loading."""
         return any(each.ownership is Ownership.LOADING for each in self._by_index.values())
 
     @property
     def are_any_owned(self) -> bool:
-        """Whether some partition's groups are there."""
+        """Whether any partition is owned."""
         return any(each.ownership is Ownership.OWNED for each in self._by_index.values())

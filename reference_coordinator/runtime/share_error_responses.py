@@ -1,4 +1,4 @@
-"""How the APIs of share groups say that a request was refused as a whole."""
+"""The responses of share group APIs to requests that are refused as a whole."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -33,13 +33,13 @@ _TEXTS: Final[Mapping[Errors, str]] = MappingProxyType(
         Errors.NON_EMPTY_GROUP: "The group is not empty.",
     }
 )
-"""Kafka's texts for those who give no other. Source: Errors (4.3.1)."""
+"""Kafka's default messages, for errors without a message. Source: Errors (4.3.1)."""
 
 
 def share_error_response(
     request: ShareGroupRequest, error: Errors, message: str | None = None
 ) -> ShareGroupResponse:
-    """An API's answer to a request that is refused.
+    """Return the response to a request that is refused as a whole.
 
     Decided in: AlterShareGroupOffsetsRequest#getErrorResponseData,
     DeleteShareGroupOffsetsRequest#getErrorDeleteResponseData,

@@ -1,4 +1,4 @@
-"""A request from what its operation returned to its answer: the only place that writes for one."""
+"""The path of a request from its operation's result to its answer. Only this code writes for a request."""
 
 from typing_extensions import override
 
@@ -16,7 +16,7 @@ from reference_coordinator.runtime.open_batch import group_ids_of, respond_when_
 
 @value
 class CoordinatorWriteEvent(Continuation):
-    """A request whose records are on their way. Source: CoordinatorRuntime.CoordinatorWriteEvent (4.3.1)."""
+    """A request whose write is in progress. Source: CoordinatorRuntime.CoordinatorWriteEvent (4.3.1)."""
 
     shard: CoordinatorRuntime
     token: ResponseToken
@@ -25,7 +25,7 @@ class CoordinatorWriteEvent(Continuation):
 
     @override
     def append_completed(self, error: Errors) -> None:
-        """Let the operation know how the write ended, then answer the request or refuse it.
+        """Run the operation's own continuation, then answer or refuse the request.
 
         Decided in: CoordinatorRuntime.CoordinatorWriteEvent#complete (4.3.1).
         """
@@ -48,7 +48,7 @@ def complete_operation(
     *,
     producer: Producer | None = None,
 ) -> None:
-    """Write what a request's operation returned, and answer when that, or all before it, is written.
+    """Write the records of a request's operation. Answer when these, or all before the request, are written.
 
     Decided in: CoordinatorRuntime.CoordinatorWriteEvent#run, CoordinatorRuntime.CoordinatorContext#append
     (4.3.1).

@@ -1,1 +1,1 @@
-"""The broker on a TCP port. No behaviour of Kafka's lives here."""
+"""The server of the broker on a TCP port. It implements no behaviour of Kafka."""

@@ -1,4 +1,4 @@
-"""What is to be sent to clients, by connection, until all of it may be."""
+"""The data to be sent to clients, by connection, until all of it may be sent."""
 
 from collections.abc import Set as AbstractSet
 from typing import Final
@@ -9,7 +9,7 @@ _SIZE_BYTES: Final = 4
 
 
 class Answers:
-    """Frames, and what is to happen to their connections behind them."""
+    """Frames for connections, and the actions that follow them."""
 
     def __init__(self) -> None:
         self._parts: dict[int, list[bytes]] = {}
@@ -23,24 +23,24 @@ class Answers:
         parts.append(frame)
 
     def confirm(self, number: int) -> None:
-        """Ask to be told when a client has taken all that is sent to it."""
+        """Request a notice when a client has taken everything that is sent to it."""
         self._confirmed.add(number)
 
     def close(self, number: int) -> None:
-        """Close a connection when everything is sent."""
+        """Close a connection after everything is sent."""
         self._parts.setdefault(number, [])
         self._closed.add(number)
 
     def forget(self, number: int) -> None:
-        """Drop what is for a connection, which is gone."""
+        """Drop the data for a connection that is gone."""
         self._parts.pop(number, None)
 
     def numbers(self) -> AbstractSet[int]:
-        """Whom something is for."""
+        """Return the numbers of the connections with data."""
         return self._parts.keys()
 
     def parcels(self) -> list[bytes]:
-        """Return it as it goes over the link."""
+        """Return everything as parcels for the link."""
         parcels: list[bytes] = []
         for number, parts in self._parts.items():
             content = b"".join(parts)

@@ -1,8 +1,8 @@
-"""What a broker keeps beside `__consumer_offsets`: topics, what clients wrote to them, and transactions.
+"""The stored state of a broker beside `__consumer_offsets`: topics, their logs, and transactions.
 
-It is written before the answers that tell of it leave the process, so that nothing that a client was told
-is lost with it. A transaction's decision is on the disk before the first of its markers, as in Kafka, which
-writes it to `__transaction_state` first: it happens in all of its partitions, or in none.
+It is written before the answers that depend on it leave the process, so nothing that a client learnt is lost
+with the process. A transaction's decision is on the disk before the first of its markers, as in Kafka, which
+writes it to `__transaction_state` first. So the transaction completes in all of its partitions, or in none.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,7 +41,7 @@ JOURNAL_NAME: Final = "reference.jsonl"
 _ENDS_NAME: Final = "reference.synced"
 _NO_NODE: Final = 0
 _IDS_OF_A_START: Final = 1 << 20
-"""How many producer ids each start has for itself: those that were given out and not used show nowhere."""
+"""How many producer ids each start reserves, since ids that were given out and not used leave no trace."""
 _DECIDED: Final = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT})
 _COMPLETE: Final = frozenset({TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
 _TOPIC: Final = "topic "
@@ -55,7 +55,7 @@ _GROUP: Final = "group "
 
 
 class BrokerStore(Watcher):
-    """Keeps a broker that is alone in a directory, which another store has locked."""
+    """Stores the state of a single broker in a directory, which another store has locked."""
 
     def __init__(
         self, directory: Path, *, files: Files | None = None, tell: Callable[[str], None] = lambda _: None
@@ -66,23 +66,23 @@ class BrokerStore(Watcher):
         self._journal: Journal
         self._state: ClusterState
         self._kept: dict[str, Topic] = {}
-        """Topics as they are on the disk."""
+        """The topics as stored on the disk."""
         self._dirty: set[TopicPartition] = set()
         self._configs_version = 0
         self._disk = Disk(directory, tell)
 
     def restore(self, log: OffsetsLog, topics: Mapping[str, int], *, num_partitions: int) -> ClusterState:
-        """Return what the directory has, with topics that a broker is to begin with.
+        """Return the state in the directory, with the topics that a broker starts with.
 
         Args:
             log: `__consumer_offsets`.
-            topics: by name, with partition counts; those that are there stay as they are.
-            num_partitions: of `__consumer_offsets`.
+            topics: partition counts by topic name; topics that exist stay as they are.
+            num_partitions: the number of partitions of `__consumer_offsets`.
 
         Raises:
-            DamagedLogError: bytes are wrong elsewhere than at the end of a file.
-            OSError: it cannot be read.
-            StoreError: it cannot be written.
+            DamagedLogError: bytes are wrong before the end of a file.
+            OSError: the directory cannot be read.
+            StoreError: the directory cannot be written.
         """
         ends = SyncedEnds(self._files, self._directory / _ENDS_NAME)
         self._logs = TopicFiles(self._files, self._directory, ends)
@@ -106,12 +106,12 @@ class BrokerStore(Watcher):
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What had to be cut off, for a person to read."""
+        """Messages about ends of files that were cut off."""
         cuts = tuple(f"{cut} was cut off" for cut in self._logs.cuts)
         return cuts if self._journal.notice is None else (self._journal.notice, *cuts)
 
     def around(self, store: RecordStore) -> RecordStore:
-        """Return the store of `__consumer_offsets` with care for the ends of transactions."""
+        """Wrap the store of `__consumer_offsets`, so that transactions' decisions precede their markers."""
         return _DecisionsFirst(store, self._decide)
 
     @override
@@ -120,17 +120,17 @@ class BrokerStore(Watcher):
         self._note_transactions(are_marked=False)
 
     def save(self) -> None:
-        """Return when all that may be told is on the disk.
+        """Write all changes that answers may depend on, and sync them to the disk.
 
         Raises:
-            StoreFullError: there is no room; it may be tried again.
-            StoreError: nobody knows what is, and nothing may be told any more.
+            StoreFullError: the disk is full; saving may be retried.
+            StoreError: it is unknown what is on the disk, and no further answer may depend on it.
         """
         with self._disk.writing():
             self._save()
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._files.close()
 
     def _save(self) -> None:
@@ -148,7 +148,7 @@ class BrokerStore(Watcher):
         self._journal.sync()
 
     def _throw_if_without_journal(self) -> None:
-        """Refuse topics' logs that nothing is known of, rather than begin as if there were none."""
+        """Refuse topics' logs without a journal, instead of starting as if there were none."""
         names = self._files.names(self._directory)
         logs = [name for name in names if name.endswith(LOG_SUFFIX)]
         if logs and JOURNAL_NAME not in names:
@@ -186,7 +186,7 @@ class BrokerStore(Watcher):
         self._kept = now
 
     def _make(self, topics: list[Topic]) -> None:
-        """Have files for partitions before anybody knows of them."""
+        """Create the files of new partitions before the journal names them."""
         for topic in topics:
             known = self._kept.get(topic.name)
             for partition in _partitions(topic)[0 if known is None else known.num_partitions :]:
@@ -233,7 +233,7 @@ class BrokerStore(Watcher):
         store.producer_ids = count(max(starts * _IDS_OF_A_START, max(known) + 1))
 
     def _note_transactions(self, *, are_marked: bool) -> None:
-        """Note what became of transactions; of those whose markers may not be written yet, not their end."""
+        """Record the states of transactions; not their completion while their markers may be unwritten."""
         store = self._state.transactions
         for transactional_id, transaction in store.transactions.items():
             if are_marked or transaction.state not in _COMPLETE:
@@ -242,7 +242,7 @@ class BrokerStore(Watcher):
 
 
 class _DecisionsFirst(RecordStore):
-    """Has a transaction's decision on the disk before its marker."""
+    """Writes a transaction's decision to the disk before its markers."""
 
     def __init__(self, store: RecordStore, decide: Callable[[], None]) -> None:
         self._store = store
@@ -264,7 +264,7 @@ class _DecisionsFirst(RecordStore):
 
 
 def _partitions(topic: Topic) -> list[TopicPartition]:
-    """Return the partitions whose logs are kept here: a coordinator's are not."""
+    """Return the partitions whose logs are stored here, which excludes those of internal topics."""
     if topic.is_internal:
         return []
     return [TopicPartition(topic.name, number) for number in range(topic.num_partitions)]
@@ -297,7 +297,7 @@ def _written(transaction: TransactionMetadata, times_out_ms: Millis | None) -> J
 
 
 def _restore_transaction(store: TransactionStore, name: TransactionalId, kept: dict[str, Json]) -> None:
-    """Restore a transaction; the markers of one that is decided are written again, wherever they are.
+    """Restore a transaction; if it is decided, its markers are written again, even where they exist.
 
     Source: TransactionStateManager#loadTransactionMetadata, TransactionCoordinator#onElection (4.3.1).
     """

@@ -1,11 +1,11 @@
-"""What may befall the brokers of a cluster, told from outside: a datagram in, a datagram out.
+"""Broker actions on the brokers of a cluster, commanded from outside: a datagram in, a datagram out.
 
     restart NODE [NAME=VALUE …] | kill NODE | move NODE | pause NODE | resume NODE | disconnect NODE
     | reconnect NODE | status
 
-Each is answered `ok COORDINATOR UP`, e.g. `ok 1 1,2,3`, with the broker that coordinates groups, `-` for
-none, and those that are up, or `error WHY`. It is done when the answer comes, and what clients are told of it
-comes behind.
+The answer to each is `ok COORDINATOR UP`, e.g. `ok 1 1,2,3`, with the broker that coordinates groups, `-` for
+none, and those that are up, or `error WHY`. The action is done when the answer is sent; messages to clients
+follow.
 """
 
 import socket
@@ -25,25 +25,25 @@ _NOTHING: Final[tuple[Outgoing, ...]] = ()
 
 
 class CommandError(Exception):
-    """A command makes no sense, or cannot be carried out as things are; the message says why."""
+    """A command is invalid, or impossible in the current state; the message says why."""
 
 
 @dataclass(slots=True)
 class Control:
-    """Does to a cluster, all of which is up to begin with, what it is told."""
+    """Executes commands on a cluster, whose brokers must all be up at first."""
 
     cluster: Cluster
     socket: socket.socket
-    """Of datagrams."""
+    """The socket for datagrams."""
     properties: dict[str, str]
-    """What brokers are configured with."""
+    """The properties with which brokers are configured."""
     _node_ids: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         self._node_ids = self.cluster.node_ids_up
 
     def obey(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Take one command, and answer it."""
+        """Receive one command, execute it and answer it."""
         content, sender = self.socket.recvfrom(_DATAGRAM_BYTES_MAX)
         outgoing = _NOTHING
         try:
@@ -51,7 +51,7 @@ class Control:
             answer = self._status()
         except (CommandError, ConfigError) as error:
             answer = f"error {error}"
-        with suppress(OSError):  # from who asked and is gone
+        with suppress(OSError):  # if the sender is gone
             self.socket.sendto(answer.encode(), sender)
         return outgoing
 

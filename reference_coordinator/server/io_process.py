@@ -1,10 +1,11 @@
-"""A server's sockets, in a process of their own, which carries bytes and knows nothing of what they say.
+"""A server's sockets in a separate process, which carries bytes without parsing them.
 
-The kernel's work on a client's socket costs a server more than it takes to answer the client. Done beside
-the coordinator, it costs the coordinator nothing, and all that came meanwhile comes to it in one piece.
+The kernel's work on a client's socket costs a server more time than the answer itself. In a separate process
+it costs the coordinator nothing, and everything that came meanwhile arrives there in one piece.
 
-Over the link between the two go parcels, whose header says kind, connection and size of the content. Server
-and door speak the same kinds; a parcel about a connection that the receiver has closed is late, and no fault.
+The link between the two carries parcels, whose header has the kind, the connection and the size of the
+content. Server and I/O process use the same kinds. A parcel about a connection that the receiver has closed
+is just late, not an error.
 
 The server starts this file as a program, without the package around it.
 """
@@ -27,32 +28,33 @@ Parcel: TypeAlias = tuple[int, int, bytes]
 """Kind, connection, content."""
 
 OPENED: Final = 0
-"""A client has connected; the content is which acceptor it came by, and its address. Only doors send it."""
+"""A client has connected; the content is its acceptor's number and its address. Only sent to servers.
+"""
 BYTES: Final = 1
-"""Bytes of a client or for it."""
+"""Bytes from a client or for it."""
 CLOSED: Final = 2
-"""A connection is gone, or is to go as soon as everything is sent."""
+"""A connection is closed, or must be closed as soon as everything is sent."""
 TAKEN: Final = 3
-"""A server asks to be told when a client has taken all that was sent to it; the door answers the same."""
+"""A server requests a notice when a client has taken everything sent to it; the notice has the same kind."""
 PAUSE: Final = 4
-"""A connection is not to be read from. Only servers send it, and the next."""
+"""A connection must not be read from. Only servers send this kind and the next."""
 RESUME: Final = 5
-"""It is to be read from again."""
+"""A connection may be read from again."""
 
 _OUT_OF_DESCRIPTORS: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 _HEADER: Final = struct.Struct(">BII")
 _RECEIVE_BYTES: Final = 1 << 18
 _PENDING_BYTES_MAX: Final = 1 << 20
-"""How much is kept for the server before it has to take it."""
+"""How many bytes are buffered for the server before it must take them."""
 
 
 def header(kind: int, connection: int, size: int) -> bytes:
-    """What comes before a parcel's content of that many bytes."""
+    """Return the header of a parcel whose content has that many bytes."""
     return _HEADER.pack(kind, connection, size)
 
 
 class Unpacking:
-    """Cuts what comes over a link into parcels."""
+    """Splits the bytes from a link into parcels."""
 
     def __init__(self) -> None:
         self._incomplete = bytearray()
@@ -80,7 +82,7 @@ class Unpacking:
 
 
 class _Client:
-    """A client's socket, with what it was sent and could not take yet."""
+    """A client's socket, with the bytes that it could not take yet."""
 
     def __init__(self, number: int, accepted: socket.socket) -> None:
         accepted.settimeout(0)
@@ -89,29 +91,29 @@ class _Client:
         self.socket = accepted
         self.unsent: deque[memoryview] = deque()
         self.is_over = False
-        """Whether nothing more is read, and the socket is closed when everything is sent."""
+        """Whether no more is read, and the socket closes when everything is sent."""
         self.is_paused = False
-        """Whether nothing is read for now."""
+        """Whether reading is paused."""
         self.is_watched = False
         """Whether the server waits for everything to be sent."""
         self.events = 0
-        """What the socket is waited for."""
+        """The events that the selector waits for."""
 
     def receive(self) -> bytes:
-        """Return what has come, or nothing if nothing will come any more."""
+        """Return the received bytes, or none if the connection has ended."""
         try:
             return self.socket.recv(_RECEIVE_BYTES)
         except OSError:
             return b""
 
     def send(self, content: bytes) -> None:
-        """Send as much as goes, and keep the rest."""
+        """Send as much as possible, and buffer the rest."""
         self.unsent.append(memoryview(content))
         if len(self.unsent) == 1:
             self.send_unsent()
 
     def send_unsent(self) -> None:
-        """Try to send what is kept."""
+        """Send as much of the buffer as possible."""
         try:
             while self.unsent:
                 sent = self.socket.send(self.unsent[0])
@@ -122,12 +124,12 @@ class _Client:
         except BlockingIOError:
             return
         except OSError:
-            # Whoever reads from the socket next will see that it is gone.
+            # The next read from the socket detects that it is gone.
             self.unsent.clear()
 
 
 class IoProcess:
-    """Carries bytes between clients and a server until the server hangs up."""
+    """Carries bytes between clients and a server until the server closes the link."""
 
     def __init__(self, acceptors: Sequence[socket.socket], link: socket.socket) -> None:
         for each in (*acceptors, link):
@@ -144,7 +146,7 @@ class IoProcess:
         self._spare = _spare_descriptor()
 
     def run(self) -> None:
-        """Carry."""
+        """Carry bytes until the server closes the link."""
         self._selector.register(self._link, selectors.EVENT_READ, self._deliver)
         for number, acceptor in enumerate(self._acceptors):
             self._selector.register(acceptor, selectors.EVENT_READ, partial(self._accept, number))
@@ -168,7 +170,7 @@ class IoProcess:
             try:
                 reported = reported[self._link.send(reported) :]
             except BlockingIOError:
-                # A server that does not read may be about to write: neither is to wait for the other.
+                # A server that does not read may be about to write, and neither must wait for the other.
                 for _, events in self._only_link.select():
                     if events & selectors.EVENT_READ:
                         self._deliver(events)
@@ -204,7 +206,7 @@ class IoProcess:
         self._tell(OPENED, client, f"{number} {host}".encode())
 
     def _refuse(self, acceptor: socket.socket) -> None:
-        """Close a connection that there is no descriptor for, so that its client need not wait for one."""
+        """Close a connection for which there is no descriptor, so that its client need not wait."""
         if self._spare is not None:
             os.close(self._spare)
         with contextlib.suppress(OSError):
@@ -214,7 +216,7 @@ class IoProcess:
 
     def _carry(self, client: _Client, events: int) -> None:
         if client.number not in self._clients:
-            return  # What the server had closed a moment before.
+            return  # The server closed it a moment before.
         if events & selectors.EVENT_WRITE:
             client.send_unsent()
             self._wait_for(client)
@@ -227,7 +229,7 @@ class IoProcess:
                 self._forget(client)
 
     def _wait_for(self, client: _Client) -> None:
-        """See to it that a client is read from and written to as it should, and closed when all is sent."""
+        """Update the events watched for at a client, and close it once everything is sent."""
         if client.is_watched and not client.unsent:
             client.is_watched = False
             self._tell(TAKEN, client)
@@ -271,11 +273,11 @@ class IoProcess:
 
 
 class _ServerGoneError(Exception):
-    """The server has hung up."""
+    """The server has closed the link."""
 
 
 def _spare_descriptor() -> int | None:
-    """Take a descriptor, to be given up where a connection is to be refused for want of one."""
+    """Reserve a descriptor, to be freed when a connection must be refused for lack of one."""
     try:
         return os.open(os.devnull, os.O_RDONLY)
     except OSError:
@@ -283,9 +285,9 @@ def _spare_descriptor() -> int | None:
 
 
 def main(link: str, *acceptors: str) -> None:
-    """Be the door of the server that gave these file descriptors."""
+    """Run the I/O process of the server that passed these file descriptors."""
     for each in (signal.SIGINT, signal.SIGTERM):
-        # Meant for the server, which hangs up when it has ended.
+        # These signals are meant for the server, which closes the link when it has ended.
         signal.signal(each, signal.SIG_IGN)
     _, files_max = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files_max, files_max))

@@ -1,7 +1,7 @@
-"""What a broker knows beside its logs, in a file of lines, of which the last one of a key counts.
+"""A broker's state beside its logs, in a file of lines, of which the last one for a key counts.
 
-Each is a checksum, and key and value as JSON. A line that an end of the process cut off was never answered
-for: it is cut away when the file is opened, and told of.
+Each line is a checksum, and key and value as JSON. A line that the end of the process cut off was never
+acknowledged: it is removed when the file is opened, and reported.
 """
 
 import json
@@ -17,20 +17,20 @@ from reference_coordinator.log.segments import DamagedLogError
 from reference_coordinator.log.synced import SyncedEnds
 
 Json: TypeAlias = "str | int | bool | None | list[Json] | dict[str, Json]"
-"""What a key stands for; None for nothing."""
+"""The value of a key; None if it has none."""
 _NEW_SUFFIX = ".new"
 
 
 class Journal:
-    """Keys and what they stand for, there for good once `sync` has returned."""
+    """Keys and their values, which are durable once `sync` has returned."""
 
     def __init__(self, files: Files, path: Path, ends: SyncedEnds) -> None:
-        """Open a file, which need not be there if nothing says that it was.
+        """Open a file, which may be missing only if `ends` has no record of it.
 
         Args:
             files: the file system.
             path: the file.
-            ends: say how many of its bytes were on the disk.
+            ends: the record of how many of its bytes were on the disk.
 
         Raises:
             DamagedLogError: a line that is not the last cannot be read, or one that was on the disk.
@@ -41,23 +41,23 @@ class Journal:
         self._ends = ends
         self._size = 0
         self.notice: str | None = None
-        """What had to be cut off, for a person to read."""
+        """A message about an end that was cut off."""
         self._values = self._read()
         self._unwritten: list[str] = []
         self._write_anew()
 
     def items(self, prefix: str) -> Iterator[tuple[str, Json]]:
-        """Return what keys that begin so stand for, without their beginning."""
+        """Yield keys with a prefix, without it, and their values."""
         for key, value in self._values.items():
             if key.startswith(prefix):
                 yield key.removeprefix(prefix), value
 
     def get(self, key: str) -> Json:
-        """Return what a key stands for."""
+        """Return the value of a key."""
         return self._values.get(key)
 
     def put(self, key: str, value: Json) -> None:
-        """Let a key stand for something else, or for nothing; written with the next `sync`."""
+        """Set the value of a key, or remove it; written with the next `sync`."""
         if self._values.get(key) == value:
             return
         if value is None:
@@ -67,10 +67,10 @@ class Journal:
         self._unwritten.append(_line(key, value))
 
     def sync(self) -> None:
-        """Return when all is on the disk.
+        """Write all changes, and sync them to the disk.
 
         Raises:
-            OSError: nobody knows what is.
+            OSError: it is unknown which changes are on the disk.
         """
         if self._unwritten:
             content = "".join(self._unwritten).encode()
@@ -103,7 +103,7 @@ class Journal:
         return {key: value for key, value in values.items() if value is not None}
 
     def _write_anew(self) -> None:
-        """Leave out what counts no more; whenever the process ends, one of both files is there."""
+        """Rewrite the file without obsolete lines; at any time one of both files is complete."""
         new = self._path.with_name(f"{self._path.name}{_NEW_SUFFIX}")
         self._files.create(new)
         content = "".join(_line(key, value) for key, value in self._values.items()).encode()
@@ -127,7 +127,7 @@ def _checksum(content: bytes) -> str:
 
 
 def _entry(line: bytes) -> Mapping[str, Json] | None:
-    """Return a line's key and value, or None where it is no whole line."""
+    """Return a line's key and value, or None if it is not a complete line."""
     checksum, _, content = line.partition(b" ")
     if not content.endswith(b"\n") or checksum != _checksum(content[:-1]).encode():
         return None

@@ -1,6 +1,6 @@
-"""The reference on a TCP port: frames in, effects out, and a clock. No behaviour of Kafka's lives here.
+"""The reference on a TCP port: frames in, effects out, and a clock. It implements no behaviour of Kafka.
 
-Clients' sockets are in a process beside this one, the door, so that the coordinator has a core to itself.
+Clients' sockets are in a separate I/O process, so that the coordinator has a core to itself.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from reference_coordinator.server.streams import Stream
 from reference_coordinator.server.turns import Turns
 
 _SLICE_S: Final = 0.02
-"""How long requests are handled before who else has sent some is looked after."""
+"""How long requests are handled before newly arrived ones are received."""
 _SAVE_AGAIN_S: Final = 0.5
 _FRAME_BYTES_LOGGED: Final = 4096
 _RECEIVE_BYTES: Final = 1 << 18
@@ -34,59 +34,59 @@ _LOST: Final = "the process with the clients' sockets has ended"
 _LOGGER: Final = logging.getLogger(__name__)
 
 Connect = Callable[[int, str], ConnectionId | None]
-"""Opens a connection that came by a port, the first being 0, from an address; None where nobody is there."""
+"""Opens a connection from an address to a port, given by index; None if the broker is unreachable."""
 
 
 class Served(Protocol):
-    """A listener, or several of a cluster. See `Listener` for each of them."""
+    """A listener, or a cluster's listeners. See `Listener` for the methods."""
 
     def report_failures(self, handler_failed: HandlerFailed) -> None:
-        """Let somebody hear of requests that cannot be handled."""
+        """Set the function that is called for requests that cannot be handled."""
 
     def is_busy(self, connection: ConnectionId) -> bool:
-        """Whether a request of a connection is in progress, so that no other is to come."""
+        """Return whether a request of a connection is in progress, so that no other may come."""
 
     def received(self, connection: ConnectionId, frame: bytes, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Take a frame."""
+        """Handle a request frame."""
 
     def refuse_topics(self, *, refuses: bool) -> None:
-        """Refuse whoever asks for topics' logs, or serve them again."""
+        """Refuse requests for topics' logs, or serve them again."""
 
     def disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Forget a connection."""
 
     def advance(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Let every deadline fire that is due."""
+        """Fire all deadlines that are due."""
 
     def next_deadline(self) -> Millis | None:
         """Return when `advance` is due."""
 
     def shut_down(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """End in good order, and tell those who wait."""
+        """Shut down in an orderly way, and answer waiting requests."""
 
 
 class Commands(Protocol):
-    """Where somebody tells what is to be done to what is served."""
+    """A source of commands for the served brokers."""
 
     @property
     def socket(self) -> socket.socket:
-        """Can be read when there is a command."""
+        """The socket that is readable when there is a command."""
 
     def obey(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
-        """Do what is told; returns what comes of it for clients."""
+        """Execute a command; return its effects on clients."""
 
 
 class IoProcessLostError(Exception):
-    """The process with the sockets has ended, and nobody can be served any more."""
+    """The process with the sockets has ended, so no client can be served any more."""
 
 
 class Server:
-    """Carries a listener's frames over the link to its door, and keeps its clock.
+    """Carries a listener's frames over the link to its I/O process, and drives its clock.
 
-    What comes in at once is handled at once: the clock is read, the listener asked for its next deadline and
-    the link written to a single time, however many frames there were. What they have changed is saved before.
-    No connection keeps others waiting for longer than one request and a slice of time, since who asked for
-    less comes first (`Turns`), and none is read from while it does not read its answers.
+    Frames that arrive together are handled together: the clock is read, the next deadline is computed and the
+    link is written to once, however many frames there are. Their changes are saved before that. No connection
+    delays others for longer than one request and a time slice, since short requests come first (`Turns`). No
+    connection is read from while it does not read its answers.
     """
 
     def __init__(
@@ -100,10 +100,10 @@ class Server:
         commands: Commands | None = None,
     ) -> None:
         self.port = ports[0]
-        """Where clients find it, or the first of its brokers."""
+        """The port of the broker, or of the first one."""
         self.ports = tuple(ports)
         self.save: Callable[[], None] | None = None
-        """Has what answers tell of outlive the process; called before they leave it."""
+        """Stores the changes that answers depend on; called before the answers leave the process."""
         self._listener = listener
         self._connect = connect
         self._request_max_bytes = request_max_bytes
@@ -114,10 +114,10 @@ class Server:
         self._stream_of: dict[ConnectionId, Stream] = {}
         self._turns = Turns()
         self._touched: dict[int, Stream] = {}
-        """Those that were, or that have sent something, since it was last decided who is read from."""
+        """The connections that sent or were handled since it was last decided which are read from."""
         self._answers = Answers()
         self._withheld: Answers | None = None
-        """Those that tell of what cannot be saved for now."""
+        """Answers that depend on changes which cannot be saved at the moment."""
         self._parcels: list[bytes] = []
         self._wake, self._woken = socket.socketpair()
         self._selector = selectors.DefaultSelector()
@@ -125,7 +125,8 @@ class Server:
         self._selector.register(self._woken, selectors.EVENT_READ)
         if commands is not None:
             self._selector.register(commands.socket, selectors.EVENT_READ)
-        # The log outlives the process, so the time in it is everybody's; between starts it never goes back.
+        # The log outlives the process, so its times are wall-clock times; within a process they never go
+        # back.
         self._began_ms = (time.time() - time.monotonic()) * _MILLIS_PER_SECOND
         self._advance_again_ms = Millis(0)
         listener.report_failures(_log_failure)
@@ -135,7 +136,7 @@ class Server:
 
         Raises:
             IoProcessLostError: the process with the sockets has ended.
-            StoreError: what was changed cannot be saved, and nobody was told of it.
+            StoreError: changes cannot be saved; no answer that depends on them was sent.
         """
         while True:
             ready = self._selector.select(0 if self._turns else self._until_deadline_s())
@@ -156,17 +157,17 @@ class Server:
             self._send_all()
 
     def _shut_down(self) -> None:
-        """Let who waits be answered, as far as the release does so, and hang up when the door has it all."""
+        """Answer waiting requests, if the release does so, and wait until the I/O process has all answers."""
         try:
             outgoing = self._listener.shut_down(now_ms=self.now_ms())
         except Exception:
             _LOGGER.exception("those who wait cannot be answered before the end")
             outgoing = ()
-        # Connections close when the door ends, and that is no news.
+        # Connections close anyway when the I/O process ends.
         self._carry_out(each for each in outgoing if isinstance(each, SendFrame))
         self._save()
         self._send_all()
-        # A door that finds nobody to send to would end before it has read what is for clients.
+        # If it cannot send to the server, the I/O process ends before it has read what is for clients.
         with contextlib.suppress(ConnectionError):
             self._link.shutdown(socket.SHUT_WR)
             while self._link.recv(_RECEIVE_BYTES):
@@ -178,7 +179,7 @@ class Server:
             self._wake.send(b"\0")
 
     def close(self) -> None:
-        """Hang up, which closes every connection."""
+        """Close the link, which closes every connection."""
         for each in (self._selector, self._link, self._wake, self._woken):
             each.close()
 
@@ -194,7 +195,7 @@ class Server:
         return None if deadline_ms is None else max(deadline_ms, self._advance_again_ms)
 
     def now_ms(self) -> Millis:
-        """The server's clock."""
+        """Return the time of the server's clock."""
         return Millis(int(self._began_ms + time.monotonic() * _MILLIS_PER_SECOND))
 
     def _take_in(self, *, now_ms: Millis) -> None:
@@ -226,7 +227,7 @@ class Server:
         self._streams[number] = self._stream_of[connection] = stream
 
     def _enqueue(self, stream: Stream) -> None:
-        """Let a connection's next request be handled, unless something has to happen before."""
+        """Queue a connection's next request, unless something must happen before."""
         self._touched[stream.number] = stream
         if stream.is_queued or stream.is_blocked or not (stream.frames or stream.fault):
             return
@@ -234,7 +235,7 @@ class Server:
             self._turns.add(stream)
 
     def _handle_queued(self, *, now_ms: Millis) -> None:
-        """Handle requests, one of each connection in turn, for a slice of time."""
+        """Handle requests, one of each connection in turn, for a time slice."""
         at_s = time.monotonic()
         end_s = at_s + _SLICE_S
         while self._turns and at_s <= end_s:
@@ -319,9 +320,9 @@ class Server:
         self._answers.close(stream.number)
 
     def _save(self) -> None:
-        """Have what the answers tell of on the disk, or withhold them until it can be.
+        """Save the changes that answers depend on, or withhold the answers until that is possible.
 
-        Meanwhile nobody is told anything else of it, and what has nothing to do with it is answered.
+        Meanwhile requests for topics' logs are refused, and all others are answered.
         """
         if self.save is None:
             return
@@ -345,7 +346,7 @@ class Server:
     def _send_all(self) -> None:
         self._parcels += self._answers.parcels()
         self._answers = Answers()
-        # The door always reads, so that this does not wait for anybody who waits for it.
+        # The I/O process always reads, so this cannot deadlock.
         try:
             self._link.sendall(b"".join(self._parcels))
         except ConnectionError as error:
@@ -354,6 +355,6 @@ class Server:
 
 
 def _log_failure(frame: bytes, error: Exception) -> None:
-    """Say which request a handler failed on, so that it can be sent again."""
+    """Log the request on which a handler failed, so that it can be sent again."""
     shown = frame[:_FRAME_BYTES_LOGGED].hex()
     _LOGGER.error("a request of %d bytes cannot be handled: %s", len(frame), shown, exc_info=error)

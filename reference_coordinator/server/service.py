@@ -1,4 +1,4 @@
-"""What a command line asks for, put together: one broker, with or without a directory, or a cluster."""
+"""The server that a command line describes: one broker, with or without a directory, or a cluster."""
 
 import socket
 import time
@@ -27,31 +27,31 @@ _MILLIS_PER_SECOND: Final = 1000
 
 @value
 class Options:
-    """What the command line asked for."""
+    """The options of the command line."""
 
     host: str
     port: int
-    """Of the first broker; those of the others follow, unless it is 0."""
+    """The port of the first broker; those of the others follow it, unless it is 0."""
     profile: Profile
     properties: dict[str, str]
     config: GroupCoordinatorConfig
-    """What they come to."""
+    """The configuration from the properties."""
     names_num_partitions: bool
-    """Whether the command line says how many partitions the log has."""
+    """Whether the command line sets the number of the log's partitions."""
     topics: dict[str, int]
     seed: int
     data_dir: Path | None
     brokers: int
     control: tuple[str, int] | None
-    """Where a cluster is told what befalls its brokers."""
+    """The address at which a cluster receives commands for its brokers."""
 
 
 def opened(options: Options, tell: Callable[[str], None]) -> AbstractContextManager[Server]:
-    """Listen as the command line says; what was found on the disk and had to be cut off is told.
+    """Return the server of a command line; report bytes that were found on the disk and cut off.
 
     Raises:
         LockedDirectoryError, DamagedLogError, MisplacedGroupError: see `DirectoryStore`.
-        OSError: an address cannot be listened on, or the directory not be read or written.
+        OSError: an address cannot be listened on, or the directory cannot be read or written.
     """
     if options.brokers > 1:
         return _cluster(options)
@@ -103,7 +103,7 @@ def _kept(options: Options, directory: Path, tell: Callable[[str], None]) -> Ite
             listener = Listener(
                 profile=options.profile,
                 config=replace(options.config, offsets_topic_num_partitions=kept.num_partitions),
-                # Members that are in the log must not get namesakes.
+                # New members must not get the ids of members in the log.
                 choices=DeterministicChoices(seed=options.seed + kept.num_records),
                 host=host,
                 port=port,

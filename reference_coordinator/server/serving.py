@@ -1,4 +1,4 @@
-"""A server with its door, for as long as a context is open: of one broker, or of a cluster."""
+"""A server with its I/O process for the duration of a context: of one broker, or of a cluster."""
 
 import contextlib
 import socket
@@ -17,16 +17,16 @@ REQUEST_MAX_BYTES: Final = 100 * 1024 * 1024
 _BACKLOG: Final = 512
 
 ListenerFactory = Callable[[str, int], Listener]
-"""Makes the listener when host and port are known; clients are told these."""
+"""Creates the listener once host and port, which clients get, are known."""
 
 
 @contextlib.contextmanager
 def serving(
     make_listener: ListenerFactory, *, host: str, port: int, request_max_bytes: int = REQUEST_MAX_BYTES
 ) -> Iterator[Server]:
-    """Listen on an address, port 0 being a free one, for as long as the context is open.
+    """Listen on an address, port 0 being a free one, while the context is open.
 
-    Clients are accepted from now on, and served while somebody runs the server.
+    Clients are accepted from now on, and served while `Server.run` runs.
 
     Raises:
         OSError: the address cannot be listened on.
@@ -86,7 +86,7 @@ def serving_cluster(
 
 @contextlib.contextmanager
 def _io_process(host: str, ports: Sequence[int]) -> Iterator[tuple[socket.socket, tuple[int, ...]]]:
-    """Open a door, which ends when the link to it is closed; yields the link, and the ports that it is at."""
+    """Start an I/O process, which ends when its link is closed; yield the link, and its ports."""
     with contextlib.ExitStack() as opened:
         acceptors = [opened.enter_context(_acceptor(host, port)) for port in ports]
         bound_ports = tuple(each.getsockname()[1] for each in acceptors)

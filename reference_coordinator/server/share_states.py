@@ -17,14 +17,14 @@ _PREFIX: Final = "share "
 
 
 def save_share_states(states: SharePartitionStates, journal: Journal) -> None:
-    """Note the state of each partition where it changed since the last time."""
+    """Write the state of each partition that changed since the last call to the journal."""
     for key, kept in states.take_changes().items():
-        # The group comes last: its name may have anything in it.
+        # The group comes last, since its name may contain anything.
         journal.put(f"{_PREFIX}{key.topic_id} {key.partition} {key.group_id}", _written(kept))
 
 
 def restore_share_states(states: SharePartitionStates, journal: Journal) -> None:
-    """Give partitions the state that was noted, and have their changes noted from now on."""
+    """Restore the states of partitions from the journal, and record their changes from now on."""
     states.note_changes()
     for name, content in journal.items(_PREFIX):
         topic_id, partition, group_id = name.split(" ", 2)

@@ -1,7 +1,7 @@
-"""What a client sends, cut into requests that wait until they are handled, and how much of it there may be.
+"""A client's bytes, cut into requests that wait until they are handled, and limits on their size.
 
-A connection's next request is handled when the answer to the one before has left, and only so much is read
-from it before that: the rest stays with the client, as Kafka mutes a channel.
+A connection's next request is handled when the answer to the one before has been sent. Until then only a
+limited amount is read from it; the rest stays with the client, as when Kafka mutes a channel.
 
 Source: SocketServer.Processor#processCompletedReceives, #processCompletedSends (4.3.1).
 """
@@ -13,36 +13,36 @@ from reference_coordinator.broker.listener import ConnectionId
 
 _SIZE_BYTES: Final = 4
 _WAITING_BYTES_MAX: Final = 1 << 16
-"""What may wait of a connection before the rest is left with the client."""
+"""How many bytes of a connection may wait before the server stops reading from it."""
 _UNCONFIRMED_BYTES_MAX: Final = 1 << 18
-"""What may be on its way to a client before it has to take some of it."""
+"""How many bytes may be in flight to a client before it must take some of them."""
 
 
 class Stream:
-    """What a connection's client sends, and what of the answers it has not taken yet."""
+    """The requests of one connection, and the amount of its answers in flight."""
 
     def __init__(self, connection: ConnectionId, number: int, *, request_max_bytes: int) -> None:
         """Begin.
 
         Args:
-            connection: as the listener knows it.
-            number: as the process with the sockets knows it.
-            request_max_bytes: the largest request that is taken.
+            connection: the listener's id of the connection.
+            number: the I/O process's number of the connection.
+            request_max_bytes: the largest request that is accepted.
         """
         self.connection = connection
         self.number = number
         self.frames: deque[bytes] = deque()
-        """Requests that wait."""
+        """Requests that wait to be handled."""
         self.fault: str | None = None
-        """Why what comes behind them is no request."""
+        """Why the bytes after them are not a request; None if they may be one."""
         self.is_paused = False
-        """Whether the client is not read from."""
+        """Whether nothing is read from the client for now."""
         self.is_queued = False
         """Whether its next request is about to be handled."""
         self.took_s: float | None = None
-        """How long its next request may take to handle, as its last ones tell; None before the first."""
+        """How long its next request may take, estimated from its last ones; None before the first."""
         self.awaits_confirmation = False
-        """Whether the client has to take answers before its next request is handled."""
+        """Whether the client must take answers before its next request is handled."""
         self.is_withheld = False
         """Whether an answer has to be saved before it is sent."""
         self._request_max_bytes = request_max_bytes
@@ -52,7 +52,7 @@ class Stream:
         self._unconfirmed_bytes = 0
 
     def take(self, data: bytes) -> None:
-        """Take in bytes; nothing counts that comes behind a fault."""
+        """Process received bytes; those after a fault are ignored."""
         if self.fault is not None:
             return
         if self._incomplete:
@@ -70,38 +70,38 @@ class Stream:
             self._incomplete.clear()
 
     def next_frame(self) -> bytes:
-        """Take out the request that has waited longest; there is one."""
+        """Remove and return the request that has waited longest; there must be one."""
         frame = self.frames.popleft()
         self._waiting_bytes -= len(frame)
         return frame
 
     def pauses(self, *, is_busy: bool) -> bool:
-        """Whether enough is here for now. A request that nothing stands in the way of is read to its end."""
+        """Return whether reading must pause. A request that could be handled at once is read to its end."""
         waiting = self._waiting_bytes + (len(self._incomplete) if is_busy or self.frames else 0)
         return waiting > _WAITING_BYTES_MAX
 
     def sent(self, size: int) -> None:
-        """Count what is on its way to the client."""
+        """Count bytes that are in flight to the client."""
         self._unconfirmed_bytes += size
 
     @property
     def is_blocked(self) -> bool:
-        """Whether answers have to leave before the next request is handled."""
+        """Whether answers must be sent before the next request is handled."""
         return self.awaits_confirmation or self.is_withheld
 
     @property
     def wants_confirmation(self) -> bool:
-        """Whether so much is on its way that the client has to take some of it first."""
+        """Whether so much is in flight that the client must take some of it first."""
         return self._unconfirmed_bytes > _UNCONFIRMED_BYTES_MAX
 
     def confirmed(self) -> None:
-        """Learn that the client has taken all that was on its way."""
+        """Note that the client has taken everything that was in flight."""
         self.awaits_confirmation = False
         self._unconfirmed_bytes = 0
 
 
 def _cut(stream: bytes, request_max_bytes: int) -> tuple[list[bytes], int, int]:
-    """Return the whole frames, where the first that is not begins, and what size it announces, if it does."""
+    """Return the complete frames, and the position and announced size of the first incomplete one."""
     frames: list[bytes] = []
     position, length, size = 0, len(stream), 0
     while length - position >= _SIZE_BYTES:

@@ -1,7 +1,7 @@
-"""A partition's log in a file: the batches that clients wrote, one after the other, as in Kafka's segments.
+"""A partition's log in a file: the batches that clients wrote, in order, as in Kafka's segments.
 
-`NAME-N.log` lies in the directory itself, where Kafka looks for directories alone. A name that would be too
-long for a file has its digest instead, behind a character that no topic's name has.
+`NAME-N.log` is in the directory itself, where Kafka looks only for directories. A name too long for a file is
+replaced by its digest, after a character that no topic's name contains.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from reference_coordinator.topic_logs.partition_log import PartitionLog
 _NEWEST_PRODUCE: Final = 13
 _ALL_BYTES: Final = 1 << 62
 _NAME_MAX: Final = 255
-"""How long a file's name may be."""
+"""The greatest length of a file name."""
 
 
 class TopicFiles:
@@ -34,22 +34,22 @@ class TopicFiles:
         self._written_until: dict[TopicPartition, int] = {}
         self._sizes: dict[TopicPartition, int] = {}
         self.cuts: list[Cut] = []
-        """What had to be cut off when files were read."""
+        """The incomplete ends that were cut off when files were read."""
 
     def make(self, partition: TopicPartition) -> None:
-        """Have an empty file for a partition, whatever lies there."""
+        """Create an empty file for a partition, replacing any other."""
         path = self._path(partition)
         self._files.create(path)
         self._ends.note(path.name, 0)
         self._written_until[partition] = self._sizes[partition] = 0
 
     def made(self) -> None:
-        """Return when the names of new files are on the disk."""
+        """Sync the names of new files to the disk."""
         self._ends.sync()
         self._files.sync_directory(self._directory)
 
     def remove(self, partition: TopicPartition) -> None:
-        """Lose a partition's file, of which nobody knows any more."""
+        """Delete the file of a partition that no longer exists."""
         path = self._path(partition)
         self._ends.forget(path.name)
         self._files.remove(path)
@@ -57,10 +57,10 @@ class TopicFiles:
         self._sizes.pop(partition, None)
 
     def read(self, partition: TopicPartition, log: PartitionLog) -> None:
-        """Restore a partition's log from its file, and cut off what was never answered for.
+        """Restore a partition's log from its file, and cut off an end that was never acknowledged.
 
         Raises:
-            DamagedLogError: bytes are wrong elsewhere than at the end, or before what was on the disk.
+            DamagedLogError: bytes are wrong before the end, or in the part that was synced to the disk.
         """
         path = self._path(partition)
         synced_end = self._ends.ends.get(path.name, 0)
@@ -83,7 +83,7 @@ class TopicFiles:
         log.saved_until = log.log_end_offset
 
     def begin(self) -> None:
-        """Note how far the files were read, and of no others; on the disk when this returns."""
+        """Record how far the files were read, drop the records of others, and sync that to the disk."""
         ends = {self._path(each).name: end for each, end in self._written_until.items()}
         for name in [each for each in self._ends.ends if each.endswith(LOG_SUFFIX) and each not in ends]:
             self._ends.forget(name)
@@ -96,7 +96,7 @@ class TopicFiles:
             raise DamagedLogError(f"{path} is missing") from error
 
     def write(self, partition: TopicPartition, log: PartitionLog) -> None:
-        """Write what was appended to a log since the last time; returns when it is on the disk."""
+        """Write the batches appended to a log since the last call, and sync them to the disk."""
         written_until = self._written_until[partition]
         if written_until == log.log_end_offset:
             log.saved_until = written_until
@@ -142,7 +142,7 @@ def _batch(data: memoryview, position: int, next_offset: int) -> tuple[bytes, Ba
 
 
 def _is_followed(data: memoryview, position: int, next_offset: int) -> bool:
-    """Whether a whole batch stands somewhere behind bytes that are none."""
+    """Return whether a whole batch follows somewhere after invalid bytes."""
     content = bytes(data)
     magic_at = content.find(MAGIC, position + 1 + MAGIC_AT)
     while magic_at >= 0 and magic_at - MAGIC_AT + HEADER.size <= len(content):

@@ -1,7 +1,7 @@
-"""Whose request is handled next: the first that came, but what may take long waits for what does not.
+"""The order in which requests are handled: by arrival, but long ones wait for short ones.
 
-A request is never interrupted. So where many clients ask for a lot, one that asks for little would wait for
-all of them in turn. How long a request takes nobody knows before, but the last ones of its connection tell.
+A request is never interrupted. So if many clients send long requests, one with a short request would wait for
+all of them. How long a request takes is estimated from the last ones of its connection.
 """
 
 from collections import deque
@@ -11,7 +11,7 @@ from reference_coordinator.server.streams import Stream
 
 _LONG_S: Final = 0.02
 _REMEMBERED: Final = 0.9
-"""What is left of a long request after one more, where that one is shorter."""
+"""The factor by which the estimate shrinks with each shorter request."""
 
 
 class Turns:
@@ -21,28 +21,28 @@ class Turns:
         self._by_arrival: deque[Stream] = deque()
         self._long: deque[Stream] = deque()
         self._long_is_ahead_s = 0.0
-        """How much more time the long ones have had, since one had its turn before others who waited."""
+        """How much more time long ones than others have had since one was preferred to waiting others."""
         self._newcomer_s = 0.0
-        """How long it may take of a connection that nothing is known of."""
+        """The estimate for a connection without a handled request."""
 
     def __bool__(self) -> bool:
-        """Whether there is one."""
+        """Return whether a connection waits."""
         return bool(self._by_arrival or self._long)
 
     def add(self, stream: Stream) -> None:
-        """Let a connection have its turn, once."""
+        """Queue a connection, unless it is queued already."""
         if not stream.is_queued:
             stream.is_queued = True
             self._by_arrival.append(stream)
 
     def take(self) -> Stream:
-        """Take out the next, be it long gone; there is one."""
+        """Remove and return the next connection, which may be closed by now; there must be one."""
         stream = self._next()
         stream.is_queued = False
         return stream
 
     def handled(self, stream: Stream, *, took_s: float) -> None:
-        """Learn how long a request took."""
+        """Record how long a request took."""
         self._long_is_ahead_s += took_s if self._may_take_long(stream) else -took_s
         self._long_is_ahead_s = max(self._long_is_ahead_s, 0.0)
         stream.took_s = max(took_s, _REMEMBERED * (stream.took_s or 0.0))

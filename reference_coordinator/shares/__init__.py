@@ -1,4 +1,4 @@
-"""Records that share groups acquire and acknowledge, and the state of it that the share coordinator keeps.
+"""Records that share groups acquire and acknowledge, and their state, which the share coordinator stores.
 
 Source: SharePartitionManager, ShareCoordinatorShard (4.3.1).
 """

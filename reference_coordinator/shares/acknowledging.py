@@ -1,4 +1,4 @@
-"""What members say became of records, and what happens to those of whom nobody says anything."""
+"""Acknowledging records, and releasing those that are not acknowledged in time."""
 
 from collections.abc import Iterable, Sequence
 
@@ -23,7 +23,7 @@ _STATE_OF_TYPE = {
 
 @value
 class Started:
-    """Changes of a partition that are to be written, or why there are none."""
+    """Transitions of a partition's records that have yet to be written, or the error that prevented them."""
 
     partition: SharePartition
     error: Errors = Errors.NONE
@@ -33,7 +33,7 @@ class Started:
 def acknowledge(
     partition: SharePartition, member_id: str, batches: Iterable[AcknowledgementBatch], *, now_ms: Millis
 ) -> Started:
-    """Take a member's word for records; if one of them is not its own, for none.
+    """Apply a member's acknowledgements; if it has not acquired one of the records, apply none.
 
     Source: SharePartition#acknowledge (4.3.1).
     """
@@ -49,7 +49,7 @@ def acknowledge(
 
 
 def finish(started: Started) -> tuple[Errors, bool]:
-    """Write what was started; return how that went, and whether the start offset has moved.
+    """Write the started transitions; return the result, and whether the start offset moved.
 
     Source: SharePartition#rollbackOrProcessStateUpdates (4.3.1).
     """
@@ -63,7 +63,7 @@ def finish(started: Started) -> tuple[Errors, bool]:
 
 
 def release(partition: SharePartition, member_id: str) -> Started:
-    """Take from a member what it has, as if it had not been delivered once more, or as if it had.
+    """Release a member's acquired records; Kafka's release decides whether this undoes their delivery.
 
     Source: SharePartition#releaseAcquiredRecords (4.3.1).
     """
@@ -86,7 +86,7 @@ def release(partition: SharePartition, member_id: str) -> Started:
 def release_on_timeout(
     partition: SharePartition, first_offset: int, last_offset: int, *, now_ms: Millis
 ) -> bool:
-    """Take records back whose lock has ended; return whether there are some.
+    """Release records whose acquisition lock timed out; return whether there were any.
 
     Source: SharePartition#releaseAcquisitionLockOnTimeout (4.3.1).
     """
@@ -151,7 +151,7 @@ class _Acknowledging:
         limit = self._partition.settings().delivery_count_limit
         state.start_transition(_STATE_OF_TYPE[acknowledge_type], 0, limit)
         self.started.append(_started(self._partition, first, last, state))
-        # From 4.2 on only what is written is looked for: the transition's end sets this.
+        # From 4.2 on, records are available only once written, and the transition's end sets this again.
         if state.state is RecordState.AVAILABLE:
             self._partition.finds_next_fetch_offset = True
 

@@ -1,4 +1,4 @@
-"""Giving records that were read to a member of a share group."""
+"""Acquiring records that were read for a member of a share group."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,7 +33,7 @@ class ReadBatch:
 
     @classmethod
     def of(cls, content: bytes) -> "ReadBatch":
-        """Return a batch by what its header says."""
+        """Parse the header of a batch."""
         base_offset, _, _, _, _, attributes, delta, _, _, producer_id, *_ = HEADER.unpack_from(content)
         return cls(
             base_offset=base_offset,
@@ -46,12 +46,12 @@ class ReadBatch:
 
 @dataclass(slots=True, kw_only=True)
 class Acquisition:
-    """One attempt of a member to have records of a partition. Source: SharePartition#acquire (4.3.1)."""
+    """One attempt of a member to acquire records of a partition. Source: SharePartition#acquire (4.3.1)."""
 
     partition: SharePartition
     member_id: str
     is_record_limit: bool
-    """Whether a batch may be cut to give no more records than were asked for."""
+    """Whether a batch may be split, so that no more than `max_records` are acquired."""
     batch_size: int
     max_records: int
     now_ms: Millis
@@ -59,12 +59,12 @@ class Acquisition:
     acquired: list[AcquiredRecords] = field(default_factory=list)
     count: int = 0
     last_offset: int = -1
-    """The last that may be acquired."""
+    """The last offset that may be acquired."""
 
     def acquire(
         self, fetch_offset: int, batches: Sequence[ReadBatch], aborted: Sequence[AbortedTransaction]
     ) -> tuple[AcquiredRecords, ...]:
-        """Acquire what is available of batches that were read, but for records that were aborted."""
+        """Acquire the available records of the batches read, except those of aborted transactions."""
         partition = self.partition
         if self.max_records <= 0 or not batches or batches[-1].last_offset < partition.start_offset:
             return ()
@@ -131,7 +131,7 @@ class Acquisition:
             self._acquire_new(last + 1, self.last_offset)
 
     def _acquire_of(self, batch: InFlightBatch, *, throttles: bool) -> bool:
-        """Acquire what is available of a batch in flight; return whether that is something."""
+        """Acquire the available records of a batch in flight; return whether there were any."""
         first = self.batches[0].base_offset
         size = batch.last_offset - batch.first_offset + 1
         is_cut = self.is_record_limit and size > self.max_records - self.count
@@ -267,7 +267,7 @@ class Acquisition:
         )
 
     def _without_aborted(self, aborted: Sequence[AbortedTransaction]) -> Iterable[AcquiredRecords]:
-        """Archive what was aborted, and leave it out.
+        """Archive the records of aborted transactions, and return the others.
 
         Source: SharePartition#filterAbortedTransactionalAcquiredRecords (4.3.1).
         """

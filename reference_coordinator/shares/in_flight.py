@@ -1,4 +1,4 @@
-"""Records in flight: those that were given to a member of a share group, and what became of them."""
+"""Records in flight: those that a member of a share group has acquired, and their states."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from typing import Final
 from reference_coordinator.core.ids import Millis
 
 NOBODY: Final = ""
-"""Who has records that are not acquired. Source: SharePartition.EMPTY_MEMBER_ID (4.3.1)."""
+"""The member id of records that are not acquired. Source: SharePartition.EMPTY_MEMBER_ID (4.3.1)."""
 
 
 class RecordState(IntEnum):
-    """What records are, by Kafka's numbers. Source: RecordState (4.3.1)."""
+    """The delivery state of records, with Kafka's numbers. Source: RecordState (4.3.1)."""
 
     AVAILABLE = 0
     ACQUIRED = 1
@@ -28,31 +28,31 @@ class RecordState(IntEnum):
 
 @dataclass(slots=True)
 class InFlightState:
-    """The state of one record, or of a batch whose records are all in it. Source: InFlightState (4.3.1)."""
+    """The state of one record, or of all records of a batch. Source: InFlightState (4.3.1)."""
 
     state: RecordState
     delivery_count: int
     member_id: str = NOBODY
     lock_ends_ms: Millis | None = None
-    """When it is taken from the member that has it."""
+    """When the acquisition lock of the member times out."""
     before: "tuple[RecordState, int, str] | None" = None
-    """What it was before a transition that is not written yet: state, delivery count and member."""
+    """The state, delivery count and member before a transition that is not written yet."""
     is_archived_for_good: bool = False
 
     @property
     def is_acquirable(self) -> bool:
-        """Whether a member may have it now."""
+        """Whether a member may acquire it now."""
         return self.state is RecordState.AVAILABLE and self.before is None
 
     @property
     def is_settled(self) -> bool:
-        """Whether it will not be delivered again, and that is written."""
+        """Whether it will not be delivered again, and this state is written."""
         return self.state.is_terminal and self.before is None
 
     def try_update(self, state: RecordState, delta: int, max_delivery_count: int, member_id: str) -> bool:
-        """Change it, unless a transition is not written yet; return whether it changed.
+        """Change the state, unless a transition is not written yet; return whether it changed.
 
-        Records that may not be delivered again are archived in place of becoming available.
+        Records that have reached the delivery limit are archived instead of becoming available.
 
         Source: InFlightState#tryUpdateState (4.3.1).
         """
@@ -67,7 +67,7 @@ class InFlightState:
         return True
 
     def start_transition(self, state: RecordState, delta: int, max_delivery_count: int) -> None:
-        """Change a state that is acquired, until the change is written or taken back.
+        """Start a transition from the acquired state, to be written or rolled back.
 
         Source: InFlightState#startStateTransition (4.3.1).
         """
@@ -76,7 +76,7 @@ class InFlightState:
         self.before = before
 
     def complete_transition(self, *, is_written: bool) -> None:
-        """Let a change be, or take it back. Source: InFlightState#completeStateTransition (4.3.1)."""
+        """Complete or roll back a transition. Source: InFlightState#completeStateTransition (4.3.1)."""
         assert self.before is not None
         if is_written or self.is_archived_for_good:
             self.lock_ends_ms = None
@@ -85,7 +85,7 @@ class InFlightState:
         self.before = None
 
     def archive(self) -> None:
-        """Let it not be delivered again, whatever is written. Source: InFlightState#archive (4.3.1)."""
+        """Archive it for good, also if a pending write fails. Source: InFlightState#archive (4.3.1)."""
         self.is_archived_for_good = True
         self.state, self.member_id, self.lock_ends_ms = RecordState.ARCHIVED, NOBODY, None
 
@@ -97,12 +97,12 @@ class InFlightBatch:
     first_offset: int
     last_offset: int
     batch: InFlightState
-    """Of all of them, as long as `offsets` has none."""
+    """The state of all records, while `offsets` is empty."""
     offsets: dict[int, InFlightState] = field(default_factory=dict)
-    """Of each of them, once they differ."""
+    """The state of each record, once their states differ."""
 
     def states(self) -> Iterator[tuple[int, int, InFlightState]]:
-        """Return what has a state of its own: first offset, last offset, state."""
+        """Yield each range of records with a state of its own: first offset, last offset, state."""
         if not self.offsets:
             yield self.first_offset, self.last_offset, self.batch
             return
@@ -110,7 +110,7 @@ class InFlightBatch:
             yield offset, offset, state
 
     def split(self) -> None:
-        """Give each record a state of its own.
+        """Give each record its own state.
 
         Source: InFlightBatch#maybeInitializeOffsetStateUpdate (4.3.1).
         """
@@ -122,18 +122,18 @@ class InFlightBatch:
             }
 
     def is_within(self, first_offset: int, last_offset: int) -> bool:
-        """Whether all of its records are. Source: SharePartition#checkForFullMatch (4.3.1)."""
+        """Return whether all its records are in a range. Source: SharePartition#checkForFullMatch (4.3.1)."""
         return first_offset <= self.first_offset and self.last_offset <= last_offset
 
     def has_within(self, offset: int) -> bool:
-        """Whether an offset is in it, but not its first.
+        """Return whether an offset is in the batch, but is not its first.
 
         Source: SharePartition#checkForStartOffsetWithinBatch (4.3.1).
         """
         return self.first_offset < offset <= self.last_offset
 
     def state_at(self, offset: int) -> InFlightState:
-        """The state of a record."""
+        """Return the state of a record."""
         return self.offsets[offset] if self.offsets else self.batch
 
 
@@ -154,18 +154,18 @@ class InFlightBatches:
         return self._batches[at]
 
     def floor(self, offset: int) -> InFlightBatch | None:
-        """The last batch that begins at an offset or before."""
+        """Return the last batch that begins at or before an offset."""
         at = bisect_right(self._firsts, offset)
         return self._batches[at - 1] if at else None
 
     def between(self, first_offset: int, last_offset: int) -> list[InFlightBatch]:
-        """Return the batches that begin from one offset to another."""
+        """Return the batches whose first offset is between two offsets, both inclusive."""
         return self._batches[
             bisect_left(self._firsts, first_offset) : bisect_right(self._firsts, last_offset)
         ]
 
     def put(self, batch: InFlightBatch) -> None:
-        """Add a batch, in the place of one with the same first offset."""
+        """Add a batch, replacing one with the same first offset."""
         at = bisect_left(self._firsts, batch.first_offset)
         if at < len(self._firsts) and self._firsts[at] == batch.first_offset:
             self._batches[at] = batch
@@ -174,6 +174,6 @@ class InFlightBatches:
             self._batches.insert(at, batch)
 
     def remove_before(self, offset: int) -> None:
-        """Forget the batches that begin before an offset."""
+        """Remove the batches that begin before an offset."""
         at = bisect_left(self._firsts, offset)
         del self._firsts[:at], self._batches[:at]

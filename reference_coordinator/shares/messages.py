@@ -1,4 +1,4 @@
-"""ShareFetch and ShareAcknowledge, and what leaders of partitions ask of the share coordinator (KIP-932)."""
+"""ShareFetch and ShareAcknowledge, and partition leaders' requests to the share coordinator (KIP-932)."""
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, Millis, TopicId
@@ -9,17 +9,17 @@ from reference_coordinator.topic_logs.messages import OfClients
 
 @value
 class OfShares(OfClients):
-    """What is asked in this module."""
+    """The base class of the requests in this module."""
 
 
 @value
 class AcknowledgementBatch:
-    """What became of records: one type for all of them, or one for each."""
+    """The acknowledgement of a range of records, with one type for all of them or one for each."""
 
     first_offset: int
     last_offset: int
     acknowledge_types: tuple[int, ...] = ()
-    """0 there is no such record, 1 accept, 2 release, 3 reject, 4 renew."""
+    """0 gap (there is no such record), 1 accept, 2 release, 3 reject, 4 renew."""
 
 
 @value
@@ -32,7 +32,7 @@ class SharePartitionRequest:
 
 @value
 class ShareTopicRequest:
-    """The same for a topic."""
+    """The partitions of one topic in a share request."""
 
     topic_id: TopicId | None
     partitions: tuple[SharePartitionRequest, ...]
@@ -40,7 +40,7 @@ class ShareTopicRequest:
 
 @value
 class ForgottenShareTopic:
-    """Partitions that a share session is to forget."""
+    """Partitions to remove from a share session."""
 
     topic_id: TopicId | None
     partitions: tuple[int, ...] = ()
@@ -48,7 +48,7 @@ class ForgottenShareTopic:
 
 @value
 class ShareFetchRequest(OfShares):
-    """Asks for records to process, and says what became of others."""
+    """A request to acquire records, which may also acknowledge others."""
 
     group_id: GroupId | None = None
     member_id: str | None
@@ -60,7 +60,7 @@ class ShareFetchRequest(OfShares):
     max_records: int
     batch_size: int
     share_acquire_mode: int = 0
-    """0 whole batches, 1 no more records than are asked for."""
+    """0 whole batches, 1 no more records than requested."""
     is_renew_ack: bool = False
     topics: tuple[ShareTopicRequest, ...]
     forgotten_topics_data: tuple[ForgottenShareTopic, ...] = ()
@@ -68,7 +68,7 @@ class ShareFetchRequest(OfShares):
 
 @value
 class ShareAcknowledgeRequest(OfShares):
-    """Says what became of records."""
+    """A request to acknowledge records."""
 
     group_id: GroupId | None = None
     member_id: str | None
@@ -79,7 +79,7 @@ class ShareAcknowledgeRequest(OfShares):
 
 @value
 class LeaderIdAndEpoch:
-    """Who leads a partition in place of who was asked."""
+    """The current leader of a partition, if it is not the broker that was asked."""
 
     leader_id: int = 0
     leader_epoch: int = 0
@@ -87,7 +87,7 @@ class LeaderIdAndEpoch:
 
 @value
 class AcquiredRecords:
-    """Records that a member has now, all of them delivered equally often."""
+    """Records that a member has acquired, all with the same delivery count."""
 
     first_offset: int
     last_offset: int
@@ -96,7 +96,7 @@ class AcquiredRecords:
 
 @value
 class ShareFetchPartitionData:
-    """Records of a partition, and how it went with those that were acknowledged."""
+    """The records of a partition, and the result of its acknowledgements."""
 
     partition_index: int
     error_code: Errors = Errors.NONE
@@ -110,7 +110,7 @@ class ShareFetchPartitionData:
 
 @value
 class ShareFetchableTopicResponse:
-    """The same for a topic."""
+    """The records and results of one topic's partitions."""
 
     topic_id: TopicId | None
     partitions: tuple[ShareFetchPartitionData, ...]
@@ -118,7 +118,7 @@ class ShareFetchableTopicResponse:
 
 @value
 class NodeEndpoint:
-    """How to reach a leader that is named."""
+    """The address of a leader named in the response."""
 
     node_id: int
     host: str
@@ -128,7 +128,7 @@ class NodeEndpoint:
 
 @value
 class ShareFetchResponse:
-    """Records to process."""
+    """The acquired records, and the results of the acknowledgements."""
 
     error_code: Errors
     error_message: str | None = None
@@ -139,7 +139,7 @@ class ShareFetchResponse:
 
 @value
 class ShareAcknowledgePartitionData:
-    """How it went with the records of a partition."""
+    """The result of the acknowledgements of a partition."""
 
     partition_index: int
     error_code: Errors = Errors.NONE
@@ -149,7 +149,7 @@ class ShareAcknowledgePartitionData:
 
 @value
 class ShareAcknowledgeTopicResponse:
-    """The same for a topic."""
+    """The results of the acknowledgements of one topic's partitions."""
 
     topic_id: TopicId | None
     partitions: tuple[ShareAcknowledgePartitionData, ...]
@@ -157,7 +157,7 @@ class ShareAcknowledgeTopicResponse:
 
 @value
 class ShareAcknowledgeResponse:
-    """How it went."""
+    """The results of the acknowledgements."""
 
     error_code: Errors
     error_message: str | None = None
@@ -168,7 +168,7 @@ class ShareAcknowledgeResponse:
 
 @value
 class StatePartition:
-    """A partition whose state is asked for or told; what an API lacks stays at its default."""
+    """A partition in a request for share state; fields that an API does not have keep their defaults."""
 
     partition: int
     state_epoch: int = -1
@@ -180,7 +180,7 @@ class StatePartition:
 
 @value
 class StateTopic:
-    """The same for a topic."""
+    """The partitions of one topic in a request for share state."""
 
     topic_id: TopicId | None
     partitions: tuple[StatePartition, ...]
@@ -188,7 +188,7 @@ class StateTopic:
 
 @value
 class OfShareState(OfShares):
-    """What is asked of the share coordinator."""
+    """The base class of the requests to the share coordinator."""
 
     group_id: GroupId
     topics: tuple[StateTopic, ...]
@@ -196,32 +196,32 @@ class OfShareState(OfShares):
 
 @value
 class InitializeShareGroupStateRequest(OfShareState):
-    """Asks for the state of partitions to begin."""
+    """A request to initialize the state of partitions."""
 
 
 @value
 class ReadShareGroupStateRequest(OfShareState):
-    """Asks for the state of partitions, as their leader."""
+    """A leader's request for the state of its partitions."""
 
 
 @value
 class WriteShareGroupStateRequest(OfShareState):
-    """Says what has changed, as the leader."""
+    """A leader's request to write changes of the state."""
 
 
 @value
 class DeleteShareGroupStateRequest(OfShareState):
-    """Asks for the state to be forgotten."""
+    """A request to delete the state of partitions."""
 
 
 @value
 class ReadShareGroupStateSummaryRequest(OfShareState):
-    """Asks how far a group is."""
+    """A request for a group's start offsets, without the state batches."""
 
 
 @value
 class StatePartitionResult:
-    """How it went for a partition, and its state where that was asked for."""
+    """The result for a partition, with its state if that was requested."""
 
     partition: int
     error_code: Errors = Errors.NONE
@@ -235,7 +235,7 @@ class StatePartitionResult:
 
 @value
 class StateTopicResult:
-    """The same for a topic."""
+    """The results for one topic's partitions."""
 
     topic_id: TopicId | None
     partitions: tuple[StatePartitionResult, ...]
@@ -243,7 +243,7 @@ class StateTopicResult:
 
 @value
 class ShareGroupStateResponse:
-    """One result a topic, of any of the five requests."""
+    """The response to any of the five state requests, with one result for each topic."""
 
     results: tuple[StateTopicResult, ...] = ()
 
@@ -256,6 +256,6 @@ StateRequest = (
     | ReadShareGroupStateSummaryRequest
 )
 ShareRequest = ShareFetchRequest | ShareAcknowledgeRequest | StateRequest
-"""What is asked."""
+"""All requests of this module."""
 ShareResponse = ShareFetchResponse | ShareAcknowledgeResponse | ShareGroupStateResponse
-"""What is answered."""
+"""All responses of this module."""

@@ -1,4 +1,4 @@
-"""Share sessions: which partitions a member fetches from, and which of its requests comes next."""
+"""Share sessions: the partitions that a member fetches from, and the epoch expected in its next request."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -34,9 +34,9 @@ class ShareSession:
     key: ShareSessionKey
     connection: int
     topics: dict[TopicIdPartition, str | None]
-    """The name of each partition's topic, None of one that there never was."""
+    """The name of each partition's topic; None if the topic never existed."""
     is_news: dict[TopicIdPartition, bool]
-    """Whether a partition is answered even if there is nothing in it."""
+    """Whether a partition is included in the next response even without records."""
     epoch: int = INITIAL_EPOCH + 1
 
     def update(
@@ -55,12 +55,15 @@ class ShareSession:
         self.epoch = 1 if self.epoch == _LAST_EPOCH else self.epoch + 1
 
     def is_answered(self, partition: TopicIdPartition, *, has_records: bool, is_error: bool) -> bool:
-        """Whether a partition is answered. Source: CachedSharePartition#maybeUpdateResponseData (4.3.1)."""
+        """Return whether a response includes a partition.
+
+        Source: CachedSharePartition#maybeUpdateResponseData (4.3.1).
+        """
         is_answered = has_records or is_error or self.is_news.get(partition, False)
         if partition in self.is_news:
             self.is_news[partition] = is_error
             if has_records:
-                # Those that had something come last the next time.
+                # Partitions that had records come last the next time.
                 self.topics[partition] = self.topics.pop(partition)
         return is_answered
 
@@ -72,16 +75,16 @@ class ShareSessions:
         self._most = most
         self._sessions: dict[ShareSessionKey, ShareSession] = {}
         self._of_connection: dict[int, ShareSessionKey] = {}
-        """Who opened a session over each connection last."""
+        """The member that last opened a session over each connection."""
         self._counts: Counter[GroupId] = Counter()
 
     def open(
         self, key: ShareSessionKey, connection: int, named: Iterable[tuple[TopicIdPartition, str | None]]
     ) -> ShareSession:
-        """Begin a session, in place of another of the same member.
+        """Open a session, replacing another one of the same member.
 
         Raises:
-            CoordinatorError: there are too many.
+            CoordinatorError: there are too many sessions.
         """
         self.remove(key)
         if len(self._sessions) >= self._most:
@@ -94,10 +97,10 @@ class ShareSessions:
         return session
 
     def get(self, key: ShareSessionKey, epoch: int) -> ShareSession:
-        """Return a session whose member goes on, or ends it.
+        """Return the session that a request continues or closes.
 
         Raises:
-            CoordinatorError: there is none, or another request is next.
+            CoordinatorError: there is no such session, or it expects another epoch.
         """
         session = self._sessions.get(key)
         if session is None:
@@ -114,7 +117,7 @@ class ShareSessions:
         return session
 
     def disconnected(self, connection: int) -> tuple[ShareSession | None, GroupId | None]:
-        """Return the session that ends with a connection, and the group that has no session any more.
+        """Return the session that ends with a connection, and its group if that has no session left.
 
         Source: ShareSessionCache.ClientConnectionDisconnectListener#onDisconnect (4.3.1).
         """
@@ -127,7 +130,7 @@ class ShareSessions:
 
 
 def rotated(topics: dict[TopicIdPartition, str | None], epoch: int) -> dict[TopicIdPartition, str | None]:
-    """Begin with another partition each time. Source: PartitionRotateStrategy#rotateRoundRobin (4.3.1)."""
+    """Rotate the partitions by the epoch. Source: PartitionRotateStrategy#rotateRoundRobin (4.3.1)."""
     if not topics:
         return {}
     ordered = list(topics.items())

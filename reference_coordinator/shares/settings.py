@@ -1,4 +1,4 @@
-"""How a share group reads: its own configuration, and its broker's where that says nothing."""
+"""The settings of a share group: its own configuration, with its broker's as the default."""
 
 import re
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ _SECONDS: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 @value
 class ShareSettings:
-    """What applies to a group. Source: ShareGroupConfigProvider, GroupConfig (4.3.1)."""
+    """The effective settings of a group. Source: ShareGroupConfigProvider, GroupConfig (4.3.1)."""
 
     offset_reset: str
-    """Where a group begins: `earliest`, `latest`, or `by_duration:` and how long ago."""
+    """Where a group starts: `earliest`, `latest`, or `by_duration:` followed by an ISO 8601 duration."""
     is_committed: bool
     record_lock_duration_ms: int
     delivery_count_limit: int
@@ -29,7 +29,7 @@ class ShareSettings:
 
     @property
     def begins_ago_ms(self) -> Millis | None:
-        """How long ago the group begins, if it does so by time. Source: Duration#parse."""
+        """The duration of `by_duration:`, or None for another reset. Source: Duration#parse."""
         if not self.offset_reset.startswith(_BY_DURATION):
             return None
         parsed = _DURATION.fullmatch(self.offset_reset.removeprefix(_BY_DURATION))
@@ -38,7 +38,7 @@ class ShareSettings:
 
 
 def share_settings(configs: Mapping[str, str], config: GroupCoordinatorConfig) -> ShareSettings:
-    """Return what applies to a group with a configuration, by name, on a broker with another."""
+    """Return the effective settings of a group from its own configuration, by name, and its broker's."""
 
     def number(name: str, otherwise: int) -> int:
         return int(configs.get(name, otherwise))

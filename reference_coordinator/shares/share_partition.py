@@ -1,4 +1,4 @@
-"""A partition as one share group reads it: what of it is in flight, and what is fetched next."""
+"""A partition as one share group reads it: its records in flight, and the next fetch offset."""
 
 from collections.abc import Callable, Iterable
 from itertools import count
@@ -24,7 +24,7 @@ _PERSISTER_ERRORS: Final = {
 
 @value
 class AcquisitionLock:
-    """Records that are taken from who has them unless that one says what became of them."""
+    """The lock on acquired records, which are released unless the member acknowledges them in time."""
 
     key: SharePartitionKey
     first_offset: int
@@ -32,27 +32,27 @@ class AcquisitionLock:
 
 
 class Locks:
-    """The locks of a broker, by when they end."""
+    """The acquisition locks of a broker, by the time at which they time out."""
 
     def __init__(self) -> None:
         self.timers: Timers[int, AcquisitionLock] = Timers()
         self._ids = count()
 
     def add(self, lock: AcquisitionLock, ends_ms: Millis) -> None:
-        """Let a lock end."""
+        """Schedule the timeout of a lock."""
         self.timers.schedule(next(self._ids), ends_ms, lock)
 
 
 @value
 class Transition:
-    """A change that waits to be written: the state, and the records that are in it."""
+    """A transition to be written: the new state, and the range of its records."""
 
     first_offset: int
     last_offset: int
     state: InFlightState
 
     def as_state_batch(self) -> StateBatch:
-        """Return what is written of it."""
+        """Return the state batch to write for the transition."""
         return StateBatch(
             first_offset=self.first_offset,
             last_offset=self.last_offset,
@@ -62,7 +62,7 @@ class Transition:
 
 
 class SharePartition:
-    """Source: SharePartition (4.3.1). What it writes is written at once."""
+    """Source: SharePartition (4.3.1). Its writes complete at once."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class SharePartition:
     ) -> None:
         self.key = key
         self.settings = settings
-        """How the group is configured by now."""
+        """Returns the current settings of the group."""
         self.profile = profile
         self.cached = InFlightBatches()
         self.start_offset = 0
@@ -84,13 +84,13 @@ class SharePartition:
         self.end_offset = 0
         """The last record in flight."""
         self.finds_next_fetch_offset = False
-        """Whether records in flight may be available."""
+        """Whether records in flight may be available, so that the next fetch offset has to be searched."""
         self.gap: tuple[int, int] | None = None
-        """Where records were in flight before the state was read, of which nothing was written: the offset
-        from which on that may be, and the end offset then. Source: SharePartition.GapWindow (4.3.1)."""
+        """The window in which the state that was read may lack records that were in flight: its start
+        offset, and the end offset at that time. Source: SharePartition.GapWindow (4.3.1)."""
         self.delivery_complete_count = 0
         self.is_fenced = False
-        """Whether another one has taken its place."""
+        """Whether another instance has replaced this one."""
         self._leader_epoch = leader_epoch
         self._states = states
         self._locks = locks
@@ -121,7 +121,7 @@ class SharePartition:
         return Errors.NONE
 
     def active_gap(self) -> int | None:
-        """From where on there may be a gap, as long as nothing behind it was acquired.
+        """Return the start offset of the gap window, unless records after the window were acquired.
 
         Source: SharePartition#isPersisterReadGapWindowActive (4.3.1).
         """
@@ -134,7 +134,7 @@ class SharePartition:
             self.gap = (offset, self.gap[1]) if is_within else None
 
     def next_fetch_offset(self) -> int:
-        """Where to read. Source: SharePartition#nextFetchOffset (4.3.1)."""
+        """Return the offset to read from next. Source: SharePartition#nextFetchOffset (4.3.1)."""
         if not self.cached or self.start_offset > self.cached[-1].last_offset:
             self.finds_next_fetch_offset = False
             return self.end_offset
@@ -147,17 +147,17 @@ class SharePartition:
         return self.end_offset + 1
 
     def can_acquire(self) -> bool:
-        """Whether a fetch makes sense. Source: SharePartition#canAcquireRecords (4.3.1)."""
+        """Return whether a fetch may acquire records. Source: SharePartition#canAcquireRecords (4.3.1)."""
         if self.next_fetch_offset() != self.end_offset + 1:
             return True
         return self.in_flight_count() < self.settings().max_record_locks
 
     def in_flight_count(self) -> int:
-        """How many records are in flight. Source: SharePartition#numInFlightRecords (4.3.1)."""
+        """Return the number of records in flight. Source: SharePartition#numInFlightRecords (4.3.1)."""
         return self.end_offset - self.start_offset + 1 if self.cached else 0
 
     def lock(self, state: InFlightState, first_offset: int, last_offset: int, *, now_ms: Millis) -> None:
-        """Let a member have records for a while.
+        """Lock acquired records, and schedule the timeout of the lock.
 
         Source: SharePartition#scheduleAcquisitionLockTimeout (4.3.1).
         """
@@ -167,7 +167,7 @@ class SharePartition:
         self._locks.add(lock, ends_ms)
 
     def count_within(self, first_offset: int, last_offset: int) -> int:
-        """How many of some records are from the start offset on.
+        """Return the number of records of a range that are at or after the start offset.
 
         Source: SharePartition#numInFlightRecordsInBatch (4.3.1).
         """
@@ -185,7 +185,7 @@ class SharePartition:
         return _persister_error(self._states.write(*self.key, written))
 
     def move_start_offset(self) -> bool:
-        """Forget records that are settled, up to the first that is not; return whether there are some.
+        """Remove the records before the first one that is not settled; return whether there were any.
 
         Source: SharePartition#maybeUpdateCachedStateAndOffsets, #canMoveStartOffset,
         #findLastOffsetAcknowledgedAndMetadata (4.3.1).
@@ -219,7 +219,7 @@ class SharePartition:
         return True
 
     def log_start_moved(self, log_start_offset: int) -> None:
-        """Let go of records that are not there any more, but for those that a member has.
+        """Archive records that were deleted from the log, except those that a member has acquired.
 
         Source: SharePartition#updateCacheAndOffsets (4.3.1).
         """
@@ -247,7 +247,7 @@ class SharePartition:
         *,
         counts: bool,
     ) -> bool:
-        """Let records from an offset until before another not be delivered, if they are in a state.
+        """Archive the records in a state, up to but excluding an offset; return whether there were any.
 
         Source: SharePartition#archiveRecords (4.3.1).
         """
@@ -307,7 +307,7 @@ class SharePartition:
 
 
 def _persister_error(error: Errors) -> Errors:
-    """Return what who fetches is told. Source: SharePartition#fetchPersisterError (4.3.1)."""
+    """Return the error for the fetching member. Source: SharePartition#fetchPersisterError (4.3.1)."""
     if error is Errors.NONE:
         return error
     return _PERSISTER_ERRORS.get(error, Errors.UNKNOWN_SERVER_ERROR)

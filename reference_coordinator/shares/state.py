@@ -1,4 +1,4 @@
-"""The state of share partitions: what a share coordinator keeps for the leaders of the partitions.
+"""The state of share partitions, which a share coordinator stores for the leaders of the partitions.
 
 It is written at once, and outlives the brokers, as Kafka's topic `__share_group_state` does.
 """
@@ -29,67 +29,67 @@ class SharePartitionKey(NamedTuple):
 
 @value
 class ShareGroupOffset:
-    """How far a share group is with a partition. Source: ShareGroupOffset (4.3.1)."""
+    """A share group's position in a partition. Source: ShareGroupOffset (4.3.1)."""
 
     state_epoch: int
     leader_epoch: int = 0
     start_offset: int
     delivery_complete_count: int
-    """How many records from the start offset on need no delivery any more; -1 if that is not known."""
+    """The number of records from the start offset on that need no more delivery; -1 if unknown."""
     state_batches: tuple[StateBatch, ...] = ()
 
 
 @value
 class KeptShareState:
-    """What outlives the process of a share partition's state."""
+    """The persisted state of a share partition, which outlives the process."""
 
     offset: ShareGroupOffset
     leader_epoch: int
-    """The highest that was seen."""
+    """The highest leader epoch so far."""
     state_epoch: int
-    """The highest that was seen."""
+    """The highest state epoch so far."""
 
 
 UNINITIALIZED: Final = ShareGroupOffset(
     state_epoch=0, leader_epoch=0, start_offset=UNINITIALIZED_START_OFFSET, delivery_complete_count=-1
 )
-"""What the summary of a partition without state says."""
+"""The summary of a partition without state."""
 
 
 class SharePartitionStates:
     """The state of every share partition. Source: ShareCoordinatorShard (4.3.1).
 
-    Each method answers with an error, or does what it says. Its arguments name the partition first.
+    Each request method returns the error if it refuses. Its first arguments identify the partition.
     """
 
     def __init__(self, partition_count: Callable[[TopicId], int | None]) -> None:
-        """Begin without any.
+        """Create the object without any state.
 
         Args:
-            partition_count: how many partitions a topic has; None if there is no such topic.
+            partition_count: returns the number of a topic's partitions; None if there is no such topic.
         """
         self._partition_count = partition_count
         self._kept: dict[SharePartitionKey, KeptShareState] = {}
         self._changed: set[SharePartitionKey] | None = None
 
     def note_changes(self) -> None:
-        """Remember from now on where the state changes, until somebody takes it."""
+        """Begin to record which partitions' states change, until `take_changes` is called."""
         self._changed = set()
 
     def take_changes(self) -> Mapping[SharePartitionKey, KeptShareState | None]:
-        """Return the state of each partition where it changed since the last time; None where it is gone."""
+        """Return the states that changed since the last call; None for a state that was deleted."""
         changed = {key: self._kept.get(key) for key in sorted(self._changed or ())}
         self.note_changes()
         return changed
 
     def restore(self, key: SharePartitionKey, kept: KeptShareState) -> None:
-        """Have the state of a partition as it was."""
+        """Restore the persisted state of a partition."""
         self._kept[key] = kept
 
     def initialize(
         self, group_id: GroupId, topic_id: TopicId | None, partition: int, state_epoch: int, start_offset: int
     ) -> Errors:
-        """Begin the state of a partition anew; a start offset of -1 leaves it to the group's configuration.
+        """Initialize a partition's state; with a start offset of -1, the group's configuration decides.
 
         Source: ShareCoordinatorShard#initializeState, #maybeGetInitializeStateError (4.3.1).
         """
@@ -112,7 +112,7 @@ class SharePartitionStates:
         return Errors.NONE
 
     def delete(self, group_id: GroupId, topic_id: TopicId | None, partition: int) -> Errors:
-        """Forget the state of a partition, if it has one.
+        """Delete the state of a partition, if it has one.
 
         Source: ShareCoordinatorShard#deleteState, #maybeGetDeleteStateError (4.3.1).
         """
@@ -128,7 +128,7 @@ class SharePartitionStates:
     def summary(
         self, group_id: GroupId, topic_id: TopicId | None, partition: int
     ) -> ShareGroupOffset | Errors:
-        """Return how far the group is, also where there is no state.
+        """Return the group's position in a partition, or `UNINITIALIZED` if there is no state.
 
         Source: ShareCoordinatorShard#readStateSummary, #maybeGetReadStateSummaryError (4.3.1).
         """
@@ -143,7 +143,7 @@ class SharePartitionStates:
     def read(
         self, group_id: GroupId, topic_id: TopicId | None, partition: int, leader_epoch: int
     ) -> ShareGroupOffset | Errors:
-        """Return the state for a leader of the partition, and fence those that led it before.
+        """Return the state to a leader of the partition, and fence its earlier leaders.
 
         Source: ShareCoordinatorShard#readStateAndMaybeUpdateLeaderEpoch, #maybeGetReadStateError (4.3.1).
         """
@@ -165,7 +165,7 @@ class SharePartitionStates:
     def write(
         self, group_id: GroupId, topic_id: TopicId | None, partition: int, written: ShareGroupOffset
     ) -> Errors:
-        """Merge what a leader of the partition says into the state; -1 says nothing of an epoch or offset.
+        """Merge a leader's changes into the state; an epoch or offset of -1 is not given.
 
         Source: ShareCoordinatorShard#writeState, #maybeGetWriteStateError, #merge (4.3.1).
         """
@@ -214,7 +214,7 @@ class SharePartitionStates:
 
 @lru_cache(maxsize=_REMEMBERED_STATES)
 def _initial(state_epoch: int, start_offset: int) -> KeptShareState:
-    """A topic's thousands of partitions all begin alike."""
+    """Return the initial state, cached because a topic's thousands of partitions all have the same one."""
     count = -1 if start_offset == UNINITIALIZED_START_OFFSET else 0
     return KeptShareState(
         offset=ShareGroupOffset(

@@ -1,4 +1,4 @@
-"""Batches of records in one delivery state each, and how two descriptions of the same records become one."""
+"""Batches of records with one delivery state each, and the merge of batches that overlap."""
 
 import heapq
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from reference_coordinator.core.values import value
 
 @value
 class StateBatch:
-    """Records that have been delivered equally often and are in the same state.
+    """Records with the same delivery count and the same state.
 
     Source: PersisterStateBatch (4.3.1).
     """
@@ -17,15 +17,15 @@ class StateBatch:
     first_offset: int
     last_offset: int
     delivery_state: int
-    """0 available, 2 acknowledged, 4 archived; records that are acquired are stored as before that."""
+    """0 available, 2 acknowledged, 4 archived; acquired records are stored in their previous state."""
     delivery_count: int
 
 
 def combine_state_batches(batches: Iterable[StateBatch], start_offset: int) -> tuple[StateBatch, ...]:
-    """Give each record its latest state: that of most deliveries, and of those the highest.
+    """Give each record its latest state: the one with the most deliveries, and among those the highest.
 
-    What is before the start offset is left out, unless that is -1. Batches come in the order of their
-    offsets, neighbours in the same state as one.
+    Records before the start offset are omitted, unless it is -1. The batches are in the order of their
+    offsets, and neighbours with the same state and delivery count are merged.
 
     Source: PersisterStateBatchCombiner#combineStateBatches (4.3.1).
     """
@@ -40,7 +40,7 @@ def combine_state_batches(batches: Iterable[StateBatch], start_offset: int) -> t
 
 
 def _segments(batches: list[StateBatch], start_offset: int) -> Iterator[StateBatch]:
-    """Cut the records where a batch begins or ends, and give each piece the state that counts."""
+    """Split the records where a batch begins or ends, and give each piece the state that applies."""
     ordered = sorted(batches, key=lambda batch: batch.first_offset)
     firsts = {max(batch.first_offset, start_offset) for batch in ordered}
     cuts = sorted(firsts | {batch.last_offset + 1 for batch in ordered})
@@ -49,7 +49,7 @@ def _segments(batches: list[StateBatch], start_offset: int) -> Iterator[StateBat
     for first, end in pairwise(cuts):
         while at < len(ordered) and ordered[at].first_offset <= first:
             batch = ordered[at]
-            # The heap gives its least first; the sequence keeps it from comparing batches.
+            # The heap returns its least item first; `at` makes each key unique, so batches are not compared.
             heapq.heappush(covering, (-batch.delivery_count, -batch.delivery_state, at, batch))
             at += 1
         while covering and covering[0][-1].last_offset < first:

@@ -1,4 +1,4 @@
-"""The logs of topics that clients write to and read from: batches as they came, in memory.
+"""The logs of topics that clients write to and read from: unchanged batches, in memory.
 
-Records stay opaque; only what the header of a batch says is looked at, as far as a broker has to.
+Records stay opaque; only the header of a batch is read, as far as a broker needs it.
 """

@@ -1,4 +1,4 @@
-"""The header of a batch: what a broker reads of it, and the two fields that it writes itself."""
+"""The header of a batch: the fields that a broker reads, and the two fields that it writes itself."""
 
 import struct
 from typing import Final
@@ -34,12 +34,12 @@ _MARKER_KEY: Final = struct.Struct(">hh")
 _MARKER_VALUE: Final = struct.Struct(">hi")
 _UNPACKED_BYTES_MAX: Final = 1 << 24
 _RECORDS_MAX: Final = 150_000
-"""As many as a batch of `max.message.bytes` has that is not compressed."""
+"""The largest number of records in an uncompressed batch of `max.message.bytes`."""
 
 
 @value
 class BatchHeader:
-    """What the header of a batch says, as its producer wrote it."""
+    """The fields of a batch's header, as its producer wrote them."""
 
     size_bytes: int
     codec: int
@@ -66,7 +66,7 @@ class BatchHeader:
 
 
 def read_header(records: bytes, *, api_version: int) -> BatchHeader | Errors:
-    """Read the header of what a Produce brings for a partition, which is exactly one batch.
+    """Read the header of a Produce request's records for a partition, which must be exactly one batch.
 
     Source: ProduceRequest#validateRecords, UnifiedLog#analyzeAndValidateRecords (4.3.1).
     """
@@ -99,7 +99,7 @@ def read_header(records: bytes, *, api_version: int) -> BatchHeader | Errors:
 
 
 def validate_batch(header: BatchHeader) -> Errors:
-    """Refuse what no producer may write. Source: LogValidator#validateBatch (4.3.1)."""
+    """Refuse a batch that no producer may write. Source: LogValidator#validateBatch (4.3.1)."""
     is_named = header.has_producer_id
     if header.is_control or (is_named and header.base_sequence < 0):
         return Errors.INVALID_RECORD
@@ -111,10 +111,10 @@ def validate_batch(header: BatchHeader) -> Errors:
 
 
 def read_batch(records: bytes) -> RecordBatch:
-    """Read a producer's batch, unless it is so small and unpacks to so much that reading it starves others.
+    """Decode a producer's batch, within limits that prevent a small batch from decompressing without bound.
 
     Raises:
-        BadBatchError: it cannot be read, or not in bounded time and memory.
+        BadBatchError: it cannot be decoded, or exceeds the limits.
 
     Decided in: DefaultRecordBatch#iterator (4.3.1).
     """
@@ -126,7 +126,7 @@ def read_batch(records: bytes) -> RecordBatch:
 
 
 def keyless_records(records: bytes) -> tuple[int, ...]:
-    """Return which records of a batch have no key, counted from 0; nothing if they cannot be read.
+    """Return the indexes, from 0, of a batch's records without a key; none if it cannot be decoded.
 
     Source: LogValidator#validateKey (4.3.1).
     """
@@ -138,7 +138,7 @@ def keyless_records(records: bytes) -> tuple[int, ...]:
 
 
 def stamped(records: bytes, *, base_offset: int, leader_epoch: int) -> bytes:
-    """Return a batch with its place in the log, which its checksum leaves out.
+    """Return a batch with its base offset and leader epoch, which its checksum does not cover.
 
     Source: LogValidator#validateMessagesAndAssignOffsets (4.3.1).
     """
@@ -148,7 +148,7 @@ def stamped(records: bytes, *, base_offset: int, leader_epoch: int) -> bytes:
 
 
 def place_of(records: bytes) -> tuple[int, int]:
-    """Return the base offset and the leader epoch that a batch was given when it was written.
+    """Return the base offset and the leader epoch that a batch got when it was written.
 
     Source: DefaultRecordBatch#baseOffset, DefaultRecordBatch#partitionLeaderEpoch (4.3.1).
     """
@@ -158,7 +158,7 @@ def place_of(records: bytes) -> tuple[int, int]:
 
 
 def marker_of(records: bytes) -> tuple[bool, int]:
-    """Return whether the end of a transaction is a commit, and the epoch of the coordinator that wrote it.
+    """Return whether an end marker is a commit, and the epoch of the coordinator that wrote it.
 
     Source: EndTransactionMarker#deserialize (4.3.1).
     """
@@ -179,7 +179,7 @@ def marker_batch(
     coordinator_epoch: int,
     now_ms: Millis,
 ) -> bytes:
-    """Return the end of a transaction as a batch. Source: MemoryRecords#withEndTransactionMarker (4.3.1)."""
+    """Build the end marker of a transaction. Source: MemoryRecords#withEndTransactionMarker (4.3.1)."""
     marker = Record(
         offset=0,
         timestamp_ms=now_ms,
@@ -201,7 +201,7 @@ def marker_batch(
 
 
 def timestamps(batch: bytes) -> tuple[tuple[int, Millis], ...]:
-    """Return offset and timestamp of each record of a batch; nothing if they cannot be read."""
+    """Return the offset and timestamp of each record of a batch; none if it cannot be decoded."""
     try:
         decoded = read_batch(batch)
     except BadBatchError:

@@ -1,6 +1,6 @@
-"""Compaction of topics' logs: which log is due, and what remains of it.
+"""Compaction of topics' logs: choose the logs to compact, and replace their segments.
 
-The rules of what remains are those of `log.compaction`; this module knows segments.
+`log.compaction` decides which records remain; this module handles segments.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,24 +20,24 @@ _NO_TIMESTAMP = Millis(-1)
 
 @value
 class LogToClean:
-    """How much of a log could be compacted. Source: LogCleaner.LogToClean (3.9.2)."""
+    """The part of a log that can be compacted. Source: LogCleaner.LogToClean (3.9.2)."""
 
     until_offset: int
-    """Where the first segment begins that may not be compacted yet."""
+    """The base offset of the first segment that may not be compacted yet."""
     clean_bytes: int
     cleanable_bytes: int
     needs_compaction_now: bool
-    """Whether `max.compaction.lag.ms` is over."""
+    """Whether `max.compaction.lag.ms` has passed."""
 
     @property
     def cleanable_ratio(self) -> float:
-        """How much of it is dirty; 0 if there is nothing."""
+        """The fraction of the bytes that can be compacted; 0 for an empty log."""
         total = self.clean_bytes + self.cleanable_bytes
         return self.cleanable_bytes / total if total else 0.0
 
 
 def log_to_clean(log: PartitionLog, *, now_ms: Millis) -> LogToClean | None:
-    """Return what is to be compacted of a log, or None if that is too little yet.
+    """Return the part of a log to compact, or None if it is still too small.
 
     Source: LogCleanerManager#grabFilthiestCompactedLog, LogCleanerManager#cleanableOffsets,
     LogCleanerManager#maxCompactionDelay (3.9.2).
@@ -68,7 +68,7 @@ def log_to_clean(log: PartitionLog, *, now_ms: Millis) -> LogToClean | None:
 
 
 def clean(log: PartitionLog, to_clean: LogToClean, *, now_ms: Millis) -> None:
-    """Compact a log up to an offset; of one whose records cannot be read, nothing changes.
+    """Compact a log up to an offset; leave it unchanged if a batch cannot be decoded.
 
     Source: Cleaner#doClean, Cleaner#cleanSegments, UnifiedLog#replaceSegments (4.3.1).
     """
@@ -94,7 +94,7 @@ def _size_bytes(segments: Iterable[LogSegment]) -> int:
 
 
 def _with_last_offset(remaining: Iterable[RecordBatch], last: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
-    """Keep the last batch, be it without records, so that readers get beyond it.
+    """Keep the last batch, even without records, so that readers get beyond its offsets.
 
     Source: Cleaner#cleanInto, DefaultRecordBatch#writeEmptyHeader (4.3.1).
     """
@@ -107,7 +107,7 @@ def _with_last_offset(remaining: Iterable[RecordBatch], last: Iterable[RecordBat
 
 
 def _stored(batch: RecordBatch, leader_epoch: int) -> StoredBatch:
-    """Return a batch in its place; one that has lost records may be older than before.
+    """Return a batch as stored; its largest timestamp decreases if the newest record was removed.
 
     Source: MemoryRecords#filterTo (4.3.1).
     """
@@ -124,7 +124,7 @@ def _stored(batch: RecordBatch, leader_epoch: int) -> StoredBatch:
 
 
 def _grouped(log: PartitionLog, until: int) -> Iterator[list[LogSegment]]:
-    """Put neighbours together whose sizes add up to no more than one segment may have.
+    """Group adjacent segments whose total size does not exceed the maximum size of one segment.
 
     Source: Cleaner#groupSegmentsBySize (4.3.1).
     """
@@ -140,7 +140,7 @@ def _grouped(log: PartitionLog, until: int) -> Iterator[list[LogSegment]]:
 
 
 def _cleaned(group: list[LogSegment], end: int, cleaned: Iterable[StoredBatch]) -> LogSegment:
-    """Return the segment that takes the place of a group.
+    """Return the segment that replaces a group.
 
     Source: Cleaner#cleanSegments (4.3.1).
     """

@@ -1,6 +1,6 @@
-"""The segments of a log: when a new one begins, and which old ones may be deleted.
+"""The segments of a log: when to roll a new one, and which old ones may be deleted.
 
-Batches lie in `PartitionLog`; a segment says only where it begins, how large it is and how old.
+`PartitionLog` stores the batches; a segment has only its base offset, size and age.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ class LogSegment:
     base_offset: int
     created_ms: Millis
     last_modified_ms: Millis | None = None
-    """When something was written to it; None if that was before this process began."""
+    """The time of the last write; None if that was before this process began."""
     size_bytes: int = 0
     first_timestamp_ms: Millis = _NO_TIMESTAMP
     """The largest timestamp of its first batch."""
@@ -30,7 +30,7 @@ class LogSegment:
 
     @property
     def largest_timestamp_ms(self) -> Millis | None:
-        """How old it is: by its records, or else by its last write.
+        """The timestamp that its age counts from: the largest of its records, or else its last write.
 
         Source: LogSegment#largestTimestamp (4.3.1).
         """
@@ -39,7 +39,7 @@ class LogSegment:
     def should_roll(
         self, settings: LogSettings, size_bytes: int, timestamp_ms: Millis, last_offset: int, now_ms: Millis
     ) -> bool:
-        """Whether a batch begins a new segment. Indexes never fill up here.
+        """Return whether a batch begins a new segment. Indexes never fill up here.
 
         Source: LogSegment#shouldRoll, LogSegment#timeWaitedForRoll (4.3.1).
         """
@@ -54,7 +54,7 @@ class LogSegment:
         )
 
     def appended(self, size_bytes: int, timestamp_ms: Millis, now_ms: Millis | None) -> None:
-        """Count a batch. Source: LogSegment#append (4.3.1)."""
+        """Account for an appended batch. Source: LogSegment#append (4.3.1)."""
         if not self.size_bytes:
             self.first_timestamp_ms = timestamp_ms
         self.size_bytes += size_bytes
@@ -76,12 +76,12 @@ class LogSegments:
 
     @property
     def active(self) -> LogSegment:
-        """The one that is written to."""
+        """The segment that is written to."""
         return self._all[-1]
 
     @property
     def size_bytes(self) -> int:
-        """Of all of them. Source: UnifiedLog#size (4.3.1)."""
+        """The size of all segments. Source: UnifiedLog#size (4.3.1)."""
         return sum(each.size_bytes for each in self._all)
 
     def before(self, offset: int) -> list[LogSegment]:
@@ -89,7 +89,7 @@ class LogSegments:
         return [each for each in self._all if each.base_offset < offset]
 
     def between(self, from_offset: int, until_offset: int) -> list[LogSegment]:
-        """Return the segments from the one on that has an offset, that begin before another.
+        """Return the segments from the one that contains an offset, as far as they begin before another.
 
         Source: LogSegments#values (4.3.1).
         """
@@ -97,7 +97,7 @@ class LogSegments:
         return [each for each in self._all if first <= each.base_offset < until_offset]
 
     def roll(self, base_offset: int, *, now_ms: Millis) -> None:
-        """Begin a new segment; an active one without records is begun anew.
+        """Begin a new segment, which replaces an active segment without records.
 
         Source: LocalLog#roll (4.3.1).
         """
@@ -106,7 +106,7 @@ class LogSegments:
         self._all.append(LogSegment(base_offset=base_offset, created_ms=now_ms))
 
     def replace(self, until_offset: int, cleaned: list[LogSegment]) -> None:
-        """Put cleaned segments in the place of all that begin before an offset.
+        """Replace all segments that begin before an offset by cleaned ones.
 
         Source: LocalLog#replaceSegments (4.3.1).
         """
@@ -115,14 +115,14 @@ class LogSegments:
     def delete_while(
         self, is_deletable: Callable[[LogSegment, LogSegment | None], bool], end_offset: int, now_ms: Millis
     ) -> int:
-        """Delete segments from the oldest on, as long as they may be; return where the log begins then.
+        """Delete deletable segments from the oldest on; return the new start offset of the log.
 
-        The active segment may be deleted like others; then a new one takes its place. One without records
-        stays.
+        The active segment may be deleted, too, and is then replaced by a new one. An active segment without
+        records is not deleted.
 
         Args:
             is_deletable: decides about a segment, given the next one.
-            end_offset: where the log ends.
+            end_offset: the end offset of the log.
             now_ms: the time.
 
         Source: UnifiedLog#deletableSegments, UnifiedLog#deleteSegments (4.3.1).

@@ -1,4 +1,4 @@
-"""All logs of a cluster's topics, and who is to be told when one of them changes."""
+"""All logs of a cluster's topics, and the watchers that are notified of changes."""
 
 from collections.abc import Hashable, Iterator
 from typing import Protocol
@@ -8,20 +8,20 @@ from reference_coordinator.topic_logs.partition_log import PartitionLog
 
 
 class Watcher(Protocol):
-    """Who waits for logs to change."""
+    """A listener for changes of logs."""
 
     def changed(self, partition: TopicPartition) -> None:
-        """Learn that something was written to a log, or that the log is no more."""
+        """Process that a log was written to or deleted."""
 
 
 class TopicLogs:
-    """Logs by partition, made when they are first asked for."""
+    """Logs by partition, created on first use."""
 
     def __init__(self) -> None:
         self._logs: dict[TopicPartition, PartitionLog] = {}
         self._watchers: dict[Hashable, Watcher] = {}
         self.are_saved = False
-        """Whether somebody keeps logs on a disk, so that nothing may leave the memory before it is there."""
+        """Whether logs are also written to a disk, so that nothing may leave the memory before that."""
 
     def __iter__(self) -> Iterator[tuple[TopicPartition, PartitionLog]]:
         return iter(self._logs.items())
@@ -30,34 +30,34 @@ class TopicLogs:
         return len(self._logs)
 
     def watch(self, name: Hashable, watcher: Watcher) -> None:
-        """Let a broker, or a part of it, hear of changes, in place of whom it was before a restart."""
+        """Register a watcher of a broker, or of a part of it, replacing the one from before a restart."""
         self._watchers[name] = watcher
 
     def log(self, partition: TopicPartition) -> PartitionLog:
-        """Return the log of a partition, which exists."""
+        """Return the log of an existing partition."""
         found = self._logs.get(partition)
         if found is None:
             found = self.renew(partition)
         return found
 
     def size_bytes(self, partition: TopicPartition) -> int:
-        """How large a log is. Source: UnifiedLog#size (4.3.1)."""
+        """Return the size of a log; 0 if there is none. Source: UnifiedLog#size (4.3.1)."""
         found = self._logs.get(partition)
         return 0 if found is None else found.segments.size_bytes
 
     def renew(self, partition: TopicPartition) -> PartitionLog:
-        """Begin the log of a partition anew, and return it; nobody is told."""
+        """Replace the log of a partition by an empty one, and return it; watchers are not notified."""
         log = self._logs[partition] = PartitionLog()
         log.saved_until = 0 if self.are_saved else None
         return log
 
     def changed(self, partition: TopicPartition) -> None:
-        """Tell who waits that something was written to a log."""
+        """Notify all watchers that a log was written to."""
         for watcher in self._watchers.values():
             watcher.changed(partition)
 
     def delete(self, topic: str) -> None:
-        """Lose the logs of a topic."""
+        """Delete the logs of a topic, and notify the watchers."""
         for partition in [each for each in self._logs if each.topic == topic]:
             del self._logs[partition]
             self.changed(partition)

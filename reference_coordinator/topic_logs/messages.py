@@ -1,6 +1,6 @@
-"""Requests and responses about topics' logs, and what else clients ask of a broker beside its coordinators.
+"""Requests and responses about topics' logs, and other client requests that no coordinator handles.
 
-They are free of versions. A topic has a name or, in the latest versions of some, an id.
+They are independent of API versions. A topic has a name or, in the latest versions of some APIs, an id.
 """
 
 from reference_coordinator.core.errors import Errors
@@ -10,12 +10,12 @@ from reference_coordinator.core.values import value
 
 @value
 class OfClients:
-    """What is asked in this module, so that one look tells it from what coordinators are asked."""
+    """The base class of this module's requests, which distinguishes them from requests to coordinators."""
 
 
 @value
 class PartitionProduceData:
-    """Records for a partition, as they came."""
+    """Records for a partition, as received."""
 
     index: int
     records: bytes
@@ -32,7 +32,7 @@ class TopicProduceData:
 
 @value
 class ProduceRequest(OfClients):
-    """Brings records; with 0 acks nobody wants to hear of it."""
+    """A request to write records; with 0 acks, the client expects no answer."""
 
     transactional_id: TransactionalId | None
     acks: int
@@ -42,7 +42,7 @@ class ProduceRequest(OfClients):
 
 @value
 class RecordError:
-    """What is wrong with one record of a batch."""
+    """The error of one record of a batch."""
 
     batch_index: int
     batch_index_error_message: str | None
@@ -50,13 +50,13 @@ class RecordError:
 
 @value
 class PartitionProduceResponse:
-    """Where a partition's records are."""
+    """The offsets of a partition's records, or an error."""
 
     index: int
     error_code: Errors
     base_offset: int = -1
     log_append_time: Millis | None = None
-    """Only of a batch that was there already; else records keep the time that their producer gave them."""
+    """Set only for a duplicate batch; otherwise records keep the timestamps of their producer."""
     log_start_offset: int = -1
     record_errors: tuple[RecordError, ...] = ()
     error_message: str | None = None
@@ -64,7 +64,7 @@ class PartitionProduceResponse:
 
 @value
 class TopicProduceResponse:
-    """The same for a topic."""
+    """The results for one topic's partitions."""
 
     name: str
     topic_id: TopicId | None
@@ -73,21 +73,21 @@ class TopicProduceResponse:
 
 @value
 class ProduceResponse:
-    """Where the records are."""
+    """The offsets of the written records."""
 
     responses: tuple[TopicProduceResponse, ...]
 
 
 @value
 class Unanswered:
-    """Stands for the answer where a client wants none; if it failed, its connection is closed instead."""
+    """The result of a request without an answer; if it failed, the connection is closed instead."""
 
     failure: str | None
 
 
 @value
 class FetchPartition:
-    """What is wanted of a partition."""
+    """A partition to fetch from."""
 
     partition: int
     current_leader_epoch: int = -1
@@ -97,7 +97,7 @@ class FetchPartition:
 
 @value
 class FetchTopic:
-    """What is wanted of a topic."""
+    """A topic to fetch from."""
 
     topic: str = ""
     topic_id: TopicId | None = None
@@ -106,13 +106,13 @@ class FetchTopic:
 
 @value
 class FetchRequest(OfClients):
-    """Asks for records from offsets on, and waits for a while if there are too few."""
+    """A request for records from given offsets on, which waits for a time if there are too few."""
 
     max_wait_ms: Millis
     min_bytes: int
     max_bytes: int
     is_committed: bool
-    """Whether records of open transactions are left out, and those that were aborted named."""
+    """Whether records of open transactions are left out, and aborted transactions are listed."""
     session_id: int = 0
     session_epoch: int = -1
     topics: tuple[FetchTopic, ...]
@@ -120,7 +120,7 @@ class FetchRequest(OfClients):
 
 @value
 class AbortedTransactionData:
-    """A transaction whose records among those that are sent do not count."""
+    """An aborted transaction, whose records in the response are to be skipped."""
 
     producer_id: ProducerId
     first_offset: int
@@ -151,7 +151,7 @@ class FetchableTopicResponse:
 
 @value
 class FetchResponse:
-    """Records. The session is always 0: a broker need not keep sessions, and this one does not."""
+    """Records. The session is always 0: a broker need not support sessions, and this one does not."""
 
     error_code: Errors
     responses: tuple[FetchableTopicResponse, ...]
@@ -160,7 +160,7 @@ class FetchResponse:
 
 @value
 class ListOffsetsPartition:
-    """A time to look for; the negative ones are names of ends of the log."""
+    """A timestamp to look up; the negative values name special offsets, such as the ends of the log."""
 
     partition_index: int
     current_leader_epoch: int = -1
@@ -169,7 +169,7 @@ class ListOffsetsPartition:
 
 @value
 class ListOffsetsTopic:
-    """The same for a topic."""
+    """The partitions of one topic."""
 
     name: str
     partitions: tuple[ListOffsetsPartition, ...]
@@ -177,7 +177,7 @@ class ListOffsetsTopic:
 
 @value
 class ListOffsetsRequest(OfClients):
-    """Asks which offsets belong to which times."""
+    """A request for the offsets of timestamps."""
 
     is_committed: bool
     topics: tuple[ListOffsetsTopic, ...]
@@ -185,7 +185,7 @@ class ListOffsetsRequest(OfClients):
 
 @value
 class ListOffsetsPartitionResponse:
-    """The offset of a time; -1 where there is none."""
+    """The offset of a timestamp; -1 if there is none."""
 
     partition_index: int
     error_code: Errors
@@ -196,7 +196,7 @@ class ListOffsetsPartitionResponse:
 
 @value
 class ListOffsetsTopicResponse:
-    """The same for a topic."""
+    """The offsets of one topic's partitions."""
 
     name: str
     partitions: tuple[ListOffsetsPartitionResponse, ...]
@@ -204,14 +204,14 @@ class ListOffsetsTopicResponse:
 
 @value
 class ListOffsetsResponse:
-    """One entry a topic, in request order."""
+    """The offsets, with one entry for each topic, in request order."""
 
     topics: tuple[ListOffsetsTopicResponse, ...]
 
 
 @value
 class OffsetForLeaderPartition:
-    """The epoch whose end is asked for."""
+    """A partition, and the epoch whose end offset is requested."""
 
     partition: int
     current_leader_epoch: int
@@ -220,7 +220,7 @@ class OffsetForLeaderPartition:
 
 @value
 class OffsetForLeaderTopic:
-    """The same for a topic."""
+    """The partitions of one topic."""
 
     topic: str
     partitions: tuple[OffsetForLeaderPartition, ...]
@@ -228,14 +228,14 @@ class OffsetForLeaderTopic:
 
 @value
 class OffsetForLeaderEpochRequest(OfClients):
-    """Asks where epochs end, to find out whether a log was cut off."""
+    """A request for the end offsets of leader epochs, to detect whether a log was truncated."""
 
     topics: tuple[OffsetForLeaderTopic, ...]
 
 
 @value
 class EpochEndOffset:
-    """Where an epoch ends."""
+    """The end offset of an epoch."""
 
     partition: int
     error_code: Errors
@@ -245,7 +245,7 @@ class EpochEndOffset:
 
 @value
 class OffsetForLeaderTopicResult:
-    """The same for a topic."""
+    """The end offsets of one topic's partitions."""
 
     topic: str
     partitions: tuple[EpochEndOffset, ...]
@@ -253,14 +253,14 @@ class OffsetForLeaderTopicResult:
 
 @value
 class OffsetForLeaderEpochResponse:
-    """One entry a topic, in request order."""
+    """The end offsets, with one entry for each topic, in request order."""
 
     topics: tuple[OffsetForLeaderTopicResult, ...]
 
 
 @value
 class DeleteRecordsPartition:
-    """Before which offset records may go; -1 for all."""
+    """A partition, and the offset before which records are deleted; -1 for all records."""
 
     partition_index: int
     offset: int
@@ -268,7 +268,7 @@ class DeleteRecordsPartition:
 
 @value
 class DeleteRecordsTopic:
-    """The same for a topic."""
+    """The partitions of one topic."""
 
     name: str
     partitions: tuple[DeleteRecordsPartition, ...]
@@ -276,14 +276,14 @@ class DeleteRecordsTopic:
 
 @value
 class DeleteRecordsRequest(OfClients):
-    """Asks to forget records."""
+    """A request to delete records."""
 
     topics: tuple[DeleteRecordsTopic, ...]
 
 
 @value
 class DeleteRecordsPartitionResult:
-    """From where on a log goes now."""
+    """The new start offset of a log."""
 
     partition_index: int
     error_code: Errors
@@ -292,7 +292,7 @@ class DeleteRecordsPartitionResult:
 
 @value
 class DeleteRecordsTopicResult:
-    """The same for a topic."""
+    """The new start offsets of one topic's partitions."""
 
     name: str
     partitions: tuple[DeleteRecordsPartitionResult, ...]
@@ -300,24 +300,24 @@ class DeleteRecordsTopicResult:
 
 @value
 class DeleteRecordsResponse:
-    """One entry a topic, in request order."""
+    """The new start offsets, with one entry for each topic, in request order."""
 
     topics: tuple[DeleteRecordsTopicResult, ...]
 
 
 @value
 class CreatePartitionsTopic:
-    """How many partitions a topic is to have."""
+    """A topic, and the number of partitions that it is to have."""
 
     name: str
     count: int
     assignments: tuple[tuple[int, ...], ...] | None
-    """The brokers of each new partition, the one that leads first; None leaves them to the broker."""
+    """The replicas of each new partition, the leader first; None leaves the choice to the broker."""
 
 
 @value
 class CreatePartitionsRequest(OfClients):
-    """Asks for more partitions."""
+    """A request to add partitions to topics."""
 
     topics: tuple[CreatePartitionsTopic, ...]
     validate_only: bool
@@ -325,7 +325,7 @@ class CreatePartitionsRequest(OfClients):
 
 @value
 class CreatePartitionsTopicResult:
-    """How it went for one topic."""
+    """The result for one topic."""
 
     name: str
     error_code: Errors
@@ -334,14 +334,14 @@ class CreatePartitionsTopicResult:
 
 @value
 class CreatePartitionsResponse:
-    """One result a topic."""
+    """The response to a CreatePartitionsRequest, with one result for each topic."""
 
     results: tuple[CreatePartitionsTopicResult, ...]
 
 
 @value
 class DescribeClusterRequest(OfClients):
-    """Asks for the brokers; endpoint type 1 is theirs."""
+    """A request for the brokers of the cluster; endpoint type 1 means brokers."""
 
     include_cluster_authorized_operations: bool
     endpoint_type: int = 1
@@ -380,7 +380,7 @@ ClientRequest = (
     | CreatePartitionsRequest
     | DescribeClusterRequest
 )
-"""What is asked."""
+"""All requests of this module."""
 
 ClientResponse = (
     ProduceResponse
@@ -392,4 +392,4 @@ ClientResponse = (
     | CreatePartitionsResponse
     | DescribeClusterResponse
 )
-"""What is answered."""
+"""All responses of this module."""

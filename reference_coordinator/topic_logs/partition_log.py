@@ -1,4 +1,4 @@
-"""The log of one partition: batches by offset, open transactions, and those that were aborted."""
+"""The log of one partition: batches by offset, open transactions and aborted transactions."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +27,7 @@ NO_EPOCH = -1
 
 @value
 class StoredBatch:
-    """A batch in its place."""
+    """A batch with its position in the log."""
 
     base_offset: int
     last_offset: int
@@ -38,28 +38,28 @@ class StoredBatch:
 
 @value
 class Appended:
-    """Where a batch is."""
+    """The position of a batch in the log."""
 
     base_offset: int
     timestamp_ms: Millis | None = None
-    """That of a batch which was there already."""
+    """The timestamp of the earlier batch, if this one is a duplicate."""
 
 
 @value
 class AbortedTransaction:
-    """A transaction whose records do not count. Source: AbortedTxn (4.3.1)."""
+    """An aborted transaction, whose records are ignored. Source: AbortedTxn (4.3.1)."""
 
     producer_id: ProducerId
     first_offset: int
     last_offset: int
-    """That of its marker."""
+    """The offset of its marker."""
     last_stable_offset: int
-    """From here on, no later one can concern who reads only so far."""
+    """A reader that stops at or before this offset is not affected by later aborted transactions."""
 
 
 @value
 class FetchedRecords:
-    """What was read from a log."""
+    """The result of reading a log."""
 
     contents: tuple[bytes, ...]
     """Whole batches, in order."""
@@ -69,7 +69,7 @@ class FetchedRecords:
 
 @value
 class OffsetOfTimestamp:
-    """Where a timestamp leads; -1 where nothing is."""
+    """The offset found for a timestamp; -1 if there is none."""
 
     offset: int = NO_OFFSET
     timestamp_ms: Millis = Millis(-1)
@@ -77,41 +77,41 @@ class OffsetOfTimestamp:
 
 
 class PartitionLog:
-    """Source: UnifiedLog (4.3.1). It has one replica, so that all that is written counts at once."""
+    """Source: UnifiedLog (4.3.1). It has one replica, so every write is committed at once."""
 
     def __init__(self) -> None:
         self.log_start_offset = 0
         self.log_end_offset = 0
-        """Where the next record will stand; the high watermark, too."""
+        """The offset of the next record, which is also the high watermark."""
         self.compactions = 0
-        """Of a coordinator's log, how often it had been compacted when this one was begun."""
+        """How often the coordinator's log, if it is one, had been compacted when this log was created."""
         self.settings = LogSettings()
-        """What of its topic's configuration decides which records stay."""
+        """The retention and compaction settings of the topic."""
         self.segments = LogSegments()
         self.cleaned_until = 0
-        """Up to where it was compacted. Source: LogCleanerManager#cleanableOffsets (4.3.1)."""
+        """The offset up to which it was compacted. Source: LogCleanerManager#cleanableOffsets (4.3.1)."""
         self.saved_until: int | None = None
-        """Up to where batches are on the disk, where they are kept on one: others stay in memory."""
+        """The offset up to which batches are on disk; later ones must stay in memory. None without a disk."""
         self._batches: list[StoredBatch] = []
         self._last_offsets: list[int] = []
         self._producers: dict[ProducerId, ProducerStateEntry] = {}
         self._ongoing: dict[ProducerId, int] = {}
-        """First offsets of open transactions, in their order."""
+        """The first offsets of open transactions, in ascending order."""
         self._aborted: list[AbortedTransaction] = []
         self._marker_offsets: list[int] = []
 
     @property
     def last_stable_offset(self) -> int:
-        """Up to where all is decided. Source: UnifiedLog#lastStableOffset (4.3.1)."""
+        """Where the first open transaction, if any, begins. Source: UnifiedLog#lastStableOffset (4.3.1)."""
         return next(iter(self._ongoing.values()), self.log_end_offset)
 
     def append_as_leader(
         self, records: bytes, header: BatchHeader, *, leader_epoch: int, now_ms: Millis | None = None
     ) -> Appended:
-        """Write a producer's batch, unless it is there already.
+        """Append a producer's batch, unless it is a duplicate.
 
         Raises:
-            CoordinatorError: with the error that the producer is told.
+            CoordinatorError: with the error that the producer gets.
 
         Source: UnifiedLog#append (4.3.1).
         """
@@ -144,7 +144,7 @@ class PartitionLog:
         leader_epoch: int,
         now_ms: Millis,
     ) -> Errors:
-        """Write the end of a transaction, whether it wrote here or not.
+        """Append the end marker of a transaction, whether or not the transaction wrote to this log.
 
         Source: ProducerAppendInfo#appendEndTxnMarker, ProducerStateManager#completeTxn (4.3.1).
         """
@@ -166,7 +166,7 @@ class PartitionLog:
         return Errors.NONE
 
     def append_as_follower(self, batch: RecordBatch, *, is_commit: bool | None) -> None:
-        """Take in a batch of a coordinator's log, where it stands there; it may be the end of a transaction.
+        """Append a batch of a coordinator's log at its offset there; it may be an end marker.
 
         Source: UnifiedLog#appendAsFollower (4.3.1).
         """
@@ -179,7 +179,7 @@ class PartitionLog:
             self._ongoing.setdefault(batch.producer_id, batch.base_offset)
 
     def restore(self, records: bytes, header: BatchHeader) -> None:
-        """Take in a batch that was written here before, and what it says of its producer.
+        """Restore a batch that was written to this log earlier, and the producer state from it.
 
         Source: LogSegment#recover, ProducerStateManager#update (4.3.1).
         """
@@ -198,11 +198,11 @@ class PartitionLog:
             self._ongoing.setdefault(header.producer_id, offset)
 
     def largest_producer_id(self) -> int:
-        """The largest that it remembers, -1 for none."""
+        """Return the largest producer id in the log's producer state; -1 for none."""
         return max(self._producers, default=-1)
 
     def has_ongoing_transaction(self, producer_id: ProducerId, producer_epoch: ProducerEpoch) -> bool:
-        """Whether a producer has an open transaction here.
+        """Return whether a producer has an open transaction in this log.
 
         Source: UnifiedLog#hasOngoingTransaction (4.3.1).
         """
@@ -212,13 +212,13 @@ class PartitionLog:
     def read(
         self, fetch_offset: int, max_bytes: int, *, is_committed: bool, takes_one_anyway: bool
     ) -> FetchedRecords:
-        """Read whole batches from the one on that has an offset, which is not beyond the log's end.
+        """Read whole batches, beginning with the one that contains an offset.
 
         Args:
-            fetch_offset: where to begin.
-            max_bytes: where to stop.
-            is_committed: whether only what is decided is read, with the transactions that were aborted.
-            takes_one_anyway: whether the first batch is read however large it is.
+            fetch_offset: where to begin; not beyond the end of the log.
+            max_bytes: the maximum size of the batches read.
+            is_committed: whether to stop at the last stable offset, and to return aborted transactions.
+            takes_one_anyway: whether the first batch is read even if it exceeds the maximum size.
 
         Source: UnifiedLog#read, LocalLog#addAbortedTransactions (4.3.1).
         """
@@ -237,7 +237,7 @@ class PartitionLog:
         return FetchedRecords(contents=tuple(contents), size_bytes=size_bytes, aborted_transactions=aborted)
 
     def offset_by_timestamp(self, timestamp_ms: Millis, *, is_committed: bool) -> OffsetOfTimestamp:
-        """Find the first record that is not older. Source: UnifiedLog#fetchOffsetByTimestamp (4.3.1)."""
+        """Find the first record not older than a time. Source: UnifiedLog#fetchOffsetByTimestamp (4.3.1)."""
         end = self.last_stable_offset if is_committed else self.log_end_offset
         for batch in self._batches:
             if batch.max_timestamp_ms >= timestamp_ms and batch.last_offset >= self.log_start_offset:
@@ -246,7 +246,7 @@ class PartitionLog:
         return OffsetOfTimestamp()
 
     def offset_of_max_timestamp(self) -> OffsetOfTimestamp:
-        """Find the youngest record, of several the first.
+        """Find the record with the largest timestamp; the first one if there are several.
 
         Source: UnifiedLog#fetchOffsetByTimestamp (4.3.1).
         """
@@ -258,7 +258,7 @@ class PartitionLog:
         )
 
     def end_offset_for_epoch(self, leader_epoch: int, *, current_epoch: int) -> tuple[int, int]:
-        """Return the largest epoch up to one, with where it ends; -1 twice if there is none.
+        """Return the largest epoch up to a given one, and its end offset; -1 for both if there is none.
 
         Source: LeaderEpochFileCache#endOffsetFor, UnifiedLog#endOffsetForEpoch (4.3.1).
         """
@@ -275,11 +275,11 @@ class PartitionLog:
         return self._batches[at - 1].leader_epoch, end
 
     def earliest_epoch(self, *, current_epoch: int) -> int:
-        """The epoch of the first batch. Source: LeaderEpochFileCache#earliestEntry (4.3.1)."""
+        """Return the epoch of the first batch. Source: LeaderEpochFileCache#earliestEntry (4.3.1)."""
         return self._batches[0].leader_epoch if self._batches else current_epoch
 
     def delete_records(self, offset: int) -> None:
-        """Forget what is before an offset, which is not beyond the log's end.
+        """Delete the records before an offset, which is not beyond the log's end.
 
         Source: UnifiedLog#maybeIncrementLogStartOffset (4.3.1).
         """
@@ -294,7 +294,7 @@ class PartitionLog:
         self.delete_records(begins)
 
     def trim(self) -> None:
-        """Let go of what is before the log's start, unless it has to be written to a disk first."""
+        """Drop the batches before the start offset, except those that have to be written to disk first."""
         until = self.log_start_offset if self.saved_until is None else self._least_saved()
         gone = bisect_left(self._last_offsets, until)
         del self._batches[:gone], self._last_offsets[:gone]
@@ -306,7 +306,7 @@ class PartitionLog:
         return self._batches[: bisect_left(self._last_offsets, offset)]
 
     def replace_before(self, offset: int, cleaned: Sequence[StoredBatch]) -> None:
-        """Put what compaction has left in the place of the batches that end before an offset."""
+        """Replace the batches that end before an offset by those left after compaction."""
         count = bisect_left(self._last_offsets, offset)
         self._batches[:count] = cleaned
         self._last_offsets[:count] = (each.last_offset for each in cleaned)
@@ -340,7 +340,7 @@ class PartitionLog:
         leader_epoch: int,
         now_ms: Millis | None = None,
     ) -> int:
-        """Write a batch, in a new segment if the active one is full or old; without a time, a restored one.
+        """Append a batch, in a new segment if the active one is full or old; a restored batch has no time.
 
         Source: UnifiedLog#append, UnifiedLog#maybeRoll (4.3.1).
         """

@@ -1,6 +1,6 @@
-"""What a partition remembers of its idempotent producers, and what it refuses them for.
+"""The state of a partition's idempotent producers, and the checks of their batches.
 
-Releases keep to the same rules but for markers of version 2 of transactions.
+The rules are the same in all releases, except those for end markers of transactions version 2.
 """
 
 from collections import deque
@@ -32,17 +32,17 @@ class BatchMetadata:
 
 @dataclass(slots=True, kw_only=True)
 class ProducerStateEntry:
-    """A producer, as one partition knows it. Source: ProducerStateEntry (4.3.1)."""
+    """The state of one producer in one partition. Source: ProducerStateEntry (4.3.1)."""
 
     producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH
     coordinator_epoch: int = _NO_COORDINATOR_EPOCH
     batches: deque[BatchMetadata] = field(default_factory=lambda: deque(maxlen=_BATCHES_KEPT))
-    """Of its epoch, the latest last."""
+    """The last batches of its current epoch, the latest one last."""
     current_txn_first_offset: int | None = None
-    """Where its open transaction begins."""
+    """The first offset of its open transaction."""
 
     def find_duplicate_batch(self, batch: BatchHeader) -> BatchMetadata | None:
-        """Return the batch that this one repeats. Source: ProducerStateEntry#findDuplicateBatch (4.3.1)."""
+        """Return the batch that a batch repeats. Source: ProducerStateEntry#findDuplicateBatch (4.3.1)."""
         if batch.producer_epoch != self.producer_epoch:
             return None
         wanted = (batch.base_sequence, batch.last_sequence)
@@ -51,10 +51,10 @@ class ProducerStateEntry:
         )
 
     def validate_data_batch(self, batch: BatchHeader) -> None:
-        """Refuse a batch whose epoch, sequence number or place in a transaction is wrong.
+        """Refuse a batch whose epoch or sequence is wrong, or that is not part of the open transaction.
 
         Raises:
-            CoordinatorError: with the error that the producer is told.
+            CoordinatorError: with the error that the producer gets.
 
         Source: ProducerAppendInfo#appendDataBatch (4.3.1).
         """
@@ -65,7 +65,7 @@ class ProducerStateEntry:
             raise CoordinatorError(Errors.INVALID_TXN_STATE)
 
     def data_appended(self, batch: BatchHeader, first_offset: int) -> None:
-        """Remember a batch that was written. Source: ProducerAppendInfo#appendDataBatch (4.3.1)."""
+        """Record a batch that was written. Source: ProducerAppendInfo#appendDataBatch (4.3.1)."""
         self._see_epoch(batch.producer_epoch)
         self.batches.append(
             BatchMetadata(
@@ -81,7 +81,7 @@ class ProducerStateEntry:
     def validate_marker(
         self, producer_epoch: ProducerEpoch, coordinator_epoch: int, transaction_version: int
     ) -> Errors:
-        """Refuse the end of a transaction that is too old.
+        """Refuse an end marker whose producer epoch or coordinator epoch is too old.
 
         Source: ProducerAppendInfo#appendEndTxnMarker (4.3.1).
         """
@@ -97,7 +97,7 @@ class ProducerStateEntry:
         return Errors.NONE
 
     def marker_appended(self, producer_epoch: ProducerEpoch, coordinator_epoch: int) -> None:
-        """Remember that a transaction is over. Source: ProducerAppendInfo#appendEndTxnMarker (4.3.1)."""
+        """Record the end of a transaction. Source: ProducerAppendInfo#appendEndTxnMarker (4.3.1)."""
         self._see_epoch(producer_epoch)
         self.coordinator_epoch = coordinator_epoch
         self.current_txn_first_offset = None

@@ -1,4 +1,4 @@
-"""Retention: which segments of a log are too old, or too many."""
+"""Retention: delete the segments of a log that are too old or exceed its maximum size."""
 
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.topic_logs.log_segments import LogSegment
@@ -6,7 +6,7 @@ from reference_coordinator.topic_logs.partition_log import PartitionLog
 
 
 def delete_old_segments(log: PartitionLog, *, now_ms: Millis) -> bool:
-    """Delete the segments of a log that its settings do not keep; tell whether its start moved.
+    """Delete the segments of a log that its settings do not retain; return whether its start moved.
 
     Source: UnifiedLog#deleteOldSegments (4.3.1).
     """

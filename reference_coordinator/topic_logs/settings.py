@@ -1,4 +1,4 @@
-"""How long a topic's log keeps records: its configuration, over that of the broker, over Kafka's defaults."""
+"""A topic's log settings: from its own configuration, or else the broker's, or else Kafka's defaults."""
 
 from functools import lru_cache
 from typing import Final
@@ -15,12 +15,12 @@ _CACHED: Final = 1024
 
 @value
 class LogSettings:
-    """What of a topic's configuration decides which records stay. Source: LogConfig (4.3.1)."""
+    """The settings of a topic that decide which records are retained. Source: LogConfig (4.3.1)."""
 
     is_deleted: bool = True
     """`cleanup.policy`: whether old segments are deleted."""
     is_compacted: bool = False
-    """`cleanup.policy`: whether only the last record of a key stays."""
+    """`cleanup.policy`: whether only the last record of each key is retained."""
     retention_ms: Millis = Millis(7 * _DAY_MS)
     """Negative for no limit."""
     retention_bytes: int = -1
@@ -38,8 +38,8 @@ def log_settings(config: GroupCoordinatorConfig, overrides: tuple[tuple[str, str
     """Return the settings of a topic's logs.
 
     Args:
-        config: the broker's.
-        overrides: what the topic was configured with, by name; valid.
+        config: the broker's configuration.
+        overrides: the topic's own configuration, by name; already validated.
 
     Source: LogConfig#fromProps (4.3.1).
     """

@@ -1,5 +1,5 @@
-"""A transaction coordinator, as far as clients of the group coordinator can tell it from Kafka's.
+"""A transaction coordinator that clients of the group coordinator cannot distinguish from Kafka's.
 
-`state` says which states a transaction has, `metadata` what is known of one, `coordinator` what requests do
-to it. The exhaustion of epochs is not modelled.
+`state` defines the states of a transaction, `metadata` its data, `coordinator` the effects of requests.
+The exhaustion of epochs is not modelled.
 """

@@ -1,4 +1,4 @@
-"""What requests do to transactions. Markers to write are returned, and reported back when written."""
+"""The effects of requests on transactions. Markers to write are returned; the caller reports their writes."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -28,12 +28,12 @@ from reference_coordinator.transactions.metadata import TransactionMetadata
 from reference_coordinator.transactions.state import TransactionState
 
 TRANSACTION_MAX_TIMEOUT_MS: Final = 900_000
-"""`transaction.max.timeout.ms`, which is what it is here. Source: TransactionStateManagerConfig (4.3.1)."""
+"""The default of `transaction.max.timeout.ms`, always used. Source: TransactionStateManagerConfig (4.3.1)."""
 
 
 @value
 class Markers:
-    """Ends of a transaction that are to be written to partitions."""
+    """The end markers of a transaction, to be written to partitions."""
 
     transactional_id: TransactionalId
     producer_id: ProducerId
@@ -41,12 +41,12 @@ class Markers:
     is_commit: bool
     partitions: tuple[TopicPartition, ...]
     are_written: bool = False
-    """Whether they are in the log, and the offsets only wait to count."""
+    """Whether they are in the log, and only the offsets have not taken effect yet."""
 
 
 @dataclass(slots=True, kw_only=True)
 class TransactionStore:
-    """The transactions of all transactional ids, as the log has them, so that whoever leads it knows them.
+    """The transactions of all transactional ids, as the log contains them for each of its leaders.
 
     Source: TransactionStateManager (4.3.1).
     """
@@ -54,31 +54,31 @@ class TransactionStore:
     transactions: dict[TransactionalId, TransactionMetadata] = field(default_factory=dict)
     producer_ids: "count[int]" = field(default_factory=count)
     unwritten: dict[TransactionalId, set[TopicPartition]] = field(default_factory=dict)
-    """Partitions that do not have the marker of a decided transaction yet."""
+    """The partitions to which the marker of a decided transaction is not written yet."""
     parked: list[Markers] = field(default_factory=list)
-    """Markers that the group coordinator could not take."""
+    """Markers that wait until the group coordinator can process them."""
     timeouts: dict[TransactionalId, Millis] = field(default_factory=dict)
-    """When open transactions will have been open for too long."""
+    """The times at which open transactions time out."""
 
     @classmethod
     def following(cls, producer_id: int) -> Self:
-        """Begin without transactions, and with producer ids behind one that was given out; -1 for none."""
+        """Create an empty store, whose producer ids begin after the last one assigned; -1 for none."""
         return cls(producer_ids=count(producer_id + 1))
 
 
 @dataclass(slots=True, kw_only=True)
 class TransactionCoordinator:
-    """What a broker answers of the transactions. Source: TransactionCoordinator (4.3.1)."""
+    """A broker's transaction coordinator. Source: TransactionCoordinator (4.3.1)."""
 
     profile: Profile
     owns_log: Callable[[], bool]
-    """Whether it is for this broker to answer."""
+    """Returns whether this broker leads the transaction log, and so answers."""
     store: TransactionStore
 
     def handle_init_producer_id(
         self, request: InitProducerIdRequest
     ) -> tuple[InitProducerIdResponse, Markers | None]:
-        """Tell a producer who it is; a transaction that it left open is aborted first.
+        """Return a producer's id and epoch; abort first a transaction that it left open.
 
         Source: TransactionCoordinator#handleInitProducerId (4.3.1).
         """
@@ -131,7 +131,7 @@ class TransactionCoordinator:
     def _fence(self, transaction: TransactionMetadata) -> Markers:
         """Abort a transaction whose producer is being replaced.
 
-        Source: TransactionCoordinator#endTransaction (4.3.1), which is told that no client has sent it.
+        Source: TransactionCoordinator#endTransaction (4.3.1), called with `isFromClient` false.
         """
         is_version_2 = self.profile.has(Behaviour.TRANSACTIONS_OF_VERSION_2)
         if not is_version_2 or self.profile.has(Behaviour.FENCING_BUMPS_EPOCH_TWICE):
@@ -146,7 +146,7 @@ class TransactionCoordinator:
         producer_epoch: ProducerEpoch,
         partitions: Collection[TopicPartition],
     ) -> Errors:
-        """Let partitions take part in a transaction.
+        """Add partitions to a transaction.
 
         Source: TransactionCoordinator#handleAddPartitionsToTransaction (4.3.1).
         """
@@ -166,7 +166,7 @@ class TransactionCoordinator:
         producer_epoch: ProducerEpoch,
         partition: TopicPartition,
     ) -> Errors:
-        """Say whether a partition takes part in a transaction.
+        """Return NONE if a partition is part of a transaction, or else the error.
 
         Source: TransactionCoordinator#handleVerifyPartitionsInTransaction (4.3.1).
         """
@@ -195,7 +195,7 @@ class TransactionCoordinator:
     def handle_end_transaction(
         self, request: EndTxnRequest, *, bumps_epoch: bool
     ) -> tuple[EndTxnResponse, Markers | None]:
-        """Decide a transaction; `bumps_epoch` tells a client that speaks of version 2.
+        """Commit or abort a transaction; `bumps_epoch` is set for a client that uses transactions version 2.
 
         Source: TransactionCoordinator#handleEndTransaction (4.3.1).
         """
@@ -219,7 +219,7 @@ class TransactionCoordinator:
             state = TransactionState.PREPARE_COMMIT if request.committed else TransactionState.PREPARE_ABORT
             transaction.abort_or_commit(state, bumps_epoch=bumps_epoch)
             if not bumps_epoch and request.producer_epoch != transaction.producer_epoch:
-                # Found out too late: nobody will ever write the markers.
+                # The check comes too late: the transaction is prepared, but its markers are never written.
                 return EndTxnResponse(error_code=Errors.PRODUCER_FENCED), None
             markers = self._markers(transaction)
         answer = EndTxnResponse(
@@ -230,10 +230,10 @@ class TransactionCoordinator:
         return answer, markers
 
     def _decides_version_1(self, transaction: TransactionMetadata, request: EndTxnRequest) -> bool:
-        """Whether an EndTxn decides the transaction, or repeats what is decided and done.
+        """Return whether an EndTxn decides the transaction; False if it repeats a completed decision.
 
         Raises:
-            CoordinatorError: it is from another producer, or comes before what was decided is done.
+            CoordinatorError: it is from another producer, or an earlier decision is not completed yet.
 
         Source: TransactionCoordinator#endTransactionWithTV1 (4.3.1).
         """
@@ -256,14 +256,14 @@ class TransactionCoordinator:
         return _decides_with_a_new_epoch(transaction, request)
 
     def _is_pending(self, transaction: TransactionMetadata) -> bool:
-        """Whether a transaction is decided and its markers are not all written.
+        """Return whether a transaction is decided and its markers are not all written.
 
         Source: TransactionMetadata#pendingTransitionInProgress (4.3.1).
         """
         return bool(self.store.unwritten.get(transaction.transactional_id))
 
     def abort_timed_out_transaction(self, transactional_id: TransactionalId) -> Markers | None:
-        """Abort a transaction that has been open for too long.
+        """Abort a transaction that has timed out.
 
         Source: TransactionCoordinator#abortTimedOutTransactions (4.3.1).
         """
@@ -273,7 +273,7 @@ class TransactionCoordinator:
         return self._fence(transaction)
 
     def marker_written(self, markers: Markers, partition: TopicPartition) -> None:
-        """Learn that a marker is in the log; after the last of them the transaction is complete.
+        """Record that a marker is in the log; after the last marker the transaction is complete.
 
         Source: TransactionMarkerRequestCompletionHandler#onComplete (4.3.1).
         """
@@ -318,12 +318,12 @@ def _decides_in_its_epoch(transaction: TransactionMetadata, *, committed: bool) 
 
 
 def _decides_with_a_new_epoch(transaction: TransactionMetadata, request: EndTxnRequest) -> bool:
-    """Whether an EndTxn decides a transaction; one that never began may be aborted.
+    """Return whether an EndTxn decides a transaction; one that never began may be aborted.
 
-    A request that is repeated has the epoch before, since the first one made a new one.
+    A repeated request has the previous epoch, because the first one bumped the epoch.
 
     Raises:
-        CoordinatorError: it is from another producer, or says the opposite of what was decided.
+        CoordinatorError: it is from another producer, or contradicts the decision.
     """
     state = transaction.state
     is_current = request.producer_epoch == transaction.producer_epoch

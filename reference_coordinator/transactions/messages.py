@@ -1,4 +1,4 @@
-"""Requests and responses of transactions, free of versions, but for TxnOffsetCommit, which is the group's."""
+"""Version-independent requests and responses of transactions, except TxnOffsetCommit (a group request)."""
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import (
@@ -16,18 +16,18 @@ from reference_coordinator.core.values import value
 
 @value
 class InitProducerIdRequest:
-    """A producer asks who it is; without a transactional id it will not have transactions."""
+    """A producer's request for its id and epoch; without a transactional id it has no transactions."""
 
     transactional_id: TransactionalId | None
     transaction_timeout_ms: Millis
     producer_id: ProducerId = NO_PRODUCER_ID
-    """Who it was, if it goes on after an error."""
+    """The producer's current id, if it continues after an error."""
     producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH
 
 
 @value
 class InitProducerIdResponse:
-    """Who the producer is from now on."""
+    """The producer's new id and epoch."""
 
     error_code: Errors
     producer_id: ProducerId
@@ -36,7 +36,7 @@ class InitProducerIdResponse:
 
 @value
 class AddPartitionsToTxnTransaction:
-    """Partitions that a transaction will write to, or only asks after."""
+    """Partitions to add to a transaction, or only to verify."""
 
     transactional_id: TransactionalId
     producer_id: ProducerId
@@ -47,14 +47,14 @@ class AddPartitionsToTxnTransaction:
 
 @value
 class AddPartitionsToTxnRequest:
-    """A producer announces where its transaction will write; from v4 on brokers do, for several."""
+    """A request to add partitions to a producer's transaction; from v4 on, a broker's for several."""
 
     transactions: tuple[AddPartitionsToTxnTransaction, ...]
 
 
 @value
 class AddPartitionsToTxnPartitionResult:
-    """Whether a partition takes part."""
+    """The result for one partition."""
 
     partition_index: int
     partition_error_code: Errors
@@ -62,7 +62,7 @@ class AddPartitionsToTxnPartitionResult:
 
 @value
 class AddPartitionsToTxnTopicResult:
-    """Whether a topic's partitions take part."""
+    """The results for one topic's partitions."""
 
     name: str
     results_by_partition: tuple[AddPartitionsToTxnPartitionResult, ...]
@@ -70,7 +70,7 @@ class AddPartitionsToTxnTopicResult:
 
 @value
 class AddPartitionsToTxnResult:
-    """The same for a transaction."""
+    """The results for one transaction."""
 
     transactional_id: TransactionalId
     topic_results: tuple[AddPartitionsToTxnTopicResult, ...]
@@ -78,7 +78,7 @@ class AddPartitionsToTxnResult:
 
 @value
 class AddPartitionsToTxnResponse:
-    """One entry a transaction; up to v3 the mapping makes the only one the response itself."""
+    """One result for each transaction; up to v3, the wire mapping writes the only result as the response."""
 
     results_by_transaction: tuple[AddPartitionsToTxnResult, ...]
     error_code: Errors = Errors.NONE
@@ -86,7 +86,7 @@ class AddPartitionsToTxnResponse:
 
 @value
 class AddOffsetsToTxnRequest:
-    """A producer announces that its transaction will bring offsets for a group."""
+    """A request to add a group's offsets to a producer's transaction."""
 
     transactional_id: TransactionalId
     producer_id: ProducerId
@@ -96,14 +96,14 @@ class AddOffsetsToTxnRequest:
 
 @value
 class AddOffsetsToTxnResponse:
-    """Whether the group's partition takes part."""
+    """The result of adding the group's partition of `__consumer_offsets`."""
 
     error_code: Errors
 
 
 @value
 class EndTxnRequest:
-    """A producer commits or aborts its transaction."""
+    """A producer's request to commit or abort its transaction."""
 
     transactional_id: TransactionalId
     producer_id: ProducerId
@@ -113,7 +113,7 @@ class EndTxnRequest:
 
 @value
 class EndTxnResponse:
-    """Whether the transaction is decided; from v5 on with the producer's new epoch."""
+    """The result of the commit or abort; from v5 on with the producer's new epoch."""
 
     error_code: Errors
     producer_id: ProducerId = NO_PRODUCER_ID
@@ -122,7 +122,7 @@ class EndTxnResponse:
 
 @value
 class WritableTxnMarkerTopic:
-    """Partitions of one topic that a marker is for."""
+    """The partitions of one topic to which a marker is written."""
 
     name: str
     partition_indexes: tuple[int, ...]
@@ -130,7 +130,7 @@ class WritableTxnMarkerTopic:
 
 @value
 class WritableTxnMarker:
-    """The end of one producer's transaction."""
+    """The end marker of one producer's transaction."""
 
     producer_id: ProducerId
     producer_epoch: ProducerEpoch
@@ -143,14 +143,14 @@ class WritableTxnMarker:
 
 @value
 class WriteTxnMarkersRequest:
-    """Ends transactions in the logs of partitions. Brokers send it to each other, but a client may too."""
+    """A request to write end markers to partitions. Brokers send it to each other; a client may, too."""
 
     markers: tuple[WritableTxnMarker, ...]
 
 
 @value
 class WritableTxnMarkerPartitionResult:
-    """How it went for one partition."""
+    """The result for one partition."""
 
     partition_index: int
     error_code: Errors
@@ -158,7 +158,7 @@ class WritableTxnMarkerPartitionResult:
 
 @value
 class WritableTxnMarkerTopicResult:
-    """How it went for one topic's partitions."""
+    """The results for one topic's partitions."""
 
     name: str
     partitions: tuple[WritableTxnMarkerPartitionResult, ...]
@@ -166,7 +166,7 @@ class WritableTxnMarkerTopicResult:
 
 @value
 class WritableTxnMarkerResult:
-    """How it went for one producer."""
+    """The results for one producer."""
 
     producer_id: ProducerId
     topics: tuple[WritableTxnMarkerTopicResult, ...]
@@ -174,7 +174,7 @@ class WritableTxnMarkerResult:
 
 @value
 class WriteTxnMarkersResponse:
-    """One entry a producer."""
+    """The response to a WriteTxnMarkersRequest, with one result for each producer."""
 
     markers: tuple[WritableTxnMarkerResult, ...]
 
@@ -186,7 +186,7 @@ TransactionRequest = (
     | EndTxnRequest
     | WriteTxnMarkersRequest
 )
-"""What the broker answers without its group coordinator."""
+"""The requests that the broker answers without its group coordinator."""
 
 TransactionResponse = (
     InitProducerIdResponse
@@ -195,4 +195,4 @@ TransactionResponse = (
     | EndTxnResponse
     | WriteTxnMarkersResponse
 )
-"""What it answers."""
+"""The broker's answers to these requests."""

@@ -1,4 +1,4 @@
-"""What the transaction coordinator knows of one transactional id."""
+"""The transaction coordinator's data of one transactional id."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -22,13 +22,13 @@ class TransactionMetadata:
     transactional_id: TransactionalId
     producer_id: ProducerId
     transaction_timeout_ms: Millis
-    """How long a transaction may stay open."""
+    """The time that a transaction may stay open."""
     producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH
     last_producer_epoch: ProducerEpoch = NO_PRODUCER_EPOCH
-    """The epoch before, as long as a repeated request may still name it."""
+    """The previous epoch, while a repeated request may still contain it."""
     state: TransactionState = TransactionState.EMPTY
     partitions: set[TopicPartition] = field(default_factory=set)
-    """Those that take part."""
+    """The partitions of the transaction."""
 
     def transition_to(self, state: TransactionState) -> None:
         """Enter a state. Source: TransactionMetadata#prepareTransitionTo (4.3.1)."""
@@ -36,7 +36,7 @@ class TransactionMetadata:
         self.state = state
 
     def increment_producer_epoch(self, expected: ProducerEpoch | None) -> None:
-        """Give the producer a new epoch, unless it only asks again for the one that it was given.
+        """Give the producer a new epoch, unless it repeats the request that gave it the current one.
 
         Raises:
             CoordinatorError: PRODUCER_FENCED for a producer that has been replaced.
@@ -54,17 +54,17 @@ class TransactionMetadata:
         self.transition_to(TransactionState.EMPTY)
 
     def fence_producer_epoch(self) -> None:
-        """Take the epoch from the producer. Source: TransactionMetadata#prepareFenceProducerEpoch (4.3.1)."""
+        """Bump the epoch as a fence. Source: TransactionMetadata#prepareFenceProducerEpoch (4.3.1)."""
         self.producer_epoch = ProducerEpoch(self.producer_epoch + 1)
         self.last_producer_epoch = NO_PRODUCER_EPOCH
 
     def add_partitions(self, partitions: Iterable[TopicPartition]) -> None:
-        """Let partitions take part. Source: TransactionMetadata#prepareAddPartitions (4.3.1)."""
+        """Add partitions. Source: TransactionMetadata#prepareAddPartitions (4.3.1)."""
         self.partitions.update(partitions)
         self.transition_to(TransactionState.ONGOING)
 
     def abort_or_commit(self, state: TransactionState, *, bumps_epoch: bool) -> None:
-        """Decide the transaction; from version 2 on with a new epoch.
+        """Commit or abort the transaction; from version 2 on with a new epoch.
 
         Source: TransactionMetadata#prepareAbortOrCommit (4.3.1).
         """
@@ -74,6 +74,6 @@ class TransactionMetadata:
         self.transition_to(state)
 
     def complete(self) -> None:
-        """Note that all markers are written. Source: TransactionMetadata#prepareComplete (4.3.1)."""
+        """Record that all markers are written. Source: TransactionMetadata#prepareComplete (4.3.1)."""
         is_commit = self.state is TransactionState.PREPARE_COMMIT
         self.transition_to(TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT)

@@ -1,8 +1,8 @@
 """The states of a transaction.
 
-Kafka writes each transition to its log before it counts, and refuses requests meanwhile with
-CONCURRENT_TRANSACTIONS. Here a transition counts at once; only the markers in the logs of the partitions,
-which lead from a `PREPARE_…` to a `COMPLETE_…`, may take their time.
+In Kafka, a transition takes effect once it is in the log; until then, requests are refused with
+CONCURRENT_TRANSACTIONS. Here it takes effect at once. Only the markers in the partitions' logs, which lead
+from a `PREPARE_…` to a `COMPLETE_…` state, may be delayed.
 """
 
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ class TransactionState(Enum):
     """Source: TransactionState (4.3.1)."""
 
     EMPTY = "Empty"
-    """The producer is known and has begun nothing."""
+    """The producer is known and has not begun a transaction."""
     ONGOING = "Ongoing"
     PREPARE_COMMIT = "PrepareCommit"
-    """It is decided; markers are on their way."""
+    """The transaction is decided; its markers are being written."""
     PREPARE_ABORT = "PrepareAbort"
     COMPLETE_COMMIT = "CompleteCommit"
     """All markers are written."""
@@ -52,4 +52,4 @@ VALID_PREVIOUS_STATES: Final[Mapping[TransactionState, frozenset[TransactionStat
         TransactionState.COMPLETE_ABORT: frozenset({TransactionState.PREPARE_ABORT}),
     }
 )
-"""What may come before each state. From EMPTY and COMPLETE_… to PREPARE_ABORT goes only version 2."""
+"""The valid previous states of each state. Only version 2 goes from EMPTY or COMPLETE_… to PREPARE_ABORT."""

@@ -1,8 +1,8 @@
-"""Frames to version-free requests, version-free responses to frames: the only place that knows kio.
+"""Conversion of frames to version-free requests and of responses to frames: the only package that uses kio.
 
-A frame is the payload without its size prefix. `entities` tells what kio's classes say of their fields,
-`reading` and `writing` follow them, `requests` and `responses` map them to messages with what Kafka's own
-request and response classes do per version, and `frames` adds the headers.
+A frame is the payload without its size prefix. `entities` extracts the fields from kio's classes, and
+`reading` and `writing` use these. `requests` and `responses` map structures to messages and back, as Kafka's
+own request and response classes do per version. `frames` adds the headers.
 """
 
 from reference_coordinator.wire.entities import MalformedRequestError, UnwritableResponseError

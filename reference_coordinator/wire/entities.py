@@ -1,9 +1,9 @@
-"""kio's classes read and written field by field, each class by code that is put together once.
+"""The fields of kio's classes, from which code to read and write each class is assembled once.
 
-Neither is left to kio. Kafka accepts what kio's readers refuse: a tagged field that no schema knows is
-skipped (JoinGroup's are even kept and compared), text that is not UTF-8 is mended, and durations may be
-any number. And kio makes an object of its own on either way, which costs more than the bytes do. What
-kio's classes say of the fields is all that is taken from them, with its readers of primitives.
+kio's own readers and writers are not used. Kafka accepts bytes that kio's readers refuse: unknown tagged
+fields are skipped (those of JoinGroup are even kept and compared), text that is not UTF-8 is repaired, and
+durations may be any number. Also, kio creates an object in either direction, which costs more than the bytes.
+Only the field descriptions of kio's classes are used, and its readers of primitives.
 """
 
 import dataclasses
@@ -15,10 +15,10 @@ from reference_coordinator.core.values import value
 
 
 class MalformedRequestError(Exception):
-    """A frame is no request that this broker serves; Kafka closes the connection that brought it.
+    """A frame is not a request that this broker serves; Kafka closes the connection on which it came.
 
-    Too short, null where nothing may be null, an unknown API, or a version that is not served. Bytes
-    beyond the request are no fault: Kafka does not look at them.
+    The frame is too short, has null in a field that is not nullable, or has an unknown API or a version that
+    is not served. Bytes after the request are not an error: Kafka ignores them.
     """
 
 
@@ -28,22 +28,22 @@ class UnwritableResponseError(Exception):
 
 @value
 class FieldShape:
-    """One field of one of kio's classes, as its annotation and metadata tell it."""
+    """One field of one of kio's classes, from its annotation and metadata."""
 
     name: str
     kafka_type: str
-    """Kafka's name of a primitive; empty for a structure."""
+    """Kafka's name of a primitive type; empty for a structure."""
     entity: Any
     """kio's class of a structure, or None."""
     is_array: bool
     is_nullable: bool
-    """Whether there may be nothing; of an array, whether the array itself may be missing."""
+    """Whether the value may be null; for an array, whether the array itself may be."""
     tag: int | None
-    """The number of a tagged field; None of others."""
+    """The number of a tagged field; None for others."""
 
     @property
     def is_tagged(self) -> bool:
-        """Whether it comes after the others, if at all."""
+        """Whether the field is in the section of tagged fields, if present."""
         return self.tag is not None
 
 
@@ -53,7 +53,7 @@ def field_shapes(entity: Any) -> tuple[FieldShape, ...]:
 
 
 def describe(entity: Any) -> str:
-    """Name one of kio's classes for an error message."""
+    """Return the name of one of kio's classes for an error message."""
     return f"{entity.__name__} v{entity.__version__}"
 
 

@@ -1,4 +1,4 @@
-"""Headers: what comes before a request's body, and before a response's."""
+"""The headers before the bodies of requests and responses."""
 
 import struct
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from reference_coordinator.wire.responses import response_shape
 from reference_coordinator.wire.writing import write_entity
 
 _FIRST_FLEXIBLE_API_VERSIONS: Final = 3
-"""From here on a header is expected to be flexible, even in a version that does not exist."""
+"""From this version on a header is expected to be flexible, even in a version that does not exist."""
 _APIS: Final[Mapping[int, Api]] = MappingProxyType({api.value: api for api in Api})
 _INT16: Final = struct.Struct(">h")
 _INT32: Final = struct.Struct(">i")
@@ -32,33 +32,33 @@ _NO_TAGS: Final = b"\0"
 _REMEMBERED_HEADERS: Final = 256
 _REMEMBERED_MESSAGES: Final = 4096
 _REMEMBERED_BYTES_MAX: Final = 512
-"""Longer requests are read anew, so that what is remembered stays within a few megabytes."""
+"""Longer requests are not cached, so that the cache stays within a few megabytes."""
 
 
 @value
 class RequestHeader:
-    """What a request says of itself."""
+    """The header of a request."""
 
     api: Api
     api_version: int
-    """The version in which the answer is due."""
+    """The version in which the answer must be written."""
     correlation_id: int
     client_id: str | None
 
 
 @value
 class ReceivedRequest:
-    """A request as the broker's handlers take it."""
+    """A request in the form for the broker's handlers."""
 
     header: RequestHeader
     message: BrokerRequest
 
 
 def read_request(frame: bytes, *, ranges: ApiRanges) -> ReceivedRequest:
-    """Read a request frame. Only ApiVersions may come in a version that is not served.
+    """Read a request frame. Only ApiVersions may have a version that is not served.
 
     Raises:
-        MalformedRequestError: Kafka would close the connection.
+        MalformedRequestError: the frame is one for which Kafka closes the connection.
 
     Source: RequestHeader#parse, RequestContext#parseRequest (4.3.1).
     """
@@ -89,7 +89,7 @@ def write_response(header: RequestHeader, message: BrokerResponse) -> bytes:
 
 
 def _read_header(frame: bytes) -> tuple[RequestHeader, int]:
-    """Read what every request begins with; all of it but the correlation id is the same again and again."""
+    """Read the header of a request; all of it but the correlation id is cached, since it recurs."""
     try:
         (size,) = _INT16.unpack_from(frame, _CLIENT_ID_AT)
         (correlation_id,) = _INT32.unpack_from(frame, _CORRELATION_ID_AT)
@@ -105,8 +105,8 @@ def _read_header(frame: bytes) -> tuple[RequestHeader, int]:
 
 @lru_cache(maxsize=_REMEMBERED_HEADERS)
 def _read_header_once(frame: bytes) -> tuple[Api, int, str | None]:
-    # The flexible header is this one with tagged fields behind it: even there, the client id's
-    # length takes two bytes.
+    # The flexible header is this one followed by tagged fields: even there, the client id's length takes two
+    # bytes.
     read, _ = read_entity(LegacyRequestHeader, frame, 0)
     api_key = read["request_api_key"]
     api = _APIS.get(api_key)
@@ -116,7 +116,7 @@ def _read_header_once(frame: bytes) -> tuple[Api, int, str | None]:
 
 
 def _read_message(api: Api, version: int, rest: bytes) -> BrokerRequest:
-    """Read what follows the client id: tagged fields of the header, if any, and the body."""
+    """Read the bytes after the client id: tagged fields of the header, if any, and the body."""
     if len(rest) <= _REMEMBERED_BYTES_MAX and api is not Api.PRODUCE:
         return _read_message_once(api, version, rest)
     return _read_message_anew(api, version, rest)
@@ -129,7 +129,7 @@ def _read_message_anew(api: Api, version: int, rest: bytes) -> BrokerRequest:
     return request_message(api, version, body)
 
 
-# Messages are values, so the same bytes may well give the same object: a heartbeat comes again and again.
+# Messages are immutable values, so equal bytes, as of repeated heartbeats, may give the same object.
 _read_message_once = lru_cache(maxsize=_REMEMBERED_MESSAGES)(_read_message_anew)
 
 
@@ -140,6 +140,6 @@ def _request_schema(api: Api, version: int) -> type[RequestPayload]:
 
 @cache
 def _response_layout(api: Api, version: int) -> tuple[type[ResponsePayload], bytes]:
-    """Return a response's schema, and what its header has behind the correlation id."""
+    """Return a response's schema, and the bytes of its header after the correlation id."""
     entity = load_response_schema(api, version)
     return entity, _NO_TAGS if entity.__header_schema__.__flexible__ else b""

@@ -1,6 +1,6 @@
-"""Version-free messages made of what was read: a field of a message is kio's field of that name.
+"""Conversion of read structures to version-free messages: a message's field is kio's field with that name.
 
-kio leaves the unit out of durations and times. A field that a version lacks gets the message's default.
+kio's names of durations and times lack the unit. A field that a version lacks gets the message's default.
 """
 
 import dataclasses
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 MessageT = TypeVar("MessageT", bound="DataclassInstance")
 _AsRead: TypeAlias = tuple[str, str]
-"""The name of a field, and kio's."""
+"""The name of a field, and kio's name of it."""
 _Converted: TypeAlias = tuple[str, str, Callable[[Any], Any]]
-"""The same, and what makes the field's value."""
+"""Both names, and the function that converts the field's value."""
 
 
 def message_of(cls: type[MessageT], body: ReadEntity, **given: Any) -> MessageT:
-    """Return the message that a structure stands for.
+    """Return a structure as a message.
 
     Args:
-        cls: of the message, or of a part of one.
-        body: the structure.
-        given: fields that are not as they were read.
+        cls: the class of the message, or of a part of one.
+        body: the structure that was read.
+        given: fields whose values replace those that were read.
     """
     as_read, converted = _fields(cls)
     values = {name: body[kio_name] for name, kio_name in as_read if kio_name in body}
@@ -51,7 +51,7 @@ def _fields(cls: "type[DataclassInstance]") -> tuple[tuple[_AsRead, ...], tuple[
 
 
 def _conversion(name: str, hint: Any) -> Callable[[Any], Any] | None:
-    """Return what makes a field's value of what was read; None where that is the value itself."""
+    """Return a function that converts a read value to a field's value; None if they are equal."""
     if typing.get_origin(hint) is UnionType:
         (hint,) = (each for each in typing.get_args(hint) if each is not type(None))
     if name == "topic_id":

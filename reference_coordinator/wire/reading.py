@@ -1,6 +1,6 @@
-"""Bytes to structures.
+"""Conversion of bytes to structures.
 
-A reader takes a frame and a position in it, and returns a value with the position behind it.
+A reader takes a frame and a position in it, and returns a value with the position after it.
 """
 
 import struct
@@ -18,23 +18,24 @@ _Reader: TypeAlias = Callable[[bytes, int], tuple[Any, int]]
 _Tags: TypeAlias = tuple[tuple[int, bytes], ...]
 
 _ONE_BYTE_VARINTS: Final = 0x80
-"""A varint below this is a byte of its own, as nearly all lengths are."""
+"""A varint below this is a single byte, as nearly all lengths are."""
 _NO_TAGS: Final[_Tags] = ()
 _TEXT_BYTES_MAX: Final = 0x7FFF
 """Source: MessageDataGenerator#generateVariableLengthReader (4.3.1)."""
 ELEMENTS_MAX: Final = 50_000
-"""What the arrays of one request may have together. Kafka takes more: this server has one thread, and what
-it takes in at once is what others wait for."""
+"""The most elements in all arrays of one request. Kafka accepts more, but this server has one thread, so
+other clients wait while it reads a request.
+"""
 
 
 class _Elements:
-    """Counts what the arrays of the request that is being read have."""
+    """Counts the elements left to the arrays of the current request."""
 
     left = ELEMENTS_MAX
 
 
 def _take_elements(length: int, frame: bytes, position: int) -> None:
-    """Refuse an array before room is made for it.
+    """Refuse an array that is too long, before memory is allocated for it.
 
     Source: MessageDataGenerator#generateVariableLengthReader (4.3.1).
     """
@@ -46,7 +47,7 @@ def _take_elements(length: int, frame: bytes, position: int) -> None:
 
 
 class ReadEntity(dict[str, Any]):
-    """A structure as it was read: fields by kio's names, and the tagged fields that no schema knows."""
+    """A structure as it was read: fields by kio's names, and the unknown tagged fields."""
 
     __slots__ = ("unknown_tags",)
 
@@ -54,7 +55,7 @@ class ReadEntity(dict[str, Any]):
 
 
 def read_entity(entity: Any, frame: bytes, offset: int) -> tuple[ReadEntity, int]:
-    """Read one of kio's entity classes; return it with the offset behind it.
+    """Read one of kio's entity classes; return it with the offset after it.
 
     Raises:
         MalformedRequestError: the bytes are not that structure.
@@ -65,12 +66,12 @@ def read_entity(entity: Any, frame: bytes, offset: int) -> tuple[ReadEntity, int
     except MalformedRequestError:
         raise
     except Exception as error:
-        # Hostile bytes: whatever goes wrong is about them, and kio documents no common base.
+        # Any exception is about the bytes, which may be hostile, and kio documents no common base class.
         raise MalformedRequestError(f"not a {describe(entity)}: {error!r}") from error
 
 
 def skip_tags(frame: bytes, offset: int) -> int:
-    """Return the offset behind a section of tagged fields; `MalformedRequestError` where there is none."""
+    """Return the offset after a section of tagged fields; raise `MalformedRequestError` if there is none."""
     _Elements.left = ELEMENTS_MAX
     try:
         return _read_unknown_tags(frame, offset)[1]
@@ -87,7 +88,7 @@ def _read_unsigned_varint(frame: bytes, offset: int) -> tuple[int, int]:
 
 
 def _read_unknown_tags(frame: bytes, offset: int) -> tuple[_Tags, int]:
-    # What the tagged fields of requests say is of no concern to this broker, so it knows none.
+    # This broker uses no tagged field of requests, so all of them are unknown to it.
     count, position = _read_unsigned_varint(frame, offset)
     if not count:
         return _NO_TAGS, position
@@ -138,7 +139,7 @@ def _read_compact_bytes(frame: bytes, offset: int) -> tuple[bytes | None, int]:
 
 
 def _read_legacy_text(frame: bytes, offset: int) -> tuple[str | None, int]:
-    """Read a text with a two-byte length, null where that is negative."""
+    """Read a text with a two-byte length, which is negative for null."""
     length, position = _read_int16(frame, offset)
     if length < 0:
         return None, position
@@ -226,7 +227,7 @@ def _field_reader(shape: FieldShape, *, flexible: bool) -> _Reader:
 
 
 def _nullable_entity_reader(read_entity_there: _Reader) -> _Reader:
-    """Return what reads a structure that may be missing, which a byte before it tells."""
+    """Return a reader of a nullable structure, with a byte before it that shows whether it is present."""
 
     def read(frame: bytes, offset: int) -> tuple[Any, int]:
         is_there, position = _read_int8(frame, offset)

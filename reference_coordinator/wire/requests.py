@@ -1,7 +1,7 @@
-"""Requests as they were read, to version-free messages.
+"""Conversion of read requests to version-free messages.
 
-A field that a version lacks gets Kafka's default, except where Kafka's own request class or handler
-does otherwise; that is said where it happens.
+A field that a version lacks gets Kafka's default, except where Kafka's own request class or handler does
+otherwise; comments mark these places.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -88,7 +88,7 @@ _ID_OF_ZEROS: Final = UUID(int=0)
 
 
 def request_message(api: Api, version: int, body: ReadEntity) -> brokers.BrokerRequest:
-    """Return the message that a request's body stands for."""
+    """Return a request's body as a message."""
     return _MESSAGES[api](body, version)
 
 
@@ -117,7 +117,7 @@ def _find_coordinator(body: ReadEntity, version: int) -> brokers.FindCoordinator
 
 
 def _join_group(body: ReadEntity, _: int) -> JoinGroupRequest:
-    # v0 has none: JoinGroupRequest#maybeOverrideRebalanceTimeout (4.3.1).
+    # v0 has no rebalance timeout: JoinGroupRequest#maybeOverrideRebalanceTimeout (4.3.1).
     rebalance_timeout_ms = body.get("rebalance_timeout", body["session_timeout"])
     protocols = (
         message_of(JoinGroupRequestProtocol, each, unknown_tags=each.unknown_tags)
@@ -165,7 +165,7 @@ def _delete_topics(body: ReadEntity, version: int) -> brokers.DeleteTopicsReques
 
 
 def _produce(body: ReadEntity, _: int) -> ProduceRequest:
-    """Return records, without which Kafka fails over the request.
+    """Return the request; refuse null records, on which Kafka fails.
 
     Source: ProduceRequest#partitionSizes (3.9.2).
     """
@@ -230,14 +230,14 @@ def _describe_quorum(body: ReadEntity, _: int) -> DescribeQuorumRequest:
 
 
 def _consumer_group_heartbeat(body: ReadEntity, _: int) -> ConsumerGroupHeartbeatRequest:
-    # Kafka has no topic without an id: the one of zeros is an id like any other.
+    # In Kafka every topic here has an id: the one of zeros is an id like any other.
     for topic in body["topic_partitions"] or ():
         topic["topic_id"] = topic["topic_id"] or _ID_OF_ZEROS
     return message_of(ConsumerGroupHeartbeatRequest, body)
 
 
 def _as_read(cls: "type[brokers.BrokerRequest]") -> "_Mapping":
-    """Return what makes a message that is as it was read, whatever the version."""
+    """Return a function that converts a body to a message unchanged, in any version."""
     return lambda body, _: message_of(cls, body)
 
 

@@ -1,7 +1,7 @@
-"""Version-free responses, in the shape that a version has.
+"""Conversion of version-free responses to the shape of a version.
 
-Most messages are written as they are, since fields that a version lacks are left out. What is here are
-the versions whose shape is another, as Kafka's own response classes make them.
+Most messages are written as they are, since fields that a version lacks are left out. This module handles
+versions with another shape, as Kafka's own response classes do.
 """
 
 from dataclasses import replace
@@ -104,7 +104,7 @@ def response_shape(message: BrokerResponse, version: int) -> object:
 
 
 def _heartbeat(message: ConsumerGroupHeartbeatResponse | ShareGroupHeartbeatResponse) -> _HeartbeatResponse:
-    """Leave the unit out of the interval's name, as kio does."""
+    """Rename the interval without its unit, as kio does."""
     return _HeartbeatResponse(
         error_code=message.error_code,
         error_message=message.error_message,
@@ -118,7 +118,7 @@ def _heartbeat(message: ConsumerGroupHeartbeatResponse | ShareGroupHeartbeatResp
 def _streams_group_heartbeat(
     message: StreamsGroupHeartbeatResponse, version: int
 ) -> _StreamsGroupHeartbeatResponse:
-    """Leave units out of names, as kio does, and write the lag as the version has it."""
+    """Rename fields without their units, as kio does, and choose the lag that the version has."""
     is_legacy = version < _FIRST_WIDE_RECOVERY_LAG
     return _StreamsGroupHeartbeatResponse(
         error_code=message.error_code,
@@ -141,14 +141,14 @@ def _streams_group_heartbeat(
 
 
 def _join_group(message: JoinGroupResponse, version: int) -> JoinGroupResponse:
-    """Say "no protocol" as the version says it. Source: JoinGroupResponse#<init> (4.3.1)."""
+    """Set "no protocol" as the version represents it. Source: JoinGroupResponse#<init> (4.3.1)."""
     if message.protocol_name:
         return message
     return replace(message, protocol_name=None if version >= _FIRST_NULLABLE_PROTOCOL_NAME else "")
 
 
 def _with_member_error(message: LeaveGroupResponse) -> LeaveGroupResponse:
-    """Promote the only member's error. Source: LeaveGroupResponse#<init> (4.3.1)."""
+    """Promote the error of the only member to the top level. Source: LeaveGroupResponse#<init> (4.3.1)."""
     if message.error_code is not Errors.NONE:
         return message
     (member,) = message.members
@@ -156,12 +156,12 @@ def _with_member_error(message: LeaveGroupResponse) -> LeaveGroupResponse:
 
 
 def _single_group(message: OffsetFetchResponse) -> _SingleGroupOffsetFetchResponse:
-    """Make the only group the response. Source: OffsetFetchResponse.Builder#build (4.3.1)."""
+    """Return the only group as response. Source: OffsetFetchResponse.Builder#build (4.3.1)."""
     (group,) = message.groups
     return _SingleGroupOffsetFetchResponse(topics=group.topics, error_code=group.error_code)
 
 
 def _single_transaction(message: AddPartitionsToTxnResponse) -> _SingleTransactionAddPartitionsResponse:
-    """Make the only transaction the response. Source: KafkaApis#handleAddPartitionsToTxnRequest (4.3.1)."""
+    """Return the only transaction as response. Source: KafkaApis#handleAddPartitionsToTxnRequest (4.3.1)."""
     (transaction,) = message.results_by_transaction
     return _SingleTransactionAddPartitionsResponse(results_by_topic_v3_and_below=transaction.topic_results)

@@ -1,6 +1,6 @@
-"""Objects with a structure's fields to bytes.
+"""Conversion of objects with a structure's fields to bytes.
 
-A writer takes a value and returns its bytes; those of numbers are `struct`'s own.
+A writer takes a value and returns its bytes; for numbers, writers are those of `struct`.
 """
 
 import struct
@@ -17,11 +17,11 @@ _Writer: TypeAlias = Callable[[Any], bytes]
 
 _THROTTLE_TIME: Final = "throttle_time"
 _TAGGED: Final = frozenset({"supported_features", "finalized_features_epoch", "finalized_features"})
-"""Tagged response fields that are written; the others are hints to who else may lead."""
+"""Tagged response fields that are written; the others are hints about possible leaders."""
 _UNTOLD: Final = ((), -1)
-"""What the tagged fields are where nothing is said of them."""
+"""The values of tagged fields that are not written."""
 _ITEMS_AT_ONCE: Final = 256
-"""An array of tens of thousands would otherwise be there once more in pieces, which take thrice as much."""
+"""Items per chunk. Otherwise a huge array would also exist in pieces, which take three times its memory."""
 _ONE_BYTE_VARINTS: Final = 0x80
 _NO_TAGS: Final = b"\0"
 _ONE_BYTE: Final = tuple(bytes((value,)) for value in range(_ONE_BYTE_VARINTS))
@@ -39,7 +39,7 @@ _NOT_THROTTLED: Final = _write_int32(0)
 def write_entity(entity: Any, message: object) -> bytes:
     """Write a message, or any object with its fields, as one of kio's classes.
 
-    Fields that the version lacks are left out; `throttle_time` is always 0, since nobody is throttled.
+    Fields that the version lacks are left out; `throttle_time` is always 0, since no client is throttled.
 
     Raises:
         UnwritableResponseError: a value does not fit.
@@ -159,7 +159,7 @@ def _tags_writer(shapes: Iterable[FieldShape]) -> _Writer:
 
 
 def _getter(names: tuple[str, ...]) -> Callable[[Any], Iterable[Any]]:
-    """Return what gives all fields of an object at once."""
+    """Return a function that returns all fields of an object at once."""
     get: Callable[[Any], Any] = attrgetter(*names)
     return get if len(names) > 1 else lambda message: (get(message),)
 
@@ -183,7 +183,7 @@ def _field_writer(shape: FieldShape, *, flexible: bool) -> _Writer:
 
 
 def _nullable_entity_writer(write_entity_there: _Writer) -> _Writer:
-    """Return what writes a structure that may be missing, which a byte before it tells."""
+    """Return a writer of a nullable structure, with a byte before it that shows whether it is present."""
 
     def write(value: Any) -> bytes:
         return _MISSING if value is None else _PRESENT + write_entity_there(value)

@@ -1,4 +1,4 @@
-"""Answers to members, and the group as the log keeps it."""
+"""Responses to members of a classic group, and the group's records for the log."""
 
 from collections.abc import Mapping
 
@@ -37,7 +37,7 @@ def join_result(
     skip_assignment: bool = False,
     error: Errors = Errors.NONE,
 ) -> JoinGroupResponse:
-    """A JoinGroup answered with the group's current generation."""
+    """Return a JoinGroup response with the group's current generation."""
     return JoinGroupResponse(
         error_code=error,
         generation_id=group.generation_id,
@@ -51,13 +51,13 @@ def join_result(
 
 
 def join_result_of_generation(group: ClassicGroup, member_id: MemberId) -> JoinGroupResponse:
-    """A member's result of the join phase: the leader's carries all members."""
+    """Return a member's response after the join phase. The leader's lists all members."""
     members = current_classic_group_members(group) if group.is_leader(member_id) else ()
     return join_result(group, member_id, leader=group.leader_id, members=members)
 
 
 def permitted_roles(group: ClassicGroup, member_id: MemberId) -> tuple[Permitted, ...]:
-    """What may stand in a member's result of the join phase, if there was a choice of leader."""
+    """Return the other permitted values of a member's join response, if the leader was a free choice."""
     permitted = permitted_leaders(group.leader_candidates)
     if not permitted or member_id not in group.leader_candidates:
         return permitted
@@ -66,14 +66,14 @@ def permitted_roles(group: ClassicGroup, member_id: MemberId) -> tuple[Permitted
 
 
 def permitted_leaders(candidates: tuple[MemberId, ...]) -> tuple[Permitted, ...]:
-    """What may stand in `leader`, if there was a choice."""
+    """Return the permitted values of `leader`, or none if there was only one candidate."""
     if len(candidates) <= 1:
         return ()
     return (Permitted(field="leader", any_of=candidates, reason=_LEADER_REASON),)
 
 
 def current_classic_group_members(group: ClassicGroup) -> tuple[JoinGroupResponseMember, ...]:
-    """Every member with what it gave for the selected protocol.
+    """Return every member with its metadata for the selected protocol.
 
     Source: ClassicGroup#currentClassicGroupMembers (4.3.1).
     """
@@ -90,7 +90,7 @@ def current_classic_group_members(group: ClassicGroup) -> tuple[JoinGroupRespons
 
 
 def sync_result(group: ClassicGroup, member: ClassicGroupMember) -> SyncGroupResponse:
-    """A member's assignment."""
+    """Return a SyncGroup response with the member's assignment."""
     return SyncGroupResponse(
         error_code=Errors.NONE,
         protocol_type=group.protocol_type,
@@ -117,7 +117,7 @@ def complete_join_future(
 def complete_sync_future(
     shard: GroupMetadataManager, member: ClassicGroupMember, response: SyncGroupResponse
 ) -> bool:
-    """Answer a member's parked SyncGroup; whether there was one.
+    """Answer a member's parked SyncGroup. Return whether there was one.
 
     Source: ClassicGroup#completeSyncFuture (4.3.1), GroupMetadata#maybeInvokeSyncCallback (3.9.2).
     """
@@ -136,10 +136,10 @@ def member_left(shard: GroupMetadataManager, member: ClassicGroupMember) -> None
 def new_group_metadata_record(
     group: ClassicGroup, assignments: Mapping[MemberId, bytes]
 ) -> GroupMetadataRecord:
-    """The group with these assignments; a member that is not among them has an empty one.
+    """Return a record of the group with these assignments. A member without one gets an empty assignment.
 
     Raises:
-        IllegalStateError: the client id of a member is null, which the log cannot take.
+        IllegalStateError: a member's client id is null, which the record does not allow.
 
     Source: GroupCoordinatorRecordHelpers#newGroupMetadataRecord (4.3.1).
     """
@@ -174,7 +174,7 @@ def _client_id_to_write(member: ClassicGroupMember) -> str:
 
 
 def new_empty_group_metadata_record(group: ClassicGroup) -> GroupMetadataRecord:
-    """The group as a JoinGroup made it, before it had anybody.
+    """Return the record of a group that a JoinGroup has just created, without members.
 
     Source: GroupCoordinatorRecordHelpers#newEmptyGroupMetadataRecord (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""What a classic group waits for, and what falls due when it has waited long enough."""
+"""The timers of a classic group, and the deadlines that fall due when they expire."""
 
 from reference_coordinator.core.ids import GenerationId, MemberId, Millis
 from reference_coordinator.core.values import value
@@ -7,49 +7,49 @@ from reference_coordinator.runtime.deadlines import GroupDeadline, GroupTimerKey
 
 @value
 class HeartbeatKey(GroupTimerKey):
-    """A member's or pending member's session."""
+    """The timer of a member's or pending member's session."""
 
     member_id: MemberId
 
 
 @value
 class JoinKey(GroupTimerKey):
-    """A group's join phase."""
+    """The timer of a group's join phase."""
 
 
 @value
 class SyncKey(GroupTimerKey):
-    """A generation's wait for everybody's SyncGroup."""
+    """The timer within which all members of a generation must send SyncGroup."""
 
 
 @value
 class ExpireMemberHeartbeat(GroupDeadline):
-    """The session of a member, or of an id given out, is over."""
+    """The session of a member or pending member expires."""
 
     member_id: MemberId
 
 
 @value
 class TryCompleteInitialRebalance(GroupDeadline):
-    """A stretch of the initial delay is over."""
+    """One interval of the initial rebalance delay ends."""
 
     delay_ms: Millis
-    """How long the stretch was."""
+    """The length of the interval."""
     remaining_ms: Millis
-    """How much longer the delay may become."""
+    """The time by which the delay may still be extended."""
 
 
 @value
 class CompleteJoin(GroupDeadline):
-    """The rebalance timeout is over."""
+    """The rebalance timeout expires."""
 
 
 @value
 class ExpirePendingSync(GroupDeadline):
-    """Somebody did not sync in time."""
+    """The time for members to send SyncGroup expires."""
 
     generation_id: GenerationId
 
 
 ClassicGroupDeadline = ExpireMemberHeartbeat | TryCompleteInitialRebalance | CompleteJoin | ExpirePendingSync
-"""What can fall due in a classic group."""
+"""Any deadline of a classic group."""

@@ -1,4 +1,4 @@
-"""What happens to members that are silent for too long."""
+"""Expired deadlines of classic groups: sessions, join phases and pending syncs."""
 
 from typing import assert_never
 
@@ -27,7 +27,7 @@ from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, VoidR
 
 
 def fall_due(shard: GroupMetadataManager, group: ClassicGroup, deadline: ClassicGroupDeadline) -> VoidResult:
-    """Do what a group has waited for long enough."""
+    """Handle an expired deadline of a group."""
     match deadline:
         case ExpireMemberHeartbeat():
             return expire_classic_group_member_heartbeat(shard, group, deadline.member_id)
@@ -46,7 +46,7 @@ def fall_due(shard: GroupMetadataManager, group: ClassicGroup, deadline: Classic
 def expire_classic_group_member_heartbeat(
     shard: GroupMetadataManager, group: ClassicGroup, member_id: MemberId
 ) -> VoidResult:
-    """Drop a member, or forget an id given out, whose session is over.
+    """Remove a member or pending member whose session expired.
 
     Source: GroupMetadataManager#expireClassicGroupMemberHeartbeat (4.3.1),
     GroupCoordinator#onExpireHeartbeat (3.9.2).
@@ -64,10 +64,10 @@ def expire_classic_group_member_heartbeat(
 def expire_pending_sync(
     shard: GroupMetadataManager, group: ClassicGroup, generation_id: GenerationId
 ) -> VoidResult:
-    """Drop the members that did not sync in time and rebalance without them.
+    """Remove the members that did not send SyncGroup in time and rebalance without them.
 
     Raises:
-        IllegalStateError: one of them is no member any more; Kafka drops the exception.
+        IllegalStateError: one of them is no longer a member. Kafka ignores this exception.
 
     Source: GroupMetadataManager#expirePendingSync (4.3.1), GroupCoordinator#onExpirePendingSync (3.9.2).
     """

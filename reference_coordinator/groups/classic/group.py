@@ -1,4 +1,4 @@
-"""A classic group: the members, and what the coordinator asks of groups of any type."""
+"""A classic group: its members, and the operations that groups of every type provide."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from reference_coordinator.profile.behaviours import Behaviour
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ClassicGroup(ClassicGroupMembership):
-    """One group, identified by being itself: a group made anew under the same id is another one.
+    """One group. It is compared by identity: a group created again with the same id is a different one.
 
     Source: ClassicGroup (4.3.1), GroupMetadata (3.9.2).
     """
@@ -38,23 +38,23 @@ class ClassicGroup(ClassicGroupMembership):
     @property
     @override
     def type(self) -> GroupType:
-        """The protocol of its members. Source: ClassicGroup#type (4.3.1)."""
+        """The type of the group. Source: ClassicGroup#type (4.3.1)."""
         return GroupType.CLASSIC
 
     @property
     @override
     def is_empty(self) -> bool:
-        """Whether it has no members and is not Dead. Source: ClassicGroup#isEmpty (4.3.1)."""
+        """Whether the group has no members and is not Dead. Source: ClassicGroup#isEmpty (4.3.1)."""
         return self.state is ClassicGroupState.EMPTY
 
     @property
     def is_simple_group(self) -> bool:
-        """Whether it only keeps offsets. Source: ClassicGroup#isSimpleGroup (4.3.1)."""
+        """Whether the group only stores offsets. Source: ClassicGroup#isSimpleGroup (4.3.1)."""
         return self.protocol_type is None and self.is_empty and not self.pending_join_members
 
     @override
     def is_in_states(self, states: Collection[str]) -> bool:
-        """Whether it is in one of the states of a filter.
+        """Return whether the group is in one of the states of a filter.
 
         Source: ClassicGroup#isInStates (4.3.1), GroupCoordinator#handleListGroups (3.9.2).
         """
@@ -63,7 +63,7 @@ class ClassicGroup(ClassicGroupMembership):
 
     @override
     def as_listed_group(self) -> ListedGroup:
-        """The group in a listing. Source: ClassicGroup#asListedGroup (4.3.1)."""
+        """Return the group as ListGroups lists it. Source: ClassicGroup#asListedGroup (4.3.1)."""
         return ListedGroup(
             group_id=self.group_id,
             protocol_type=self.protocol_type or "",
@@ -72,7 +72,7 @@ class ClassicGroup(ClassicGroupMembership):
         )
 
     def as_described_group(self, *, authorized_operations: int) -> DescribedGroup:
-        """The group as an administrator sees it.
+        """Return the group as DescribeGroups describes it.
 
         Raises:
             IllegalStateError: a member does not support the protocol of its Stable group.
@@ -108,7 +108,7 @@ class ClassicGroup(ClassicGroupMembership):
         is_transactional: bool,
         api_version: int,
     ) -> None:
-        """Refuse who may not commit to the group as it is.
+        """Check that the sender may commit offsets in the group's current state.
 
         Raises:
             CoordinatorError: the first check that fails.
@@ -124,7 +124,7 @@ class ClassicGroup(ClassicGroupMembership):
         checks_ids = self.profile.has(Behaviour.SIMPLE_COMMIT_CHECKS_IDS)
         is_simple = generation_id_or_member_epoch < 0 and not (checks_ids and names_member)
         if self.state is ClassicGroupState.EMPTY and is_simple:
-            # It comes from somebody who is in no group.
+            # The sender is a simple consumer, which is not a group member.
             return
         if generation_id_or_member_epoch >= 0 or names_member:
             self.validate_member(
@@ -135,7 +135,8 @@ class ClassicGroup(ClassicGroupMembership):
             if generation_id_or_member_epoch != self.generation_id:
                 raise CoordinatorError(Errors.ILLEGAL_GENERATION)
         elif not is_transactional:
-            # Only members commit to a group that has some; old transactional producers cannot name theirs.
+            # Only members may commit to a group that has members, except for transactional producers:
+            # old ones cannot name the member.
             raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID)
         if not is_transactional and self.state is ClassicGroupState.COMPLETING_REBALANCE:
             raise CoordinatorError(Errors.REBALANCE_IN_PROGRESS)
@@ -156,7 +157,7 @@ class ClassicGroup(ClassicGroupMembership):
 
     @override
     def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:
-        """Refuse to show the offsets of a group that is Dead.
+        """Refuse to return the offsets of a Dead group.
 
         Raises:
             CoordinatorError: GROUP_ID_NOT_FOUND.
@@ -168,7 +169,7 @@ class ClassicGroup(ClassicGroupMembership):
 
     @override
     def validate_offset_delete(self) -> None:
-        """Refuse to forget some of the group's offsets while others than consumers use it.
+        """Refuse to delete single offsets while the group has members that are not consumers.
 
         Raises:
             CoordinatorError: GROUP_ID_NOT_FOUND or NON_EMPTY_GROUP.
@@ -182,7 +183,7 @@ class ClassicGroup(ClassicGroupMembership):
 
     @override
     def validate_delete_group(self) -> None:
-        """Refuse to forget a group that somebody is in; a pending member is not.
+        """Refuse to delete a group that has members. Pending members do not count.
 
         Raises:
             CoordinatorError: GROUP_ID_NOT_FOUND or NON_EMPTY_GROUP.
@@ -196,7 +197,7 @@ class ClassicGroup(ClassicGroupMembership):
 
     @override
     def create_group_tombstone_records(self) -> tuple[CoordinatorRecord, ...]:
-        """What the log is told when the group is no more.
+        """Return the tombstones to write when the group is removed.
 
         Source: ClassicGroup#createGroupTombstoneRecords (4.3.1).
         """
@@ -204,7 +205,7 @@ class ClassicGroup(ClassicGroupMembership):
 
     @override
     def offset_expiration_condition(self) -> OffsetExpirationCondition | None:
-        """From when retention counts for the group's offsets; None while none of them expires.
+        """Return when retention starts for the group's offsets, or None while none of them can expire.
 
         Source: ClassicGroup#offsetExpirationCondition (4.3.1).
         """
@@ -221,7 +222,7 @@ class ClassicGroup(ClassicGroupMembership):
 
     @property
     def uses_consumer_group_protocol(self) -> bool:
-        """Whether consumers form it.
+        """Whether the group's members are consumers.
 
         Source: ClassicGroup#usesConsumerGroupProtocol (4.3.1).
         """
@@ -229,7 +230,7 @@ class ClassicGroup(ClassicGroupMembership):
 
     @override
     def is_subscribed_to_topic(self, topic: str) -> bool:
-        """Whether a consumer group's members read a topic; yes where that cannot be told.
+        """Return whether a consumer group's members subscribe to a topic. True if that is unknown.
 
         Source: ClassicGroup#isSubscribedToTopic (4.3.1).
         """
@@ -238,7 +239,7 @@ class ClassicGroup(ClassicGroupMembership):
         return topic in self.subscribed_topics
 
     def compute_subscribed_topics(self) -> frozenset[str] | None:
-        """What the members subscribe to by the selected protocol.
+        """Return the topics that the members' metadata for the selected protocol names, or None if unknown.
 
         Source: ClassicGroup#computeSubscribedTopics (4.3.1).
         """
@@ -261,7 +262,7 @@ class ClassicGroup(ClassicGroupMembership):
             return None
 
     def init_next_generation(self, *, now_ms: Millis) -> None:
-        """Count the generation up and leave PreparingRebalance.
+        """Increment the generation and leave PreparingRebalance.
 
         Source: ClassicGroup#initNextGeneration (4.3.1), GroupMetadata#initNextGeneration (3.9.2).
         """
@@ -278,7 +279,7 @@ class ClassicGroup(ClassicGroupMembership):
 
     @override
     def check_invariants(self) -> None:
-        """Assert what applies between any two inputs, whatever a client sends."""
+        """Assert the invariants that are true between any two inputs, whatever clients send."""
         has_members = bool(self.members)
         match self.state:
             case ClassicGroupState.EMPTY | ClassicGroupState.DEAD:
@@ -304,7 +305,7 @@ class ClassicGroup(ClassicGroupMembership):
         assert self.leader_id is None or self.leader_id in self.leader_candidates
         assert self.pending_join_members.isdisjoint(self.members)
         if not self.profile.has(Behaviour.REJECTION_ERASES_STATIC_MAPPING):
-            # Only static members are replaced, and so leave an id behind.
+            # Only a replaced static member leaves an id that is not a member's.
             assert self.static_members or set(self.pending_sync_members) <= set(self.members)
             static = {
                 each.group_instance_id: each.member_id

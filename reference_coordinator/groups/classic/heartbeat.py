@@ -1,4 +1,4 @@
-"""Heartbeat: a member says that it lives, and hears whether it may go on."""
+"""Heartbeat: a member renews its session and learns whether it must rejoin."""
 
 from typing import assert_never
 
@@ -15,10 +15,10 @@ from reference_coordinator.runtime.coordinator_result import CoordinatorResult
 def classic_group_heartbeat_to_classic_group(
     shard: GroupMetadataManager, group: ClassicGroup, request: HeartbeatRequest
 ) -> CoordinatorResult[HeartbeatResponse]:
-    """Judge a heartbeat to a group that exists.
+    """Handle a heartbeat to an existing group.
 
     Raises:
-        CoordinatorError: it was refused.
+        CoordinatorError: the heartbeat is refused.
 
     Source: GroupMetadataManager#classicGroupHeartbeatToClassicGroup (4.3.1).
     """
@@ -51,7 +51,7 @@ def _heartbeat(shard: GroupMetadataManager, group: ClassicGroup, request: Heartb
 def validate_classic_group_heartbeat(
     shard: GroupMetadataManager, group: ClassicGroup, request: HeartbeatRequest
 ) -> None:
-    """Refuse who is not a member or is of another generation.
+    """Check that the sender is a member and that its generation is current.
 
     Raises:
         CoordinatorError: the first check that fails.

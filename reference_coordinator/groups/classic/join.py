@@ -1,4 +1,4 @@
-"""JoinGroup: who is let in, and when that starts a rebalance."""
+"""JoinGroup: which members are admitted, and when that starts a rebalance."""
 
 from typing import Final, assert_never
 
@@ -45,7 +45,7 @@ _KNOWN_MEMBER_ID_REQUIRED_SINCE: Final = 4
 
 
 def classic_group_join_to_classic_group(shard: GroupMetadataManager, join: Join) -> VoidResult:
-    """Answer or park a JoinGroup to a classic group, or to one that it makes.
+    """Answer or park a JoinGroup to a classic group, which is created if it does not exist.
 
     Source: GroupMetadataManager#classicGroupJoinToClassicGroup (4.3.1),
     GroupCoordinator#handleJoinGroup (3.9.2).
@@ -91,7 +91,7 @@ def _after_join(
 def accept_joining_member(
     shard: GroupMetadataManager, group: ClassicGroup, member_id: MemberId, *, is_new_group: bool
 ) -> bool:
-    """Whether the group has room.
+    """Return whether the group has room for the member.
 
     Source: GroupMetadataManager#acceptJoiningMember (4.3.1), GroupCoordinator#handleJoinGroup (2.5.1).
     """
@@ -106,7 +106,8 @@ def accept_joining_member(
         case ClassicGroupState.EMPTY | ClassicGroupState.DEAD:
             return True
         case ClassicGroupState.PREPARING_REBALANCE:
-            # The size counts who will be dropped too, so that who rejoins last is the one to go.
+            # The group's size includes members that will be removed. Count parked JoinGroups instead, so that
+            # the members that rejoin last are rejected.
             is_in = member is not None and member.is_awaiting_join
             return is_in or group.num_awaiting_join_response < size_max
         case ClassicGroupState.COMPLETING_REBALANCE | ClassicGroupState.STABLE:
@@ -117,14 +118,14 @@ def accept_joining_member(
 
 @value
 class GroupCreated(Continuation):
-    """A group that a JoinGroup made was to be written."""
+    """Runs after the append of the record of a group that a JoinGroup created."""
 
     shard: GroupMetadataManager
     join: Join
 
     @override
     def append_completed(self, error: Errors) -> None:
-        """Tell who is parked in a group that could not be written.
+        """Answer the parked JoinGroup with an error if the group could not be written.
 
         Decided in: GroupMetadataManager#classicGroupJoinToClassicGroup (4.3.1).
         """
@@ -146,7 +147,7 @@ def _reject(shard: GroupMetadataManager, group: ClassicGroup, join: Join) -> Voi
 
 
 def classic_group_join_new_member(shard: GroupMetadataManager, group: ClassicGroup, join: Join) -> VoidResult:
-    """Let in somebody who has no member id.
+    """Admit a member that has no member id yet.
 
     Source: GroupMetadataManager#classicGroupJoinNewMember (4.3.1),
     GroupCoordinator#doNewMemberJoinGroup (3.9.2).
@@ -180,7 +181,7 @@ def _client_id(shard: GroupMetadataManager, client_id: str | None) -> str | None
 def classic_group_join_new_static_member(
     shard: GroupMetadataManager, group: ClassicGroup, join: Join, new_member_id: MemberId
 ) -> VoidResult:
-    """Let in a static member: in the place of the one before it, or as the first.
+    """Admit a static member, replacing the member with the same instance id if there is one.
 
     Source: GroupMetadataManager#classicGroupJoinNewStaticMember (4.3.1),
     GroupCoordinator#doStaticNewMemberJoinGroup (3.9.2).
@@ -198,7 +199,7 @@ def classic_group_join_new_static_member(
 def classic_group_join_new_dynamic_member(
     shard: GroupMetadataManager, group: ClassicGroup, join: Join, new_member_id: MemberId
 ) -> VoidResult:
-    """Give a dynamic member an id to come back with, or let it in.
+    """Return the member id that a dynamic member must rejoin with, or admit it before version 4.
 
     Source: GroupMetadataManager#classicGroupJoinNewDynamicMember (4.3.1),
     GroupCoordinator#doDynamicNewMemberJoinGroup (3.9.2).
@@ -218,7 +219,7 @@ def classic_group_join_new_dynamic_member(
 def classic_group_join_existing_member(
     shard: GroupMetadataManager, group: ClassicGroup, join: Join
 ) -> VoidResult:
-    """Let in somebody who has a member id, from the last generation or from a moment ago.
+    """Handle a JoinGroup with a member id, from a current member or from a pending one.
 
     Source: GroupMetadataManager#classicGroupJoinExistingMember (4.3.1),
     GroupCoordinator#doCurrentMemberJoinGroup (3.9.2).
@@ -261,11 +262,11 @@ def _join_existing_member_by_state(
         case ClassicGroupState.COMPLETING_REBALANCE:
             if not matches:
                 return update_member_then_rebalance_or_complete_join(shard, group, member, join)
-            # The answer to its JoinGroup may have been lost.
+            # The response to the member's previous JoinGroup may have been lost.
             response = join_result_of_generation(group, member.member_id)
             shard.respond(join.token, response, permitted_roles(group, member.member_id))
         case ClassicGroupState.STABLE:
-            # A leader may have seen what the members' metadata does not show, such as new partitions.
+            # A leader may know of changes that the members' metadata does not show, such as new partitions.
             if group.is_leader(member.member_id) or not matches:
                 return update_member_then_rebalance_or_complete_join(shard, group, member, join)
             response = join_result(group, member.member_id, leader=group.leader_id)
@@ -301,8 +302,8 @@ def add_member_then_rebalance_or_complete_join(
 ) -> VoidResult:
     """Park the JoinGroup of a new member and rebalance.
 
-    Its session does not run yet, since it cannot heartbeat before it knows its id, and a client that
-    went away would stay in the group for ever: hence a limit of its own.
+    The member cannot send heartbeats before it receives its id, so its session timeout does not apply yet.
+    A separate timeout removes it, because otherwise a client that disappeared would stay in the group.
 
     Source: GroupMetadataManager#addMemberThenRebalanceOrCompleteJoin (4.3.1),
     GroupCoordinator#addMemberAndRebalance (3.9.2).

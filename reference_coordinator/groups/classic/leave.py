@@ -29,9 +29,9 @@ from reference_coordinator.runtime.error_responses import leave_error
 def classic_group_leave_to_classic_group(
     shard: GroupMetadataManager, group: ClassicGroup, request: LeaveGroupRequest
 ) -> CoordinatorResult[LeaveGroupResponse]:
-    """Let members leave, each by its own merits.
+    """Remove members from the group, and check each of them separately.
 
-    The Scala coordinator rebalances after each who left, and writes then; the Java one after all of them.
+    The Scala coordinator rebalances and writes after each member that left, the Java one after all of them.
 
     Source: GroupMetadataManager#classicGroupLeaveToClassicGroup (4.3.1),
     GroupCoordinator#handleLeaveGroup (3.9.2).
@@ -44,7 +44,7 @@ def classic_group_leave_to_classic_group(
     any_left = any(each.error_code is Errors.NONE for each in members)
     if shard.profile.coordinator is CoordinatorFamily.JAVA and any_left:
         results.append(_unless_written(shard, group, _rebalance_after_leave(shard, group)))
-    # A group becomes empty only once, and nothing else is written.
+    # Only the transition to Empty is written, and it happens at most once.
     result = results[-1] if results else EMPTY_RESULT
     return CoordinatorResult(
         records=result.records,
@@ -55,7 +55,7 @@ def classic_group_leave_to_classic_group(
 
 
 def _unless_written(shard: GroupMetadataManager, group: ClassicGroup, result: VoidResult) -> VoidResult:
-    """What is still to be written: the Scala coordinator writes at once, and answers without waiting."""
+    """Return what remains to be written: nothing in Scala, which appends now and answers without waiting."""
     if shard.profile.has(Behaviour.EMPTYING_AWAITS_APPEND):
         return result
     shard.append(group.group_id, result)
@@ -88,7 +88,7 @@ def _leave(
 
 
 def _member_of_instance(group: ClassicGroup, instance_id: GroupInstanceId | None) -> MemberId:
-    """Whom an administrator means who gives no member id."""
+    """Return the id of the member with an instance id, for a request without a member id."""
     if instance_id is None or instance_id not in group.static_members:
         raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID)
     return group.static_members[instance_id]
@@ -108,7 +108,7 @@ def _leave_pending_before_3_0(
 def remove_pending_member_from_classic_group(
     shard: GroupMetadataManager, group: ClassicGroup, member_id: MemberId
 ) -> VoidResult:
-    """Forget a pending member that leaves.
+    """Remove a pending member that leaves.
 
     Decided in: GroupMetadataManager#classicGroupLeaveToClassicGroup (4.3.1),
     GroupCoordinator#handleLeaveGroup (3.9.2).
@@ -126,7 +126,7 @@ def remove_pending_member_from_classic_group(
 def remove_current_member_from_classic_group(
     shard: GroupMetadataManager, group: ClassicGroup, member_id: MemberId
 ) -> VoidResult:
-    """Drop a member that leaves; a SyncGroup of it that is parked is never answered.
+    """Remove a member that leaves. If its SyncGroup is parked, it is never answered.
 
     Source: GroupMetadataManager#removeCurrentMemberFromClassicGroup (4.3.1),
     GroupCoordinator#handleLeaveGroup (3.9.2).
@@ -156,12 +156,12 @@ def _rebalance_after_leave(shard: GroupMetadataManager, group: ClassicGroup) -> 
 
 
 def leave_result(members: tuple[MemberResponse, ...]) -> LeaveGroupResponse:
-    """A LeaveGroup answered, whatever became of each leaver."""
+    """Return a LeaveGroup response without a group error, with the result of each member."""
     return LeaveGroupResponse(error_code=Errors.NONE, members=members)
 
 
 def left(leaver: MemberIdentity, error: Errors) -> MemberResponse:
-    """How it went for one who was to leave."""
+    """Return the result for one member of a LeaveGroup request."""
     return MemberResponse(
         member_id=leaver.member_id,
         group_instance_id=leaver.group_instance_id,

@@ -1,4 +1,4 @@
-"""Classic groups as the log has them, and what becomes of them with their partition."""
+"""Loading classic groups from the log, and unloading them with their partition."""
 
 from reference_coordinator.core.errors import Errors, IllegalStateError
 from reference_coordinator.core.records import (
@@ -21,7 +21,7 @@ from reference_coordinator.runtime.error_responses import join_error, sync_error
 
 
 def load_group(shard: GroupMetadataManager, record: GroupMetadataRecord) -> ClassicGroup:
-    """The group as the log has it: Stable with members, Empty without.
+    """Create a group from its record: Stable if it has members, otherwise Empty.
 
     Source: GroupMetadataManager#replay (4.3.1), GroupMetadata#loadGroup (3.9.2).
     """
@@ -65,7 +65,7 @@ def _load_member(
 
 
 def on_group_loaded(shard: GroupMetadataManager, group: ClassicGroup) -> None:
-    """Begin every member's session anew, and rebalance a group that outgrew the configuration.
+    """Restart every member's session, and rebalance a group that exceeds the configured maximum size.
 
     Source: GroupMetadataManager#onLoaded (4.3.1), GroupCoordinator#onGroupLoaded (3.9.2).
     """
@@ -75,12 +75,12 @@ def on_group_loaded(shard: GroupMetadataManager, group: ClassicGroup) -> None:
         try:
             prepare_rebalance(shard, group)
         except IllegalStateError:
-            # Nobody waits for this one; the other groups are loaded all the same.
+            # No request waits for this rebalance, and the other groups must still be loaded.
             return
 
 
 def on_group_unloaded(shard: GroupMetadataManager, group: ClassicGroup) -> None:
-    """Let a group die whose partition is somebody else's.
+    """Make a group Dead because another broker now owns its partition.
 
     Source: GroupMetadataManager#onUnloaded (4.3.1), GroupCoordinator#onGroupUnloaded (3.9.2).
     """

@@ -1,4 +1,4 @@
-"""Classic groups among the groups of all types."""
+"""Lookups of classic groups among the groups of all types."""
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId
@@ -8,16 +8,16 @@ from reference_coordinator.groups.group_metadata_manager import GroupMetadataMan
 
 
 def as_classic_group(group: Group) -> ClassicGroup:
-    """The group, whose type says that it is a classic one."""
+    """Return the group as a classic group. Its type must be classic."""
     assert isinstance(group, ClassicGroup), f"{group.group_id} is of type {group.type.value}"
     return group
 
 
 def classic_group(shard: GroupMetadataManager, group_id: GroupId, *, committed: bool = False) -> ClassicGroup:
-    """The classic group of an id, as writers see it, or else as readers do.
+    """Return the classic group with an id: the newest state, or the committed one that reads use.
 
     Raises:
-        CoordinatorError: GROUP_ID_NOT_FOUND, also where a group of another type has the id.
+        CoordinatorError: GROUP_ID_NOT_FOUND, also if a group of another type has the id.
 
     Source: GroupMetadataManager#classicGroup (4.3.1).
     """
@@ -27,10 +27,10 @@ def classic_group(shard: GroupMetadataManager, group_id: GroupId, *, committed: 
 def get_or_maybe_create_classic_group(
     shard: GroupMetadataManager, group_id: GroupId, *, create_if_not_exists: bool
 ) -> ClassicGroup:
-    """The classic group of an id, made if there is no group and that is wanted.
+    """Return the classic group with an id. If there is no group, create it if requested.
 
     Raises:
-        CoordinatorError: GROUP_ID_NOT_FOUND, also where a group of another type has the id.
+        CoordinatorError: GROUP_ID_NOT_FOUND, also if a group of another type has the id.
 
     Source: GroupMetadataManager#getOrMaybeCreateClassicGroup (4.3.1).
     """
@@ -45,7 +45,7 @@ def get_or_maybe_create_classic_group(
 
 
 def new_classic_group(shard: GroupMetadataManager, group_id: GroupId) -> ClassicGroup:
-    """An empty group that is not registered yet."""
+    """Return an empty group that is not registered yet."""
     return ClassicGroup(
         group_id=group_id,
         profile=shard.profile,

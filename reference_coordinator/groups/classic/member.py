@@ -10,7 +10,7 @@ from reference_coordinator.messages import DescribedGroupMember, JoinGroupReques
 
 @dataclass(slots=True, kw_only=True)
 class ClassicGroupMember:
-    """One member, with the requests of its that are parked.
+    """One member, with its parked requests.
 
     Source: ClassicGroupMember (4.3.1), MemberMetadata (3.9.2).
     """
@@ -18,7 +18,7 @@ class ClassicGroupMember:
     member_id: MemberId
     group_instance_id: GroupInstanceId | None
     client_id: str | None
-    """None where the client named none, and the release keeps it so."""
+    """None if the client sent none and the release does not replace null by an empty string."""
     client_host: str
     rebalance_timeout_ms: Millis
     session_timeout_ms: Millis
@@ -27,32 +27,32 @@ class ClassicGroupMember:
     """In the order of the member's preference."""
     assignment: bytes = b""
     counts_as_static: bool = False
-    """Whether it stays when it misses a rebalance, though it has no instance id."""
+    """Whether the member stays when it misses a rebalance, although it has no instance id."""
     is_new: bool = False
-    """Whether it has not seen the end of a join phase yet."""
+    """Whether the member's first join phase has not completed yet."""
     awaiting_join: ResponseToken | None = None
-    """The JoinGroup that is parked."""
+    """The member's parked JoinGroup."""
     awaiting_sync: ResponseToken | None = None
-    """The SyncGroup that is parked."""
+    """The member's parked SyncGroup."""
 
     @property
     def is_static_member(self) -> bool:
-        """Whether it came with a group instance id, or counts as if it had."""
+        """Whether the member has a group instance id, or is treated as if it had one."""
         return self.group_instance_id is not None or self.counts_as_static
 
     @property
     def is_awaiting_join(self) -> bool:
-        """Whether a JoinGroup of it is parked."""
+        """Whether the member's JoinGroup is parked."""
         return self.awaiting_join is not None
 
     @property
     def is_awaiting_sync(self) -> bool:
-        """Whether a SyncGroup of it is parked."""
+        """Whether the member's SyncGroup is parked."""
         return self.awaiting_sync is not None
 
     @property
     def has_satisfied_heartbeat(self) -> bool:
-        """Whether its session cannot expire, because it waits for the coordinator.
+        """Whether the member's session cannot expire because it waits for a response.
 
         Source: ClassicGroupMember#hasSatisfiedHeartbeat (4.3.1).
         """
@@ -61,10 +61,10 @@ class ClassicGroupMember:
         return self.is_awaiting_join or self.is_awaiting_sync
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        """What it gave for a protocol. Source: ClassicGroupMember#metadata (4.3.1).
+        """Return the member's metadata for a protocol. Source: ClassicGroupMember#metadata (4.3.1).
 
         Raises:
-            IllegalStateError: it does not support the protocol.
+            IllegalStateError: the member does not support the protocol.
         """
         for protocol in self.supported_protocols:
             if protocol.name == protocol_name:
@@ -72,7 +72,7 @@ class ClassicGroupMember:
         raise IllegalStateError("Member does not support protocol")
 
     def matches(self, protocols: tuple[JoinGroupRequestProtocol, ...], *, with_unknown_tags: bool) -> bool:
-        """Whether these protocols are the ones that it has, in the same order.
+        """Return whether the given protocols are the member's, in the same order.
 
         Source: ClassicGroupMember#matches (4.3.1), MemberMetadata#matches (3.9.2).
         """
@@ -82,10 +82,10 @@ class ClassicGroupMember:
         return theirs == [(each.name, each.metadata) for each in self.supported_protocols]
 
     def vote(self, candidates: Container[str]) -> str:
-        """Its favourite among candidates. Source: ClassicGroupMember#vote (4.3.1).
+        """Return the candidate that the member prefers. Source: ClassicGroupMember#vote (4.3.1).
 
         Raises:
-            IllegalStateError: it supports none.
+            IllegalStateError: the member supports none of the candidates.
         """
         for protocol in self.supported_protocols:
             if protocol.name in candidates:
@@ -93,7 +93,7 @@ class ClassicGroupMember:
         raise IllegalStateError("Member does not support any of the candidate protocols")
 
     def describe(self, *, metadata: bytes, assignment: bytes) -> DescribedGroupMember:
-        """The member as an administrator sees it, with so much of its metadata and assignment.
+        """Return the member as DescribeGroups describes it, with the given metadata and assignment.
 
         Source: ClassicGroupMember#describe and #describeNoMetadata (4.3.1), MemberMetadata#summary (3.9.2).
         """

@@ -1,4 +1,4 @@
-"""Who is in a classic group, who leads it, and the only writer of its state."""
+"""The members and leader of a classic group, and the only code that changes its state."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -23,18 +23,21 @@ from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.profiles import Profile
 
 BEFORE_FIRST_GENERATION: Final = GenerationId(0)
-"""The generation of a group that never completed a join phase."""
+"""The generation of a group that has never completed a join phase."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ClassicGroupMembership(Group):
-    """The members of one classic group, and what they agree on. Source: ClassicGroup (4.3.1)."""
+    """The members of one classic group, and its generation, protocol and leader.
+
+    Source: ClassicGroup (4.3.1).
+    """
 
     group_id: GroupId
     profile: Profile
     choices: Choices
     current_state_timestamp_ms: Millis | None
-    """When it entered its state; None where the log did not say."""
+    """When the group entered its state. None if the log did not contain it."""
     state: ClassicGroupState = ClassicGroupState.EMPTY
     previous_state: ClassicGroupState = ClassicGroupState.DEAD
     generation_id: GenerationId = BEFORE_FIRST_GENERATION
@@ -42,32 +45,32 @@ class ClassicGroupMembership(Group):
     protocol_name: str | None = None
     leader_id: MemberId | None = None
     leader_candidates: tuple[MemberId, ...] = ()
-    """Who might lead in Kafka by now, the leader among them: more than one after a choice by map order."""
+    """The members that may be the leader in Kafka, including the leader here. Kafka chooses by map order."""
     new_member_added: bool = False
-    """Whether somebody joined since the initial delay was last looked at."""
+    """Whether a member joined since the initial delay was last checked."""
     subscribed_topics: frozenset[str] | None = None
-    """What a consumer group's members subscribe to; None where that is not known."""
+    """The topics that a consumer group's members subscribe to. None if unknown."""
     members: dict[MemberId, ClassicGroupMember] = field(default_factory=dict)
-    """In the order in which they came."""
+    """In the order in which they joined."""
     static_members: dict[GroupInstanceId, MemberId] = field(default_factory=dict)
     pending_join_members: set[MemberId] = field(default_factory=set)
     pending_sync_members: dict[MemberId, None] = field(default_factory=dict)
-    """Who has not synced in this generation; a dict for its order.
+    """The members that have not synced in this generation. A dict, because the order matters.
 
-    A static member that is replaced stays in it with its old id, so that nobody can sync for it any more.
-    Releases that let no pending sync expire have no such set.
+    A replaced static member stays in it with its old id, so that no SyncGroup can remove it any more.
+    Releases in which pending syncs do not expire have no such set.
     """
 
     def transition_to(self, state: ClassicGroupState, *, now_ms: Millis) -> None:
         """Enter a state.
 
         Raises:
-            IllegalStateError: the group cannot come from the state that it is in.
+            IllegalStateError: there is no transition from the current state.
 
         Source: ClassicGroup#transitionTo (4.3.1), GroupMetadata#transitionTo (3.9.2).
         """
         if self.state not in VALID_PREVIOUS_STATES[state]:
-            # A deadline that was set for another group of this id may bring this about.
+            # This can happen if a deadline was set for an earlier group with this id.
             raise IllegalStateError("Group should be in another state before moving")
         self.previous_state = self.state
         self.state = state
@@ -79,7 +82,7 @@ class ClassicGroupMembership(Group):
         return self.state in VALID_PREVIOUS_STATES[ClassicGroupState.PREPARING_REBALANCE]
 
     def add(self, member: ClassicGroupMember) -> None:
-        """Take in a member; its JoinGroup, if any, is parked on it already.
+        """Add a member. Its JoinGroup, if any, is already parked on it.
 
         Source: ClassicGroup#add (4.3.1).
         """
@@ -99,7 +102,7 @@ class ClassicGroupMembership(Group):
         self.pending_join_members.discard(member.member_id)
 
     def remove(self, member_id: MemberId) -> None:
-        """Drop a member or pending member; if it led, somebody else leads.
+        """Remove a member or pending member. If it was the leader, choose a new one.
 
         Source: ClassicGroup#remove (4.3.1), GroupMetadata#remove (3.9.2).
         """
@@ -113,13 +116,13 @@ class ClassicGroupMembership(Group):
         self.pending_sync_members.pop(member_id, None)
 
     def remove_pending_member(self, member_id: MemberId) -> None:
-        """Forget an id that was given out. Source: GroupMetadata#removePendingMember (2.8.2)."""
+        """Remove a pending member. Source: GroupMetadata#removePendingMember (2.8.2)."""
         self.pending_join_members.discard(member_id)
 
     def replace_static_member(
         self, group_instance_id: GroupInstanceId, old_member_id: MemberId, new_member_id: MemberId
     ) -> ClassicGroupMember:
-        """Give a static member a new id; nothing of it may be parked any more.
+        """Give a static member a new id. None of its requests may be parked.
 
         Source: ClassicGroup#replaceStaticMember (4.3.1), GroupMetadata#replaceStaticMember (3.9.2).
         """
@@ -129,7 +132,7 @@ class ClassicGroupMembership(Group):
         if self.profile.has(Behaviour.NEWNESS_SURVIVES_REPLACEMENT):
             member.member_id = new_member_id
         else:
-            # Another object: what is still to be told to the former one must not reach this one.
+            # A new object: pending responses and timers of the old one must not affect this one.
             member = replace(member, member_id=new_member_id, is_new=False)
         self.members[new_member_id] = member
         if self.leader_id is not None:
@@ -148,9 +151,9 @@ class ClassicGroupMembership(Group):
         session_timeout_ms: Millis,
         awaiting_join: ResponseToken | None,
     ) -> None:
-        """Let a member bring new protocols and timeouts and park its JoinGroup.
+        """Replace a member's protocols and timeouts, and park its JoinGroup.
 
-        What it had parked before is forgotten, hence never answered.
+        A JoinGroup that was parked before is dropped and never answered.
 
         Source: ClassicGroup#updateMember (4.3.1), GroupMetadata#updateMember (3.9.2).
         """
@@ -167,7 +170,7 @@ class ClassicGroupMembership(Group):
         *,
         unknown_instance_is_refused: bool,
     ) -> None:
-        """Refuse who is not a member, or was replaced.
+        """Check that the member exists and has not been replaced.
 
         Raises:
             CoordinatorError: UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID.
@@ -185,12 +188,12 @@ class ClassicGroupMembership(Group):
 
     @property
     def num_awaiting_join_response(self) -> int:
-        """How many JoinGroups are parked. Source: ClassicGroup#numAwaitingJoinResponse (4.3.1)."""
+        """The number of parked JoinGroups. Source: ClassicGroup#numAwaitingJoinResponse (4.3.1)."""
         return sum(member.is_awaiting_join for member in self.members.values())
 
     @property
     def has_all_members_joined(self) -> bool:
-        """Whether nobody is missing, pending ones included.
+        """Whether all members have joined and no member is pending.
 
         Source: ClassicGroup#hasAllMembersJoined (4.3.1).
         """
@@ -206,20 +209,20 @@ class ClassicGroupMembership(Group):
 
     @property
     def not_yet_rejoined_members(self) -> list[ClassicGroupMember]:
-        """Who is missing. Source: ClassicGroup#notYetRejoinedMembers (4.3.1)."""
+        """The members that have not rejoined. Source: ClassicGroup#notYetRejoinedMembers (4.3.1)."""
         return [member for member in self.members.values() if not member.is_awaiting_join]
 
     @property
     def rebalance_timeout_ms(self) -> Millis:
-        """The longest that any member asks for. Source: ClassicGroup#rebalanceTimeoutMs (4.3.1)."""
+        """The longest rebalance timeout of any member. Source: ClassicGroup#rebalanceTimeoutMs (4.3.1)."""
         return max([Millis(0), *(each.rebalance_timeout_ms for each in self.members.values())])
 
     def is_leader(self, member_id: MemberId) -> bool:
-        """Whether that member leads. Source: ClassicGroup#isLeader (4.3.1)."""
+        """Return whether the member is the leader. Source: ClassicGroup#isLeader (4.3.1)."""
         return self.leader_id == member_id
 
     def maybe_elect_new_joined_leader(self) -> bool:
-        """Let somebody lead who has joined; False if there is nobody.
+        """Make a member that has joined the leader. Return False if none has.
 
         Source: ClassicGroup#maybeElectNewJoinedLeader (4.3.1).
         """
@@ -250,9 +253,9 @@ class ClassicGroupMembership(Group):
         self.leader_candidates = candidates
 
     def supports_protocols(self, protocol_type: str, protocols: Iterable[JoinGroupRequestProtocol]) -> bool:
-        """Whether who brings these could join: one of them is known to every member there is.
+        """Return whether a member with these protocols could join: all members support one of them.
 
-        A name that a member lists twice counts twice, so that nobody supports it by this reckoning.
+        A name that one member lists twice counts twice, so it never equals the number of members.
 
         Source: ClassicGroup#supportsProtocols (4.3.1).
         """
@@ -264,7 +267,7 @@ class ClassicGroupMembership(Group):
         return self.protocol_type == protocol_type and any(known_to_all)
 
     def select_protocol(self) -> str:
-        """The protocol with the most votes among those that every member supports.
+        """Return the protocol with the most votes among those that every member supports.
 
         Source: ClassicGroup#selectProtocol (4.3.1), GroupMetadata#selectProtocol (3.9.2).
         """

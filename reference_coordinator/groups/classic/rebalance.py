@@ -38,7 +38,7 @@ _TIMER_TICK_MS: Final = Millis(1)
 
 
 def maybe_prepare_rebalance_or_complete_join(shard: GroupMetadataManager, group: ClassicGroup) -> VoidResult:
-    """Begin a rebalance, or end the join phase of the one under way if nobody is missing.
+    """Start a rebalance, or complete the join phase of the current one if all members have joined.
 
     Source: GroupMetadataManager#maybePrepareRebalanceOrCompleteJoin (4.3.1),
     GroupCoordinator#maybePrepareRebalance (3.9.2).
@@ -49,7 +49,7 @@ def maybe_prepare_rebalance_or_complete_join(shard: GroupMetadataManager, group:
 
 
 def prepare_rebalance(shard: GroupMetadataManager, group: ClassicGroup) -> VoidResult:
-    """Enter PreparingRebalance; from Empty, that is the initial delay.
+    """Enter PreparingRebalance. From Empty, the initial delay starts.
 
     Source: GroupMetadataManager#prepareRebalance (4.3.1), GroupCoordinator#prepareRebalance (3.9.2).
     """
@@ -68,10 +68,10 @@ def prepare_rebalance(shard: GroupMetadataManager, group: ClassicGroup) -> VoidR
 
 
 def maybe_complete_join_phase(shard: GroupMetadataManager, group: ClassicGroup) -> VoidResult:
-    """End the join phase if nobody is missing and this is not the initial delay.
+    """Complete the join phase if all members have joined and this is not the initial delay.
 
-    The Scala coordinator asks the purgatory, which knows a phase only as long as it has a deadline:
-    one whose completion failed is never completed again.
+    The Scala coordinator checks its purgatory, which contains a join phase only while it has a deadline.
+    Thus a join phase whose completion failed is never completed again.
 
     Source: GroupMetadataManager#maybeCompleteJoinPhase (4.3.1), GroupCoordinator#tryCompleteJoin (3.9.2).
     """
@@ -89,7 +89,7 @@ def maybe_complete_join_phase(shard: GroupMetadataManager, group: ClassicGroup) 
 
 
 def maybe_complete_join_else_schedule(shard: GroupMetadataManager, group: ClassicGroup) -> VoidResult:
-    """End the join phase if nobody is missing, else wait for the rebalance timeout.
+    """Complete the join phase if all members have joined, otherwise wait for the rebalance timeout.
 
     Source: GroupMetadataManager#maybeCompleteJoinElseSchedule (4.3.1).
     """
@@ -102,7 +102,7 @@ def maybe_complete_join_else_schedule(shard: GroupMetadataManager, group: Classi
 def try_complete_initial_rebalance_else_schedule(
     shard: GroupMetadataManager, group: ClassicGroup, *, delay_ms: Millis, remaining_ms: Millis
 ) -> VoidResult:
-    """End the initial delay, or extend it for those who may come after a newcomer.
+    """End the initial delay, or extend it if a member joined, because more may follow.
 
     Source: GroupMetadataManager#tryCompleteInitialRebalanceElseSchedule (4.3.1),
     InitialDelayedJoin#onComplete (3.9.2).
@@ -120,7 +120,7 @@ def try_complete_initial_rebalance_else_schedule(
 
 
 def complete_classic_group_join(shard: GroupMetadataManager, group: ClassicGroup) -> VoidResult:
-    """Drop dynamic members that did not join and go on with the next generation.
+    """Remove dynamic members that did not rejoin and start the next generation.
 
     Source: GroupMetadataManager#completeClassicGroupJoin (4.3.1), GroupCoordinator#onCompleteJoin (3.9.2).
     """
@@ -133,14 +133,14 @@ def complete_classic_group_join(shard: GroupMetadataManager, group: ClassicGroup
     if group.state is ClassicGroupState.DEAD:
         return EMPTY_RESULT
     if not group.maybe_elect_new_joined_leader() and group.members:
-        # Only static members are left and none is back: wait until one is or their sessions end. A
-        # timeout of 0 takes a tick of Kafka's timer, and would take no time at all on a virtual clock.
+        # Only static members are left and none has rejoined: wait until one does or their sessions end. A
+        # timeout of 0 takes one tick of Kafka's timer, but would take no time at all on a virtual clock.
         _schedule_join(shard, group, Millis(max(group.rebalance_timeout_ms, _TIMER_TICK_MS)))
         return EMPTY_RESULT
 
     group.init_next_generation(now_ms=shard.now_ms)
     if group.state is ClassicGroupState.EMPTY:
-        # Nobody waits for it: if it cannot be written, the log has members of old, whose sessions will end.
+        # No request waits for this write. If it fails, the log keeps the old members, whose sessions expire.
         return CoordinatorResult(records=(new_group_metadata_record(group, {}),), replay_records=False)
     _answer_joined_members(shard, group)
     return EMPTY_RESULT
@@ -160,7 +160,7 @@ def _answer_joined_members(shard: GroupMetadataManager, group: ClassicGroup) -> 
 
 
 def schedule_pending_sync(shard: GroupMetadataManager, group: ClassicGroup) -> None:
-    """Give every member the rebalance timeout to sync.
+    """Schedule the deadline by which every member must sync: the rebalance timeout.
 
     Source: GroupMetadataManager#schedulePendingSync (4.3.1).
     """
@@ -172,7 +172,7 @@ def schedule_pending_sync(shard: GroupMetadataManager, group: ClassicGroup) -> N
 
 
 def remove_sync_expiration(shard: GroupMetadataManager, group: ClassicGroup) -> None:
-    """Wait for no SyncGroup any more. Source: GroupMetadataManager#removeSyncExpiration (4.3.1)."""
+    """Stop waiting for SyncGroups. Source: GroupMetadataManager#removeSyncExpiration (4.3.1)."""
     group.pending_sync_members.clear()
     shard.timers.cancel(SyncKey(group_id=group.group_id))
 
@@ -180,7 +180,7 @@ def remove_sync_expiration(shard: GroupMetadataManager, group: ClassicGroup) -> 
 def reset_and_propagate_assignment_with_error(
     shard: GroupMetadataManager, group: ClassicGroup, error: Errors
 ) -> None:
-    """Answer every parked SyncGroup with an error.
+    """Clear all assignments and answer every parked SyncGroup with an error.
 
     Source: GroupMetadataManager#resetAndPropagateAssignmentWithError (4.3.1).
     """
@@ -193,7 +193,7 @@ def reset_and_propagate_assignment_with_error(
 def set_and_propagate_assignment(
     shard: GroupMetadataManager, group: ClassicGroup, assignments: Mapping[MemberId, bytes]
 ) -> None:
-    """Take the leader's assignment and answer every parked SyncGroup with it.
+    """Store the leader's assignment and answer every parked SyncGroup with it.
 
     Source: GroupMetadataManager#setAndPropagateAssignment (4.3.1).
     """
@@ -204,7 +204,7 @@ def set_and_propagate_assignment(
 
 
 def propagate_assignment(shard: GroupMetadataManager, group: ClassicGroup, error: Errors) -> None:
-    """Answer every parked SyncGroup; who is answered begins a new session.
+    """Answer every parked SyncGroup and restart the session of each member that was answered.
 
     Source: GroupMetadataManager#propagateAssignment (4.3.1).
     """
@@ -221,10 +221,10 @@ def reschedule_classic_group_member_heartbeat(
     *,
     timeout_ms: Millis | None = None,
 ) -> None:
-    """Begin a member's session anew, by default as long as its session timeout.
+    """Restart a member's session timer, by default with its session timeout.
 
-    Before 2.5, a new member had no session beside the time that it may be parked: whatever else
-    should begin one ended its timing altogether.
+    Before 2.5, a new member's only timer was the limit for its parked JoinGroup. Any other restart of
+    the session cancelled that timer without a replacement.
 
     Source: GroupMetadataManager#rescheduleClassicGroupMemberHeartbeat (4.3.1),
     GroupCoordinator#completeAndScheduleNextExpiration (3.9.2), MemberMetadata#shouldKeepAlive (2.4.1).
@@ -245,7 +245,7 @@ def reschedule_classic_group_member_heartbeat(
 def remove_member_and_update_classic_group(
     shard: GroupMetadataManager, group: ClassicGroup, member: ClassicGroupMember
 ) -> VoidResult:
-    """Drop a member and rebalance without it, or see whether it was the last one missing.
+    """Remove a member and rebalance, or complete the join phase if only this member was missing.
 
     Source: GroupMetadataManager#removeMemberAndUpdateClassicGroup (4.3.1),
     GroupCoordinator#removeMemberAndUpdateGroup (3.9.2).
@@ -266,7 +266,7 @@ def remove_member_and_update_classic_group(
 def remove_pending_member_and_update_classic_group(
     shard: GroupMetadataManager, group: ClassicGroup, member_id: MemberId
 ) -> VoidResult:
-    """Forget a pending member and see whether it was the last one missing.
+    """Remove a pending member and complete the join phase if only this member was missing.
 
     Source: GroupMetadataManager#removePendingMemberAndUpdateClassicGroup (4.3.1),
     GroupCoordinator#removePendingMemberAndUpdateGroup (3.9.2).
@@ -279,7 +279,7 @@ def remove_pending_member_and_update_classic_group(
 
 
 def complete_join_after_removal(shard: GroupMetadataManager, group: ClassicGroup) -> VoidResult:
-    """End the join phase if whoever was removed by a timer was the last one missing.
+    """Complete the join phase if the member that a timer removed was the last one missing.
 
     The Java coordinator does so even in the initial delay.
 

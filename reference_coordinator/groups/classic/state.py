@@ -1,22 +1,22 @@
 """The states of a classic group.
 
-Two rules. All legality of transitions is in `VALID_PREVIOUS_STATES`; and `ClassicGroup.transition_to`
-is the only place that changes a state.
+Two rules: `VALID_PREVIOUS_STATES` alone defines which transitions are legal, and
+`ClassicGroup.transition_to` is the only place that changes a state.
 
-The theory. A group is Empty until its first member joins. The first join, or any change among the
-members later, brings PreparingRebalance: JoinGroups are parked until everybody has joined or the
-rebalance timeout passes. Then the generation is counted up, all are answered, and in
-CompletingRebalance SyncGroups are parked until the leader has brought the assignment and that is
-written. Stable lasts until the next change. A group whose last member is gone is Empty again, with a
-generation more. Dead is a group that was removed while somebody still had a reference to it.
+A group is Empty until its first member joins. The first join, and any later change of the members,
+leads to PreparingRebalance: JoinGroups are parked until all members have joined or the rebalance
+timeout expires. Then the generation is incremented and all JoinGroups are answered. In
+CompletingRebalance, SyncGroups are parked until the leader has sent the assignment and it is written.
+Stable lasts until the next change. When the last member leaves, the group is Empty again, and its
+generation is incremented. A Dead group was removed while something still had a reference to it.
 
-The table says which edges exist, not which input takes them: that hangs on guards (is it the leader,
-did the metadata change, have all joined, is anybody pending), and one request can cross two edges.
-Those are code, in the modules beside this one.
+The table defines which transitions exist, not which input causes them. That depends on guards (is the
+member the leader, did its metadata change, have all joined, is any member pending), and one request
+can cause two transitions. The guards are code in the other modules of this package.
 
-Two things are not states although they look like it. A *pending* member has an id and has not joined
-with it: the group may well be Empty. And the *initial delay* is PreparingRebalance entered from
-Empty, which alone does not end when everybody has joined.
+Two things look like states but are not. A *pending* member has an id but has not joined with it yet,
+so the group may be Empty. The *initial delay* is PreparingRebalance entered from Empty. Unlike other
+join phases, it does not end when all members have joined.
 """
 
 from enum import Enum, unique
@@ -25,7 +25,7 @@ from typing import Final
 
 @unique
 class ClassicGroupState(Enum):
-    """What a group is doing; the value is how Kafka prints it. Source: ClassicGroupState (4.3.1)."""
+    """The state of a group. The value is the name that Kafka prints. Source: ClassicGroupState (4.3.1)."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -33,7 +33,7 @@ class ClassicGroupState(Enum):
     STABLE = "Stable"
     DEAD = "Dead"
 
-    # An Enum's own is written in Python, and states are looked up at every turn.
+    # Enum.__hash__ is written in Python and thus slow, and states are looked up very often.
     __hash__ = object.__hash__
 
 
@@ -50,4 +50,4 @@ VALID_PREVIOUS_STATES: Final = {
     ClassicGroupState.STABLE: frozenset({ClassicGroupState.COMPLETING_REBALANCE}),
     ClassicGroupState.DEAD: frozenset(ClassicGroupState),
 }
-"""By target, the states from which a group may come. Source: ClassicGroupState (4.3.1)."""
+"""By state, the states from which a group may enter it. Source: ClassicGroupState (4.3.1)."""

@@ -1,4 +1,4 @@
-"""A static member that restarts takes the place of the one before it."""
+"""Replacement of a static member by a restarted one with the same instance id."""
 
 from typing import Final, assert_never
 
@@ -44,7 +44,7 @@ _SKIPPING_ASSIGNMENT_SINCE: Final = 9
 
 @value
 class StaticMemberStored(Continuation):
-    """A static member's new id was to be written; the rest is how to take it back."""
+    """Runs after the append of a static member's new id. The old values serve to undo the change."""
 
     shard: GroupMetadataManager
     group: ClassicGroup
@@ -57,14 +57,14 @@ class StaticMemberStored(Continuation):
     old_rebalance_timeout_ms: Millis
     old_session_timeout_ms: Millis
     current_leader: MemberId | None
-    """Who led before."""
+    """The leader before the replacement."""
     leader_candidates: tuple[MemberId, ...]
-    """Who else might have."""
+    """The members that may have been the leader before the replacement."""
     supports_skipping_assignment: bool
 
     @override
     def append_completed(self, error: Errors) -> None:
-        """Answer a restarted static member now that its new id is written, or take it back.
+        """Answer a restarted static member if its new id was written, otherwise undo the replacement.
 
         Decided in: GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin (4.3.1).
         """
@@ -100,7 +100,7 @@ def update_static_member_then_rebalance_or_complete_join(
     old_member_id: MemberId,
     new_member_id: MemberId,
 ) -> VoidResult:
-    """Put a restarted static member in its own place; without a rebalance, if the group is stable.
+    """Replace a restarted static member, without a rebalance if a Stable group keeps its protocol.
 
     Source: GroupMetadataManager#updateStaticMemberThenRebalanceOrCompleteJoin (4.3.1),
     GroupCoordinator#updateStaticMemberAndRebalance (3.9.2).
@@ -110,7 +110,7 @@ def update_static_member_then_rebalance_or_complete_join(
         case ClassicGroupState.STABLE:
             return _replace_in_stable(shard, group, undo)
         case ClassicGroupState.COMPLETING_REBALANCE:
-            # The leader may be at work with the old member id, which would leave the new one out.
+            # The leader may be computing an assignment with the old member id, without the new one.
             if shard.profile.has(Behaviour.STATIC_REPLACEMENT_IN_COMPLETING_REBALANCES):
                 return prepare_rebalance(shard, group)
             _answer_replaced(shard, undo)
@@ -131,7 +131,7 @@ def _replace(
     old_member_id: MemberId,
     new_member_id: MemberId,
 ) -> StaticMemberStored:
-    """Replace the member and park the JoinGroup; what comes back knows how to undo it."""
+    """Replace the member and park the JoinGroup. Return a continuation that can undo the replacement."""
     request = join.request
     assert request.group_instance_id is not None
     current_leader, leader_candidates = group.leader_id, group.leader_candidates
@@ -148,7 +148,7 @@ def _replace(
         awaiting_join=join.token,
     )
     if shard.profile.coordinator is CoordinatorFamily.SCALA:
-        # It keeps them too late, by GroupCoordinator#updateStaticMemberAndRebalance (3.9.2).
+        # Scala saves them after the update, by GroupCoordinator#updateStaticMemberAndRebalance (3.9.2).
         old_protocols = member.supported_protocols
     return StaticMemberStored(
         shard=shard,
@@ -187,7 +187,7 @@ def replace_static_member(
     old_member_id: MemberId,
     new_member_id: MemberId,
 ) -> ClassicGroupMember:
-    """Give a static member a new id and fence whoever still waits with the old one.
+    """Give a static member a new id and fence the parked requests of the old one.
 
     Source: ClassicGroup#replaceStaticMember (4.3.1).
     """
@@ -203,7 +203,7 @@ def _answer_replaced(shard: GroupMetadataManager, stored: StaticMemberStored) ->
     if stored.supports_skipping_assignment:
         _answer_replaced_that_may_skip(shard, group, member)
         return
-    # The leader's old id keeps a restarted leader from assigning what a stable group would not take.
+    # With the old leader id, a restarted leader does not compute an assignment, which a Stable group ignores.
     response = join_result(group, stored.new_member_id, leader=stored.current_leader)
     complete_join_future(shard, member, response, permitted_leaders(stored.leader_candidates))
 

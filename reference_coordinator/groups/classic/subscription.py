@@ -1,4 +1,4 @@
-"""The topics in a consumer's embedded subscription: OffsetDelete and expiry spare their offsets."""
+"""The topics in a consumer's embedded subscription. OffsetDelete and expiry keep their offsets."""
 
 import struct
 from functools import lru_cache
@@ -17,36 +17,36 @@ _INT16: Final = struct.Struct(">h")
 
 
 class SubscriptionSchemaError(Exception):
-    """The bytes are too few to be a subscription; every release puts up with that."""
+    """The data is too short to be a subscription. Every release tolerates that."""
 
 
 class ProtocolReader:
-    """Reads consumers' embedded protocol as Kafka's ByteBufferAccessor does, and fails as it does."""
+    """A reader of the consumers' embedded protocol that fails where Kafka's ByteBufferAccessor does."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
 
     def skip(self, size: int) -> None:
-        """Read nothing of so many bytes."""
+        """Skip a number of bytes."""
         self._take(size)
 
     def int16(self) -> int:
-        """Two bytes."""
+        """Read a big-endian 16-bit integer."""
         number: int = _INT16.unpack(self._take(_INT16.size))[0]
         return number
 
     def int32(self) -> int:
-        """Four bytes."""
+        """Read a big-endian 32-bit integer."""
         number: int = _INT32.unpack(self._take(_INT32.size))[0]
         return number
 
     def sized(self, size: int) -> bytes:
-        """So many bytes that were announced.
+        """Read bytes whose length was encoded before them.
 
         Raises:
-            IllegalStateError: the announcement cannot be true. Kafka throws a RuntimeException here,
-                not the BufferUnderflowException that it catches.
+            IllegalStateError: the length is negative or exceeds the remaining data. Kafka throws a
+                RuntimeException here, not the BufferUnderflowException that it catches.
         """
         if size < 0 or size > self.remaining:
             raise IllegalStateError("Error reading byte array")
@@ -54,7 +54,7 @@ class ProtocolReader:
 
     @property
     def remaining(self) -> int:
-        """How many bytes are left."""
+        """The number of bytes that are left."""
         return len(self._data) - self._at
 
     def _take(self, size: int) -> bytes:
@@ -67,11 +67,11 @@ class ProtocolReader:
 
 @lru_cache(maxsize=_REMEMBERED_SUBSCRIPTIONS)
 def subscribed_topics(metadata: bytes) -> frozenset[str]:
-    """The topics of a subscription, read as version 0, which every version begins with.
+    """Return the topics of a subscription, parsed as version 0, which is a prefix of every version.
 
     Raises:
-        SubscriptionSchemaError: too few bytes for the next number.
-        IllegalStateError: a length that is negative or beyond the end.
+        SubscriptionSchemaError: there are too few bytes for the next integer.
+        IllegalStateError: a length is negative or exceeds the remaining data.
 
     Decided in: ConsumerProtocol#deserializeConsumerProtocolSubscription (4.3.1).
     """

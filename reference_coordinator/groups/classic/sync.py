@@ -1,4 +1,4 @@
-"""SyncGroup: the leader brings the assignment, everybody gets its own."""
+"""SyncGroup: the leader sends the assignments, and every member receives its own."""
 
 from collections.abc import Mapping
 from typing import assert_never
@@ -35,7 +35,7 @@ from reference_coordinator.runtime.parked import Sync
 def classic_group_sync_to_classic_group(
     shard: GroupMetadataManager, group: ClassicGroup, sync: Sync
 ) -> VoidResult:
-    """Answer or park a SyncGroup to a group that has members.
+    """Answer or park a SyncGroup to an existing group.
 
     Source: GroupMetadataManager#classicGroupSyncToClassicGroup (4.3.1),
     GroupCoordinator#doSyncGroup (3.9.2).
@@ -64,7 +64,7 @@ def classic_group_sync_to_classic_group(
 
 
 def validate_sync_group(shard: GroupMetadataManager, group: ClassicGroup, request: SyncGroupRequest) -> None:
-    """Refuse who is not a member, is of another generation or means another protocol.
+    """Check that the sender is a member, and that its generation and protocol are the group's.
 
     Raises:
         CoordinatorError: the first check that fails.
@@ -89,7 +89,7 @@ def validate_sync_group(shard: GroupMetadataManager, group: ClassicGroup, reques
 def is_protocol_inconsistent(
     shard: GroupMetadataManager, of_request: str | None, of_group: str | None
 ) -> bool:
-    """Whether a protocol type or name is not the group's; a request without one never is.
+    """Return whether a protocol type or name differs from the group's. One that is None never does.
 
     Source: GroupMetadataManager#isProtocolInconsistent (4.3.1).
     """
@@ -100,7 +100,7 @@ def is_protocol_inconsistent(
 
 def _sync_in_completing_rebalance(shard: GroupMetadataManager, group: ClassicGroup, sync: Sync) -> VoidResult:
     request = sync.request
-    # A SyncGroup of the same member that is parked already is never answered.
+    # An earlier parked SyncGroup of the same member is never answered.
     group.members[request.member_id].awaiting_sync = sync.token
     remove_pending_sync_member(shard, group, request.member_id)
     if not group.is_leader(request.member_id):
@@ -117,7 +117,7 @@ def _sync_in_completing_rebalance(shard: GroupMetadataManager, group: ClassicGro
 
 @value
 class AssignmentStored(Continuation):
-    """The leader's assignment was to be written."""
+    """Runs after the append of the leader's assignment."""
 
     shard: GroupMetadataManager
     group: ClassicGroup
@@ -126,9 +126,9 @@ class AssignmentStored(Continuation):
 
     @override
     def append_completed(self, error: Errors) -> None:
-        """Answer everybody who waits for the assignment, now that it is written or could not be.
+        """Answer the parked SyncGroups with the assignment, or with an error if it could not be written.
 
-        Somebody may have started a rebalance meanwhile; then all have been told of that already.
+        If a rebalance started in the meantime, they have been answered already.
 
         Decided in: GroupMetadataManager#classicGroupSyncToClassicGroup (4.3.1),
         GroupCoordinator#doSyncGroup (3.9.2).
@@ -148,7 +148,7 @@ class AssignmentStored(Continuation):
 
 
 def remove_pending_sync_member(shard: GroupMetadataManager, group: ClassicGroup, member_id: MemberId) -> None:
-    """Note that a member has synced, and stop waiting if it was the last.
+    """Record that a member has synced, and cancel the timer if it was the last one.
 
     Source: GroupMetadataManager#removePendingSyncMember (4.3.1).
     """

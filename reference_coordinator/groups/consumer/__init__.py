@@ -1,1 +1,1 @@
-"""Consumer groups, whose members the coordinator reconciles (KIP-848)."""
+"""Consumer groups, in which the coordinator reconciles the members' assignments (KIP-848)."""

@@ -55,7 +55,7 @@ _NOT_SENT: Final = -1
 
 @value
 class JoinedConsumerGroup(Continuation):
-    """A classic member's JoinGroup to a consumer group was to be written."""
+    """Runs after the append of a classic member's JoinGroup to a consumer group."""
 
     shard: GroupMetadataManager
     join: Join
@@ -64,7 +64,7 @@ class JoinedConsumerGroup(Continuation):
 
     @override
     def append_completed(self, error: Errors) -> None:
-        """Answer the member, and give it the rebalance timeout to sync.
+        """Answer the member and start the timer within which it must sync, its rebalance timeout.
 
         Decided in: GroupMetadataManager#classicGroupJoinToConsumerGroup (4.3.1).
         """
@@ -87,7 +87,7 @@ class JoinedConsumerGroup(Continuation):
 def join_instead_of_empty_consumer_group(
     shard: GroupMetadataManager, group: ConsumerGroup, join: Join
 ) -> VoidResult:
-    """Hear a JoinGroup as if there were no group; the consumer group goes, even if the join is refused.
+    """Handle a JoinGroup as if there were no group. The empty group is removed even if the join is refused.
 
     Decided in: GroupMetadataManager#maybeDeleteEmptyConsumerGroup (4.3.1).
     """
@@ -102,11 +102,11 @@ def join_instead_of_empty_consumer_group(
 def classic_group_join_to_consumer_group(
     shard: GroupMetadataManager, group: ConsumerGroup, join: Join
 ) -> VoidResult:
-    """Let a classic member into a consumer group, or in the place of the last consumer.
+    """Admit a classic member to a consumer group. The group is downgraded if it replaces the last consumer.
 
     Raises:
         CoordinatorError: the first check that fails.
-        IllegalStateError: its subscription is malformed.
+        IllegalStateError: the member's subscription is malformed.
 
     Source: GroupMetadataManager#classicGroupJoinToConsumerGroup (4.3.1).
     """
@@ -146,7 +146,7 @@ def classic_group_join_to_consumer_group(
 
 
 def _downgrade(update: MemberUpdate, subscription: ConsumerProtocolSubscription, *, bumps: bool) -> None:
-    """Let the member have what its predecessor was to have, or start a rebalance, in a classic group."""
+    """Convert to a classic group that rebalances, or where the member gets its predecessor's target."""
     shard, group = update.shard, update.group
     follows = shard.profile.has(Behaviour.STATIC_DOWNGRADE_FOLLOWS_ASSIGNMENT)
     rebalance = group.assignment_epoch < update.group_epoch if follows else bumps
@@ -185,7 +185,7 @@ def _result(update: MemberUpdate, join: Join, *, is_downgrade: bool) -> VoidResu
 
 
 def throw_if_classic_member_cannot_join_consumer_group(shard: GroupMetadataManager) -> None:
-    """Refuse classic members where groups may not be converted.
+    """Refuse classic members if the migration policy disables the conversion of groups.
 
     Raises:
         CoordinatorError: INCONSISTENT_GROUP_PROTOCOL.
@@ -199,7 +199,7 @@ def throw_if_classic_member_cannot_join_consumer_group(shard: GroupMetadataManag
 
 
 def throw_if_classic_protocol_is_not_supported(group: ConsumerGroup, request: JoinGroupRequest) -> None:
-    """Refuse a classic member that has no protocol in common with the other classic ones.
+    """Refuse a classic member that has no protocol in common with the group's classic members.
 
     Raises:
         CoordinatorError: INCONSISTENT_GROUP_PROTOCOL.
@@ -217,11 +217,11 @@ def throw_if_classic_protocol_is_not_supported(group: ConsumerGroup, request: Jo
 def deserialize_subscription(
     shard: GroupMetadataManager, request: JoinGroupRequest
 ) -> ConsumerProtocolSubscription:
-    """Read the subscription of a member's first protocol.
+    """Parse the subscription of a member's first protocol.
 
     Raises:
-        CoordinatorError: INCONSISTENT_GROUP_PROTOCOL, where a release says so.
-        IllegalStateError: the subscription is malformed.
+        CoordinatorError: INCONSISTENT_GROUP_PROTOCOL for a malformed subscription, in some releases.
+        IllegalStateError: the subscription is malformed, in the other releases.
 
     Source: GroupMetadataManager#deserializeSubscription (4.3.1).
     """
@@ -241,7 +241,7 @@ def _requires_known_member_id(join: Join) -> bool:
 
 
 def _speaker(request: JoinGroupRequest, member_id: MemberId) -> Speaker:
-    """A classic member brings no epoch; only one without an id takes a static member's place."""
+    """Return the sender of a JoinGroup. It has no epoch, and replaces a static member only without an id."""
     is_static = request.group_instance_id is not None
     return Speaker(
         member_id=member_id,
@@ -259,7 +259,7 @@ def _updated(
     join: Join,
     subscription: ConsumerProtocolSubscription,
 ) -> ConsumerGroupMember:
-    """The member with what its JoinGroup says; it speaks the classic protocol from now on."""
+    """Return the member with the values from its JoinGroup. It uses the classic protocol from now on."""
     request = join.request
     clears_regex = shard.profile.has(Behaviour.CLASSIC_MEMBER_CLEARS_REGEX)
     timeout_ms = request.rebalance_timeout_ms
@@ -282,7 +282,7 @@ def _updated(
 
 
 def _update_subscription(update: MemberUpdate) -> bool:
-    """Raise the group's epoch where the subscription or the topics have changed; whether the former has."""
+    """Bump the group epoch if subscription or topics changed. Return whether the subscription changed."""
     shard, group = update.shard, update.group
     bumps = update.has_member_subscription_changed()
     if shard.profile.has(Behaviour.CLASSIC_MEMBER_CLEARS_REGEX):

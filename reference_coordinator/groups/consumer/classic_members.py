@@ -29,11 +29,11 @@ from reference_coordinator.runtime.parked import Sync
 def classic_group_sync_to_consumer_group(
     shard: GroupMetadataManager, group: ConsumerGroup, sync: Sync
 ) -> CoordinatorResult[messages.SyncGroupResponse]:
-    """Tell a classic member what it has, in its own protocol.
+    """Return a classic member's assignment, encoded in the classic protocol.
 
     Raises:
         CoordinatorError: the first check that fails.
-        IllegalStateError: its subscription is malformed.
+        IllegalStateError: the member's subscription is malformed.
 
     Source: GroupMetadataManager#classicGroupSyncToConsumerGroup (4.3.1).
     """
@@ -60,7 +60,7 @@ def classic_group_sync_to_consumer_group(
 def classic_group_heartbeat_to_consumer_group(
     shard: GroupMetadataManager, group: ConsumerGroup, request: messages.HeartbeatRequest
 ) -> CoordinatorResult[messages.HeartbeatResponse]:
-    """Tell a classic member whether it has to rejoin.
+    """Renew a classic member's session and return whether it must rejoin.
 
     Raises:
         CoordinatorError: the first check that fails.
@@ -80,7 +80,7 @@ def classic_group_heartbeat_to_consumer_group(
 def classic_group_leave_to_consumer_group(
     shard: GroupMetadataManager, group: ConsumerGroup, request: messages.LeaveGroupRequest
 ) -> CoordinatorResult[messages.LeaveGroupResponse]:
-    """Let members leave, of either protocol, and raise the group's epoch once.
+    """Remove members of either protocol, and bump the group epoch once.
 
     Source: GroupMetadataManager#classicGroupLeaveToConsumerGroup (4.3.1).
     """
@@ -108,7 +108,7 @@ def _leaving_member(group: ConsumerGroup, leaver: messages.MemberIdentity) -> Co
         return group.get_or_maybe_create_member(leaver.member_id, create_if_not_exists=False)
     if leaver.member_id != UNKNOWN_MEMBER_ID:
         return static_member_or_throw(group, leaver.group_instance_id, leaver.member_id)
-    # An administrator may name the instance alone.
+    # An administrator may send only the instance id.
     member = group.static_member(leaver.group_instance_id)
     if member is None:
         raise CoordinatorError(Errors.UNKNOWN_MEMBER_ID)
@@ -121,7 +121,7 @@ def validate_classic_member(
     instance_id: GroupInstanceId | None,
     generation_id: GenerationId,
 ) -> ConsumerGroupMember:
-    """Find a member that speaks the classic protocol, in its generation.
+    """Return a member that uses the classic protocol and is in the given generation.
 
     Raises:
         CoordinatorError: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID or ILLEGAL_GENERATION.
@@ -144,7 +144,7 @@ def validate_classic_member(
 def throw_if_classic_protocol_unmatched(
     member: ConsumerGroupMember, request: messages.SyncGroupRequest
 ) -> None:
-    """Refuse a SyncGroup that names another protocol than the JoinGroup was answered with.
+    """Refuse a SyncGroup whose protocol differs from the one in the JoinGroup response.
 
     Raises:
         CoordinatorError: INCONSISTENT_GROUP_PROTOCOL.
@@ -160,7 +160,7 @@ def throw_if_classic_protocol_unmatched(
 def throw_if_rebalance_in_progress(
     shard: GroupMetadataManager, group: ConsumerGroup, member: ConsumerGroupMember
 ) -> None:
-    """Refuse a SyncGroup of a member that has to rejoin first.
+    """Refuse a SyncGroup of a member that must rejoin first.
 
     Raises:
         CoordinatorError: REBALANCE_IN_PROGRESS.
@@ -174,7 +174,7 @@ def throw_if_rebalance_in_progress(
 
 
 def prepare_assignment(shard: GroupMetadataManager, member: ConsumerGroupMember) -> bytes:
-    """What a classic member has, in the version of its subscription.
+    """Return a classic member's assignment, encoded in the version of its subscription.
 
     Raises:
         IllegalStateError: the subscription is malformed.
@@ -195,13 +195,13 @@ def _keep_session(shard: GroupMetadataManager, group: ConsumerGroup, member: Con
 
 
 def _followed_epoch(group: ConsumerGroup) -> int:
-    """The epoch that classic members are to reach by rejoining."""
+    """Return the epoch that classic members must reach by rejoining."""
     follows = group.profile.has(Behaviour.CLASSIC_MEMBER_FOLLOWS_ASSIGNMENT_EPOCH)
     return group.assignment_epoch if follows else group.group_epoch
 
 
 def _has_to_rejoin(group: ConsumerGroup, member: ConsumerGroupMember) -> bool:
-    """Whether there is a newer assignment, or something to give up, or something has become free."""
+    """Return whether there is a newer epoch, partitions to revoke, or newly released partitions."""
     return (
         member.member_epoch < _followed_epoch(group)
         or member.state is MemberState.UNREVOKED_PARTITIONS
@@ -213,7 +213,7 @@ def _has_to_rejoin(group: ConsumerGroup, member: ConsumerGroupMember) -> bool:
 
 
 def waiting_on_unreleased_partition(group: ConsumerGroup, member: ConsumerGroupMember) -> bool:
-    """Whether somebody else still has what the member is to have.
+    """Return whether a partition of the member's target is still owned by another member.
 
     Source: ConsumerGroup#waitingOnUnreleasedPartition (4.3.1).
     """

@@ -25,13 +25,13 @@ from reference_coordinator.groups.consumer.subscriptions import subscribed_topic
 from reference_coordinator.profile.profiles import Behaviour
 
 OwnedPartitions = tuple[tuple[TopicId, tuple[int, ...]], ...] | None
-"""What a member says that it has; None where it says nothing."""
+"""The partitions that a member reports as owned, or None if it reports none."""
 _NOTHING: Final[Mapping[int, int]] = {}
 
 
 @value
 class CurrentAssignmentBuilder:
-    """What decides what a member is to have now. Source: CurrentAssignmentBuilder (4.3.1)."""
+    """The inputs for computing a member's current assignment. Source: CurrentAssignmentBuilder (4.3.1)."""
 
     group: ConsumerGroup
     member: ConsumerGroupMember
@@ -42,10 +42,10 @@ class CurrentAssignmentBuilder:
     owned_topic_partitions: OwnedPartitions
 
     def build(self) -> ConsumerGroupMember:
-        """The member as it is after the step.
+        """Return the member after the step.
 
         Raises:
-            CoordinatorError: FENCED_MEMBER_EPOCH, of a member in a state that this release does not know.
+            CoordinatorError: FENCED_MEMBER_EPOCH, if the member's state is unknown to this release.
 
         Source: CurrentAssignmentBuilder#build (4.3.1).
         """
@@ -81,7 +81,7 @@ class CurrentAssignmentBuilder:
         return self.group.profile.has(behaviour)
 
     def _owns_revoked_partitions(self, revoked: AssignedPartitions) -> bool:
-        """Whether the member still has what it is to give up, or does not say.
+        """Return whether the member still owns partitions to revoke, or does not report what it owns.
 
         Source: CurrentAssignmentBuilder#ownsRevokedPartitions (4.3.1).
         """
@@ -94,7 +94,7 @@ class CurrentAssignmentBuilder:
         )
 
     def _update_current_assignment(self) -> ConsumerGroupMember:
-        """Take away the topics that the member does not subscribe to, whatever its target.
+        """Revoke the topics that the member no longer subscribes to, whatever its target assignment.
 
         Source: CurrentAssignmentBuilder#updateCurrentAssignment (4.3.1).
         """
@@ -124,7 +124,7 @@ class CurrentAssignmentBuilder:
         return shrunk
 
     def _compute_next_assignment(self, member_epoch: int) -> ConsumerGroupMember:
-        """Take away first, then give what is free.
+        """Revoke partitions first, then assign the ones that are free.
 
         Source: CurrentAssignmentBuilder#computeNextAssignment (4.3.1).
         """
@@ -174,7 +174,7 @@ class CurrentAssignmentBuilder:
         return is_own and self._has(Behaviour.OWN_REVOKED_PARTITIONS_ARE_FREE)
 
     def _subscribed_topic_ids(self) -> frozenset[TopicId]:
-        """The topics that the member reads and that exist.
+        """Return the ids of the topics that the member subscribes to and that exist.
 
         Source: CurrentAssignmentBuilder#subscribedTopicIds (4.3.1).
         """

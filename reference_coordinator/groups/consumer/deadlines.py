@@ -1,4 +1,4 @@
-"""What a consumer group waits for, and what falls due when it has waited long enough."""
+"""The timers of a consumer group, and the deadlines that fall due when they expire."""
 
 from reference_coordinator.core.ids import MemberId, Millis
 from reference_coordinator.core.values import value
@@ -7,19 +7,19 @@ from reference_coordinator.runtime.deadlines import GroupDeadline, GroupTimerKey
 
 @value
 class MemberKey(GroupTimerKey):
-    """Something that a member has time for."""
+    """A timer of a member."""
 
     member_id: MemberId
 
 
 @value
 class SessionKey(MemberKey):
-    """A member's session. Source: GroupMetadataManager#groupSessionTimeoutKey (4.3.1)."""
+    """The timer of a member's session. Source: GroupMetadataManager#groupSessionTimeoutKey (4.3.1)."""
 
 
 @value
 class RebalanceKey(MemberKey):
-    """A member's time to give up partitions.
+    """The timer within which a member must revoke partitions.
 
     Source: GroupMetadataManager#groupRebalanceTimeoutKey (4.3.1).
     """
@@ -27,22 +27,22 @@ class RebalanceKey(MemberKey):
 
 @value
 class ConsumerJoinKey(MemberKey):
-    """A classic member's time to rejoin. Source: GroupMetadataManager#consumerGroupJoinKey (4.3.1)."""
+    """The timer of a classic member to rejoin. Source: GroupMetadataManager#consumerGroupJoinKey (4.3.1)."""
 
 
 @value
 class ConsumerSyncKey(MemberKey):
-    """A classic member's time to sync. Source: GroupMetadataManager#consumerGroupSyncKey (4.3.1)."""
+    """The timer of a classic member to sync. Source: GroupMetadataManager#consumerGroupSyncKey (4.3.1)."""
 
 
 @value
 class RegexKey(GroupTimerKey):
-    """The resolution of a group's regular expressions."""
+    """The timer of the resolution of a group's regular expressions."""
 
 
 @value
 class MemberDeadline(GroupDeadline):
-    """A member has had its time; what follows depends on the type of its group."""
+    """A member's timer expires. The consequence depends on the type of the group."""
 
     key: MemberKey
 
@@ -54,24 +54,24 @@ class MemberDeadline(GroupDeadline):
 
 @value
 class FenceMember(MemberDeadline):
-    """A member has been silent, or has not rejoined or synced, for too long."""
+    """A member's session expires, or it did not rejoin or sync in time."""
 
 
 @value
 class FenceUnrevokedMember(MemberDeadline):
-    """A member has not given up its partitions in time."""
+    """A member did not revoke its partitions in time."""
 
     member_epoch: int
-    """The epoch in which it was told to."""
+    """The member epoch in which it had to revoke them."""
 
 
 @value
 class ResolveRegularExpressions(GroupDeadline):
-    """Kafka's executor has looked through the topics."""
+    """Kafka's executor has matched the regular expressions with the topics."""
 
     regexes: tuple[str, ...]
     scheduled_ms: Millis
 
 
 ConsumerGroupDeadline = FenceMember | FenceUnrevokedMember | ResolveRegularExpressions
-"""What can fall due in a consumer group."""
+"""Any deadline of a consumer group."""

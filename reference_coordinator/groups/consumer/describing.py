@@ -1,4 +1,4 @@
-"""Consumer groups as an administrator sees them."""
+"""Descriptions of consumer groups, for ConsumerGroupDescribe."""
 
 from collections.abc import Mapping, Sequence
 
@@ -23,7 +23,7 @@ _CONSUMER_MEMBER = 1
 def as_described_consumer_group(
     shard: GroupMetadataManager, group: ConsumerGroup, *, authorized_operations: int
 ) -> ConsumerGroupDescribeResponseGroup:
-    """The group with its members, what they have and what they are to have.
+    """Describe the group with its members, their current and their target assignments.
 
     Decided in: ConsumerGroup#asDescribedGroup (4.3.1).
     """
@@ -44,7 +44,7 @@ def as_described_consumer_group(
 def as_consumer_group_describe_member(
     shard: GroupMetadataManager, group: ConsumerGroup, member: ConsumerGroupMember
 ) -> ConsumerGroupDescribeResponseMember:
-    """A member with what it has, in some releases what it is to give up too.
+    """Describe a member with its assignment, which in some releases includes partitions to revoke.
 
     Source: ConsumerGroupMember#asConsumerGroupDescribeMember (4.3.1).
     """
@@ -73,7 +73,7 @@ def as_consumer_group_describe_member(
 def _described(
     partitions: Mapping[TopicId, Sequence[int]], image: MetadataImage
 ) -> ConsumerGroupDescribeResponseAssignment:
-    """Partitions with the names of their topics; topics that are no more are left out."""
+    """Return partitions with topic names. Topics that no longer exist are left out."""
     named = {topic_id: image.by_id(topic_id) for topic_id in partitions}
     return ConsumerGroupDescribeResponseAssignment(
         topic_partitions=tuple(

@@ -1,4 +1,4 @@
-"""A consumer group becomes a classic one, because its last member that speaks the consumer protocol goes."""
+"""Downgrade of a consumer group to a classic one when its last consumer-protocol member leaves."""
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GenerationId, MemberId
@@ -26,7 +26,7 @@ from reference_coordinator.messages import JoinGroupRequestProtocol
 def validate_online_downgrade_with_fenced_members(
     shard: GroupMetadataManager, group: ConsumerGroup, fenced: tuple[ConsumerGroupMember, ...]
 ) -> bool:
-    """Whether the group becomes classic when members go.
+    """Return whether the group becomes classic when these members leave.
 
     Source: GroupMetadataManager#validateOnlineDowngradeWithFencedMembers (4.3.1),
     ConsumerGroup#allMembersUseClassicProtocolExcept (4.3.1).
@@ -41,7 +41,7 @@ def validate_online_downgrade_with_fenced_members(
 def validate_online_downgrade_with_replaced_member(
     shard: GroupMetadataManager, group: ConsumerGroup, replaced: ConsumerGroupMember
 ) -> bool:
-    """Whether the group becomes classic when a classic member takes a static member's place.
+    """Return whether the group becomes classic when a classic member replaces a static member.
 
     Source: GroupMetadataManager#validateOnlineDowngradeWithReplacedMember (4.3.1).
     """
@@ -68,10 +68,10 @@ def convert_to_classic_group(
     joining: ConsumerGroupMember | None = None,
     rebalance: bool,
 ) -> tuple[CoordinatorRecord, ...]:
-    """Make a classic group of a consumer group, at once; what is returned is still to be written.
+    """Convert a consumer group to a classic one in memory. Return the records to write.
 
     Raises:
-        CoordinatorError: GROUP_ID_NOT_FOUND, where a member's subscription is malformed.
+        CoordinatorError: GROUP_ID_NOT_FOUND, if a member's subscription is malformed.
 
     Source: GroupMetadataManager#convertToClassicGroup (4.3.1).
     """
@@ -108,7 +108,7 @@ def from_consumer_group(
     leaving: tuple[ConsumerGroupMember, ...],
     joining: ConsumerGroupMember | None,
 ) -> ClassicGroup:
-    """The classic group in which the members have what the target assignment has for them.
+    """Return a classic group in which the members have their target assignments.
 
     Raises:
         SubscriptionSchemaError: a member's subscription is malformed.
@@ -132,7 +132,7 @@ def from_consumer_group(
             classic.add(_classic_member(member))
     if joining is not None:
         classic.add(_classic_member(joining))
-    # Whom Kafka's map of members has first leads.
+    # The first member in Kafka's map becomes the leader.
     classic.leader_candidates = tuple(classic.members)
     classic.protocol_name = classic.select_protocol()
     classic.subscribed_topics = classic.compute_subscribed_topics()

@@ -1,6 +1,6 @@
-"""The protocol that consumers speak to each other inside JoinGroup and SyncGroup.
+"""The protocol between consumers that is embedded in JoinGroup and SyncGroup.
 
-The coordinator reads and writes it only where a consumer group has classic members.
+The coordinator reads and writes it only if a consumer group has classic members.
 """
 
 import struct
@@ -33,7 +33,7 @@ _NamedPartitions = tuple[tuple[str, tuple[int, ...]], ...]
 
 @value
 class ConsumerProtocolSubscription:
-    """What a consumer subscribes to, and what it has. Source: ConsumerProtocolSubscription.json (4.3.1)."""
+    """A consumer's topics and owned partitions. Source: ConsumerProtocolSubscription.json (4.3.1)."""
 
     topics: tuple[str, ...]
     owned_partitions: _NamedPartitions = ()
@@ -42,18 +42,18 @@ class ConsumerProtocolSubscription:
 
 @value
 class ConsumerProtocolAssignment:
-    """What a consumer is to have. Source: ConsumerProtocolAssignment.json (4.3.1)."""
+    """A consumer's assigned partitions. Source: ConsumerProtocolAssignment.json (4.3.1)."""
 
     assigned_partitions: _NamedPartitions
     user_data: bytes | None = None
 
 
 def deserialize_consumer_protocol_subscription(data: bytes, profile: Profile) -> ConsumerProtocolSubscription:
-    """Read a subscription of any version.
+    """Parse a subscription of any version.
 
     Raises:
-        SubscriptionSchemaError: too few bytes, or a negative version.
-        IllegalStateError: a length that is negative or beyond the end, where a release does not catch it.
+        SubscriptionSchemaError: there are too few bytes, or the version is negative.
+        IllegalStateError: a length is negative or exceeds the data, in releases that do not catch that.
 
     Source: ConsumerProtocol#deserializeConsumerProtocolSubscription (4.3.1).
     """
@@ -73,11 +73,11 @@ def _subscription(reader: ProtocolReader) -> ConsumerProtocolSubscription:
 
 
 def deserialize_consumer_protocol_assignment(data: bytes, profile: Profile) -> ConsumerProtocolAssignment:
-    """Read an assignment of any version.
+    """Parse an assignment of any version.
 
     Raises:
-        SubscriptionSchemaError: too few bytes, or a negative version.
-        IllegalStateError: a length that is negative or beyond the end, where a release does not catch it.
+        SubscriptionSchemaError: there are too few bytes, or the version is negative.
+        IllegalStateError: a length is negative or exceeds the data, in releases that do not catch that.
 
     Source: ConsumerProtocol#deserializeConsumerProtocolAssignment (4.3.1).
     """
@@ -93,7 +93,7 @@ def _assignment(reader: ProtocolReader) -> ConsumerProtocolAssignment:
 
 @contextmanager
 def _runtime_exceptions(profile: Profile) -> Iterator[None]:
-    """Have a length beyond the end fail as too few bytes do, where Kafka catches RuntimeException."""
+    """Convert IllegalStateError to SubscriptionSchemaError in releases that catch RuntimeException."""
     try:
         yield
     except IllegalStateError as failure:
@@ -103,10 +103,10 @@ def _runtime_exceptions(profile: Profile) -> Iterator[None]:
 
 
 def deserialize_version(reader: ProtocolReader) -> int:
-    """Read the version that all begins with; a later one than is known counts as the last known.
+    """Read the version at the beginning. Return the highest supported one if it is newer.
 
     Raises:
-        SubscriptionSchemaError: too few bytes, or a negative version.
+        SubscriptionSchemaError: there are too few bytes, or the version is negative.
 
     Source: ConsumerProtocol#deserializeVersion, ConsumerProtocol#checkAssignmentVersion (4.3.1).
     """
@@ -116,13 +116,13 @@ def deserialize_version(reader: ProtocolReader) -> int:
         message = "Buffer underflow while parsing consumer protocol's header"
         raise SubscriptionSchemaError(message) from failure
     if version < 0:
-        # Only who writes an assignment in that version tells a client of it.
+        # A client receives this message only if an assignment was to be written in this version.
         raise SubscriptionSchemaError(f"Unsupported assignment version: {version}")
     return min(version, _HIGHEST_SUPPORTED_VERSION)
 
 
 def serialize_assignment(assignment: _NamedPartitions, *, version: int) -> bytes:
-    """Write an assignment. Source: ConsumerProtocol#serializeAssignment (4.3.1)."""
+    """Encode an assignment. Source: ConsumerProtocol#serializeAssignment (4.3.1)."""
     parts = [struct.pack(">hi", version, len(assignment))]
     for topic, partitions in assignment:
         name = topic.encode()
@@ -135,10 +135,10 @@ def serialize_assignment(assignment: _NamedPartitions, *, version: int) -> bytes
 def assignment_like(
     metadata: bytes, partitions: Mapping[TopicId, Iterable[int]], image: MetadataImage
 ) -> bytes:
-    """Write an assignment in the version of a member's subscription.
+    """Encode an assignment in the version of a member's subscription.
 
     Raises:
-        SubscriptionSchemaError: the subscription has too few bytes for a version.
+        SubscriptionSchemaError: the subscription is too short for a version, or the version is negative.
     """
     version = deserialize_version(ProtocolReader(metadata))
     named = ((image.by_id(topic_id), each) for topic_id, each in partitions.items())
@@ -147,7 +147,7 @@ def assignment_like(
 
 
 def permitted_assignments(assignment: bytes) -> tuple[Permitted, ...]:
-    """What else an assignment of several topics may be, of many topics a part of it.
+    """Return the permitted orders of an assignment's topics, only some of them if there are many.
 
     Decided in: Utils#toConsumerProtocolAssignment (4.3.1).
     """
@@ -161,7 +161,7 @@ def permitted_assignments(assignment: bytes) -> tuple[Permitted, ...]:
 
 
 def to_topic_partitions(owned: _NamedPartitions, image: MetadataImage) -> OwnedPartitions:
-    """Partitions by the ids of their topics; topics that are no more are left out.
+    """Return partitions by topic id. Topics that no longer exist are left out.
 
     Source: Utils#toTopicPartitions (4.3.1).
     """

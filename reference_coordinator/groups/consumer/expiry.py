@@ -1,4 +1,4 @@
-"""What happens when a consumer group has waited long enough."""
+"""Expired deadlines of consumer groups."""
 
 from typing import assert_never
 
@@ -22,7 +22,7 @@ from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, Coord
 def fall_due(
     shard: GroupMetadataManager, group: ConsumerGroup, deadline: ConsumerGroupDeadline
 ) -> VoidResult:
-    """Do what a group has waited for long enough."""
+    """Handle an expired deadline of a group."""
     match deadline:
         case ResolveRegularExpressions():
             found = resolve_regular_expressions(shard, deadline)
@@ -36,7 +36,7 @@ def fall_due(
 def consumer_group_fence_member_operation(
     shard: GroupMetadataManager, group: ConsumerGroup, deadline: FenceMember | FenceUnrevokedMember
 ) -> VoidResult:
-    """Drop a member that was silent, or did not do what it was told, for too long.
+    """Remove a member whose session expired or that did not rejoin, sync or revoke partitions in time.
 
     Source: GroupMetadataManager#consumerGroupFenceMemberOperation (4.3.1).
     """

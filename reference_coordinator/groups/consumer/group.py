@@ -1,4 +1,4 @@
-"""A consumer group: its members, its epochs, and what everybody is to have."""
+"""A consumer group: its members, its epochs, and its target assignment."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -23,18 +23,18 @@ _CONSUMER_PROTOCOL_COMMITS_SINCE: Final = 9
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ConsumerGroup(ConsumerGroupMembership):
-    """One group of consumers, as of one moment. Source: ConsumerGroup (4.3.1)."""
+    """A snapshot of one consumer group. Source: ConsumerGroup (4.3.1)."""
 
     @property
     @override
     def type(self) -> GroupType:
-        """The protocol of its members. Source: ConsumerGroup#type (4.3.1)."""
+        """The type of the group. Source: ConsumerGroup#type (4.3.1)."""
         return GroupType.CONSUMER
 
     @property
     @override
     def state(self) -> ConsumerGroupState:
-        """How far it is. Decided in: ConsumerGroup#maybeUpdateGroupState (4.3.1)."""
+        """The state of the group. Decided in: ConsumerGroup#maybeUpdateGroupState (4.3.1)."""
         if not self.members:
             return ConsumerGroupState.EMPTY
         if self.group_epoch > self.assignment_epoch:
@@ -45,7 +45,7 @@ class ConsumerGroup(ConsumerGroupMembership):
 
     @override
     def is_in_states(self, states: Collection[str]) -> bool:
-        """Whether it is in one of the states of a filter. Source: ConsumerGroup#isInStates (4.3.1)."""
+        """Return whether the group is in a state of a filter. Source: ConsumerGroup#isInStates (4.3.1)."""
         return self.state.value.lower() in states
 
     @property
@@ -55,7 +55,7 @@ class ConsumerGroup(ConsumerGroupMembership):
 
     @override
     def is_subscribed_to_topic(self, topic: str) -> bool:
-        """Whether somebody reads a topic. Source: ModernGroup#isSubscribedToTopic (4.3.1)."""
+        """Return whether a member subscribes to a topic. Source: ModernGroup#isSubscribedToTopic (4.3.1)."""
         return topic in self.subscriptions.subscribed_topic_names
 
     @override
@@ -68,7 +68,7 @@ class ConsumerGroup(ConsumerGroupMembership):
         is_transactional: bool,
         api_version: int,
     ) -> CommitPartitionValidator | None:
-        """Refuse who may not commit, or say how each partition is judged.
+        """Check that a member may commit offsets, and return the check to apply to each partition.
 
         Raises:
             CoordinatorError: the first check that fails.
@@ -77,7 +77,7 @@ class ConsumerGroup(ConsumerGroupMembership):
         """
         epoch = generation_id_or_member_epoch
         if epoch < 0 and not self.members:
-            # It comes from somebody who is in no group.
+            # The sender is a simple consumer, which is not a group member.
             return None
         if is_transactional and epoch == _UNKNOWN_EPOCH and not member_id and group_instance_id is None:
             return None
@@ -93,7 +93,7 @@ class ConsumerGroup(ConsumerGroupMembership):
 
     @override
     def stale(self, member: ConsumerGroupMember) -> Errors:
-        """What a member is answered that is in another epoch than it says."""
+        """Return the error for a request whose epoch is not the member's."""
         return Errors.ILLEGAL_GENERATION if member.use_classic_protocol else Errors.STALE_MEMBER_EPOCH
 
     def _create_assignment_epoch_validator(
@@ -110,7 +110,7 @@ class ConsumerGroup(ConsumerGroupMembership):
 
     @override
     def create_group_tombstone_records(self) -> tuple[CoordinatorRecord, ...]:
-        """What the log is told when the group is no more.
+        """Return the tombstones to write when the group is removed.
 
         Source: ConsumerGroup#createGroupTombstoneRecords (4.3.1).
         """
@@ -120,7 +120,7 @@ class ConsumerGroup(ConsumerGroupMembership):
 
     @override
     def check_invariants(self) -> None:
-        """Assert the invariants between any two inputs, whatever a client sends."""
+        """Assert the invariants that are true between any two inputs, whatever clients send."""
         super(ConsumerGroup, self).check_invariants()
         owned = [
             (topic_id, partition)
@@ -133,6 +133,6 @@ class ConsumerGroup(ConsumerGroupMembership):
 
 
 def new_consumer_group(group_id: GroupId, profile: Profile) -> ConsumerGroup:
-    """A group that nobody has joined yet; its first epoch depends on the release."""
+    """Return a group without members. Its first epoch depends on the release."""
     first = 1 if profile.has(Behaviour.GROUP_EPOCH_STARTS_AT_ONE) else 0
     return ConsumerGroup(group_id=group_id, profile=profile, group_epoch=first, assignment_epoch=first)

@@ -1,4 +1,4 @@
-"""ConsumerGroupHeartbeat: a member joins, tells what is new, hears what it is to have, or leaves."""
+"""ConsumerGroupHeartbeat: a member joins, sends changes, receives its assignment, or leaves."""
 
 from dataclasses import replace
 from typing import Final
@@ -43,7 +43,7 @@ _NOT_SENT: Final = -1
 def consumer_group_heartbeat(
     shard: GroupMetadataManager, request: ConsumerGroupHeartbeatRequest, context: RequestContext
 ) -> CoordinatorResult[ConsumerGroupHeartbeatResponse]:
-    """Hear a member.
+    """Handle a member's heartbeat.
 
     Raises:
         CoordinatorError: the first check that fails.
@@ -87,7 +87,7 @@ def get_or_maybe_create_consumer_group(
     *,
     create_if_not_exists: bool,
 ) -> ConsumerGroup:
-    """The consumer group of an id, made if there is none or if a classic one may become it.
+    """Return the consumer group with an id. Create it, or convert a classic group, if requested.
 
     Raises:
         CoordinatorError: GROUP_ID_NOT_FOUND.
@@ -110,7 +110,7 @@ def get_or_maybe_create_consumer_group(
 
 
 def owned_topic_partitions(request: ConsumerGroupHeartbeatRequest) -> OwnedPartitions:
-    """What the member says that it has."""
+    """Return the partitions that the member reports as owned."""
     if request.topic_partitions is None:
         return None
     return tuple((each.topic_id, each.partitions) for each in request.topic_partitions)
@@ -119,7 +119,7 @@ def owned_topic_partitions(request: ConsumerGroupHeartbeatRequest) -> OwnedParti
 def _updated(
     member: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest, context: RequestContext
 ) -> ConsumerGroupMember:
-    """The member with what it tells anew; it speaks the consumer protocol from now on."""
+    """Return the member with the values from its heartbeat. It uses the consumer protocol from now on."""
     names, timeout_ms = request.subscribed_topic_names, request.rebalance_timeout_ms
     regex = request.subscribed_topic_regex
     return replace(
@@ -137,7 +137,7 @@ def _updated(
 
 
 def _update_subscription(update: MemberUpdate) -> bool:
-    """Raise the group's epoch where the subscription or the topics have changed; whether the former has.
+    """Bump the group epoch if subscription or topics changed. Return whether the subscription changed.
 
     Decided in: GroupMetadataManager#consumerGroupHeartbeat (4.3.1).
     """
@@ -157,7 +157,7 @@ def _update_subscription(update: MemberUpdate) -> bool:
 
 
 def has_preferred_server_assignor_changed(update: MemberUpdate) -> bool:
-    """Whether the member's vote gives the group another assignor, where a release cares.
+    """Return whether the member's vote changes the group's assignor, in releases that check it.
 
     Source: GroupMetadataManager#hasPreferredServerAssignorChanged (4.4.0).
     """
@@ -170,7 +170,7 @@ def has_preferred_server_assignor_changed(update: MemberUpdate) -> bool:
 
 
 def _response(update: MemberUpdate, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
-    """The member's epoch, and its assignment if it has changed or the member tells all of itself."""
+    """Return the member's epoch, with its assignment on a join, a full request or a change."""
     member = update.updated_member
     is_full_request = (
         request.rebalance_timeout_ms != _NOT_SENT
@@ -189,7 +189,7 @@ def _response(update: MemberUpdate, request: ConsumerGroupHeartbeatRequest) -> C
 
 
 def create_assignment(assigned: AssignedPartitions) -> ConsumerGroupHeartbeatResponseAssignment:
-    """An assignment as a member is told of it.
+    """Return an assignment in the form of the heartbeat response.
 
     Source: ConsumerGroupHeartbeatResponse#createAssignment (4.3.1).
     """

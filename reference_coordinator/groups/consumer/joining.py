@@ -1,4 +1,4 @@
-"""Who speaks in a heartbeat or JoinGroup to a consumer group: a member, or one that becomes a member."""
+"""The sender of a heartbeat or JoinGroup to a consumer group: a member, or one that becomes a member."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ from reference_coordinator.groups.consumer.record_helpers import (
 
 @value
 class Speaker:
-    """Who says that they are a member."""
+    """The sender of a request, as the request identifies it."""
 
     member_id: MemberId
     member_epoch: int
@@ -36,7 +36,7 @@ class Speaker:
 def get_or_maybe_subscribe_member(
     group: ConsumerGroup, speaker: Speaker
 ) -> tuple[ConsumerGroupMember, tuple[CoordinatorRecord, ...]]:
-    """The member that speaks, and what is written where it takes another's place.
+    """Return the member that sends the request, and the records to write if it replaces another one.
 
     Raises:
         CoordinatorError: the first check that fails.
@@ -51,7 +51,7 @@ def get_or_maybe_subscribe_member(
 def get_or_maybe_subscribe_dynamic_consumer_group_member(
     group: ConsumerGroup, speaker: Speaker
 ) -> ConsumerGroupMember:
-    """The member of an id.
+    """Return the member with the sender's id.
 
     Raises:
         CoordinatorError: UNKNOWN_MEMBER_ID or FENCED_MEMBER_EPOCH.
@@ -71,7 +71,7 @@ def get_or_maybe_subscribe_dynamic_consumer_group_member(
 def get_or_maybe_subscribe_static_consumer_group_member(
     group: ConsumerGroup, speaker: Speaker, instance_id: GroupInstanceId
 ) -> tuple[ConsumerGroupMember, tuple[CoordinatorRecord, ...]]:
-    """The member that an instance id stands for; one that joins takes its place.
+    """Return the member with an instance id. A sender that joins replaces it.
 
     Raises:
         CoordinatorError: UNRELEASED_INSTANCE_ID, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID or
@@ -98,7 +98,7 @@ def get_or_maybe_subscribe_static_consumer_group_member(
 def replace_member(
     group: ConsumerGroup, old_member: ConsumerGroupMember, new_member: ConsumerGroupMember
 ) -> tuple[CoordinatorRecord, ...]:
-    """Give a member's place to another; its timers run on, and find nobody.
+    """Return the records that replace a member. Its timers keep running and have no effect.
 
     Source: GroupMetadataManager#replaceMember (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""Members leave a consumer group, for good or for a while, or are fenced."""
+"""Members leave a consumer group, permanently or temporarily, or are fenced."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ from reference_coordinator.runtime.coordinator_result import CoordinatorResult, 
 def consumer_group_leave(
     shard: GroupMetadataManager, request: ConsumerGroupHeartbeatRequest
 ) -> CoordinatorResult[ConsumerGroupHeartbeatResponse]:
-    """Let a member leave.
+    """Handle the heartbeat of a member that leaves.
 
     Raises:
         CoordinatorError: GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID.
@@ -65,7 +65,7 @@ def consumer_group_leave(
 def consumer_group_static_member_group_leave(
     group: ConsumerGroup, member: ConsumerGroupMember, response: ConsumerGroupHeartbeatResponse
 ) -> CoordinatorResult[ConsumerGroupHeartbeatResponse]:
-    """Let a static member leave that will be back: it keeps what it has, and need not give up anything.
+    """Let a static member leave temporarily. It keeps its assignment and no longer has to revoke partitions.
 
     Source: GroupMetadataManager#consumerGroupStaticMemberGroupLeave (4.3.1).
     """
@@ -81,7 +81,7 @@ def consumer_group_static_member_group_leave(
 def consumer_group_fence_members(
     shard: GroupMetadataManager, group: ConsumerGroup, members: tuple[ConsumerGroupMember, ...]
 ) -> VoidResult:
-    """Drop members, and raise the group's epoch; where only classic members are left, it becomes classic.
+    """Remove members and bump the group epoch, or downgrade the group if only classic members remain.
 
     Source: GroupMetadataManager#consumerGroupFenceMembers (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""Consumer groups as the log has them, when their partition has been loaded."""
+"""Actions for consumer groups after their partition has been loaded."""
 
 from reference_coordinator.core.consumer_records import MemberState
 from reference_coordinator.groups.consumer.group import ConsumerGroup
@@ -10,7 +10,7 @@ from reference_coordinator.groups.group_metadata_manager import GroupMetadataMan
 
 
 def on_group_loaded(shard: GroupMetadataManager, group: ConsumerGroup) -> None:
-    """Begin every member's session anew, and the time of those that are to give up partitions.
+    """Restart every member's session, and the rebalance timer of members that must revoke partitions.
 
     Decided in: GroupMetadataManager#onLoaded (4.3.1).
     """

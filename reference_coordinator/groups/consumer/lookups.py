@@ -1,4 +1,4 @@
-"""Consumer groups among the groups of all types, and who is let into them."""
+"""Lookups of consumer groups among the groups of all types, and checks of their members."""
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId, GroupInstanceId, MemberId
@@ -15,7 +15,7 @@ from reference_coordinator.profile.behaviours import Behaviour
 
 
 def as_consumer_group(group: Group) -> ConsumerGroup:
-    """The group, whose type says that it is one of consumers."""
+    """Return the group as a consumer group. Its type must be consumer."""
     assert isinstance(group, ConsumerGroup), f"{group.group_id} is of type {group.type.value}"
     return group
 
@@ -23,10 +23,10 @@ def as_consumer_group(group: Group) -> ConsumerGroup:
 def consumer_group(
     shard: GroupMetadataManager, group_id: GroupId, *, committed: bool = False
 ) -> ConsumerGroup:
-    """The consumer group of an id, as writers see it, or else as readers do.
+    """Return the consumer group with an id: the newest state, or the committed one that reads use.
 
     Raises:
-        CoordinatorError: GROUP_ID_NOT_FOUND, also where a group of another type has the id.
+        CoordinatorError: GROUP_ID_NOT_FOUND, also if a group of another type has the id.
 
     Source: GroupMetadataManager#consumerGroup (4.3.1).
     """
@@ -42,7 +42,7 @@ def throw_if_consumer_group_is_full(
     member_id: MemberId,
     instance_id: GroupInstanceId | None,
 ) -> None:
-    """Refuse one more member than the group takes.
+    """Refuse a new member if the group has reached its maximum size.
 
     Raises:
         CoordinatorError: GROUP_MAX_SIZE_REACHED.
@@ -66,7 +66,9 @@ def throw_if_consumer_group_member_epoch_is_invalid(
     received_member_epoch: int,
     owned_topic_partitions: OwnedPartitions,
 ) -> None:
-    """Refuse a member of another epoch than the one that it was told of, or the one before.
+    """Refuse an epoch other than the member's current one.
+
+    Its previous epoch is accepted if all partitions that it reports are assigned to it.
 
     Raises:
         CoordinatorError: FENCED_MEMBER_EPOCH.
@@ -96,7 +98,7 @@ def _fenced_member_epoch(
 
 
 def is_subset(owned_topic_partitions: OwnedPartitions, member: ConsumerGroupMember) -> bool:
-    """Whether a member says what it has, and has no more than it should.
+    """Return whether a member reports its owned partitions and all of them are assigned to it.
 
     Source: GroupMetadataManager#isSubset (4.3.1).
     """
@@ -112,7 +114,7 @@ def is_subset(owned_topic_partitions: OwnedPartitions, member: ConsumerGroupMemb
 def throw_if_instance_id_is_unreleased(
     member: ConsumerGroupMember, received_member_id: MemberId, received_instance_id: GroupInstanceId
 ) -> None:
-    """Refuse to take the place of a static member that has not left.
+    """Refuse to replace a static member that has not left.
 
     Raises:
         CoordinatorError: UNRELEASED_INSTANCE_ID.
@@ -130,7 +132,7 @@ def throw_if_instance_id_is_unreleased(
 def throw_if_instance_id_is_fenced(
     member: ConsumerGroupMember, received_member_id: MemberId, received_instance_id: GroupInstanceId
 ) -> None:
-    """Refuse a member whose instance id stands for another one.
+    """Refuse a member whose instance id belongs to another member.
 
     Raises:
         CoordinatorError: FENCED_INSTANCE_ID.
@@ -148,7 +150,7 @@ def throw_if_instance_id_is_fenced(
 def static_member_or_throw(
     group: ConsumerGroup, instance_id: GroupInstanceId, received_member_id: MemberId
 ) -> ConsumerGroupMember:
-    """The member that an instance id stands for, if it is the one that speaks.
+    """Return the member with an instance id, if its member id is the sender's.
 
     Raises:
         CoordinatorError: UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID.

@@ -16,13 +16,13 @@ from reference_coordinator.core.ids import GroupInstanceId, MemberId, Millis, To
 from reference_coordinator.core.values import value
 
 AssignedPartitions = Mapping[TopicId, Mapping[int, int]]
-"""Partitions by topic, each with the epoch since which a member has it."""
+"""Partitions by topic, each with the epoch in which it was assigned to the member."""
 NO_PARTITIONS: Final[AssignedPartitions] = MappingProxyType({})
 
 
 @value
 class ConsumerGroupMember:
-    """A member, with what it told of itself and what it has. Source: ConsumerGroupMember (4.3.1)."""
+    """A member with its metadata and current assignment. Source: ConsumerGroupMember (4.3.1)."""
 
     member_id: MemberId
     member_epoch: int = 0
@@ -42,24 +42,24 @@ class ConsumerGroupMember:
 
     @property
     def use_classic_protocol(self) -> bool:
-        """Whether it speaks the classic protocol. Source: ConsumerGroupMember#useClassicProtocol (4.3.1)."""
+        """Whether it uses the classic protocol. Source: ConsumerGroupMember#useClassicProtocol (4.3.1)."""
         return self.classic_member_metadata is not None
 
     @property
     def classic_metadata(self) -> ClassicMemberMetadata:
-        """What it brought with its JoinGroup; only a member that speaks the classic protocol is asked."""
+        """The metadata from the member's JoinGroup. The member must use the classic protocol."""
         assert self.classic_member_metadata is not None, "it speaks the consumer protocol"
         return self.classic_member_metadata
 
     def is_reconciled_to(self, target_assignment_epoch: int) -> bool:
-        """Whether it has all that an assignment has for it.
+        """Return whether the member has reached the target assignment of an epoch.
 
         Source: ModernGroupMember#isReconciledTo (4.3.1).
         """
         return self.state is MemberState.STABLE and self.member_epoch == target_assignment_epoch
 
     def assignment_epoch(self, topic_id: TopicId, partition: int) -> int | None:
-        """Since which epoch it has a partition, be it one that it is to give up.
+        """Return the epoch in which a partition was assigned, even if it is to be revoked, or None.
 
         Source: ConsumerGroupMember#assignmentEpoch, ConsumerGroupMember#pendingRevocationEpoch (4.3.1).
         """
@@ -69,14 +69,14 @@ class ConsumerGroupMember:
         return self.partitions_pending_revocation.get(topic_id, {}).get(partition)
 
     def update_member_epoch(self, member_epoch: int) -> "ConsumerGroupMember":
-        """Let it be in an epoch, and remember the one before.
+        """Return the member in a new epoch, with its current epoch as the previous one.
 
         Source: ConsumerGroupMember.Builder#updateMemberEpoch (4.3.1).
         """
         return replace(self, member_epoch=member_epoch, previous_member_epoch=self.member_epoch)
 
     def update_with_metadata(self, record: ConsumerGroupMemberMetadataRecord) -> "ConsumerGroupMember":
-        """Let it be as a record has it.
+        """Return the member with the metadata of a record.
 
         Decided in: ConsumerGroupMember.Builder#updateWith (4.3.1).
         """
@@ -96,7 +96,7 @@ class ConsumerGroupMember:
     def update_with_assignment(
         self, record: ConsumerGroupCurrentMemberAssignmentRecord
     ) -> "ConsumerGroupMember":
-        """Let it have what a record has for it.
+        """Return the member with the current assignment of a record.
 
         Decided in: ConsumerGroupMember.Builder#updateWith (4.3.1).
         """
@@ -113,7 +113,7 @@ class ConsumerGroupMember:
         )
 
     def reset_assigned_partitions_epochs_to_zero(self) -> "ConsumerGroupMember":
-        """Let it have its partitions as if always.
+        """Return the member with epoch 0 for all of its assigned partitions.
 
         Source: ConsumerGroupMember.Builder#resetAssignedPartitionsEpochsToZero (4.3.1).
         """
@@ -122,7 +122,7 @@ class ConsumerGroupMember:
 
 
 def subscribed_topic_regex_or_none(member: ConsumerGroupMember | None) -> str | None:
-    """The regular expression that a member subscribes by; None where it has none, or an empty one.
+    """Return a member's regular expression, or None if it has none or an empty one.
 
     Decided in: ConsumerGroupMember#subscribedTopicRegexOrNull (4.3.1).
     """
@@ -132,7 +132,7 @@ def subscribed_topic_regex_or_none(member: ConsumerGroupMember | None) -> str | 
 def assignment_from_topic_partitions(
     topics: tuple[TopicPartitions, ...], default_epoch: int
 ) -> AssignedPartitions:
-    """Partitions as a record lists them; one of an older release does not say since when.
+    """Parse a record's partitions. Those without assignment epochs, from older releases, get the default.
 
     Source: Utils#assignmentFromTopicPartitions (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""Who is in a consumer group, what they read, and what they are to have: the only writer of its members."""
+"""The members, subscriptions and target assignment of a consumer group. Only this code changes members."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -35,12 +35,12 @@ NO_ASSIGNMENT: Final[Assignment] = MappingProxyType({})
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ConsumerGroupMembership(ModernGroup[ConsumerGroupMember, Assignment]):
-    """The members of one consumer group, as of one moment. Source: ConsumerGroup, ModernGroup (4.3.1)."""
+    """A snapshot of the members of one consumer group. Source: ConsumerGroup, ModernGroup (4.3.1)."""
 
     static_members: Mapping[GroupInstanceId, MemberId] = field(default_factory=dict)
     subscription_metadata: SubscriptionMetadata = field(default_factory=SubscriptionMetadata)
     has_subscription_metadata_record: bool = False
-    """Whether the log has a record of the topics that a release before 4.1 wrote."""
+    """Whether the log has a record of the subscribed topics, which releases before 4.1 write."""
     resolved_regular_expressions: ResolvedRegularExpressions = field(default_factory=dict)
     current_partition_epochs: PartitionEpochs = field(default_factory=dict)
     subscription_type: SubscriptionType = SubscriptionType.HOMOGENEOUS
@@ -51,21 +51,21 @@ class ConsumerGroupMembership(ModernGroup[ConsumerGroupMember, Assignment]):
 
     @property
     def subscriptions(self) -> Subscriptions:
-        """What its members subscribe to."""
+        """The subscriptions of all members."""
         return subscriptions_of(self.members.values(), self.resolved_regular_expressions)
 
     def num_subscribed_members(self, regex: str) -> int:
-        """How many subscribe by a regular expression.
+        """Return how many members subscribe with a regular expression.
 
         Source: ConsumerGroup#numSubscribedMembers (4.3.1).
         """
         return self.subscriptions.regexes[regex]
 
     def static_member(self, instance_id: GroupInstanceId | None) -> ConsumerGroupMember | None:
-        """The member that an instance id stands for.
+        """Return the member with an instance id, or None.
 
         Raises:
-            CoordinatorError: UNKNOWN_MEMBER_ID, where it stands for one that has left.
+            CoordinatorError: UNKNOWN_MEMBER_ID, if the instance id belongs to a member that has left.
 
         Source: ConsumerGroup#staticMember (4.3.1).
         """
@@ -77,7 +77,7 @@ class ConsumerGroupMembership(ModernGroup[ConsumerGroupMember, Assignment]):
     def target_assignment_of(
         self, member_id: MemberId, instance_id: GroupInstanceId | None = None
     ) -> Assignment:
-        """What a member is to have; a static one has what its predecessor was to have.
+        """Return a member's target assignment. A static member has that of its predecessor.
 
         Decided in: ConsumerGroup#targetAssignment (4.3.1).
         """
@@ -87,20 +87,22 @@ class ConsumerGroupMembership(ModernGroup[ConsumerGroupMember, Assignment]):
         return NO_ASSIGNMENT if previous is None else self.target_assignment.get(previous, NO_ASSIGNMENT)
 
     def current_partition_epoch(self, topic_id: TopicId, partition: int) -> int:
-        """The epoch of the member that has a partition; -1 where nobody has.
+        """Return the epoch of the member that owns a partition, or -1 if it has no owner.
 
         Source: ConsumerGroup#currentPartitionEpoch (4.3.1).
         """
         return self.current_partition_epochs.get(topic_id, {}).get(partition, NO_EPOCH)
 
     def preferred_server_assignor(self) -> str | None:
-        """The assignor with the most votes. Source: ConsumerGroup#preferredServerAssignor (4.3.1)."""
+        """Return the assignor with most votes. Source: ConsumerGroup#preferredServerAssignor (4.3.1)."""
         return _most_voted(self._server_assignors)
 
     def compute_preferred_server_assignor(
         self, old_member: ConsumerGroupMember, new_member: ConsumerGroupMember
     ) -> str | None:
-        """The assignor with the most votes when a member votes anew, which is first among equals.
+        """Return the assignor with the most votes after a member changed its vote.
+
+        On a tie, the first in Kafka's map wins.
 
         Source: ConsumerGroup#computePreferredServerAssignor (4.3.1).
         """
@@ -125,10 +127,10 @@ class ConsumerGroupMembership(ModernGroup[ConsumerGroupMember, Assignment]):
         return votes
 
     def update_member(self, member: ConsumerGroupMember) -> Self:
-        """The group with a member as it is now.
+        """Return the group with an added or updated member.
 
         Raises:
-            IllegalStateError: somebody else has one of its partitions.
+            IllegalStateError: another member owns one of the member's partitions.
 
         Source: ConsumerGroup#updateMember, ConsumerGroup#maybeUpdatePartitionEpoch (4.3.1).
         """
@@ -146,7 +148,7 @@ class ConsumerGroupMembership(ModernGroup[ConsumerGroupMember, Assignment]):
 
     @override
     def remove_member(self, member_id: MemberId) -> Self:
-        """The group without a member. Source: ConsumerGroup#removeMember (4.3.1)."""
+        """Return the group without a member. Source: ConsumerGroup#removeMember (4.3.1)."""
         members, static_members = self.members.copy(), dict(self.static_members)
         removed = members.pop(member_id, None)
         if removed is not None and removed.instance_id is not None:
@@ -160,7 +162,7 @@ class ConsumerGroupMembership(ModernGroup[ConsumerGroupMember, Assignment]):
     def update_resolved_regular_expression(
         self, regex: str, resolved: ResolvedRegularExpression | None
     ) -> Self:
-        """The group with what a regular expression matches now, or without the expression.
+        """Return the group with the new topics of a regular expression, or without the expression.
 
         Source: ConsumerGroup#updateResolvedRegularExpression (4.3.1).
         """
@@ -213,5 +215,5 @@ class ConsumerGroupMembership(ModernGroup[ConsumerGroupMember, Assignment]):
 
 
 def _most_voted(votes: Mapping[str, int]) -> str | None:
-    """Of several with as many votes, the first of Kafka's map."""
+    """Return the name with the most votes. On a tie, the first in Kafka's map wins."""
     return max(votes, key=lambda name: votes[name], default=None)

@@ -1,4 +1,4 @@
-"""What a consumer group remembers of the topics that it subscribes to."""
+"""The metadata that a consumer group stores about its subscribed topics."""
 
 import struct
 from collections.abc import Iterable
@@ -19,17 +19,17 @@ _REMEMBERED_TOPICS: Final = 4096
 
 @value
 class SubscriptionMetadata:
-    """The subscribed topics that exist, as a group remembers them: by a hash, or by name until 4.0."""
+    """The metadata of the subscribed topics that exist: a hash, or until 4.0 the topics themselves."""
 
     metadata_hash: int = 0
-    """A signed 64-bit number."""
+    """A signed 64-bit integer."""
     topics: frozenset[TopicMetadata] = frozenset()
 
 
 def compute_subscription_metadata(
     names: Iterable[str], image: MetadataImage, profile: Profile
 ) -> SubscriptionMetadata:
-    """What there is to remember of topics.
+    """Compute the subscription metadata that a group stores about its topics.
 
     Source: ModernGroup#computeSubscriptionMetadata (4.0.2), ModernGroup#computeMetadataHash (4.3.1).
     """
@@ -45,7 +45,7 @@ def compute_subscription_metadata(
 
 
 def compute_group_hash(topics: Iterable[TopicImage]) -> int:
-    """One number for topics, whatever their order. Source: Utils#computeGroupHash (4.3.1)."""
+    """Hash topics independently of their order. Source: Utils#computeGroupHash (4.3.1)."""
     hashes = [compute_topic_hash(each) for each in sorted(topics, key=lambda topic: topic.name)]
     if not hashes:
         return 0
@@ -54,7 +54,7 @@ def compute_group_hash(topics: Iterable[TopicImage]) -> int:
 
 @lru_cache(maxsize=_REMEMBERED_TOPICS)
 def compute_topic_hash(topic: TopicImage) -> int:
-    """One number for a topic with its partitions and their racks.
+    """Hash a topic with its partitions and their racks.
 
     Source: Utils#computeTopicHash (4.3.1), HashStream64#putString (hash4j 0.22.0).
     """

@@ -1,4 +1,4 @@
-"""Which partitions somebody has, in which epoch: nobody else may have them meanwhile."""
+"""The owned partitions of a group and the epochs of their owners. A partition has at most one owner."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -8,18 +8,18 @@ from reference_coordinator.core.ids import TopicId
 from reference_coordinator.groups.consumer.member import AssignedPartitions
 
 PartitionEpochs = Mapping[TopicId, Mapping[int, int]]
-"""The epoch of the member that has a partition."""
+"""By topic and partition, the epoch of the member that owns the partition."""
 NO_EPOCH: Final = -1
-"""Of a partition that nobody has."""
+"""The epoch of a partition without an owner."""
 
 
 def remove_partition_epochs(
     current: PartitionEpochs, assignment: AssignedPartitions, expected_epoch: int, *, is_tolerant: bool
 ) -> PartitionEpochs:
-    """Let partitions be nobody's that somebody had in an epoch.
+    """Remove the ownership of partitions that a member owned in an epoch.
 
     Raises:
-        IllegalStateError: somebody has one in another epoch, and the release does not put up with that.
+        IllegalStateError: a partition is not owned in that epoch, and the release does not tolerate that.
 
     Source: ConsumerGroup#removePartitionEpochs (4.3.1).
     """
@@ -40,10 +40,10 @@ def remove_partition_epochs(
 def add_partition_epochs(
     current: PartitionEpochs, assignment: AssignedPartitions, epoch: int, *, is_tolerant: bool
 ) -> PartitionEpochs:
-    """Let somebody have partitions in an epoch.
+    """Record that a member owns partitions in an epoch.
 
     Raises:
-        IllegalStateError: somebody else has one, and not in an earlier epoch.
+        IllegalStateError: a partition already has an owner, unless the release tolerates an earlier epoch.
 
     Source: ConsumerGroup#addPartitionEpochs (4.3.1).
     """

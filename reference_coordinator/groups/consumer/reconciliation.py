@@ -1,4 +1,4 @@
-"""What a heartbeat and a JoinGroup to a consumer group have in common: subscription, epoch and assignment."""
+"""The common part of heartbeats and JoinGroups to a consumer group: subscription, epoch and assignment."""
 
 from dataclasses import dataclass, field
 
@@ -31,12 +31,12 @@ from reference_coordinator.groups.group_metadata_manager import GroupMetadataMan
 
 @dataclass(slots=True, kw_only=True)
 class MemberUpdate:
-    """A member that speaks to its group, and what comes of it."""
+    """The update of a member by its request, with the records to write."""
 
     shard: GroupMetadataManager
     group: ConsumerGroup
     member: ConsumerGroupMember
-    """As it was."""
+    """The member before the update."""
     updated_member: ConsumerGroupMember
     records: list[CoordinatorRecord] = field(default_factory=list)
     group_epoch: int = 0
@@ -47,7 +47,7 @@ class MemberUpdate:
         self.subscription_type = self.group.subscription_type
 
     def has_member_subscription_changed(self) -> bool:
-        """Whether the member names other topics; whatever it tells anew is written.
+        """Add a record if the member changed. Return whether its subscribed topic names changed.
 
         Source: GroupMetadataManager#hasMemberSubscriptionChanged (4.3.1).
         """
@@ -59,7 +59,7 @@ class MemberUpdate:
         return self.updated_member.subscribed_topic_names != self.member.subscribed_topic_names
 
     def update_subscription_metadata(self, *, bump_group_epoch: bool) -> None:
-        """Look at the topics, and raise the group's epoch where that is asked for or they have changed.
+        """Recompute the subscription metadata. Bump the group epoch if requested or if the metadata changed.
 
         Source: GroupMetadataManager#updateSubscriptionMetadata (4.3.1).
         """
@@ -84,7 +84,7 @@ class MemberUpdate:
     def update_assignment(
         self, *, has_subscription_changed: bool, owned_topic_partitions: OwnedPartitions
     ) -> None:
-        """Ask for a new target assignment if there may be one, and let the member make its next step.
+        """Compute a new target assignment if one is due, and reconcile the member with the target.
 
         Raises:
             CoordinatorError: UNKNOWN_SERVER_ERROR or FENCED_MEMBER_EPOCH.
@@ -108,7 +108,7 @@ class MemberUpdate:
         has_subscription_changed: bool,
         owned_topic_partitions: OwnedPartitions,
     ) -> None:
-        """Let the member make its next step towards a target assignment.
+        """Move the member one step towards its target assignment.
 
         Raises:
             CoordinatorError: FENCED_MEMBER_EPOCH.

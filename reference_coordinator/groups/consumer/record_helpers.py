@@ -31,7 +31,7 @@ from reference_coordinator.profile.profiles import Behaviour, Profile
 def new_consumer_group_member_subscription_record(
     group_id: GroupId, member: ConsumerGroupMember
 ) -> ConsumerGroupMemberMetadataRecord:
-    """What a member told of itself.
+    """Return the record of a member's metadata and subscription.
 
     Source: GroupCoordinatorRecordHelpers#newConsumerGroupMemberSubscriptionRecord (4.3.1).
     """
@@ -53,7 +53,7 @@ def new_consumer_group_member_subscription_record(
 def new_consumer_group_epoch_records(
     group_id: GroupId, group_epoch: int, metadata: SubscriptionMetadata, before: SubscriptionMetadata
 ) -> tuple[CoordinatorRecord, ...]:
-    """The group's epoch, behind the subscribed topics where a release names those and they changed.
+    """Return the group epoch's record, after one of the subscribed topics if they are stored and changed.
 
     Decided in: GroupCoordinatorRecordHelpers#newConsumerGroupEpochRecord (4.3.1),
     GroupCoordinatorRecordHelpers#newConsumerGroupSubscriptionMetadataRecord (4.0.2).
@@ -69,7 +69,7 @@ def new_consumer_group_epoch_records(
 def new_consumer_group_subscription_metadata_record(
     group_id: GroupId, metadata: SubscriptionMetadata
 ) -> ConsumerGroupPartitionMetadataRecord:
-    """The topics that the group subscribes to.
+    """Return the record of the topics that the group subscribes to.
 
     Source: GroupCoordinatorRecordHelpers#newConsumerGroupSubscriptionMetadataRecord (4.0.2).
     """
@@ -80,7 +80,7 @@ def new_consumer_group_subscription_metadata_record(
 def new_consumer_group_target_assignment_record(
     group_id: GroupId, member_id: MemberId, assignment: Assignment
 ) -> ConsumerGroupTargetAssignmentMemberRecord:
-    """What a member is to have.
+    """Return the record of a member's target assignment.
 
     Source: GroupCoordinatorRecordHelpers#newConsumerGroupTargetAssignmentRecord (4.3.1).
     """
@@ -97,7 +97,7 @@ def new_consumer_group_target_assignment_record(
 def new_consumer_group_target_assignment_metadata_record(
     group_id: GroupId, assignment_epoch: int, now_ms: Millis, profile: Profile
 ) -> ConsumerGroupTargetAssignmentMetadataRecord:
-    """Since when, and for which epoch, the target assignment is.
+    """Return the record of the target assignment's epoch, with its time if the release writes it.
 
     Source: GroupCoordinatorRecordHelpers#newConsumerGroupTargetAssignmentMetadataRecord (4.3.1).
     """
@@ -112,7 +112,7 @@ def new_consumer_group_target_assignment_metadata_record(
 def new_consumer_group_current_assignment_record(
     group_id: GroupId, member: ConsumerGroupMember, profile: Profile
 ) -> ConsumerGroupCurrentMemberAssignmentRecord:
-    """What a member has, and what it is to give up.
+    """Return the record of a member's assigned partitions and those it must revoke.
 
     Source: GroupCoordinatorRecordHelpers#newConsumerGroupCurrentAssignmentRecord (4.3.1).
     """
@@ -133,7 +133,7 @@ def new_consumer_group_current_assignment_record(
 def new_consumer_group_regular_expression_record(
     group_id: GroupId, regex: str, resolved: ResolvedRegularExpression
 ) -> ConsumerGroupRegularExpressionRecord:
-    """What a regular expression matches.
+    """Return the record of the topics that a regular expression matches.
 
     Source: GroupCoordinatorRecordHelpers#newConsumerGroupRegularExpressionRecord (4.3.1).
     """
@@ -147,7 +147,7 @@ def new_consumer_group_regular_expression_record(
 
 
 def remove_member(group_id: GroupId, member_id: MemberId) -> tuple[CoordinatorRecord, ...]:
-    """What the log is told of a member that is no more.
+    """Return the tombstones of a member that is removed.
 
     Source: GroupMetadataManager#removeMember (4.3.1).
     """
@@ -161,7 +161,7 @@ def remove_member(group_id: GroupId, member_id: MemberId) -> tuple[CoordinatorRe
 def group_tombstone_records(
     group_id: GroupId, member_ids: tuple[MemberId, ...], regexes: Iterable[str]
 ) -> tuple[CoordinatorRecord, ...]:
-    """What the log is told of a group that is no more, with these members.
+    """Return the tombstones of a group with these members that is removed.
 
     Decided in: ConsumerGroup#createGroupTombstoneRecords,
     ConsumerGroup#createGroupTombstoneRecordsWithReplacedMember (4.3.1).

@@ -1,4 +1,4 @@
-"""Regular expressions by which members subscribe, as the coordinator takes them."""
+"""The regular expressions that members subscribe with, as the coordinator accepts them."""
 
 import re
 from typing import Final
@@ -10,29 +10,29 @@ from reference_coordinator.profile.behaviour import Behaviour
 from reference_coordinator.profile.profiles import Profile
 
 _MEMORY_MAX: Final = 1 << 20
-"""Of a program. A class of letters that is repeated a thousand times would take seconds and half a GB."""
+"""The limit of a compiled program. A character class repeated 1000 times would take seconds and half a GB."""
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 
 
 class InvalidRegularExpressionError(Exception):
-    """An expression that cannot be parsed; the message is what the client gets."""
+    """The expression cannot be parsed. The message is sent to the client."""
 
 
 class RegularExpression:
-    """An expression that the coordinator takes."""
+    """A valid expression."""
 
     def __init__(self, text: str) -> None:
         self.text: Final = text
         try:
             self._compiled = re2.compile(_as_re2_writes(text), _options())
         except re2.error:
-            # Too large for RE2, or the like: `docs/not-modelled.md`.
+            # For example, the expression is too large for RE2: `docs/not-modelled.md`.
             self._compiled = None
-        # Or else the last 128 programs stay.
+        # Otherwise re2 caches the last 128 programs.
         re2.purge()
 
     def matches(self, topic: str) -> bool:
-        """Whether all of a topic's name matches.
+        """Return whether the whole name of a topic matches.
 
         Decided in: TopicRegexResolver#resolveRegularExpressions (4.3.1).
         """
@@ -40,12 +40,12 @@ class RegularExpression:
 
 
 def compile_regex(text: str, profile: Profile) -> RegularExpression:
-    """Compile what a member sends as its regular expression.
+    """Compile a member's regular expression.
 
     Decided in: Utils#throwIfRegularExpressionIsInvalid (4.3.1).
 
     Raises:
-        InvalidRegularExpressionError: RE2/J does not take it.
+        InvalidRegularExpressionError: RE2/J does not accept the expression.
     """
     try:
         check_syntax(text, names_groups_without_p=profile.has(Behaviour.REGEX_GROUPS_NAMED_WITHOUT_P))
@@ -57,7 +57,7 @@ def compile_regex(text: str, profile: Profile) -> RegularExpression:
 
 
 def _as_re2_writes(text: str) -> str:
-    """An expression without backslashes before characters beyond ASCII, which RE2 does not take."""
+    """Remove backslashes before non-ASCII characters, which RE2 does not accept."""
     return _ESCAPED.sub(lambda escaped: escaped[0] if escaped[1].isascii() else escaped[1], text)
 
 

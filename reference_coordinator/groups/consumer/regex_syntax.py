@@ -1,7 +1,7 @@
-"""Which regular expressions the coordinator's library takes, RE2/J, and what it says of the others.
+"""The regular expressions that Kafka's library RE2/J accepts, and its error messages for others.
 
-It reads an expression from left to right and names the first fault. `docs/regular-expressions.md` says where
-RE2 and Python differ.
+The parser reads an expression from left to right and reports the first error. `docs/regular-expressions.md`
+lists where RE2 and Python differ.
 """
 
 import re
@@ -45,26 +45,26 @@ _UNICODE_CLASSES: Final = frozenset(
         """,
     )
 )
-"""RE2/J knows Unicode 6.0. Source: UnicodeTables.CATEGORIES and SCRIPTS (RE2/J 1.8)."""
+"""RE2/J supports Unicode 6.0. Source: UnicodeTables.CATEGORIES and SCRIPTS (RE2/J 1.8)."""
 
 
 class RegexSyntaxError(ValueError):
-    """The expression is not one; the message is RE2/J's. Source: PatternSyntaxException#getDescription."""
+    """The expression is invalid. The message is RE2/J's. Source: PatternSyntaxException#getDescription."""
 
 
 def check_syntax(text: str, *, names_groups_without_p: bool) -> None:
-    """Read a whole expression.
+    """Check the syntax of an expression.
 
     Decided in: Utils#throwIfRegularExpressionIsInvalid (4.3.1), com.google.re2j.Parser#parseInternal.
 
     Raises:
-        RegexSyntaxError: at the first fault.
+        RegexSyntaxError: the expression is invalid. The error is the first one in it.
     """
     _Parser(text, names_groups_without_p=names_groups_without_p).parse_internal()
 
 
 class _Parser:
-    """Where the reading is. Source: com.google.re2j.Parser (RE2/J 1.8)."""
+    """The state of parsing an expression. Source: com.google.re2j.Parser (RE2/J 1.8)."""
 
     def __init__(self, text: str, *, names_groups_without_p: bool) -> None:
         self._text: Final = text
@@ -85,7 +85,7 @@ class _Parser:
             raise RegexSyntaxError(_MISSING_PAREN)
 
     def _step(self) -> bool:
-        """Read one element; tell whether the next may not be a repetition."""
+        """Read one element. Return whether a repetition may not follow it."""
         match self._text[self._at]:
             case "(":
                 self._parse_left_paren()
@@ -102,7 +102,7 @@ class _Parser:
                 return True
             case "{":
                 self._parse_repeat()
-                # RE2/J does not forget a brace that turned out to be a literal.
+                # RE2/J counts a brace as a repetition even if it is a literal.
                 return True
             case "\\":
                 self._parse_backslash()
@@ -125,7 +125,7 @@ class _Parser:
         self._has_operand = False
 
     def _parse_right_paren(self) -> None:
-        """Source: Parser#parseRightParen, whose stack is empty where no group is open."""
+        """Source: Parser#parseRightParen, whose stack is empty if no group is open."""
         if not self._open_groups:
             raise RegexSyntaxError("regexp/syntax: internal error")
         self._at += 1
@@ -157,7 +157,7 @@ class _Parser:
             self._open_group()
 
     def _parse_repeat(self) -> None:
-        """A count, or else a brace that stands for itself. Source: Parser#parseRepeat."""
+        """Read a repeat count, or a brace that is a literal. Source: Parser#parseRepeat."""
         count = _REPEAT.match(self._text, self._at)
         if count is None:
             self._at += 1
@@ -288,5 +288,5 @@ class _Parser:
 
 
 def _repeat_count(digits: str) -> int:
-    # More digits are never read, however small an interpreter's limit for them is.
+    # Longer numbers are not converted, so the interpreter's limit of digits does not matter.
     return int(digits) if len(digits) <= _DIGITS_MAX else _REPEAT_MAX + 1

@@ -1,4 +1,4 @@
-"""Members that subscribe by regular expressions: when these are resolved, and what that changes."""
+"""Subscriptions by regular expressions: when these are resolved, and what that changes."""
 
 from dataclasses import dataclass, field
 from enum import Enum, auto, unique
@@ -38,7 +38,7 @@ METADATA_REFRESH_INTERVAL_MS: Final = 2**31 - 1
 
 @unique
 class UpdateRegularExpressionStatus(Enum):
-    """What became of a member's regular expression.
+    """How a request changed a member's regular expression.
 
     Source: GroupMetadataManager.UpdateRegularExpressionStatus (4.3.1).
     """
@@ -49,7 +49,7 @@ class UpdateRegularExpressionStatus(Enum):
 
     @property
     def regex_updated(self) -> bool:
-        """Whether it is another than before."""
+        """Whether the expression changed."""
         return self is not UpdateRegularExpressionStatus.NO_CHANGE
 
 
@@ -66,7 +66,7 @@ def maybe_update_regular_expressions(
     member: ConsumerGroupMember,
     updated_member: ConsumerGroupMember,
 ) -> tuple[UpdateRegularExpressionStatus, tuple[CoordinatorRecord, ...]]:
-    """Note a member's regular expression, and have all of the group resolved if that is due.
+    """Update a member's regular expression, and schedule resolving all of the group's if that is due.
 
     Raises:
         CoordinatorError: INVALID_REGULAR_EXPRESSION.
@@ -103,7 +103,7 @@ def _change_regex(
 
 
 def throw_if_regular_expression_is_invalid(regex: str, profile: Profile) -> None:
-    """Refuse what is no regular expression.
+    """Refuse an invalid regular expression.
 
     Raises:
         CoordinatorError: INVALID_REGULAR_EXPRESSION.
@@ -124,9 +124,9 @@ def _maybe_schedule_refresh(
     *,
     require_refresh: bool,
 ) -> None:
-    """Have the group's regular expressions resolved, unless that is under way or was a moment ago.
+    """Schedule resolving the group's regular expressions, unless that is in progress or was done recently.
 
-    Kafka has an executor look through the topics; here it falls due at once.
+    In Kafka, an executor matches them with the topics. Here, this falls due immediately.
     """
     subscribed = group.subscriptions
     if not require_refresh and not subscribed.regexes:
@@ -134,7 +134,7 @@ def _maybe_schedule_refresh(
     key = RegexKey(group_id=group.group_id)
     if shard.timers.deadline_of(key) is not None:
         return
-    # All of them were resolved at the same time, hence any of them tells when.
+    # All of them were resolved at the same time, so any of them has the timestamp.
     last = next(iter(group.resolved_regular_expressions.values()), None)
     if last is not None and shard.now_ms <= last.timestamp_ms + REGEX_BATCH_REFRESH_MIN_INTERVAL_MS:
         return
@@ -161,7 +161,7 @@ def _is_old(shard: GroupMetadataManager, last: ResolvedRegularExpression | None)
 def resolve_regular_expressions(
     shard: GroupMetadataManager, deadline: ResolveRegularExpressions
 ) -> ResolvedRegularExpressions:
-    """Look through the topics for those that regular expressions match.
+    """Find the topics that regular expressions match.
 
     Source: TopicRegexResolver#resolveRegularExpressions (4.3.1).
     """
@@ -176,7 +176,7 @@ def resolve_regular_expressions(
 
 
 def _matching(shard: GroupMetadataManager, regex: str) -> frozenset[str]:
-    """The topics that an expression matches: none if only another release can read it."""
+    """Return the topics that an expression matches, or none if it is invalid in this release."""
     try:
         expression = compile_regex(regex, shard.profile)
     except InvalidRegularExpressionError:
@@ -187,7 +187,7 @@ def _matching(shard: GroupMetadataManager, regex: str) -> frozenset[str]:
 def handle_regular_expressions_result(
     shard: GroupMetadataManager, group: ConsumerGroup, found: ResolvedRegularExpressions
 ) -> VoidResult:
-    """Write what regular expressions match; other topics than before raise the group's epoch.
+    """Write the topics that regular expressions match. Bump the group epoch if they changed.
 
     Source: GroupMetadataManager#handleRegularExpressionsResult (4.3.1).
     """
@@ -217,7 +217,7 @@ def _topics_of(resolved: ResolvedRegularExpressions, regex: str) -> frozenset[st
 def maybe_delete_resolved_regular_expressions(
     group: ConsumerGroup, members: tuple[ConsumerGroupMember, ...]
 ) -> tuple[CoordinatorRecord, ...]:
-    """What the log is told of regular expressions that only these members subscribe by.
+    """Return the tombstones of regular expressions that only these members subscribe with.
 
     Source: GroupMetadataManager#maybeDeleteResolvedRegularExpressions (4.3.1).
     """

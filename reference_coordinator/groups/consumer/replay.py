@@ -1,4 +1,4 @@
-"""What each record makes of a consumer group, be it read from the log or just written to it."""
+"""Replay of records into consumer groups, both when loading the log and after an append."""
 
 from dataclasses import replace
 from typing import assert_never
@@ -55,7 +55,7 @@ _GroupTombstone = (
 def replay(
     group: ConsumerGroup | None, record: ConsumerGroupRecord, profile: Profile
 ) -> ConsumerGroup | None:
-    """The group as a record leaves it, made by the record if there is none; None where it is no more.
+    """Return the group after a record, or None if it is removed. Create it if it does not exist.
 
     Raises:
         IllegalStateError: the record contradicts the group.
@@ -119,7 +119,7 @@ def _replay_epoch(group: ConsumerGroup, record: ConsumerGroupMetadataRecord) -> 
 def _replay_partition_metadata(
     group: ConsumerGroup, record: ConsumerGroupPartitionMetadataRecord
 ) -> ConsumerGroup:
-    """Take in the topics, or note that the log has such a record, where releases hash them instead."""
+    """Store the topics, or only that the log has such a record, in releases that store a hash instead."""
     if group.profile.has(Behaviour.SUBSCRIPTION_METADATA_IS_HASHED):
         return replace(group, has_subscription_metadata_record=True)
     return replace(group, subscription_metadata=SubscriptionMetadata(topics=frozenset(record.topics)))

@@ -5,14 +5,14 @@ from enum import Enum, unique
 
 @unique
 class ConsumerGroupState(Enum):
-    """How far a group is with its assignment, as Kafka prints it.
+    """The state of a group. The value is the name that Kafka prints.
 
     Source: ConsumerGroup.ConsumerGroupState (4.3.1).
     """
 
     EMPTY = "Empty"
     ASSIGNING = "Assigning"
-    """The group has an epoch for which there is no target assignment yet."""
+    """There is no target assignment for the group's epoch yet."""
     RECONCILING = "Reconciling"
-    """Some member does not have what it is to have."""
+    """Some member has not reached its target assignment."""
     STABLE = "Stable"

@@ -1,4 +1,4 @@
-"""What the members of a consumer group subscribe to, and whether all of them to the same."""
+"""The subscriptions of a consumer group's members, and whether all of them are the same."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -15,14 +15,14 @@ from reference_coordinator.groups.consumer.member import (
 
 @value
 class ResolvedRegularExpression:
-    """The topics that a regular expression was found to match.
+    """The topics that a regular expression matched when it was resolved.
 
     Source: ResolvedRegularExpression (4.3.1).
     """
 
     topics: frozenset[str]
     version: int
-    """Of the metadata image in which they were found."""
+    """The version of the metadata image that the topics are from."""
     timestamp_ms: Millis
 
 
@@ -31,17 +31,17 @@ ResolvedRegularExpressions = Mapping[str, ResolvedRegularExpression]
 
 @value
 class SubscriptionCount:
-    """How many subscribe to a topic. Source: SubscriptionCount (4.3.1)."""
+    """The number of subscriptions to a topic. Source: SubscriptionCount (4.3.1)."""
 
     by_name_count: int = 0
-    """Members that name it."""
+    """The number of members that subscribe to the topic by name."""
     by_regex_count: int = 0
-    """Regular expressions that match it."""
+    """The number of regular expressions that match the topic."""
 
 
 @value
 class Subscriptions:
-    """What the members of a group subscribe to, by how many.
+    """The subscriptions of a group's members, with the number of members for each.
 
     Decided in: ModernGroup.subscribedTopicNames, ConsumerGroup.subscribedRegularExpressions (4.3.1).
     """
@@ -53,7 +53,7 @@ class Subscriptions:
 
     @property
     def subscribed_topic_names(self) -> Mapping[str, SubscriptionCount]:
-        """Every topic that somebody subscribes to. Source: ModernGroup#subscribedTopicNames (4.3.1)."""
+        """All topics with a subscription. Source: ModernGroup#subscribedTopicNames (4.3.1)."""
         return {
             name: SubscriptionCount(
                 by_name_count=self.names[name],
@@ -65,9 +65,9 @@ class Subscriptions:
     def changed(
         self, old: Iterable[ConsumerGroupMember], new: ConsumerGroupMember | None = None
     ) -> "Subscriptions":
-        """What is subscribed to without some members and with another.
+        """Return the subscriptions after some members were removed and another one added.
 
-        A regular expression that nobody subscribes by any more matches nothing.
+        The topics of a regular expression without any subscriber left do not count.
 
         Decided in: ConsumerGroup#computeSubscribedTopicNames,
         ConsumerGroup#computeSubscribedTopicNamesWithoutDeletedMembers,
@@ -92,7 +92,7 @@ class Subscriptions:
         return Subscriptions(names=+names, by_regex=+by_regex, regexes=+regexes, resolved=self.resolved)
 
     def resolved_anew(self, found: ResolvedRegularExpressions) -> "Subscriptions":
-        """What is subscribed to when regular expressions match other topics.
+        """Return the subscriptions after regular expressions were resolved again.
 
         Decided in: GroupMetadataManager#handleRegularExpressionsResult (4.3.1).
         """
@@ -110,7 +110,7 @@ class Subscriptions:
         )
 
     def subscription_type(self, number_of_members: int) -> SubscriptionType:
-        """Whether all members subscribe to the same topics.
+        """Return whether all members subscribe to the same topics.
 
         Source: ConsumerGroup#subscriptionType (4.3.1).
         """
@@ -127,7 +127,7 @@ class Subscriptions:
 def subscriptions_of(
     members: Iterable[ConsumerGroupMember], resolved: ResolvedRegularExpressions
 ) -> Subscriptions:
-    """What members subscribe to."""
+    """Return the subscriptions of members."""
     names, regexes = Counter[str](), Counter[str]()
     for member in members:
         names.update(member.subscribed_topic_names)
@@ -141,9 +141,9 @@ def subscriptions_of(
 
 
 def subscribed_topics(member: ConsumerGroupMember, resolved: ResolvedRegularExpressions) -> tuple[str, ...]:
-    """The topics that a member reads, by name or by a regular expression that is resolved.
+    """Return the topics that a member subscribes to by name or by a resolved regular expression.
 
-    They come in the order in which Kafka's sets have them.
+    They are in the order of Kafka's sets.
 
     Decided in: TargetAssignmentBuilder.ConsumerTargetAssignmentBuilder#newMemberSubscriptionAndAssignment,
     CurrentAssignmentBuilder#subscribedTopicIds (4.3.1).

@@ -1,4 +1,4 @@
-"""Who is to have what, as an assignor says, and when it is asked."""
+"""The target assignment, as an assignor computes it, and when it is computed."""
 
 from collections.abc import Mapping
 
@@ -31,7 +31,7 @@ from reference_coordinator.profile.behaviours import Behaviour
 
 @value
 class UpdateTargetAssignmentResult:
-    """What one member is to have, since which epoch, and what is to be written.
+    """One member's target assignment, its epoch, and the records to write.
 
     Source: GroupMetadataManager.UpdateTargetAssignmentResult (4.3.1).
     """
@@ -49,10 +49,10 @@ def maybe_update_target_assignment(
     updated_member: ConsumerGroupMember,
     subscription_type: SubscriptionType,
 ) -> UpdateTargetAssignmentResult:
-    """Ask the assignor if the group's epoch is newer than the assignment, and it may be asked again.
+    """Run the assignor if the group epoch is newer than the assignment and the interval allows it.
 
     Raises:
-        CoordinatorError: UNKNOWN_SERVER_ERROR, where the assignor cannot assign.
+        CoordinatorError: UNKNOWN_SERVER_ERROR, if the assignor fails.
 
     Source: GroupMetadataManager#maybeUpdateTargetAssignment (4.3.1),
     GroupMetadataManager#updateTargetAssignment (4.2.1).
@@ -88,7 +88,7 @@ def maybe_update_target_assignment(
 
 
 def can_compute_next_target_assignment(shard: GroupMetadataManager, group: ConsumerGroup) -> bool:
-    """Whether the last assignment has stood long enough.
+    """Return whether the minimum interval since the last assignment has passed.
 
     Source: GroupMetadataManager#canComputeNextTargetAssignment (4.3.1).
     """
@@ -101,7 +101,7 @@ def can_compute_next_target_assignment(shard: GroupMetadataManager, group: Consu
 
 
 def consumer_group_assignment_interval_ms(shard: GroupMetadataManager, group_id: GroupId) -> int:
-    """How long a group's target assignment stands at least.
+    """Return the minimum interval between two target assignments of a group.
 
     Source: GroupMetadataManager#consumerGroupAssignmentIntervalMs (4.3.1).
     """
@@ -112,7 +112,7 @@ def consumer_group_assignment_interval_ms(shard: GroupMetadataManager, group_id:
 def _member_specs(
     group: ConsumerGroup, updated_member: ConsumerGroupMember, image: MetadataImage
 ) -> dict[MemberId, MemberSubscription]:
-    """The members as the assignor is to see them, in the order in which Kafka puts them into its map.
+    """Return the members as input of the assignor, in the order of insertion into Kafka's map.
 
     Decided in: TargetAssignmentBuilder#build (4.3.1).
     """
@@ -148,7 +148,7 @@ def _changed(
     specs: Mapping[MemberId, MemberSubscription],
     assigned: Mapping[MemberId, Assignment],
 ) -> tuple[CoordinatorRecord, ...]:
-    """The records of those whose target is another than before, in the order of Kafka's map."""
+    """Return the records of the members whose target assignment changed, in the order of Kafka's map."""
     return tuple(
         new_consumer_group_target_assignment_record(
             group.group_id, member_id, assigned.get(member_id, NO_ASSIGNMENT)

@@ -1,4 +1,4 @@
-"""The timers of a consumer group's members, and what is done when they run out."""
+"""The timers of a consumer group's members, and how they are scheduled and cancelled."""
 
 from typing import Final
 
@@ -29,14 +29,14 @@ _TRANSIENT: Final = frozenset({Errors.NOT_COORDINATOR, Errors.COORDINATOR_LOAD_I
 
 @value
 class TimerRetried(Continuation):
-    """What a timer had to write was to be written."""
+    """Runs after the append of the records of an expired timer."""
 
     shard: GroupMetadataManager
     deadline: MemberDeadline
 
     @override
     def append_completed(self, error: Errors) -> None:
-        """Let it fall due once more if it could not be written.
+        """Schedule the deadline again after a failed append, unless the error is transient or it is newer.
 
         Decided in: CoordinatorTimerImpl#schedule (4.3.1).
         """
@@ -47,7 +47,7 @@ class TimerRetried(Continuation):
 
 
 def consumer_group_session_timeout_ms(shard: GroupMetadataManager, group_id: GroupId) -> Millis:
-    """How long a group's members may be silent.
+    """Return the session timeout of a group's members.
 
     Source: GroupMetadataManager#consumerGroupSessionTimeoutMs (4.3.1).
     """
@@ -56,7 +56,7 @@ def consumer_group_session_timeout_ms(shard: GroupMetadataManager, group_id: Gro
 
 
 def consumer_group_heartbeat_interval_ms(shard: GroupMetadataManager, group_id: GroupId) -> Millis:
-    """How often a group's members are to heartbeat.
+    """Return the heartbeat interval of a group's members.
 
     Source: GroupMetadataManager#consumerGroupHeartbeatIntervalMs (4.3.1).
     """
@@ -67,7 +67,7 @@ def consumer_group_heartbeat_interval_ms(shard: GroupMetadataManager, group_id: 
 def schedule_consumer_group_session_timeout(
     shard: GroupMetadataManager, group_id: GroupId, member_id: MemberId, timeout_ms: Millis | None = None
 ) -> None:
-    """Begin a member's session anew.
+    """Restart a member's session timer.
 
     Source: GroupMetadataManager#scheduleConsumerGroupSessionTimeout (4.3.1).
     """
@@ -80,7 +80,7 @@ def schedule_consumer_group_session_timeout(
 def schedule_consumer_group_rebalance_timeout(
     shard: GroupMetadataManager, group: ConsumerGroup, member: ConsumerGroupMember
 ) -> None:
-    """Give a member its rebalance timeout to give up partitions.
+    """Start the timer within which a member must revoke partitions, its rebalance timeout.
 
     Source: GroupMetadataManager#scheduleConsumerGroupRebalanceTimeout (4.3.1).
     """
@@ -92,7 +92,7 @@ def schedule_consumer_group_rebalance_timeout(
 def cancel_group_rebalance_timeout(
     shard: GroupMetadataManager, group_id: GroupId, member_id: MemberId
 ) -> None:
-    """Await no more that a member gives up partitions.
+    """Cancel the timer within which a member must revoke partitions.
 
     Source: GroupMetadataManager#cancelGroupRebalanceTimeout (4.3.1).
     """
@@ -102,7 +102,7 @@ def cancel_group_rebalance_timeout(
 def schedule_consumer_group_join_timeout_if_absent(
     shard: GroupMetadataManager, group_id: GroupId, member: ConsumerGroupMember
 ) -> None:
-    """Give a classic member its rebalance timeout to rejoin.
+    """Start the timer within which a classic member must rejoin, unless it is running.
 
     Source: GroupMetadataManager#scheduleConsumerGroupJoinTimeoutIfAbsent (4.3.1).
     """
@@ -115,7 +115,7 @@ def schedule_consumer_group_join_timeout_if_absent(
 def cancel_consumer_group_join_timeout(
     shard: GroupMetadataManager, group_id: GroupId, member_id: MemberId
 ) -> None:
-    """Await a classic member's JoinGroup no more.
+    """Cancel the timer within which a classic member must rejoin.
 
     Source: GroupMetadataManager#cancelConsumerGroupJoinTimeout (4.3.1).
     """
@@ -125,7 +125,7 @@ def cancel_consumer_group_join_timeout(
 def schedule_consumer_group_sync_timeout(
     shard: GroupMetadataManager, group_id: GroupId, member_id: MemberId, rebalance_timeout_ms: Millis
 ) -> None:
-    """Give a classic member its rebalance timeout to sync.
+    """Start the timer within which a classic member must sync, its rebalance timeout.
 
     Source: GroupMetadataManager#scheduleConsumerGroupSyncTimeout (4.3.1).
     """
@@ -136,7 +136,7 @@ def schedule_consumer_group_sync_timeout(
 def cancel_consumer_group_sync_timeout(
     shard: GroupMetadataManager, group_id: GroupId, member_id: MemberId
 ) -> None:
-    """Await a classic member's SyncGroup no more.
+    """Cancel the timer within which a classic member must sync.
 
     Source: GroupMetadataManager#cancelConsumerGroupSyncTimeout (4.3.1).
     """
@@ -144,13 +144,13 @@ def cancel_consumer_group_sync_timeout(
 
 
 def cancel_timers(shard: GroupMetadataManager, group_id: GroupId, member_id: MemberId) -> None:
-    """Await nothing of a member any more. Source: GroupMetadataManager#cancelTimers (4.3.1)."""
+    """Cancel all timers of a member. Source: GroupMetadataManager#cancelTimers (4.3.1)."""
     for key in (SessionKey, RebalanceKey, ConsumerJoinKey, ConsumerSyncKey):
         shard.timers.cancel(key(group_id=group_id, member_id=member_id))
 
 
 def is_still_due(group: ConsumerGroup, deadline: ConsumerGroupDeadline) -> bool:
-    """Whether the member is still there, and still in the epoch that was limited.
+    """Return whether the member still exists and, if it had to revoke, is still in that epoch.
 
     Decided in: GroupMetadataManager#consumerGroupFenceMemberOperation,
     GroupMetadataManager#scheduleConsumerGroupRebalanceTimeout (4.3.1).

@@ -1,4 +1,4 @@
-"""A classic group with members becomes a consumer group, because a consumer joins it."""
+"""Upgrade of a classic group with members to a consumer group when a consumer joins."""
 
 from dataclasses import replace
 from typing import Final
@@ -45,17 +45,17 @@ _CUSTOM_ASSIGNOR: Final = (
 
 
 class _UnsupportedAssignmentError(Exception):
-    """An assignment carries what only a custom assignor understands."""
+    """An assignment contains user data, which only a custom assignor understands."""
 
 
 def convert_to_consumer_group(
     shard: GroupMetadataManager, group: Group, records: list[CoordinatorRecord]
 ) -> ConsumerGroup:
-    """Make a consumer group of a classic one; who is parked in it is told to rejoin.
+    """Convert a classic group to a consumer group. Parked requests are answered with REBALANCE_IN_PROGRESS.
 
     Raises:
-        CoordinatorError: GROUP_ID_NOT_FOUND, where the group cannot be converted.
-        IllegalStateError: what its members say cannot be read, or contradicts itself.
+        CoordinatorError: GROUP_ID_NOT_FOUND, if the group cannot be converted.
+        IllegalStateError: the members' metadata is malformed or contradictory.
 
     Source: GroupMetadataManager#convertToConsumerGroup (4.3.1).
     """
@@ -81,7 +81,7 @@ def convert_to_consumer_group(
 
 
 def validate_online_upgrade(shard: GroupMetadataManager, group: ClassicGroup) -> None:
-    """Refuse to convert a group that may not be converted.
+    """Check that a group may be converted.
 
     Raises:
         CoordinatorError: GROUP_ID_NOT_FOUND.
@@ -102,11 +102,12 @@ def _cannot_upgrade(group: ClassicGroup, why: str) -> CoordinatorError:
 
 
 def from_classic_group(shard: GroupMetadataManager, classic: ClassicGroup) -> ConsumerGroup:
-    """The consumer group in which the classic members have what they had.
+    """Return a consumer group in which the classic members have their current assignments.
 
     Raises:
         SubscriptionSchemaError: a subscription or assignment is malformed.
-        IllegalStateError: the same, or no protocol was chosen yet, or two have the same partition.
+        IllegalStateError: also for malformed data in some releases, if no protocol was chosen yet,
+            or if two members have the same partition.
 
     Source: ConsumerGroup#fromClassicGroup (4.3.1).
     """
@@ -131,7 +132,7 @@ def from_classic_group(shard: GroupMetadataManager, classic: ClassicGroup) -> Co
 
 
 def create_consumer_group_records(group: ConsumerGroup) -> tuple[CoordinatorRecord, ...]:
-    """Everything that there is to write of a group.
+    """Return all records of a group.
 
     Source: ConsumerGroup#createConsumerGroupRecords (4.3.1).
     """
@@ -185,7 +186,7 @@ def _converted_member(
 
 
 def _assigned_partitions(shard: GroupMetadataManager, assignment: bytes, *, epoch: int) -> AssignedPartitions:
-    """What a classic member has; one that has never synced has nothing."""
+    """Parse a classic member's assignment, which is empty before its first sync."""
     if not assignment:
         return {}
     read = deserialize_consumer_protocol_assignment(assignment, shard.profile)

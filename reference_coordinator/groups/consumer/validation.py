@@ -1,4 +1,4 @@
-"""What a ConsumerGroupHeartbeat is checked for before anybody looks at its group."""
+"""Checks of a ConsumerGroupHeartbeat request before its group is looked up."""
 
 from typing import Final
 
@@ -20,7 +20,7 @@ CONSUMER_GENERATED_MEMBER_ID_REQUIRED_VERSION: Final = 1
 def throw_if_consumer_group_heartbeat_request_is_invalid(
     request: ConsumerGroupHeartbeatRequest, config: GroupCoordinatorConfig, *, api_version: int
 ) -> None:
-    """Refuse a request whose fields make no sense.
+    """Refuse a request with invalid fields.
 
     Raises:
         CoordinatorError: INVALID_REQUEST or UNSUPPORTED_ASSIGNOR.
@@ -61,7 +61,7 @@ def _throw_if_join_is_invalid(request: ConsumerGroupHeartbeatRequest) -> None:
 def _throw_if_assignor_is_not_supported(assignor: str | None, supported: tuple[str, ...]) -> None:
     if assignor is None or assignor in supported:
         return
-    # Kafka keeps them in a hash map, so it does not list them in the order of the configuration.
+    # Kafka stores them in a hash map, so it does not list them in the order of the configuration.
     names = ", ".join(in_java_hash_map_order(supported))
     raise CoordinatorError(
         Errors.UNSUPPORTED_ASSIGNOR,

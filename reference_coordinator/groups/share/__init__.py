@@ -1,1 +1,1 @@
-"""Share groups (KIP-932): members that read the same partitions together."""
+"""Share groups (KIP-932), whose members read the same partitions together."""

@@ -1,4 +1,4 @@
-"""What a share group waits for, and what falls due when it has waited long enough."""
+"""The timers of a share group, and the deadlines that fall due when they expire."""
 
 from reference_coordinator.core.values import value
 from reference_coordinator.groups.consumer.deadlines import MemberDeadline, MemberKey
@@ -6,13 +6,13 @@ from reference_coordinator.groups.consumer.deadlines import MemberDeadline, Memb
 
 @value
 class ShareSessionKey(MemberKey):
-    """A member's session. Source: GroupMetadataManager#groupSessionTimeoutKey (4.3.1)."""
+    """The timer of a member's session. Source: GroupMetadataManager#groupSessionTimeoutKey (4.3.1)."""
 
 
 @value
 class FenceShareMember(MemberDeadline):
-    """A member has been silent for too long."""
+    """A member's session expires."""
 
 
 ShareGroupDeadline = FenceShareMember
-"""What can fall due in a share group."""
+"""Any deadline of a share group."""

@@ -1,4 +1,4 @@
-"""Share groups as an administrator sees them."""
+"""Descriptions of share groups, for ShareGroupDescribe."""
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.metadata_image import MetadataImage
@@ -17,7 +17,7 @@ from reference_coordinator.messages.share_groups import (
 def as_described_share_group(
     shard: GroupMetadataManager, group: ShareGroup, *, authorized_operations: int
 ) -> ShareGroupDescribeResponseGroup:
-    """The group with its members, and what they have. Decided in: ShareGroup#asDescribedGroup (4.3.1)."""
+    """Describe the group with its members' assignments. Decided in: ShareGroup#asDescribedGroup (4.3.1)."""
     members = group.members.values()
     return ShareGroupDescribeResponseGroup(
         error_code=Errors.NONE,
@@ -34,7 +34,7 @@ def as_described_share_group(
 def as_share_group_describe_member(
     member: ShareGroupMember, image: MetadataImage
 ) -> ShareGroupDescribeResponseMember:
-    """A member with what it has; topics that are no more are left out.
+    """Describe a member with its assignment. Topics that no longer exist are left out.
 
     Source: ShareGroupMember#asShareGroupDescribeMember (4.3.1).
     """

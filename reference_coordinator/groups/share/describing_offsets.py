@@ -1,4 +1,4 @@
-"""From where share groups read, as administrators are told."""
+"""The start offsets of share groups, for DescribeShareGroupOffsets."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,7 @@ from reference_coordinator.messages.share_groups import (
 def describe_share_group_offsets(
     shard: GroupMetadataManager, request: DescribeShareGroupOffsetsRequest
 ) -> DescribeShareGroupOffsetsResponse:
-    """From where each group reads partitions; nobody asks whether there is such a group.
+    """Describe the start offsets of groups, without checking that a group exists.
 
     Source: GroupCoordinatorService#describeShareGroupOffsets (4.3.1).
     """
@@ -63,7 +63,7 @@ def _group(
 def describe_share_group_all_offsets(
     shard: GroupMetadataManager, group_id: GroupId
 ) -> DescribeShareGroupOffsetsResponseGroup:
-    """From where a group reads all partitions that have state.
+    """Describe the start offsets of all of a group's partitions that have state.
 
     Source: GroupCoordinatorService#describeShareGroupAllOffsets,
     GroupMetadataManager#initializedShareGroupPartitions (4.3.1).
@@ -101,7 +101,7 @@ def _topic(
 def _partition(
     shard: GroupMetadataManager, group_id: GroupId, topic: TopicImage, partition: int
 ) -> DescribeShareGroupOffsetsResponsePartition:
-    """A refusal of the share coordinator counts as no state.
+    """Describe the start offset of a partition. An error of the share coordinator counts as no state.
 
     Decided in: GroupCoordinatorService#computeShareGroupLagAndBuildResponse (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""What happens when a member of a share group has been silent for too long."""
+"""Expired sessions of share group members."""
 
 from reference_coordinator.groups.consumer.timers import TimerRetried
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
@@ -15,7 +15,7 @@ from reference_coordinator.runtime.coordinator_result import (
 def share_group_fence_member_operation(
     shard: GroupMetadataManager, group: ShareGroup, deadline: ShareGroupDeadline
 ) -> VoidResult:
-    """Drop a member that was silent for too long, if it is still there.
+    """Remove a member whose session expired, if it still exists.
 
     Source: GroupMetadataManager#shareGroupFenceMemberOperation (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""A share group: its members, its epochs, what everybody is to have, and which partitions have state."""
+"""A share group: its members, its epochs, its target assignment, and the partitions with state."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -30,11 +30,11 @@ _PROTOCOL_TYPE: Final = "share"
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ShareGroup(ModernGroup[ShareGroupMember, AssignedPartitions]):
-    """One share group, as of one moment. Source: ShareGroup, ModernGroup (4.3.1)."""
+    """A snapshot of one share group. Source: ShareGroup, ModernGroup (4.3.1)."""
 
     subscription_metadata: SubscriptionMetadata = field(default_factory=SubscriptionMetadata)
     state_partitions: ShareGroupStatePartitionMetadataInfo | None = None
-    """None where the log has no record of them.
+    """None if the log has no record of them.
 
     Decided in: GroupMetadataManager.shareGroupStatePartitionMetadata (4.3.1).
     """
@@ -46,18 +46,18 @@ class ShareGroup(ModernGroup[ShareGroupMember, AssignedPartitions]):
     @property
     @override
     def type(self) -> GroupType:
-        """The protocol of its members. Source: ShareGroup#type (4.3.1)."""
+        """The type of the group. Source: ShareGroup#type (4.3.1)."""
         return GroupType.SHARE
 
     @property
     @override
     def state(self) -> ShareGroupState:
-        """Whether it has members. Decided in: ShareGroup#maybeUpdateGroupState (4.3.1)."""
+        """The state of the group. Decided in: ShareGroup#maybeUpdateGroupState (4.3.1)."""
         return ShareGroupState.STABLE if self.members else ShareGroupState.EMPTY
 
     @override
     def is_in_states(self, states: Collection[str]) -> bool:
-        """Whether it is in one of the states of a filter. Source: ShareGroup#isInStates (4.3.1)."""
+        """Return whether the group is in a state of a filter. Source: ShareGroup#isInStates (4.3.1)."""
         return self.state.value.lower() in states
 
     @property
@@ -67,7 +67,7 @@ class ShareGroup(ModernGroup[ShareGroupMember, AssignedPartitions]):
 
     @property
     def subscribed_topic_names(self) -> Counter[str]:
-        """Every subscribed topic, by how many subscribe to it.
+        """All subscribed topics, with their numbers of subscribers.
 
         Source: ModernGroup#subscribedTopicNames (4.3.1).
         """
@@ -76,7 +76,7 @@ class ShareGroup(ModernGroup[ShareGroupMember, AssignedPartitions]):
     def compute_subscribed_topic_names(
         self, old: ShareGroupMember | None, new: ShareGroupMember | None
     ) -> Counter[str]:
-        """What is subscribed to without a member, or with it as it is now.
+        """Return the subscribed topics after a member was removed or changed.
 
         Source: ModernGroup#computeSubscribedTopicNames (4.3.1).
         """
@@ -92,22 +92,22 @@ class ShareGroup(ModernGroup[ShareGroupMember, AssignedPartitions]):
 
     @override
     def is_subscribed_to_topic(self, topic: str) -> bool:
-        """Whether somebody reads a topic. Source: ModernGroup#isSubscribedToTopic (4.3.1)."""
+        """Return whether a member subscribes to a topic. Source: ModernGroup#isSubscribedToTopic (4.3.1)."""
         return topic in self.subscribed_topic_names
 
     def target_assignment_of(self, member_id: MemberId) -> AssignedPartitions:
-        """What a member is to have. Decided in: ModernGroup#targetAssignment (4.3.1)."""
+        """Return a member's target assignment. Decided in: ModernGroup#targetAssignment (4.3.1)."""
         return self.target_assignment.get(member_id, NO_PARTITIONS)
 
     def update_member(self, member: ShareGroupMember) -> Self:
-        """The group with a member as it is now. Source: ShareGroup#updateMember (4.3.1)."""
+        """Return the group with an added or updated member. Source: ShareGroup#updateMember (4.3.1)."""
         members = self.members.copy()
         members[member.member_id] = member
         return replace(self, members=members)
 
     @override
     def remove_member(self, member_id: MemberId) -> Self:
-        """The group without a member. Source: ShareGroup#removeMember (4.3.1)."""
+        """Return the group without a member. Source: ShareGroup#removeMember (4.3.1)."""
         members = self.members.copy()
         members.pop(member_id, None)
         return replace(self, members=members)
@@ -133,7 +133,7 @@ class ShareGroup(ModernGroup[ShareGroupMember, AssignedPartitions]):
 
     @override
     def validate_offset_fetch(self, member_id: str | None, member_epoch: int) -> None:
-        """Refuse to show offsets, of which there are none.
+        """Refuse to return offsets, because a share group has none.
 
         Raises:
             CoordinatorError: GROUP_ID_NOT_FOUND.
@@ -144,7 +144,7 @@ class ShareGroup(ModernGroup[ShareGroupMember, AssignedPartitions]):
 
     @override
     def validate_offset_delete(self) -> None:
-        """Refuse to forget offsets, of which there are none.
+        """Refuse to delete offsets, because a share group has none.
 
         Raises:
             CoordinatorError: GROUP_ID_NOT_FOUND.
@@ -158,7 +158,7 @@ class ShareGroup(ModernGroup[ShareGroupMember, AssignedPartitions]):
 
     @override
     def validate_delete_group(self) -> None:
-        """Refuse to forget a group that has members.
+        """Refuse to delete a group that has members.
 
         Raises:
             CoordinatorError: NON_EMPTY_GROUP.
@@ -170,12 +170,12 @@ class ShareGroup(ModernGroup[ShareGroupMember, AssignedPartitions]):
 
     @override
     def offset_expiration_condition(self) -> OffsetExpirationCondition | None:
-        """It has no offsets that could expire. Source: ShareGroup#offsetExpirationCondition (4.3.1)."""
+        """Return None, as there are no offsets. Source: ShareGroup#offsetExpirationCondition (4.3.1)."""
         return None
 
     @override
     def create_group_tombstone_records(self) -> tuple[CoordinatorRecord, ...]:
-        """What the log is told when the group is no more.
+        """Return the tombstones to write when the group is removed.
 
         Source: ShareGroup#createGroupTombstoneRecords (4.3.1).
         """
@@ -183,19 +183,19 @@ class ShareGroup(ModernGroup[ShareGroupMember, AssignedPartitions]):
 
     @override
     def check_invariants(self) -> None:
-        """Assert the invariants between any two inputs, whatever a client sends."""
+        """Assert the invariants that are true between any two inputs, whatever clients send."""
         super(ShareGroup, self).check_invariants()
         assert all(each.member_epoch <= self.group_epoch for each in self.members.values())
 
 
 def subscription_type(names: Counter[str], number_of_members: int) -> SubscriptionType:
-    """Whether all members subscribe to the same topics. Source: ModernGroup#subscriptionType (4.3.1)."""
+    """Return whether all subscriptions are the same. Source: ModernGroup#subscriptionType (4.3.1)."""
     if all(count == number_of_members for count in names.values()):
         return SubscriptionType.HOMOGENEOUS
     return SubscriptionType.HETEROGENEOUS
 
 
 def new_share_group(group_id: GroupId, profile: Profile) -> ShareGroup:
-    """A group that nobody has joined yet; its first epoch depends on the release."""
+    """Return a group without members. Its first epoch depends on the release."""
     first = 1 if profile.has(Behaviour.GROUP_EPOCH_STARTS_AT_ONE) else 0
     return ShareGroup(group_id=group_id, profile=profile, group_epoch=first, assignment_epoch=first)

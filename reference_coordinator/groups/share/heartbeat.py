@@ -1,4 +1,4 @@
-"""ShareGroupHeartbeat: a member joins, tells what is new, hears what it may fetch, or leaves."""
+"""ShareGroupHeartbeat: a member joins, sends changes, receives its assignment, or leaves."""
 
 from dataclasses import replace
 
@@ -53,7 +53,7 @@ from reference_coordinator.runtime.coordinator_result import CoordinatorResult
 def share_group_heartbeat(
     shard: GroupMetadataManager, request: ShareGroupHeartbeatRequest, context: RequestContext
 ) -> CoordinatorResult[ShareGroupHeartbeatResponse]:
-    """Hear a member.
+    """Handle a member's heartbeat.
 
     Raises:
         CoordinatorError: the first check that fails.
@@ -68,7 +68,7 @@ def share_group_heartbeat(
     member = group.get_or_maybe_create_member(request.member_id, create_if_not_exists=joins)
     throw_if_share_group_member_epoch_is_invalid(group, member, request.member_epoch)
     if member.member_id not in group.members:
-        # Kafka has it among its members at once.
+        # Kafka adds a new member to the group's members immediately.
         group = group.update_member(member)
     updated = _updated(member, request, context)
     records: list[CoordinatorRecord] = []
@@ -93,7 +93,7 @@ def share_group_heartbeat(
 def _updated(
     member: ShareGroupMember, request: ShareGroupHeartbeatRequest, context: RequestContext
 ) -> ShareGroupMember:
-    """The member with what it tells anew."""
+    """Return the member with the values from its heartbeat."""
     names = request.subscribed_topic_names
     return replace(
         member,
@@ -111,7 +111,7 @@ def _update_subscription(
     updated: ShareGroupMember,
     records: list[CoordinatorRecord],
 ) -> tuple[int, frozenset[str], bool]:
-    """Raise the epoch where something has changed; the epoch, the subscribed topics, and whether it has.
+    """Bump the group epoch on a change. Return the epoch, the subscribed topics and whether it was bumped.
 
     Decided in: GroupMetadataManager#shareGroupHeartbeat (4.3.1).
     """
@@ -132,7 +132,7 @@ def _update_subscription(
 
 
 def _looks_for_pending(group: ShareGroup) -> bool:
-    """Whether partitions with state count that nobody is to have.
+    """Return whether to check for partitions that have state but are not assigned to any member.
 
     Decided in: GroupMetadataManager#shareGroupHeartbeat (4.1.2, 4.3.1).
     """
@@ -149,7 +149,7 @@ def _maybe_reconcile(
     *,
     has_subscription_changed: bool,
 ) -> ShareGroupMember:
-    """Give the member what it is to have; it need not give up anything first.
+    """Assign the member its target assignment, without a revocation before it.
 
     Decided in: GroupMetadataManager#maybeReconcile, ShareGroupAssignmentBuilder#build (4.3.1).
     """
@@ -180,7 +180,7 @@ def _response(
     before: ShareGroupMember,
     after: ShareGroupMember,
 ) -> ShareGroupHeartbeatResponse:
-    """The member's epoch, and its assignment if it has changed or the member tells all of itself."""
+    """Return the member's epoch, with its assignment on a join, a full request or a change."""
     joins = request.member_epoch == JOIN_GROUP_MEMBER_EPOCH
     is_full = request.subscribed_topic_names is not None and _answers_full_requests(shard.profile)
     is_shown = joins or is_full or before.assigned_partitions != after.assigned_partitions
@@ -198,7 +198,7 @@ def _answers_full_requests(profile: Profile) -> bool:
 
 
 def create_assignment(assigned: AssignedPartitions) -> ShareGroupHeartbeatResponseAssignment:
-    """An assignment as a member is told of it.
+    """Return an assignment in the form of the heartbeat response.
 
     Source: ShareGroupHeartbeatResponse#createAssignment (4.3.1).
     """

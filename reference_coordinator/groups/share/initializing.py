@@ -1,6 +1,6 @@
-"""Partitions get state at the share coordinator before a share group may read them.
+"""Initialization of partitions at the share coordinator, before a share group may read them.
 
-The group coordinator notes what it is about to ask for, asks when that is written, and notes what came of it.
+The group coordinator writes which partitions it initializes, then sends the request, and writes the result.
 """
 
 from collections.abc import Collection, Mapping
@@ -29,15 +29,15 @@ from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.runtime.coordinator_result import Continuation, CoordinatorResult, VoidResult
 
 StartOffsets = Mapping[TopicId, Mapping[int, int]]
-"""From where partitions are to be read, by topic and partition."""
+"""The offsets to start reading from, by topic and partition."""
 PartitionErrors = Mapping[tuple[TopicId, int], Errors]
-"""What the share coordinator said of each partition."""
+"""The share coordinator's error for each partition."""
 
 
 def initialized_assignment_pending(group: ShareGroup) -> bool:
-    """Whether partitions have state that nobody is to have.
+    """Return whether partitions have state but are not in any target assignment.
 
-    In 4.1 and 4.2 they are all partitions of the group, else those of topics that are subscribed to.
+    In 4.1 and 4.2, all partitions of the group are compared, otherwise only those of subscribed topics.
 
     Source: GroupMetadataManager#initializedAssignmentPending (4.3.1).
     """
@@ -65,7 +65,7 @@ def maybe_create_initialize_share_group_state_request(
     topic_names: Collection[str],
     records: list[CoordinatorRecord],
 ) -> Continuation | None:
-    """Note partitions without state, if there are any, and ask for it when that is written.
+    """Add a record of partitions without state, if any. Return a continuation that initializes them.
 
     Source: GroupMetadataManager#maybeCreateInitializeShareGroupStateRequest (4.3.1).
     """
@@ -87,7 +87,7 @@ def maybe_create_initialize_share_group_state_request(
 def subscribed_topics_change_map(
     shard: GroupMetadataManager, group: ShareGroup, topic_names: Collection[str]
 ) -> InitMap:
-    """Partitions of subscribed topics without state, unless it was asked for just now.
+    """Return the partitions of subscribed topics without state, unless it was requested recently.
 
     Source: GroupMetadataManager#subscribedTopicsChangeMap (4.3.1).
     """
@@ -111,7 +111,7 @@ def subscribed_topics_change_map(
 
 
 def _retry_interval_ms(shard: GroupMetadataManager) -> int:
-    """After how long state is asked for once more.
+    """Return the interval after which a missing state is requested again.
 
     Decided in: GroupMetadataManager#subscribedTopicsChangeMap (4.1.2), which has no property for it.
     """
@@ -123,7 +123,7 @@ def _retry_interval_ms(shard: GroupMetadataManager) -> int:
 def add_initializing_topics_records(
     shard: GroupMetadataManager, group: ShareGroup, records: list[CoordinatorRecord], topics: InitMap
 ) -> None:
-    """Note that partitions get state; topics that were losing theirs do not lose it any more.
+    """Add the record that partitions are initializing. Topics in it are no longer being deleted.
 
     Source: GroupMetadataManager#addInitializingTopicsRecords (4.3.1).
     """
@@ -144,7 +144,7 @@ def add_initializing_topics_records(
 
 @value
 class InitializationNoted(Continuation):
-    """The log knows that partitions get state."""
+    """Runs after the append of the record that partitions are initializing."""
 
     shard: GroupMetadataManager
     group_id: GroupId
@@ -153,7 +153,7 @@ class InitializationNoted(Continuation):
 
     @override
     def append_completed(self, error: Errors) -> None:
-        """Ask for the state. Decided in: GroupCoordinatorService#shareGroupHeartbeat (4.3.1)."""
+        """Request the state. Decided in: GroupCoordinatorService#shareGroupHeartbeat (4.3.1)."""
         if error is not Errors.NONE:
             return
         errors = persister_initialize(self.shard, self.group_id, self.state_epoch, self.start_offsets)
@@ -167,7 +167,7 @@ class InitializationNoted(Continuation):
 def persister_initialize(
     shard: GroupMetadataManager, group_id: GroupId, state_epoch: int, start_offsets: StartOffsets
 ) -> PartitionErrors:
-    """Ask the share coordinator for the state of partitions, one by one.
+    """Initialize the state of each partition at the share coordinator, and return the errors.
 
     Source: GroupCoordinatorService#persisterInitialize (4.3.1).
     """
@@ -187,7 +187,7 @@ def persister_initialize(
 def initialize_share_group_state(
     shard: GroupMetadataManager, group_id: GroupId, partitions: StartOffsets
 ) -> VoidResult:
-    """Note that partitions have state. Source: GroupMetadataManager#initializeShareGroupState (4.3.1)."""
+    """Record that partitions have state. Source: GroupMetadataManager#initializeShareGroupState (4.3.1)."""
     group = shard.find_group(group_id)
     if not isinstance(group, ShareGroup) or not partitions:
         return CoordinatorResult()
@@ -209,7 +209,7 @@ def initialize_share_group_state(
 def uninitialize_share_group_state(
     shard: GroupMetadataManager, group_id: GroupId, partitions: StartOffsets
 ) -> VoidResult:
-    """Note that partitions have not got state, so that it is asked for again.
+    """Record that partitions could not be initialized, so that it is tried again.
 
     Source: GroupMetadataManager#uninitializeShareGroupState (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""Members of share groups leave, or are dropped."""
+"""Members of share groups leave or are fenced."""
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import Millis
@@ -25,7 +25,7 @@ from reference_coordinator.runtime.coordinator_result import CoordinatorResult
 def share_group_leave(
     shard: GroupMetadataManager, request: ShareGroupHeartbeatRequest
 ) -> CoordinatorResult[ShareGroupHeartbeatResponse]:
-    """Let a member leave.
+    """Handle the heartbeat of a member that leaves.
 
     Raises:
         CoordinatorError: GROUP_ID_NOT_FOUND or UNKNOWN_MEMBER_ID.
@@ -43,7 +43,7 @@ def share_group_leave(
 def share_group_fence_member(
     shard: GroupMetadataManager, group: ShareGroup, member: ShareGroupMember
 ) -> tuple[CoordinatorRecord, ...]:
-    """Drop a member, and raise the group's epoch.
+    """Remove a member and bump the group epoch.
 
     Source: GroupMetadataManager#shareGroupFenceMember (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""Share groups as the log has them, when their partition has been loaded."""
+"""Actions for share groups after their partition has been loaded."""
 
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.groups.share.group import ShareGroup
@@ -6,6 +6,6 @@ from reference_coordinator.groups.share.timers import schedule_share_group_sessi
 
 
 def on_group_loaded(shard: GroupMetadataManager, group: ShareGroup) -> None:
-    """Begin every member's session anew. Decided in: GroupMetadataManager#onLoaded (4.3.1)."""
+    """Restart every member's session. Decided in: GroupMetadataManager#onLoaded (4.3.1)."""
     for member_id in group.members:
         schedule_share_group_session_timeout(shard, group.group_id, member_id)

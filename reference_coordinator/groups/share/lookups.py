@@ -1,4 +1,4 @@
-"""Share groups among the groups of all types, and who is let into them."""
+"""Lookups of share groups among the groups of all types, and checks of their members."""
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId, MemberId
@@ -11,16 +11,16 @@ from reference_coordinator.profile.profiles import Behaviour
 
 
 def as_share_group(group: Group) -> ShareGroup:
-    """The group, whose type says that it is a share group."""
+    """Return the group as a share group. Its type must be share."""
     assert isinstance(group, ShareGroup), f"{group.group_id} is of type {group.type.value}"
     return group
 
 
 def share_group(shard: GroupMetadataManager, group_id: GroupId, *, committed: bool = False) -> ShareGroup:
-    """The share group of an id, as writers see it, or else as readers do.
+    """Return the share group with an id: the newest state, or the committed one that reads use.
 
     Raises:
-        CoordinatorError: GROUP_ID_NOT_FOUND, also where a group of another type has the id.
+        CoordinatorError: GROUP_ID_NOT_FOUND, also if a group of another type has the id.
 
     Source: GroupMetadataManager#shareGroup (4.3.1).
     """
@@ -33,10 +33,10 @@ def share_group(shard: GroupMetadataManager, group_id: GroupId, *, committed: bo
 def get_or_maybe_create_share_group(
     shard: GroupMetadataManager, group_id: GroupId, *, create_if_not_exists: bool
 ) -> ShareGroup:
-    """The share group of an id, made if there is none.
+    """Return the share group with an id. Create it if there is none and that is requested.
 
     Raises:
-        CoordinatorError: GROUP_ID_NOT_FOUND, in the preview UNKNOWN_SERVER_ERROR where there is none.
+        CoordinatorError: GROUP_ID_NOT_FOUND, or UNKNOWN_SERVER_ERROR in the preview if there is no group.
 
     Source: GroupMetadataManager#getOrMaybeCreateShareGroup (4.3.1),
     GroupMetadataManager#getOrMaybeCreatePersistedShareGroup (4.0.2).
@@ -54,7 +54,7 @@ def get_or_maybe_create_share_group(
 
 
 def throw_if_share_group_is_full(shard: GroupMetadataManager, group: ShareGroup, member_id: MemberId) -> None:
-    """Refuse one more member than the group takes.
+    """Refuse a new member if the group has reached its maximum size.
 
     Raises:
         CoordinatorError: GROUP_MAX_SIZE_REACHED.
@@ -70,7 +70,7 @@ def throw_if_share_group_is_full(shard: GroupMetadataManager, group: ShareGroup,
 
 
 def throw_if_share_group_is_not_empty(group: ShareGroup) -> None:
-    """Refuse what only a group without members allows.
+    """Refuse an operation that requires a group without members.
 
     Raises:
         CoordinatorError: NON_EMPTY_GROUP.
@@ -84,7 +84,7 @@ def throw_if_share_group_is_not_empty(group: ShareGroup) -> None:
 def throw_if_share_group_member_epoch_is_invalid(
     group: ShareGroup, member: ShareGroupMember, received_member_epoch: int
 ) -> None:
-    """Refuse a member of another epoch than the one that it was told of, or the one before.
+    """Refuse an epoch that is neither the member's current nor its previous one.
 
     Raises:
         CoordinatorError: FENCED_MEMBER_EPOCH.

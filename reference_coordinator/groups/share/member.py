@@ -20,7 +20,7 @@ NO_PARTITIONS: Final[AssignedPartitions] = MappingProxyType({})
 
 @value
 class ShareGroupMember:
-    """A member, with what it told of itself and what it has. Source: ShareGroupMember (4.3.1)."""
+    """A member with its metadata and current assignment. Source: ShareGroupMember (4.3.1)."""
 
     member_id: MemberId
     member_epoch: int = 0
@@ -33,14 +33,17 @@ class ShareGroupMember:
     assigned_partitions: AssignedPartitions = field(default_factory=dict)
 
     def update_member_epoch(self, member_epoch: int) -> "ShareGroupMember":
-        """Let it be in an epoch, and remember the one before.
+        """Return the member in a new epoch, with its current epoch as the previous one.
 
         Source: ShareGroupMember.Builder#updateMemberEpoch (4.3.1).
         """
         return replace(self, member_epoch=member_epoch, previous_member_epoch=self.member_epoch)
 
     def update_with_metadata(self, record: ShareGroupMemberMetadataRecord) -> "ShareGroupMember":
-        """Let it be as a record has it. Decided in: ShareGroupMember.Builder#updateWith (4.3.1)."""
+        """Return the member with the metadata of a record.
+
+        Decided in: ShareGroupMember.Builder#updateWith (4.3.1).
+        """
         return replace(
             self,
             rack_id=record.rack_id,
@@ -50,7 +53,7 @@ class ShareGroupMember:
         )
 
     def update_with_assignment(self, record: ShareGroupCurrentMemberAssignmentRecord) -> "ShareGroupMember":
-        """Let it have what a record has for it.
+        """Return the member with the current assignment of a record.
 
         Decided in: ShareGroupMember.Builder#updateWith (4.3.1).
         """

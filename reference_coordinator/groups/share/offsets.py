@@ -1,4 +1,4 @@
-"""The offsets of share groups, as administrators see, set and delete them."""
+"""Alteration and deletion of the offsets of share groups."""
 
 from collections.abc import Mapping
 
@@ -51,14 +51,14 @@ _MESSAGES = {
         "The share coordinator rejected the request because the share-group state epoch did not match."
     ),
 }
-"""Kafka's texts. Source: Errors (4.3.1)."""
+"""Kafka's error messages. Source: Errors (4.3.1)."""
 _NOTHING_TO_DELETE = "There is no offset information to delete."
 
 
 def alter_share_group_offsets(
     shard: GroupMetadataManager, request: AlterShareGroupOffsetsRequest, token: ResponseToken
 ) -> CoordinatorResult[AlterShareGroupOffsetsResponse]:
-    """Set from where an empty group reads partitions; one that there is not is made.
+    """Set the start offsets of an empty group. The group is created if it does not exist.
 
     Raises:
         CoordinatorError: GROUP_ID_NOT_FOUND or NON_EMPTY_GROUP.
@@ -121,7 +121,7 @@ def _altered(
 
 @value
 class OffsetsAltered(Continuation):
-    """The log knows from where a group is to read."""
+    """Runs after the append of the record of the partitions whose offsets are altered."""
 
     shard: GroupMetadataManager
     token: ResponseToken
@@ -132,7 +132,7 @@ class OffsetsAltered(Continuation):
 
     @override
     def append_completed(self, error: Errors) -> None:
-        """Tell the share coordinator, and answer with what it says.
+        """Set the offsets at the share coordinator, and answer with its errors.
 
         Decided in: GroupCoordinatorService#alterShareGroupOffsets,
         GroupCoordinatorService#persisterInitialize (4.3.1).
@@ -178,7 +178,7 @@ def _with_errors(
 def delete_share_group_offsets(
     shard: GroupMetadataManager, request: DeleteShareGroupOffsetsRequest, token: ResponseToken
 ) -> CoordinatorResult[DeleteShareGroupOffsetsResponse]:
-    """Forget from where an empty group reads topics.
+    """Delete the start offsets of an empty group for topics.
 
     Raises:
         CoordinatorError: GROUP_ID_NOT_FOUND or NON_EMPTY_GROUP.
@@ -231,7 +231,7 @@ def _not_deleted(topic_name: str, message: str) -> DeleteShareGroupOffsetsRespon
 
 @value
 class DeletionNoted(Continuation):
-    """The log knows of which topics a group is to forget its offsets."""
+    """Runs after the append of the record of the topics whose offsets are being deleted."""
 
     shard: GroupMetadataManager
     token: ResponseToken
@@ -241,7 +241,7 @@ class DeletionNoted(Continuation):
 
     @override
     def append_completed(self, error: Errors) -> None:
-        """Have the share coordinator forget, and note that it has.
+        """Delete the state at the share coordinator, and record the topics whose state was deleted.
 
         Decided in: GroupCoordinatorService#handleDeleteShareGroupOffsetStateResult (4.3.1).
         """
@@ -282,7 +282,7 @@ class DeletionNoted(Continuation):
 
 @value
 class DeletionCompleted(Continuation):
-    """The log knows that a group has forgotten offsets."""
+    """Runs after the append of the record that the offsets of topics were deleted."""
 
     shard: GroupMetadataManager
     token: ResponseToken
@@ -290,7 +290,7 @@ class DeletionCompleted(Continuation):
 
     @override
     def append_completed(self, error: Errors) -> None:
-        """Answer. Decided in: GroupCoordinatorService#completeDeleteShareGroupOffsets (4.3.1)."""
+        """Answer the request. Decided in: GroupCoordinatorService#completeDeleteShareGroupOffsets (4.3.1)."""
         refused = DeleteShareGroupOffsetsResponse(error_code=handle_operation_exception(error))
         self.shard.respond(self.token, self.response if error is Errors.NONE else refused)
 
@@ -298,7 +298,7 @@ class DeletionCompleted(Continuation):
 def persister_delete(
     shard: GroupMetadataManager, group_id: GroupId, topic_id: TopicId, partitions: tuple[int, ...]
 ) -> Errors:
-    """Have the share coordinator forget partitions of a topic; the first error, if there is one.
+    """Delete the state of a topic's partitions at the share coordinator. Return the first error or NONE.
 
     Decided in: GroupCoordinatorService#deleteShareGroup (4.3.1).
     """
@@ -314,7 +314,7 @@ def persister_delete(
 def share_group_build_partition_delete_request(
     shard: GroupMetadataManager, group: ShareGroup
 ) -> Mapping[TopicId, tuple[int, ...]]:
-    """The partitions whose state goes with an empty group.
+    """Return the partitions whose state must be deleted together with an empty group.
 
     Source: GroupMetadataManager#shareGroupBuildPartitionDeleteRequest (4.3.1).
     """

@@ -32,7 +32,7 @@ from reference_coordinator.profile.profiles import Behaviour, Profile
 def new_share_group_member_subscription_record(
     group_id: GroupId, member: ShareGroupMember
 ) -> ShareGroupMemberMetadataRecord:
-    """What a member told of itself.
+    """Return the record of a member's metadata and subscription.
 
     Source: GroupCoordinatorRecordHelpers#newShareGroupMemberSubscriptionRecord (4.3.1).
     """
@@ -49,7 +49,7 @@ def new_share_group_member_subscription_record(
 def new_share_group_epoch_records(
     group_id: GroupId, group_epoch: int, metadata: SubscriptionMetadata, before: SubscriptionMetadata
 ) -> tuple[CoordinatorRecord, ...]:
-    """The group's epoch, behind the subscribed topics where a release names those and they changed.
+    """Return the group epoch's record, after one of the subscribed topics if they are stored and changed.
 
     Decided in: GroupCoordinatorRecordHelpers#newShareGroupEpochRecord (4.3.1),
     GroupCoordinatorRecordHelpers#newShareGroupSubscriptionMetadataRecord (4.0.2).
@@ -66,7 +66,7 @@ def new_share_group_epoch_records(
 def new_share_group_target_assignment_record(
     group_id: GroupId, member_id: MemberId, assignment: AssignedPartitions
 ) -> ShareGroupTargetAssignmentMemberRecord:
-    """What a member is to have.
+    """Return the record of a member's target assignment.
 
     Source: GroupCoordinatorRecordHelpers#newShareGroupTargetAssignmentRecord (4.3.1).
     """
@@ -78,7 +78,7 @@ def new_share_group_target_assignment_record(
 def new_share_group_target_assignment_metadata_record(
     group_id: GroupId, assignment_epoch: int, now_ms: Millis, profile: Profile
 ) -> ShareGroupTargetAssignmentMetadataRecord:
-    """Since when, and for which epoch, the target assignment is.
+    """Return the record of the target assignment's epoch, with its time if the release writes it.
 
     Source: GroupCoordinatorRecordHelpers#newShareGroupTargetAssignmentMetadataRecord (4.3.1).
     """
@@ -93,7 +93,7 @@ def new_share_group_target_assignment_metadata_record(
 def new_share_group_current_assignment_record(
     group_id: GroupId, member: ShareGroupMember
 ) -> ShareGroupCurrentMemberAssignmentRecord:
-    """What a member has.
+    """Return the record of a member's current assignment.
 
     Source: GroupCoordinatorRecordHelpers#newShareGroupCurrentAssignmentRecord (4.3.1).
     """
@@ -110,7 +110,7 @@ def new_share_group_current_assignment_record(
 def new_share_group_state_partition_metadata_record(
     group_id: GroupId, initializing: InitMap, initialized: InitMap, deleting: Mapping[TopicId, str]
 ) -> ShareGroupStatePartitionMetadataRecord:
-    """Which partitions have state, get it, or lose it.
+    """Return the record of the partitions whose state is initializing, initialized or being deleted.
 
     Source: GroupCoordinatorRecordHelpers#newShareGroupStatePartitionMetadataRecord (4.3.1).
     """
@@ -125,7 +125,7 @@ def new_share_group_state_partition_metadata_record(
 
 
 def member_tombstone_records(group_id: GroupId, member_id: MemberId) -> tuple[CoordinatorRecord, ...]:
-    """What the log is told of a member that is no more.
+    """Return the tombstones of a member that is removed.
 
     Decided in: GroupMetadataManager#shareGroupFenceMember (4.3.1).
     """
@@ -137,7 +137,7 @@ def member_tombstone_records(group_id: GroupId, member_id: MemberId) -> tuple[Co
 
 
 def group_tombstone_records(group_id: GroupId, profile: Profile) -> tuple[CoordinatorRecord, ...]:
-    """What the log is told of an empty group that is no more.
+    """Return the tombstones of an empty group that is removed.
 
     Decided in: ShareGroup#createGroupTombstoneRecords (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""What each record makes of a share group, be it read from the log or just written to it."""
+"""Replay of records into share groups, both when loading the log and after an append."""
 
 from dataclasses import replace
 from typing import assert_never
@@ -34,7 +34,7 @@ from reference_coordinator.profile.profiles import Profile
 def replay(
     group: ShareGroup | None, record: ShareGroupRecord, profile: Profile, *, now_ms: Millis
 ) -> ShareGroup | None:
-    """The group as a record leaves it, made by the record if there is none; None where it is no more.
+    """Return the group after a record, or None if it is removed. Create it if it does not exist.
 
     Raises:
         IllegalStateError: the record contradicts the group.

@@ -5,7 +5,7 @@ from enum import Enum, unique
 
 @unique
 class ShareGroupState(Enum):
-    """Whether a group has members, as Kafka prints it. Source: ShareGroup.ShareGroupState (4.3.1)."""
+    """The state of a group: whether it has members. Source: ShareGroup.ShareGroupState (4.3.1)."""
 
     EMPTY = "Empty"
     STABLE = "Stable"

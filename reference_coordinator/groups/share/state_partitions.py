@@ -1,4 +1,4 @@
-"""Which of a share group's partitions have state at the share coordinator, get it, or lose it."""
+"""The partitions of a share group whose state at the share coordinator exists, is initialized or deleted."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
@@ -21,7 +21,7 @@ class InitMapValue:
     name: str
     partitions: frozenset[int]
     timestamp_ms: Millis
-    """When it was written, or loaded."""
+    """When the record was written or loaded."""
 
 
 InitMap = Mapping[TopicId, InitMapValue]
@@ -29,7 +29,7 @@ InitMap = Mapping[TopicId, InitMapValue]
 
 @value
 class ShareGroupStatePartitionMetadataInfo:
-    """The partitions of one group. Source: ShareGroup.ShareGroupStatePartitionMetadataInfo (4.3.1)."""
+    """One group's partitions by state. Source: ShareGroup.ShareGroupStatePartitionMetadataInfo (4.3.1)."""
 
     initializing_topics: InitMap = field(default_factory=dict)
     initialized_topics: InitMap = field(default_factory=dict)
@@ -39,7 +39,7 @@ class ShareGroupStatePartitionMetadataInfo:
 def info_of(
     record: ShareGroupStatePartitionMetadataRecord, now_ms: Millis
 ) -> ShareGroupStatePartitionMetadataInfo:
-    """What a record says, as of now. Decided in: GroupMetadataManager#replay (4.3.1)."""
+    """Convert a record, with the current time. Decided in: GroupMetadataManager#replay (4.3.1)."""
     return ShareGroupStatePartitionMetadataInfo(
         initializing_topics=_init_map(record.initializing_topics, now_ms),
         initialized_topics=_init_map(record.initialized_topics, now_ms),
@@ -57,7 +57,7 @@ def _init_map(topics: Iterable[TopicPartitionsInfo], now_ms: Millis) -> InitMap:
 
 
 def combine_init_maps(first: InitMap, second: InitMap) -> InitMap:
-    """The partitions of both; names and times are the second's.
+    """Return the partitions of both maps. The second's names and timestamps take precedence.
 
     Source: GroupMetadataManager#combineInitMaps (4.3.1).
     """
@@ -71,7 +71,7 @@ def combine_init_maps(first: InitMap, second: InitMap) -> InitMap:
 
 
 def without_partitions(topics: InitMap, removed: Mapping[TopicId, frozenset[int]]) -> InitMap:
-    """What is left without some partitions, and no topic without any."""
+    """Return the map without some partitions and without topics that have none left."""
     left = {
         topic_id: InitMapValue(
             name=each.name,
@@ -84,7 +84,7 @@ def without_partitions(topics: InitMap, removed: Mapping[TopicId, frozenset[int]
 
 
 def attach_topic_name(topic_ids: Iterable[TopicId], image: MetadataImage) -> Mapping[TopicId, str]:
-    """Topics with their names as far as there are such topics.
+    """Return topics with their names, or with a placeholder for topics that do not exist.
 
     Source: GroupMetadataManager#attachTopicName (4.3.1).
     """

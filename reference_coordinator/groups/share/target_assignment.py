@@ -1,4 +1,4 @@
-"""Who is to have what, as the assignor says, and when it is asked."""
+"""The target assignment, as the assignor computes it, and when it is computed."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from reference_coordinator.profile.behaviours import Behaviour
 
 @value
 class ShareTargetAssignment:
-    """What one member is to have, since which epoch, and what is to be written.
+    """One member's target assignment, its epoch, and the records to write.
 
     Source: GroupMetadataManager.UpdateTargetAssignmentResult (4.3.1).
     """
@@ -40,14 +40,14 @@ def maybe_update_target_assignment(
     updated_member: ShareGroupMember,
     names: Counter[str],
 ) -> ShareTargetAssignment:
-    """Ask the assignor if the group's epoch is newer than the assignment, and it may be asked again.
+    """Run the assignor if the group epoch is newer than the assignment and the interval allows it.
 
     Args:
-        shard: of the group.
-        group: as it was.
-        group_epoch: as it is to be.
-        updated_member: who speaks, as it is now.
-        names: the subscribed topics, by how many subscribe to each.
+        shard: the coordinator shard of the group.
+        group: the group before the request.
+        group_epoch: the group epoch after the request.
+        updated_member: the member that sent the request, after the request.
+        names: the subscribed topics, with their numbers of subscribers.
 
     Source: GroupMetadataManager#maybeUpdateTargetAssignment (4.3.1),
     GroupMetadataManager#updateTargetAssignment (4.2.1).
@@ -79,7 +79,7 @@ def maybe_update_target_assignment(
 
 
 def _can_compute_next_target_assignment(shard: GroupMetadataManager, group: ShareGroup) -> bool:
-    """Whether the last assignment has stood long enough.
+    """Return whether the minimum interval since the last assignment has passed.
 
     Decided in: GroupMetadataManager#canComputeNextTargetAssignment (4.3.1).
     """
@@ -91,7 +91,7 @@ def _can_compute_next_target_assignment(shard: GroupMetadataManager, group: Shar
 
 
 def share_group_assignment_interval_ms(shard: GroupMetadataManager, group_id: GroupId) -> int:
-    """How long a group's target assignment stands at least.
+    """Return the minimum interval between two target assignments of a group.
 
     Source: GroupMetadataManager#shareGroupAssignmentIntervalMs (4.3.1).
     """
@@ -102,7 +102,7 @@ def share_group_assignment_interval_ms(shard: GroupMetadataManager, group_id: Gr
 def _assignable_partitions(
     shard: GroupMetadataManager, group: ShareGroup
 ) -> Mapping[TopicId, tuple[int, ...]]:
-    """Those with share state of the topics that exist; in the preview, all of them.
+    """Return the partitions of existing topics that have share state, or all partitions in the preview.
 
     Decided in: GroupMetadataManager#maybeUpdateTargetAssignment, GroupSpecImpl#isPartitionAssignable (4.3.1).
     """
@@ -130,7 +130,7 @@ def _member_spec(group: ShareGroup, member: ShareGroupMember, image: MetadataIma
 def _changed(
     group: ShareGroup, spec: ShareGroupSpec, assigned: Mapping[MemberId, AssignedPartitions]
 ) -> tuple[CoordinatorRecord, ...]:
-    """The records of those whose target is another than before, in the order of Kafka's map."""
+    """Return the records of the members whose target assignment changed, in the order of Kafka's map."""
     return tuple(
         new_share_group_target_assignment_record(
             group.group_id, member_id, assigned.get(member_id, NO_PARTITIONS)

@@ -1,4 +1,4 @@
-"""The sessions of a share group's members."""
+"""The session timers of a share group's members."""
 
 from reference_coordinator.core.ids import GroupId, MemberId, Millis
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
@@ -6,7 +6,7 @@ from reference_coordinator.groups.share.deadlines import FenceShareMember, Share
 
 
 def share_group_session_timeout_ms(shard: GroupMetadataManager, group_id: GroupId) -> Millis:
-    """How long a group's members may be silent.
+    """Return the session timeout of a group's members.
 
     Source: GroupMetadataManager#shareGroupSessionTimeoutMs (4.3.1).
     """
@@ -15,7 +15,7 @@ def share_group_session_timeout_ms(shard: GroupMetadataManager, group_id: GroupI
 
 
 def share_group_heartbeat_interval_ms(shard: GroupMetadataManager, group_id: GroupId) -> Millis:
-    """How often a group's members are to heartbeat.
+    """Return the heartbeat interval of a group's members.
 
     Source: GroupMetadataManager#shareGroupHeartbeatIntervalMs (4.3.1).
     """
@@ -26,7 +26,7 @@ def share_group_heartbeat_interval_ms(shard: GroupMetadataManager, group_id: Gro
 def schedule_share_group_session_timeout(
     shard: GroupMetadataManager, group_id: GroupId, member_id: MemberId
 ) -> None:
-    """Begin a member's session anew.
+    """Restart a member's session timer.
 
     Source: GroupMetadataManager#scheduleShareGroupSessionTimeout (4.3.1).
     """
@@ -36,7 +36,7 @@ def schedule_share_group_session_timeout(
 
 
 def cancel_group_session_timeout(shard: GroupMetadataManager, group_id: GroupId, member_id: MemberId) -> None:
-    """Await nothing of a member any more.
+    """Cancel a member's session timer.
 
     Source: GroupMetadataManager#cancelGroupSessionTimeout (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""What a ShareGroupHeartbeat is checked for before anybody looks at its group."""
+"""Checks of a ShareGroupHeartbeat request before its group is looked up."""
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.java import trim
@@ -10,7 +10,7 @@ from reference_coordinator.messages.share_groups import ShareGroupHeartbeatReque
 
 
 def throw_if_share_group_heartbeat_request_is_invalid(request: ShareGroupHeartbeatRequest) -> None:
-    """Refuse a request whose fields make no sense.
+    """Refuse a request with invalid fields.
 
     Raises:
         CoordinatorError: INVALID_REQUEST.

@@ -1,4 +1,4 @@
-"""Requests of classic members that find a streams group."""
+"""Requests of classic members to a streams group."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from reference_coordinator.runtime.parked import Join
 def classic_group_join_to_streams_group(
     shard: GroupMetadataManager, group: StreamsGroup, join: Join
 ) -> VoidResult:
-    """Refuse to join a streams group, unless nobody is in it any more: that gives its id to a classic group.
+    """Refuse a JoinGroup to a streams group. An empty streams group is replaced by a classic one.
 
     Decided in: GroupMetadataManager#classicGroupJoin, GroupMetadataManager#maybeDeleteEmptyStreamsGroup
     (4.3.1).

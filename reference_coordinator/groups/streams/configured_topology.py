@@ -1,4 +1,4 @@
-"""A topology with the topics of the cluster: how many tasks there are, and what is missing."""
+"""A topology applied to the topics of the cluster: the number of tasks and the missing topics."""
 
 from collections.abc import Iterable, Mapping
 from enum import IntEnum, unique
@@ -19,7 +19,7 @@ _TOPICS_NAMED = 3
 
 @unique
 class Status(IntEnum):
-    """What a member is told of its group. Source: StreamsGroupHeartbeatResponse.Status (4.4.0)."""
+    """A status in a heartbeat response. Source: StreamsGroupHeartbeatResponse.Status (4.4.0)."""
 
     STALE_TOPOLOGY = 0
     MISSING_SOURCE_TOPICS = 1
@@ -32,28 +32,28 @@ class Status(IntEnum):
 
 @value
 class ConfiguredSubtopology:
-    """A subtopology whose numbers of partitions are known. Source: ConfiguredSubtopology (4.3.1)."""
+    """A subtopology with known partition counts. Source: ConfiguredSubtopology (4.3.1)."""
 
     number_of_tasks: int
     subtopology: Subtopology
-    """With the decided numbers of partitions."""
+    """The subtopology with the decided partition counts."""
 
     @property
     def is_stateful(self) -> bool:
-        """Whether standby tasks make sense. Source: TopologyMetadata#isStateful (4.3.1)."""
+        """Whether the tasks have state to replicate. Source: TopologyMetadata#isStateful (4.3.1)."""
         return bool(self.subtopology.state_changelog_topics)
 
 
 @value
 class ConfiguredTopology:
-    """A topology as the cluster can run it, or why it cannot. Source: ConfiguredTopology (4.3.1)."""
+    """A topology configured for the cluster, or the reason why not. Source: ConfiguredTopology (4.3.1)."""
 
     topology_epoch: int
     subtopologies: Mapping[str, ConfiguredSubtopology] | None
-    """In the order of their ids; None where the numbers of partitions could not be decided."""
+    """In the order of their ids. None if the partition counts could not be decided."""
     internal_topics_to_be_created: tuple[TopicInfo, ...] = ()
     status: Status | None = None
-    """What keeps the topology from running; None where nothing does."""
+    """The reason why the topology cannot run, or None if it can."""
     status_detail: str = ""
 
     @property
@@ -63,10 +63,10 @@ class ConfiguredTopology:
 
 
 def configure_topics(topology: StreamsTopology, image: MetadataImage) -> ConfiguredTopology:
-    """Find out how many tasks there are and which internal topics are missing.
+    """Determine the numbers of tasks and the missing internal topics.
 
     Raises:
-        CoordinatorError: STREAMS_INVALID_TOPOLOGY, where no number of partitions could be right.
+        CoordinatorError: STREAMS_INVALID_TOPOLOGY, if no partition count can be valid.
 
     Source: InternalTopicManager#configureTopics (4.3.1).
     """
@@ -97,7 +97,7 @@ def configure_topics(topology: StreamsTopology, image: MetadataImage) -> Configu
 
 
 def summarize_topics(names: list[str]) -> str:
-    """The first of several topics, and how many more there are.
+    """Return the first of several topics, and the number of the others.
 
     Source: InternalTopicManager#summarizeTopics (4.3.1).
     """
@@ -132,7 +132,7 @@ def _from_persisted_subtopology(
 
 
 def _infos(topics: Iterable[TopicInfo], decided: Mapping[str, int]) -> tuple[TopicInfo, ...]:
-    """Internal topics with their decided partitions, in the order of their names.
+    """Return internal topics with their decided partition counts, sorted by name.
 
     Decided in: InternalTopicManager#fromPersistedTopicInfo (4.3.1).
     """

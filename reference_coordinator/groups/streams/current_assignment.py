@@ -1,4 +1,4 @@
-"""What a member is to have by now: on its way from what it has to what it is to have."""
+"""The next step of one member from its current tasks towards its target assignment."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ _PartitionsT = TypeVar("_PartitionsT", bound=Collection[int])
 
 @value
 class _Difference:
-    """Tasks of one kind: what stays, what is to go, and what may be added."""
+    """The tasks of one kind that stay, must be revoked, or can be added."""
 
     assigned: Mapping[str, Mapping[int, int]]
     revoked: Mapping[str, Mapping[int, int]]
@@ -35,22 +35,22 @@ class _Difference:
 
 @value
 class CurrentAssignmentBuilder:
-    """Brings one member nearer to its target. Source: streams.CurrentAssignmentBuilder (4.3.1)."""
+    """A step of one member towards its target. Source: streams.CurrentAssignmentBuilder (4.3.1)."""
 
     group: StreamsGroup
     member: StreamsGroupMember
     target_assignment_epoch: int
     target_assignment: TasksTuple
     owned_tasks: TasksTuple | None
-    """What the member says that it has; None where it says nothing."""
+    """The tasks that the member reports as owned, or None if it reports none."""
     changes_roles: bool = False
-    """Whether a task that stays with the member in another role is not given up meanwhile."""
+    """Whether a member that changes the role of a task keeps it without a revocation."""
 
     def build(self) -> StreamsGroupMember:
-        """The member as it is to be now; the same if nothing changes.
+        """Return the member after the step, or the same object if nothing changes.
 
         Raises:
-            CoordinatorError: FENCED_MEMBER_EPOCH, of a member whose state no release knows.
+            CoordinatorError: FENCED_MEMBER_EPOCH, if the member's state is unknown.
 
         Source: CurrentAssignmentBuilder#build (4.3.1).
         """
@@ -72,7 +72,7 @@ class CurrentAssignmentBuilder:
                 return self._compute_next_assignment(self.target_assignment_epoch)
 
     def _compute_next_assignment(self, member_epoch: int) -> StreamsGroupMember:
-        """Take away first, then give what is free.
+        """Revoke tasks first, then assign the ones that are free.
 
         Source: CurrentAssignmentBuilder#computeNextAssignment (4.3.1).
         """
@@ -109,9 +109,10 @@ class CurrentAssignmentBuilder:
         return not revoked.is_empty and is_owner
 
     def _with_changed_roles(self, active: _Difference, standby: _Difference) -> _Difference:
-        """Standby tasks: those that were active are had at once, and those that will be are kept until then.
+        """Return the standby tasks after changes of role.
 
-        No release hands out warm-up tasks, so that none changes its role.
+        Tasks that were active become standby tasks immediately. Standby tasks that will become active are
+        kept until then. No release assigns warm-up tasks, so none of these changes its role.
 
         Decided in: CurrentAssignmentBuilder#demoteActiveTasksToStandby,
         CurrentAssignmentBuilder#applyPromotionsToActive (4.4.0).
@@ -174,7 +175,7 @@ class CurrentAssignmentBuilder:
 
 
 def _since_0(tasks: Tasks) -> Mapping[str, Mapping[int, int]]:
-    """Tasks that do not say since when, as if they did."""
+    """Return tasks without epochs as tasks with epoch 0."""
     return {key: dict.fromkeys(sorted(partitions), 0) for key, partitions in tasks.items()}
 
 

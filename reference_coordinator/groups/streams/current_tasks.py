@@ -1,4 +1,4 @@
-"""Which processes run which tasks of a streams group now."""
+"""The processes that currently run the tasks of a streams group."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
@@ -12,9 +12,10 @@ _Task = tuple[str, int]
 
 @value
 class CurrentTasks:
-    """The processes of all tasks that members have or are to give up.
+    """The processes of all tasks that members have or must revoke.
 
-    Members of one process count once, as in Kafka: when one of them gives a replica up, the process has none.
+    As in Kafka, a process counts once for all of its members. When one of them revokes a replica, the process
+    has none.
 
     Source: StreamsGroup.currentActiveTaskToProcessId, StreamsGroup.currentStandbyTaskToProcessIds (4.3.1).
     """
@@ -24,14 +25,14 @@ class CurrentTasks:
     warmup: Mapping[_Task, frozenset[str]] = field(default_factory=dict)
 
     def active_process(self, subtopology_id: str, partition: int) -> str | None:
-        """The process of an active task; None where nobody runs it.
+        """Return the process of an active task, or None if no process runs it.
 
         Decided in: StreamsGroup#currentActiveTaskProcessId (4.3.1).
         """
         return self.active.get((subtopology_id, partition))
 
     def is_replica_at(self, process_id: str, subtopology_id: str, partition: int) -> bool:
-        """Whether a process has a standby or warm-up task.
+        """Return whether a process has a task as standby or warm-up task.
 
         Decided in: StreamsGroup#currentStandbyTaskProcessIds,
         StreamsGroup#currentWarmupTaskProcessIds (4.3.1).
@@ -40,7 +41,7 @@ class CurrentTasks:
         return process_id in self.standby.get(task, ()) or process_id in self.warmup.get(task, ())
 
     def changed(self, before: StreamsGroupMember | None, after: StreamsGroupMember | None) -> "CurrentTasks":
-        """The tasks when a member has others than before.
+        """Return the tasks after a member's tasks have changed.
 
         Decided in: StreamsGroup#maybeUpdateTaskProcessId (4.3.1).
         """

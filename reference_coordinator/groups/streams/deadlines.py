@@ -1,4 +1,4 @@
-"""What a streams group waits for."""
+"""The timers of a streams group, and the deadlines that fall due when they expire."""
 
 from reference_coordinator.core.values import value
 from reference_coordinator.groups.consumer.deadlines import MemberDeadline
@@ -7,26 +7,26 @@ from reference_coordinator.runtime.deadlines import GroupDeadline, GroupTimerKey
 
 @value
 class InitialRebalanceKey(GroupTimerKey):
-    """The first assignment of a group. Source: StreamsGroup#initialRebalanceTimeoutKey (4.3.1)."""
+    """The timer of a group's first assignment. Source: StreamsGroup#initialRebalanceTimeoutKey (4.3.1)."""
 
 
 @value
 class FenceStreamsMember(MemberDeadline):
-    """A member has been silent for too long."""
+    """A member's session expires."""
 
 
 @value
 class FenceUnrevokedStreamsMember(MemberDeadline):
-    """A member has not given up its tasks in time."""
+    """A member did not revoke its tasks in time."""
 
     member_epoch: int
-    """The epoch in which it was told to."""
+    """The member epoch in which it had to revoke them."""
 
 
 @value
 class ComputeDelayedAssignment(GroupDeadline):
-    """The first members have had time to join."""
+    """The initial rebalance delay ends."""
 
 
 StreamsGroupDeadline = FenceStreamsMember | FenceUnrevokedStreamsMember | ComputeDelayedAssignment
-"""What can fall due in a streams group."""
+"""Any deadline of a streams group."""

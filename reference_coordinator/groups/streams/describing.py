@@ -1,4 +1,4 @@
-"""Streams groups as an administrator sees them."""
+"""Descriptions of streams groups, for StreamsGroupDescribe."""
 
 from typing import Final
 
@@ -20,13 +20,13 @@ from reference_coordinator.messages.streams_groups import (
 
 NOT_REQUESTED: Final = 0
 NOT_STORED: Final = 1
-"""Where no plugin stores descriptions of topologies. Source: StreamsGroupDescribeResponse.json (4.4.0)."""
+"""No plugin stores descriptions of topologies. Source: StreamsGroupDescribeResponse.json (4.4.0)."""
 
 
 def as_described_streams_group(
     group: StreamsGroup, *, authorized_operations: int, topology_description_status: int = NOT_REQUESTED
 ) -> StreamsGroupDescribeResponseGroup:
-    """The group with its topology, its members, what they have and what they are to have.
+    """Describe the group with its topology, its members, their current and their target assignments.
 
     Raises:
         IllegalStateError: the group has no topology.
@@ -48,7 +48,7 @@ def as_described_streams_group(
 
 
 def _described_topology(group: StreamsGroup) -> StreamsGroupDescribeResponseTopology:
-    """The topology with the decided partitions if a heartbeat has looked at the topics, or as it was sent."""
+    """Describe the configured topology if it is ready, otherwise the topology as it was sent."""
     configured = group.configured_topology
     if configured is not None and configured.is_ready and configured.subtopologies is not None:
         return StreamsGroupDescribeResponseTopology(
@@ -61,7 +61,7 @@ def _described_topology(group: StreamsGroup) -> StreamsGroupDescribeResponseTopo
 
 
 def as_streams_group_describe_topology(topology: StreamsTopology) -> StreamsGroupDescribeResponseTopology:
-    """A topology as its members have sent it, sorted.
+    """Describe a topology as its members have sent it, sorted.
 
     Source: StreamsTopology#asStreamsGroupDescribeTopology (4.3.1).
     """
@@ -89,7 +89,7 @@ def _sorted(subtopology: Subtopology) -> Subtopology:
 def as_streams_group_describe_member(
     group: StreamsGroup, member: StreamsGroupMember
 ) -> StreamsGroupDescribeResponseMember:
-    """A member with what it has and what it is to have.
+    """Describe a member with its current and its target assignment.
 
     Source: StreamsGroupMember#asStreamsGroupDescribeMember (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""Which partitions can be asked for at which member's endpoint."""
+"""The partitions that can be queried at each member's endpoint."""
 
 from collections.abc import Collection, Iterator, Mapping
 
@@ -20,10 +20,12 @@ def build_endpoint_to_partitions(
     image: MetadataImage,
     replaced: StreamsGroupMember | None = None,
 ) -> tuple[EndpointToPartitions, ...]:
-    """What each member with an endpoint has, the one that asks last; one that it replaces has nothing.
+    """Return the partitions of each member with an endpoint, with the requesting member last.
+
+    A member that the requesting one replaces is left out.
 
     Raises:
-        IllegalStateError: some member has an endpoint, and the topology cannot be configured.
+        IllegalStateError: some member has an endpoint, and the topology is not configured.
 
     Source: StreamsGroup#buildEndpointToPartitions (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""What happens when a streams group has waited long enough."""
+"""Expired deadlines of streams groups."""
 
 from typing import assert_never
 
@@ -18,7 +18,7 @@ from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, Coord
 
 
 def fall_due(shard: GroupMetadataManager, group: StreamsGroup, deadline: StreamsGroupDeadline) -> VoidResult:
-    """Do what a group has waited for long enough."""
+    """Handle an expired deadline of a group."""
     match deadline:
         case ComputeDelayedAssignment():
             return compute_delayed_target_assignment(shard, group)
@@ -29,10 +29,10 @@ def fall_due(shard: GroupMetadataManager, group: StreamsGroup, deadline: Streams
 
 
 def compute_delayed_target_assignment(shard: GroupMetadataManager, group: StreamsGroup) -> VoidResult:
-    """Assign the tasks for the first time, if a member's heartbeat has looked at the topics.
+    """Assign the tasks for the first time, if a heartbeat has configured the topology.
 
     Raises:
-        IllegalStateError: they are assigned already.
+        IllegalStateError: the tasks are already assigned.
 
     Source: GroupMetadataManager#computeDelayedTargetAssignment (4.3.1).
     """
@@ -53,7 +53,7 @@ def streams_group_fence_member_operation(
     group: StreamsGroup,
     deadline: FenceStreamsMember | FenceUnrevokedStreamsMember,
 ) -> VoidResult:
-    """Drop a member that was silent, or did not give up its tasks, for too long.
+    """Remove a member whose session or rebalance timed out.
 
     Source: GroupMetadataManager#streamsGroupFenceMemberOperation (4.3.1).
     """

@@ -1,6 +1,6 @@
-"""A streams group: its members, its topology, its epochs, and what everybody is to have.
+"""A streams group: its members, its topology, its epochs, and its target assignment.
 
-What is not in the log is in `Unwritten`, which all versions of a group share.
+`Unwritten` contains the state that is not in the log. All versions of a group share it.
 """
 
 from collections.abc import Collection, Mapping
@@ -34,7 +34,7 @@ _STREAMS_COMMITS_SINCE: Final = 9
 
 @dataclass(slots=True, kw_only=True)
 class Unwritten:
-    """What a group knows and does not write; it outlives writes that fail."""
+    """The state of a group that is not in the log. A failed write does not revert it."""
 
     shutdown_request_member_id: MemberId | None = None
     endpoint_information_epoch: int = 0
@@ -43,7 +43,7 @@ class Unwritten:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class StreamsGroup(ModernGroup[StreamsGroupMember, TasksTuple]):
-    """One group of streams clients, as of one moment. Source: StreamsGroup (4.3.1)."""
+    """A snapshot of one streams group. Source: StreamsGroup (4.3.1)."""
 
     validated_topology_epoch: int = 0
     metadata_hash: int = 0
@@ -51,9 +51,9 @@ class StreamsGroup(ModernGroup[StreamsGroupMember, TasksTuple]):
     static_members: Mapping[GroupInstanceId, MemberId] = field(default_factory=dict)
     topology: StreamsTopology | None = None
     configured_topology: ConfiguredTopology | None = None
-    """None until a heartbeat has looked at the topics."""
+    """None until a heartbeat has configured it."""
     refined_assignment: RefinedAssignment | None = None
-    """What members are to have, as it is remembered; not in the log."""
+    """The cached assignment of an epoch, which is not in the log."""
     current_tasks: CurrentTasks = field(default_factory=CurrentTasks)
     unwritten: Unwritten = field(default_factory=Unwritten)
 
@@ -64,13 +64,13 @@ class StreamsGroup(ModernGroup[StreamsGroupMember, TasksTuple]):
     @property
     @override
     def type(self) -> GroupType:
-        """The protocol of its members. Source: StreamsGroup#type (4.3.1)."""
+        """The type of the group. Source: StreamsGroup#type (4.3.1)."""
         return GroupType.STREAMS
 
     @property
     @override
     def state(self) -> StreamsGroupState:
-        """How far it is. Decided in: StreamsGroup#maybeUpdateGroupState (4.3.1)."""
+        """The state of the group. Decided in: StreamsGroup#maybeUpdateGroupState (4.3.1)."""
         if not self.members:
             return StreamsGroupState.EMPTY
         if self.topology is None or self.topology.topology_epoch != self.validated_topology_epoch:
@@ -83,7 +83,7 @@ class StreamsGroup(ModernGroup[StreamsGroupMember, TasksTuple]):
 
     @override
     def is_in_states(self, states: Collection[str]) -> bool:
-        """Whether it is in one of the states of a filter. Source: StreamsGroup#isInStates (4.3.1)."""
+        """Return whether the group is in a state of a filter. Source: StreamsGroup#isInStates (4.3.1)."""
         return self.state.filter_name in states
 
     @property
@@ -93,31 +93,31 @@ class StreamsGroup(ModernGroup[StreamsGroupMember, TasksTuple]):
 
     @override
     def is_subscribed_to_topic(self, topic: str) -> bool:
-        """Whether its members read a topic. Source: StreamsGroup#isSubscribedToTopic (4.3.1)."""
+        """Return whether the members read a topic. Source: StreamsGroup#isSubscribedToTopic (4.3.1)."""
         return bool(self.members) and self.topology is not None and topic in self.topology.source_topic_map
 
     def requires_any_topic(self, topics: Collection[str]) -> bool:
-        """Whether its topology has one of several topics.
+        """Return whether the topology requires one of several topics.
 
         Decided in: GroupMetadataManager#groupsSubscribedToTopic (4.3.1).
         """
         return self.topology is not None and not self.topology.required_topics.isdisjoint(topics)
 
     def static_member(self, instance_id: GroupInstanceId | None) -> StreamsGroupMember | None:
-        """The member that has an instance id. Source: StreamsGroup#staticMember (4.3.1)."""
+        """Return the member with an instance id, or None. Source: StreamsGroup#staticMember (4.3.1)."""
         member_id = None if instance_id is None else self.static_members.get(instance_id)
         return None if member_id is None else self.members.get(member_id)
 
     def task_offsets(self, member_id: MemberId) -> MemberTaskOffsets:
-        """How far a member has restored tasks. Source: StreamsGroup#taskOffsets (4.4.0)."""
+        """Return the offsets that a member has restored. Source: StreamsGroup#taskOffsets (4.4.0)."""
         return self.unwritten.task_offsets.get(member_id, NO_OFFSETS)
 
     def target_assignment_of(self, member_id: MemberId) -> TasksTuple:
-        """What a member is to have. Decided in: StreamsGroup#targetAssignment (4.3.1)."""
+        """Return a member's target assignment. Decided in: StreamsGroup#targetAssignment (4.3.1)."""
         return self.target_assignment.get(member_id, EMPTY)
 
     def update_member(self, member: StreamsGroupMember) -> Self:
-        """The group with a member as it is now. Source: StreamsGroup#updateMember (4.3.1)."""
+        """Return the group with an added or updated member. Source: StreamsGroup#updateMember (4.3.1)."""
         members, static_members = self.members.copy(), dict(self.static_members)
         before = members.get(member.member_id)
         members[member.member_id] = member
@@ -134,7 +134,7 @@ class StreamsGroup(ModernGroup[StreamsGroupMember, TasksTuple]):
 
     @override
     def remove_member(self, member_id: MemberId) -> Self:
-        """The group without a member. Source: StreamsGroup#removeMember (4.3.1)."""
+        """Return the group without a member. Source: StreamsGroup#removeMember (4.3.1)."""
         members, static_members = self.members.copy(), dict(self.static_members)
         removed = members.pop(member_id)
         if removed.instance_id is not None:
@@ -159,7 +159,7 @@ class StreamsGroup(ModernGroup[StreamsGroupMember, TasksTuple]):
         is_transactional: bool,
         api_version: int,
     ) -> CommitPartitionValidator | None:
-        """Refuse who may not commit, or say how each partition is judged.
+        """Check that a member may commit offsets, and return the check to apply to each partition.
 
         Raises:
             CoordinatorError: the first check that fails.
@@ -168,7 +168,7 @@ class StreamsGroup(ModernGroup[StreamsGroupMember, TasksTuple]):
         """
         epoch = generation_id_or_member_epoch
         if epoch < 0 and not self.members:
-            # It comes from somebody who is in no group.
+            # The sender is a simple consumer, which is not a group member.
             return None
         if is_transactional and epoch == _UNKNOWN_EPOCH and not member_id and group_instance_id is None:
             return None
@@ -205,7 +205,7 @@ class StreamsGroup(ModernGroup[StreamsGroupMember, TasksTuple]):
 
     @override
     def create_group_tombstone_records(self) -> tuple[CoordinatorRecord, ...]:
-        """What the log is told when the group is no more.
+        """Return the tombstones to write when the group is removed.
 
         Source: StreamsGroup#createGroupTombstoneRecords (4.3.1).
         """
@@ -213,6 +213,6 @@ class StreamsGroup(ModernGroup[StreamsGroupMember, TasksTuple]):
 
 
 def new_streams_group(group_id: GroupId, profile: Profile) -> StreamsGroup:
-    """A group that nobody has joined yet; its first epoch depends on the release."""
+    """Return a group without members. Its first epoch depends on the release."""
     first = 1 if profile.has(Behaviour.GROUP_EPOCH_STARTS_AT_ONE) else 0
     return StreamsGroup(group_id=group_id, profile=profile, group_epoch=first, assignment_epoch=first)

@@ -1,4 +1,4 @@
-"""StreamsGroupHeartbeat: a member joins, tells what is new, hears what it is to run, or leaves."""
+"""StreamsGroupHeartbeat: a member joins, sends changes, receives its tasks, or leaves."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -80,11 +80,11 @@ _NOT_VALIDATED: Final = -1
 def streams_group_heartbeat(
     shard: GroupMetadataManager, request: StreamsGroupHeartbeatRequest, context: RequestContext
 ) -> CoordinatorResult[StreamsGroupHeartbeatResponse]:
-    """Hear a member.
+    """Handle a member's heartbeat.
 
     Raises:
         CoordinatorError: the first check that fails.
-        IllegalStateError: Kafka fails over the topology.
+        IllegalStateError: Kafka throws an exception because of the topology.
 
     Source: GroupMetadataManager#streamsGroupHeartbeat (4.3.1).
     """
@@ -128,14 +128,14 @@ def streams_group_heartbeat(
 
 @dataclass(slots=True, kw_only=True)
 class _Hearing:
-    """A member that speaks to its group, and what comes of it."""
+    """The handling of one heartbeat, with the records to write."""
 
     shard: GroupMetadataManager
     group: StreamsGroup
     member: StreamsGroupMember
-    """As it was."""
+    """The member before the heartbeat."""
     replaced: StreamsGroupMember | None
-    """The static member in whose place it comes."""
+    """The static member that the sender replaces."""
     request: StreamsGroupHeartbeatRequest
     context: RequestContext
     records: list[CoordinatorRecord]
@@ -149,10 +149,10 @@ class _Hearing:
     metadata_hash: int = 0
     bumps_group_epoch: bool = False
     is_refined: bool = False
-    """Whether the epoch rises for a member alone that lacks what it was to have."""
+    """Whether the epoch is bumped only because the member does not have its target assignment."""
 
     def update_member(self) -> None:
-        """Take in what the member tells anew. It raises the group's epoch, of a static member not always.
+        """Update the member from its heartbeat. A change bumps the group epoch, with exceptions if static.
 
         Decided in: GroupMetadataManager#hasStreamsMemberMetadataChanged,
         GroupMetadataManager#streamsGroupHeartbeat (4.4.0).
@@ -182,10 +182,10 @@ class _Hearing:
             )
 
     def update_topology(self) -> None:
-        """Take in the first topology of the group; another one of a later epoch is refused.
+        """Store the group's first topology. Add a status if the member's topology epoch is behind.
 
         Raises:
-            CoordinatorError: INVALID_REQUEST.
+            CoordinatorError: INVALID_REQUEST, if the topology differs and its epoch is not an earlier one.
 
         Decided in: GroupMetadataManager#maybeUpdateTopology, GroupMetadataManager#maybeSetTopologyStaleStatus
         (4.3.1).
@@ -212,10 +212,10 @@ class _Hearing:
             self.statuses.append(status(Status.STALE_TOPOLOGY, detail))
 
     def configure_topology(self) -> None:
-        """Look at the topics if nobody has, or it is time to.
+        """Configure the topology for the cluster's topics, if that was not done yet or is due again.
 
         Raises:
-            CoordinatorError: STREAMS_INVALID_TOPOLOGY, or INVALID_REQUEST for tasks that there are not.
+            CoordinatorError: STREAMS_INVALID_TOPOLOGY, or INVALID_REQUEST for tasks that do not exist.
 
         Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.3.1).
         """
@@ -236,7 +236,7 @@ class _Hearing:
                 throw_if_request_contains_invalid_tasks(known, tasks)
 
     def _keep(self, configured: ConfiguredTopology) -> StreamsGroup:
-        """Let a group that is there know its topics; a new one forgets them, as its records do not tell.
+        """Store the configured topology in a registered group. A new group loses it, as no record has it.
 
         Decided in: StreamsGroup#setConfiguredTopology (4.3.1).
         """
@@ -246,10 +246,10 @@ class _Hearing:
         return group
 
     def update_task_offsets(self) -> None:
-        """Remember how far the member has restored tasks, if it says so.
+        """Store the task offsets that the member reports, if any.
 
         Raises:
-            CoordinatorError: INVALID_REQUEST, of a task that is named twice.
+            CoordinatorError: INVALID_REQUEST, if a task is contained twice.
 
         Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.4.0).
         """
@@ -260,7 +260,7 @@ class _Hearing:
             self.group.unwritten.task_offsets[member_id] = updated
 
     def maybe_bump_group_epoch(self) -> None:
-        """Raise the group's epoch where something has changed, and let an empty group wait for more members.
+        """Bump the group epoch on a change. Start the initial rebalance delay of an empty group.
 
         Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.3.1).
         """
@@ -289,7 +289,7 @@ class _Hearing:
             schedule_initial_rebalance_if_absent(shard, group.group_id)
 
     def _is_refined(self) -> bool:
-        """Whether the member of a Stable group has other tasks than it is to have.
+        """Return whether a member of a Stable group has tasks that differ from its target assignment.
 
         Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.4.0).
         """
@@ -301,7 +301,7 @@ class _Hearing:
         return remembers and target != updated.assigned_tasks.without_epochs()
 
     def assign(self) -> None:
-        """Assign the tasks anew if it is time to."""
+        """Compute a new target assignment if one is due."""
         self.target = maybe_update_streams_target_assignment(
             self.shard,
             self.group,
@@ -315,7 +315,7 @@ class _Hearing:
         self.statuses += self.target.status
 
     def reconcile(self) -> None:
-        """Bring the member nearer to what it is to have, and time it while it has to give up tasks.
+        """Move the member towards its target assignment. Set its rebalance timeout if it must revoke tasks.
 
         Decided in: GroupMetadataManager#maybeReconcile (4.3.1).
         """
@@ -342,7 +342,7 @@ class _Hearing:
             cancel_group_rebalance_timeout(self.shard, group_id, member.member_id)
 
     def _refined_assignment(self) -> Mapping[MemberId, TasksTuple]:
-        """What members are to have, as it is remembered for the epoch; a Stable group remembers it anew.
+        """Return the members' assignment as cached for the epoch. A Stable group caches the target again.
 
         Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.4.0).
         """
@@ -354,7 +354,7 @@ class _Hearing:
         return targets
 
     def response(self) -> StreamsGroupHeartbeatResponse:
-        """What the member is told."""
+        """Return the response to the member."""
         group = self.group
         if self.request.shutdown_application and group.unwritten.shutdown_request_member_id is None:
             group.unwritten.shutdown_request_member_id = self.request.member_id
@@ -385,7 +385,7 @@ def _has_epoch_relevant_member_config_changed(old: StreamsGroupMember, new: Stre
 
 
 def _owned_tasks(request: StreamsGroupHeartbeatRequest) -> TasksTuple | None:
-    """What the member says that it has; None where it does not say all of it."""
+    """Return the tasks that the member reports as owned, or None if it does not report all kinds."""
     active, standby, warmup = request.active_tasks, request.standby_tasks, request.warmup_tasks
     if active is None or standby is None or warmup is None:
         return None

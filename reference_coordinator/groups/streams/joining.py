@@ -1,4 +1,4 @@
-"""The member that a heartbeat is of: one that is known, that is new, or that comes in place of another."""
+"""The sender of a heartbeat: a known member, a new one, or one that replaces a static member."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ from reference_coordinator.messages.streams_groups import StreamsGroupHeartbeatR
 def get_or_maybe_create_dynamic_streams_group_member(
     group: StreamsGroup, request: StreamsGroupHeartbeatRequest
 ) -> StreamsGroupMember:
-    """The member of an id, made if it joins.
+    """Return the member with the sender's id. Create it if the sender joins.
 
     Raises:
         CoordinatorError: UNKNOWN_MEMBER_ID or FENCED_MEMBER_EPOCH.
@@ -43,7 +43,7 @@ def get_or_maybe_create_static_streams_group_member(
     request: StreamsGroupHeartbeatRequest,
     records: list[CoordinatorRecord],
 ) -> StreamsGroupMember:
-    """The member of an instance id, made if it joins; one that has left for a while gives it its place.
+    """Return the member with an instance id. A sender that joins is created, or replaces one that has left.
 
     Raises:
         CoordinatorError: UNRELEASED_INSTANCE_ID, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID or
@@ -72,7 +72,7 @@ def get_or_maybe_create_static_streams_group_member(
 def static_member_or_throw(
     group: StreamsGroup, instance_id: GroupInstanceId, member_id: MemberId
 ) -> StreamsGroupMember:
-    """The member that has an instance id, if it is the one that asks.
+    """Return the member with an instance id, if its member id is the sender's.
 
     Raises:
         CoordinatorError: UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID.
@@ -95,7 +95,7 @@ def static_member_or_throw(
 def replace_streams_member(
     group: StreamsGroup, old: StreamsGroupMember, new: StreamsGroupMember
 ) -> tuple[CoordinatorRecord, ...]:
-    """What the log is told of a member that comes in place of another.
+    """Return the records that replace a member by another one.
 
     Source: GroupMetadataManager#replaceStreamsMember (4.4.0).
     """

@@ -30,7 +30,7 @@ from reference_coordinator.runtime.coordinator_result import CoordinatorResult
 def streams_group_leave(
     shard: GroupMetadataManager, request: StreamsGroupHeartbeatRequest
 ) -> CoordinatorResult[StreamsGroupHeartbeatResponse]:
-    """Let a member leave.
+    """Handle the heartbeat of a member that leaves.
 
     Raises:
         CoordinatorError: GROUP_ID_NOT_FOUND, UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID.
@@ -58,7 +58,7 @@ def streams_group_leave(
 def streams_group_static_member_group_leave(
     group: StreamsGroup, member: StreamsGroupMember, response: StreamsGroupHeartbeatResponse
 ) -> CoordinatorResult[StreamsGroupHeartbeatResponse]:
-    """Let a static member leave that will be back: it keeps what it has, and need not give up anything.
+    """Let a static member leave temporarily. It keeps its tasks and no longer has to revoke any.
 
     Source: GroupMetadataManager#streamsGroupStaticMemberGroupLeave (4.4.0).
     """
@@ -72,7 +72,7 @@ def streams_group_static_member_group_leave(
 def streams_group_fence_member(
     shard: GroupMetadataManager, group: StreamsGroup, member: StreamsGroupMember
 ) -> tuple[CoordinatorRecord, ...]:
-    """Drop a member, and raise the group's epoch.
+    """Remove a member and bump the group epoch.
 
     Source: GroupMetadataManager#streamsGroupFenceMember (4.3.1).
     """

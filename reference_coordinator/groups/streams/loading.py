@@ -1,4 +1,4 @@
-"""Streams groups as the log has them, when their partition has been loaded."""
+"""Actions for streams groups after their partition has been loaded."""
 
 from reference_coordinator.core.streams_records import StreamsMemberState
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
@@ -10,7 +10,7 @@ from reference_coordinator.groups.streams.timers import (
 
 
 def on_group_loaded(shard: GroupMetadataManager, group: StreamsGroup) -> None:
-    """Begin every member's session anew, and the time of those that are to give up tasks.
+    """Restart every member's session, and the rebalance timer of members that must revoke tasks.
 
     Decided in: GroupMetadataManager#onLoaded (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""Streams groups among the groups of all types, and who is let into them."""
+"""Lookups of streams groups among the groups of all types, and checks of their members."""
 
 from collections.abc import Iterable, Mapping
 
@@ -17,16 +17,16 @@ from reference_coordinator.profile.behaviours import Behaviour
 
 
 def as_streams_group(group: Group) -> StreamsGroup:
-    """The group, whose type says that it is a streams group."""
+    """Return the group as a streams group. Its type must be streams."""
     assert isinstance(group, StreamsGroup), f"{group.group_id} is of type {group.type.value}"
     return group
 
 
 def streams_group(shard: GroupMetadataManager, group_id: GroupId, *, committed: bool = False) -> StreamsGroup:
-    """The streams group of an id, as writers see it, or else as readers do.
+    """Return the streams group with an id: the newest state, or the committed one that reads use.
 
     Raises:
-        CoordinatorError: GROUP_ID_NOT_FOUND, also where a group of another type has the id.
+        CoordinatorError: GROUP_ID_NOT_FOUND, also if a group of another type has the id.
 
     Source: GroupMetadataManager#streamsGroup (4.3.1).
     """
@@ -34,10 +34,10 @@ def streams_group(shard: GroupMetadataManager, group_id: GroupId, *, committed: 
 
 
 def cast_to_streams_group(group: Group) -> StreamsGroup:
-    """A group that has to be a streams group.
+    """Return the group if it is a streams group.
 
     Raises:
-        CoordinatorError: GROUP_ID_NOT_FOUND.
+        CoordinatorError: GROUP_ID_NOT_FOUND, if it has another type.
 
     Source: GroupMetadataManager#castToStreamsGroup (4.3.1).
     """
@@ -50,7 +50,7 @@ def cast_to_streams_group(group: Group) -> StreamsGroup:
 def get_or_create_streams_group(
     shard: GroupMetadataManager, group_id: GroupId, records: list[CoordinatorRecord]
 ) -> StreamsGroup:
-    """The streams group of an id, made if there is none; an empty classic group gives its id to it.
+    """Return the streams group with an id. Create it if there is none or only an empty classic group.
 
     Raises:
         CoordinatorError: GROUP_ID_NOT_FOUND.
@@ -67,7 +67,7 @@ def get_or_create_streams_group(
 
 
 def get_streams_group_or_throw(shard: GroupMetadataManager, group_id: GroupId) -> StreamsGroup:
-    """The streams group of an id.
+    """Return the streams group with an id.
 
     Raises:
         CoordinatorError: GROUP_ID_NOT_FOUND.
@@ -83,7 +83,7 @@ def get_streams_group_or_throw(shard: GroupMetadataManager, group_id: GroupId) -
 def throw_if_streams_group_is_full(
     shard: GroupMetadataManager, group: StreamsGroup, request: StreamsGroupHeartbeatRequest
 ) -> None:
-    """Refuse one more member than the group takes, in older releases one that is known too.
+    """Refuse a member if the group has its maximum size. Older releases refuse known members too.
 
     Raises:
         CoordinatorError: GROUP_MAX_SIZE_REACHED.
@@ -105,7 +105,9 @@ def throw_if_streams_group_is_full(
 def throw_if_streams_group_member_epoch_is_invalid(
     member: StreamsGroupMember, request: StreamsGroupHeartbeatRequest
 ) -> None:
-    """Refuse a member of another epoch than the one that it was told of, or the one before.
+    """Refuse an epoch other than the member's current one.
+
+    Its previous epoch is accepted if all tasks that it reports are assigned to it.
 
     Raises:
         CoordinatorError: FENCED_MEMBER_EPOCH.

@@ -21,7 +21,7 @@ from reference_coordinator.groups.streams.tasks import (
 
 @value
 class StreamsGroupMember:
-    """A member, with what it told of itself and what it has.
+    """A member with its metadata and current assignment.
 
     Source: StreamsGroupMember (4.3.1), whose Builder#withDefaults has these defaults.
     """
@@ -43,18 +43,18 @@ class StreamsGroupMember:
     tasks_pending_revocation: TasksTupleWithEpochs = EMPTY_WITH_EPOCHS
 
     def is_reconciled_to(self, target_assignment_epoch: int) -> bool:
-        """Whether it has all that an assignment has for it.
+        """Return whether the member has reached the target assignment of an epoch.
 
         Source: StreamsGroupMember#isReconciledTo (4.3.1).
         """
         return self.state is StreamsMemberState.STABLE and self.member_epoch == target_assignment_epoch
 
     def update_member_epoch(self, member_epoch: int) -> "StreamsGroupMember":
-        """The member in another epoch. Source: StreamsGroupMember.Builder#updateMemberEpoch (4.3.1)."""
+        """Return it in another epoch. Source: StreamsGroupMember.Builder#updateMemberEpoch (4.3.1)."""
         return replace(self, member_epoch=member_epoch, previous_member_epoch=self.member_epoch)
 
     def reset_assigned_tasks_epochs_to_zero(self) -> "StreamsGroupMember":
-        """The member as if it had its active tasks from the beginning.
+        """Return the member with epoch 0 for all of its active tasks.
 
         Source: StreamsGroupMember.Builder#resetAssignedTasksEpochsToZero (4.4.0).
         """
@@ -62,7 +62,7 @@ class StreamsGroupMember:
         return replace(self, assigned_tasks=replace(self.assigned_tasks, active_tasks=active))
 
     def update_with_metadata(self, record: StreamsGroupMemberMetadataRecord) -> "StreamsGroupMember":
-        """The member with what a record says that it told.
+        """Return the member with the metadata of a record.
 
         Decided in: StreamsGroupMember.Builder#updateWith (4.3.1).
         """
@@ -82,7 +82,7 @@ class StreamsGroupMember:
     def update_with_assignment(
         self, record: StreamsGroupCurrentMemberAssignmentRecord
     ) -> "StreamsGroupMember":
-        """The member with what a record says that it has.
+        """Return the member with the current assignment of a record.
 
         Decided in: StreamsGroupMember.Builder#updateWith (4.3.1).
         """

@@ -1,4 +1,4 @@
-"""How many partitions the internal topics of a topology need."""
+"""The partition counts that the internal topics of a topology need."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeVar
@@ -27,15 +27,15 @@ class TopicConfigurationError(Exception):
     def __init__(self, status: str, message: str) -> None:
         super().__init__(message)
         self.status = status
-        """The name of the status that members are told."""
+        """The name of the status that members receive."""
 
 
 def decide_partition_counts(topology: StreamsTopology, image: MetadataImage) -> dict[str, int]:
-    """The partitions of each internal topic.
+    """Return the partition count of each internal topic.
 
     Raises:
         CoordinatorError: STREAMS_INVALID_TOPOLOGY.
-        TopicConfigurationError: topics that are read together have different numbers.
+        TopicConfigurationError: copartitioned topics have different partition counts.
 
     Source: InternalTopicManager#decidePartitionCounts (4.3.1).
     """
@@ -53,7 +53,7 @@ def decide_partition_counts(topology: StreamsTopology, image: MetadataImage) -> 
 def compute_repartition_topic_partition_count(
     topology: StreamsTopology, existing: Mapping[str, int]
 ) -> dict[str, int]:
-    """The partitions of repartition topics: as many as the most that is read before them.
+    """Return the partition counts of repartition topics: the maximum over the topics read before them.
 
     Raises:
         CoordinatorError: STREAMS_INVALID_TOPOLOGY.

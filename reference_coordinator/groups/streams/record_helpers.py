@@ -28,7 +28,7 @@ from reference_coordinator.profile.profiles import Behaviour, Profile
 def new_streams_group_member_record(
     group_id: GroupId, member: StreamsGroupMember
 ) -> StreamsGroupMemberMetadataRecord:
-    """What a member told of itself.
+    """Return the record of a member's metadata.
 
     Source: StreamsCoordinatorRecordHelpers#newStreamsGroupMemberRecord (4.3.1).
     """
@@ -57,7 +57,7 @@ def new_streams_group_metadata_record(
     validated_topology_epoch: int,
     assignment_configs: Mapping[str, str],
 ) -> StreamsGroupMetadataRecord:
-    """The group's epoch.
+    """Return the record of the group's epoch.
 
     Source: StreamsCoordinatorRecordHelpers#newStreamsGroupMetadataRecord (4.3.1).
     """
@@ -76,7 +76,7 @@ def new_streams_group_metadata_record(
 def new_streams_group_target_assignment_record(
     group_id: GroupId, member_id: MemberId, assignment: TasksTuple
 ) -> StreamsGroupTargetAssignmentMemberRecord:
-    """What a member is to have.
+    """Return the record of a member's target assignment.
 
     Source: StreamsCoordinatorRecordHelpers#newStreamsGroupTargetAssignmentRecord (4.3.1).
     """
@@ -92,7 +92,7 @@ def new_streams_group_target_assignment_record(
 def new_streams_group_target_assignment_metadata_record(
     group_id: GroupId, assignment_epoch: int, now_ms: Millis, profile: Profile
 ) -> StreamsGroupTargetAssignmentMetadataRecord:
-    """Since when, and for which epoch, the target assignment is.
+    """Return the record of the target assignment's epoch, with its time if the release writes it.
 
     Source: StreamsCoordinatorRecordHelpers#newStreamsGroupTargetAssignmentMetadataRecord (4.3.1).
     """
@@ -107,7 +107,7 @@ def new_streams_group_target_assignment_metadata_record(
 def new_streams_group_current_assignment_record(
     group_id: GroupId, member: StreamsGroupMember
 ) -> StreamsGroupCurrentMemberAssignmentRecord:
-    """What a member has, and what it is to give up.
+    """Return the record of a member's assigned tasks and those it must revoke.
 
     Source: StreamsCoordinatorRecordHelpers#newStreamsGroupCurrentAssignmentRecord (4.3.1).
     """
@@ -128,7 +128,7 @@ def new_streams_group_current_assignment_record(
 
 
 def remove_streams_member(group_id: GroupId, member_id: MemberId) -> tuple[CoordinatorRecord, ...]:
-    """What the log is told of a member that is no more.
+    """Return the tombstones of a member that is removed.
 
     Source: GroupMetadataManager#removeStreamsMember (4.3.1).
     """
@@ -142,7 +142,7 @@ def remove_streams_member(group_id: GroupId, member_id: MemberId) -> tuple[Coord
 def group_tombstone_records(
     group_id: GroupId, member_ids: tuple[MemberId, ...]
 ) -> tuple[CoordinatorRecord, ...]:
-    """What the log is told of a group that is no more, with these members.
+    """Return the tombstones of a group with these members that is removed.
 
     Decided in: StreamsGroup#createGroupTombstoneRecords (4.3.1).
     """

@@ -1,6 +1,6 @@
-"""What members are to have, as it is remembered for the epoch of an assignment.
+"""The cache of the refined assignment of an epoch.
 
-Kafka 4.4 is to refine a target assignment by warm-up tasks. 4.4.0 leaves it as it is, but remembers it.
+Kafka 4.4 is meant to refine a target assignment by warm-up tasks. 4.4.0 caches it without a change.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from reference_coordinator.profile.behaviours import Behaviour
 def refined_assignment_for_epoch(
     shard: GroupMetadataManager, group: StreamsGroup, epoch: int, target: Mapping[MemberId, TasksTuple]
 ) -> Mapping[MemberId, TasksTuple]:
-    """What was remembered for an epoch; or else the target, which is remembered.
+    """Return the assignment cached for an epoch, or else cache and return the target.
 
     Source: GroupMetadataManager#refinedAssignmentForEpoch (4.4.0).
     """
@@ -31,7 +31,7 @@ def refined_assignment_for_epoch(
 def maybe_cache_refined_assignment(
     shard: GroupMetadataManager, group: StreamsGroup, epoch: int, target: Mapping[MemberId, TasksTuple]
 ) -> None:
-    """Remember a target, unless the group is to have no warm-up tasks.
+    """Cache a target assignment, unless the group is configured to have no warm-up tasks.
 
     Source: GroupMetadataManager#maybeCacheRefinedAssignment (4.4.0).
     """
@@ -43,7 +43,7 @@ def maybe_cache_refined_assignment(
 def relabel_refined_assignment(
     shard: GroupMetadataManager, group: StreamsGroup, old_member_id: MemberId, new_member_id: MemberId
 ) -> StreamsGroup:
-    """Remember a member's tasks as those of another that has its instance id, even if it is refused then.
+    """Move cached tasks to a member with the same instance id, even if its request is refused later.
 
     Source: StreamsGroup#relabelRefinedAssignment (4.4.0).
     """
@@ -56,7 +56,7 @@ def relabel_refined_assignment(
 
 
 def _set(shard: GroupMetadataManager, group: StreamsGroup, refined: RefinedAssignment) -> StreamsGroup:
-    """Let a group that is there remember; a new one forgets it, as its records do not tell."""
+    """Store the assignment in a registered group. A new group loses it, as no record has it."""
     if group.refined_assignment == refined:
         return group
     kept = replace(group, refined_assignment=refined)

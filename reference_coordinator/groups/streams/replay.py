@@ -1,4 +1,4 @@
-"""What each record makes of a streams group, be it read from the log or just written to it."""
+"""Replay of records into streams groups, both when loading the log and after an append."""
 
 from dataclasses import replace
 
@@ -45,7 +45,7 @@ _Written = (
 
 
 def replay(group: StreamsGroup | None, record: StreamsGroupRecord, profile: Profile) -> StreamsGroup | None:
-    """The group as a record leaves it, made by the record if there is none; None where it is no more.
+    """Return the group after a record, or None if it is removed. Create it if it does not exist.
 
     Raises:
         IllegalStateError: the record contradicts the group.

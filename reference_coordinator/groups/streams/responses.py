@@ -1,4 +1,4 @@
-"""What a member of a streams group is told."""
+"""Heartbeat responses to members of streams groups."""
 
 from typing import Final
 
@@ -38,7 +38,7 @@ def heartbeat_response(
     statuses: tuple[StreamsGroupHeartbeatResponseStatus, ...],
     untagged: tuple[StreamsGroupHeartbeatResponseStatus, ...],
 ) -> StreamsGroupHeartbeatResponse:
-    """The member's epoch, its tasks if they have changed, and where others can be asked.
+    """Return the response: the member's epoch, its tasks if they changed, and changed endpoints.
 
     Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.4.0).
     """
@@ -49,7 +49,7 @@ def heartbeat_response(
     endpoints = None
     if unwritten.endpoint_information_epoch != request.endpoint_information_epoch:
         endpoints = build_endpoint_to_partitions(group, member, configured, shard.metadata_image, replaced)
-    # A group that is new is made again when its records are written, and then has no such epoch.
+    # A new group is created again when its records are written, and then has no endpoint epoch.
     is_known = shard.find_group(group.group_id) is not None
     requester = unwritten.shutdown_request_member_id
     shutdown = () if requester is None else (_shutdown(requester),)
@@ -76,7 +76,7 @@ def heartbeat_response(
 def missing_tags(
     required: tuple[str, ...], member: StreamsGroupMember, api_version: int
 ) -> tuple[StreamsGroupHeartbeatResponseStatus, ...]:
-    """What a member is told that lacks tags, if the version of its request knows of them.
+    """Return the status for a member that lacks required tags, if its request version supports it.
 
     Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.4.0).
     """
@@ -103,7 +103,7 @@ def _has_endpoint_news(
 
 
 def status(code: Status, detail: str) -> StreamsGroupHeartbeatResponseStatus:
-    """One thing that a member is told."""
+    """Return a status for a heartbeat response."""
     return StreamsGroupHeartbeatResponseStatus(status_code=code.value, status_detail=detail)
 
 

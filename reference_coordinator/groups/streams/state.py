@@ -5,23 +5,23 @@ from enum import Enum, unique
 
 @unique
 class StreamsGroupState(Enum):
-    """How far a group is with its assignment, as Kafka prints it.
+    """The state of a group. The value is the name that Kafka prints.
 
     Source: StreamsGroup.StreamsGroupState (4.3.1).
     """
 
     EMPTY = "Empty"
     NOT_READY = "NotReady"
-    """Some topic of the topology is missing, or does not fit the others."""
+    """A topic of the topology is missing, or its partition count does not match the others."""
     ASSIGNING = "Assigning"
-    """The group has an epoch for which there is no target assignment yet."""
+    """There is no target assignment for the group's epoch yet."""
     RECONCILING = "Reconciling"
-    """Some member does not have what it is to have."""
+    """Some member has not reached its target assignment."""
     STABLE = "Stable"
 
     @property
     def filter_name(self) -> str:
-        """What a filter of states calls it.
+        """The name of the state in a filter of states.
 
         Decided in: StreamsGroup.StreamsGroupState#toLowerCaseString (4.3.1).
         """

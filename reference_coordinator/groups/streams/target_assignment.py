@@ -1,4 +1,4 @@
-"""When a streams group's tasks are assigned anew, and what is written of it."""
+"""The target assignment of a streams group: when it is computed, and its records."""
 
 from collections.abc import Mapping
 
@@ -30,7 +30,7 @@ _REPLICAS = "num.standby.replicas"
 
 @value
 class UpdateTargetAssignmentResult:
-    """What members are to have, since which epoch, what is to be written, and what a member is told.
+    """The target assignment, its epoch, the records to write, and the reason of a delay.
 
     Source: GroupMetadataManager.UpdateTargetAssignmentResult (4.3.1).
     """
@@ -39,11 +39,11 @@ class UpdateTargetAssignmentResult:
     target_assignment: Mapping[MemberId, TasksTuple]
     records: tuple[CoordinatorRecord, ...] = ()
     delayed_by: str | None = None
-    """What keeps the tasks from being assigned, if something does."""
+    """The configuration that delays the assignment, or None."""
 
     @property
     def status(self) -> tuple[StreamsGroupHeartbeatResponseStatus, ...]:
-        """What the member is told of a delay."""
+        """The status that reports a delay to the member."""
         if self.delayed_by is None:
             return ()
         detail = f"Assignment delayed due to the configured {self.delayed_by}."
@@ -61,9 +61,9 @@ def maybe_update_streams_target_assignment(
     *,
     refine_only: bool = False,
 ) -> UpdateTargetAssignmentResult:
-    """Ask the assignor if the group's epoch is newer than the assignment, and it may be asked again.
+    """Run the assignor if the group epoch is newer than the assignment and no delay applies.
 
-    Where the epoch has risen for one member alone, the tasks stay as they are assigned.
+    If the epoch was bumped only for one member (`refine_only`), the assignment does not change.
 
     Source: GroupMetadataManager#maybeUpdateStreamsTargetAssignment (4.4.0),
     GroupMetadataManager#updateStreamsTargetAssignment (4.2.1).
@@ -105,7 +105,7 @@ def maybe_update_streams_target_assignment(
 def _in_next_epoch(
     group: StreamsGroup, group_epoch: int, last: Mapping[MemberId, TasksTuple]
 ) -> UpdateTargetAssignmentResult:
-    """The same tasks, assigned in another epoch."""
+    """Return the same assignment with a new epoch."""
     kept = new_streams_group_target_assignment_metadata_record(
         group.group_id, group_epoch, group.assignment_timestamp_ms, group.profile
     )
@@ -127,7 +127,7 @@ def _can_compute_next_target_assignment(shard: GroupMetadataManager, group: Stre
 def _members(
     group: StreamsGroup, updated_member: StreamsGroupMember | None
 ) -> Mapping[MemberId, AssignmentMemberSpec]:
-    """The members as the assignor is to see them, in the order of Kafka's map.
+    """Return the members as input of the assignor, in the order of Kafka's map.
 
     Decided in: streams.TargetAssignmentBuilder#build (4.4.0).
     """
@@ -149,7 +149,7 @@ def _members(
 
 
 def _replaced_member_id(group: StreamsGroup, updated_member: StreamsGroupMember | None) -> MemberId | None:
-    """The static member in whose place a member comes; None for the member itself."""
+    """Return the id of the static member that a member replaces, or None if it replaces no other."""
     if updated_member is None or updated_member.instance_id is None:
         return None
     previous = group.static_members.get(updated_member.instance_id)
@@ -159,7 +159,7 @@ def _replaced_member_id(group: StreamsGroup, updated_member: StreamsGroupMember 
 def _target_assignment(
     group: StreamsGroup, updated_member: StreamsGroupMember | None
 ) -> Mapping[MemberId, TasksTuple]:
-    """What members were to have, where one comes in another's place as its own.
+    """Return the previous target assignment. A member that replaces another one has that one's tasks.
 
     Decided in: UpdatedMembersAndTargetAssignmentView#addOrUpdateMember (4.4.0).
     """
@@ -177,7 +177,7 @@ def _assign(
     assignment_configs: Mapping[str, str],
     profile: Profile,
 ) -> Mapping[MemberId, TasksTuple]:
-    """Everybody has nothing while the topology cannot run."""
+    """Compute an assignment, which is empty for all members while the topology is not ready."""
     if not topology.is_ready or topology.subtopologies is None:
         return dict.fromkeys(members, EMPTY)
     spec = GroupSpec(
@@ -192,7 +192,7 @@ def _assign(
 def _changed(
     group: StreamsGroup, last: Mapping[MemberId, TasksTuple], assigned: Mapping[MemberId, TasksTuple]
 ) -> tuple[CoordinatorRecord, ...]:
-    """The records of those whose target is another than before."""
+    """Return the records of the members whose target assignment changed."""
     return tuple(
         new_streams_group_target_assignment_record(group.group_id, member_id, target)
         for member_id, target in assigned.items()

@@ -1,4 +1,4 @@
-"""How far members have restored tasks, as they said last; the log does not have it."""
+"""The offsets up to which members have restored tasks, as last reported. They are not in the log."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -14,7 +14,7 @@ Offsets = Mapping[str, Mapping[int, int]]
 
 @value
 class MemberTaskOffsets:
-    """Of one member. Source: MemberTaskOffsets (4.4.0)."""
+    """The task offsets of one member. Source: MemberTaskOffsets (4.4.0)."""
 
     task_offsets: Offsets = field(default_factory=dict)
     task_end_offsets: Offsets = field(default_factory=dict)
@@ -22,10 +22,10 @@ class MemberTaskOffsets:
     def update(
         self, task_offsets: tuple[TaskOffset, ...] | None, task_end_offsets: tuple[TaskOffset, ...] | None
     ) -> "MemberTaskOffsets":
-        """The offsets with those that a heartbeat brings; null leaves them.
+        """Return the offsets after a heartbeat. None leaves them unchanged.
 
         Raises:
-            CoordinatorError: INVALID_REQUEST, of a task that is named twice.
+            CoordinatorError: INVALID_REQUEST, if a task is contained twice.
 
         Source: MemberTaskOffsets#update (4.4.0).
         """
@@ -42,7 +42,7 @@ NO_OFFSETS: Final = MemberTaskOffsets()
 
 
 def task_offsets_from_map(offsets: Offsets) -> tuple[TaskOffset, ...]:
-    """Offsets as a list, in order. Source: StreamsGroupMember#taskOffsetsFromMap (4.4.0)."""
+    """Return offsets as a sorted list. Source: StreamsGroupMember#taskOffsetsFromMap (4.4.0)."""
     return tuple(
         TaskOffset(subtopology_id=key, partition=partition, offset=offsets[key][partition])
         for key in sorted(offsets)

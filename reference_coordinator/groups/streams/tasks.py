@@ -1,4 +1,4 @@
-"""Tasks: a subtopology runs once for each partition, as active, standby or warm-up task."""
+"""Tasks: one for each subtopology and partition, run as active, standby or warm-up task."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import field
@@ -11,7 +11,7 @@ from reference_coordinator.core.values import value
 Tasks = Mapping[str, frozenset[int]]
 """Partitions by subtopology."""
 TasksWithEpochs = Mapping[str, Mapping[int, int]]
-"""Partitions by subtopology, each with the epoch since which a member has it."""
+"""Partitions by subtopology, each with the epoch in which it was assigned to the member."""
 
 
 @value
@@ -28,7 +28,7 @@ class TasksTuple:
         return not (self.active_tasks or self.standby_tasks or self.warmup_tasks)
 
     def contains_any(self, other: "TasksTupleWithEpochs") -> bool:
-        """Whether it has one of the other tasks in the same kind. Source: TasksTuple#containsAny (4.3.1)."""
+        """Return whether any task is in both, in the same kind. Source: TasksTuple#containsAny (4.3.1)."""
         return (
             _overlap(self.active_tasks, other.active_tasks)
             or _overlap(self.standby_tasks, other.standby_tasks)
@@ -38,7 +38,7 @@ class TasksTuple:
 
 @value
 class TasksTupleWithEpochs:
-    """The same, where active tasks say since when. Source: TasksTupleWithEpochs (4.3.1)."""
+    """Tasks of the three kinds, the active ones with epochs. Source: TasksTupleWithEpochs (4.3.1)."""
 
     active_tasks: TasksWithEpochs = field(default_factory=dict)
     standby_tasks: Tasks = field(default_factory=dict)
@@ -50,7 +50,7 @@ class TasksTupleWithEpochs:
         return not (self.active_tasks or self.standby_tasks or self.warmup_tasks)
 
     def merge(self, other: "TasksTupleWithEpochs") -> "TasksTupleWithEpochs":
-        """Both together. Source: TasksTupleWithEpochs#merge (4.3.1)."""
+        """Return the union of both tuples. Source: TasksTupleWithEpochs#merge (4.3.1)."""
         active = {key: dict(epochs) for key, epochs in self.active_tasks.items()}
         for key, epochs in other.active_tasks.items():
             active.setdefault(key, {}).update(epochs)
@@ -61,7 +61,7 @@ class TasksTupleWithEpochs:
         )
 
     def without_epochs(self) -> TasksTuple:
-        """The tasks alone."""
+        """Return the tasks without their epochs."""
         return TasksTuple(
             active_tasks={key: frozenset(each) for key, each in self.active_tasks.items()},
             standby_tasks=self.standby_tasks,
@@ -71,7 +71,7 @@ class TasksTupleWithEpochs:
 
 @value
 class RefinedAssignment:
-    """What members are to have in an epoch. Source: StreamsGroup.RefinedAssignment (4.4.0)."""
+    """The members' assignment in an epoch. Source: StreamsGroup.RefinedAssignment (4.4.0)."""
 
     assignment_epoch: int
     assignment: Mapping[MemberId, TasksTuple]
@@ -84,12 +84,12 @@ EMPTY_WITH_EPOCHS: Final = TasksTupleWithEpochs()
 
 
 def tasks_of(listed: Iterable[TaskIds | TaskIdsWithEpochs]) -> Tasks:
-    """Tasks as a request or a record lists them."""
+    """Convert tasks from the form of a request or record."""
     return {each.subtopology_id: frozenset(each.partitions) for each in listed}
 
 
 def tasks_with_epochs_of(listed: Iterable[TaskIdsWithEpochs], default_epoch: int) -> TasksWithEpochs:
-    """Tasks as a record lists them; one of an older release does not say since when.
+    """Convert a record's tasks. Those without epochs, from older releases, get the default.
 
     Decided in: TasksTupleWithEpochs#fromCurrentAssignmentRecord (4.3.1).
     """
@@ -102,7 +102,7 @@ def tasks_with_epochs_of(listed: Iterable[TaskIdsWithEpochs], default_epoch: int
 
 
 def task_ids(tasks: Mapping[str, Collection[int]]) -> tuple[TaskIds, ...]:
-    """Tasks as a list, in order."""
+    """Return tasks as a sorted list."""
     return tuple(TaskIds(subtopology_id=key, partitions=tuple(sorted(tasks[key]))) for key in sorted(tasks))
 
 

@@ -1,4 +1,4 @@
-"""The timers of a streams group and its members, and the times that are configured."""
+"""The timers of a streams group and its members, and the group's configuration."""
 
 from reference_coordinator.core.ids import GroupId, MemberId, Millis
 from reference_coordinator.groups.consumer.deadlines import RebalanceKey, SessionKey
@@ -14,7 +14,7 @@ from reference_coordinator.profile.behaviours import Behaviour
 
 
 def streams_group_session_timeout_ms(shard: GroupMetadataManager, group_id: GroupId) -> Millis:
-    """How long a group's members may be silent.
+    """Return the session timeout of a group's members.
 
     Source: GroupMetadataManager#streamsGroupSessionTimeoutMs (4.3.1).
     """
@@ -23,7 +23,7 @@ def streams_group_session_timeout_ms(shard: GroupMetadataManager, group_id: Grou
 
 
 def streams_group_heartbeat_interval_ms(shard: GroupMetadataManager, group_id: GroupId) -> Millis:
-    """How often a group's members are to heartbeat.
+    """Return the heartbeat interval of a group's members.
 
     Source: GroupMetadataManager#streamsGroupHeartbeatIntervalMs (4.3.1).
     """
@@ -32,7 +32,7 @@ def streams_group_heartbeat_interval_ms(shard: GroupMetadataManager, group_id: G
 
 
 def streams_group_initial_rebalance_delay_ms(shard: GroupMetadataManager, group_id: GroupId) -> Millis:
-    """How long an empty group waits for more members before tasks are assigned.
+    """Return how long an empty group waits for more members before tasks are assigned.
 
     Source: GroupMetadataManager#streamsGroupInitialRebalanceDelayMs (4.3.1).
     """
@@ -41,7 +41,7 @@ def streams_group_initial_rebalance_delay_ms(shard: GroupMetadataManager, group_
 
 
 def streams_group_assignment_interval_ms(shard: GroupMetadataManager, group_id: GroupId) -> Millis:
-    """How long a target assignment stands at least.
+    """Return the minimum interval between two target assignments of a group.
 
     Source: GroupMetadataManager#streamsGroupAssignmentIntervalMs (4.3.1).
     """
@@ -50,7 +50,7 @@ def streams_group_assignment_interval_ms(shard: GroupMetadataManager, group_id: 
 
 
 def streams_group_assignment_configs(shard: GroupMetadataManager, group_id: GroupId) -> dict[str, str]:
-    """How the assignor is configured.
+    """Return the configuration of the assignor.
 
     Source: GroupMetadataManager#streamsGroupAssignmentConfigs (4.3.1).
     """
@@ -64,7 +64,7 @@ def streams_group_assignment_configs(shard: GroupMetadataManager, group_id: Grou
 def streams_group_rack_aware_assignment_tags(
     shard: GroupMetadataManager, group_id: GroupId
 ) -> tuple[str, ...]:
-    """The tags that a group's members are to have.
+    """Return the client tags that a group's members must have.
 
     Decided in: GroupMetadataManager#streamsGroupAssignmentConfigs (4.4.0).
     """
@@ -75,7 +75,7 @@ def streams_group_rack_aware_assignment_tags(
 
 
 def streams_group_task_offset_interval_ms(shard: GroupMetadataManager, group_id: GroupId) -> Millis:
-    """How often a group's members are to say how far they have restored tasks.
+    """Return the interval at which a group's members must report their task offsets.
 
     Source: GroupMetadataManager#streamsGroupTaskOffsetIntervalMs (4.4.0).
     """
@@ -84,7 +84,7 @@ def streams_group_task_offset_interval_ms(shard: GroupMetadataManager, group_id:
 
 
 def streams_group_acceptable_recovery_lag(shard: GroupMetadataManager, group_id: GroupId) -> int:
-    """How far a task that counts as warm may lag.
+    """Return the maximum lag of a task that counts as caught up.
 
     Source: GroupMetadataManager#streamsGroupAcceptableRecoveryLag (4.4.0).
     """
@@ -93,7 +93,7 @@ def streams_group_acceptable_recovery_lag(shard: GroupMetadataManager, group_id:
 
 
 def streams_group_num_warmup_replicas(shard: GroupMetadataManager, group_id: GroupId) -> int:
-    """How many warm-up tasks a group may have.
+    """Return the maximum number of warm-up tasks of a group.
 
     Source: GroupMetadataManager#streamsGroupNumWarmupReplicas (4.4.0).
     """
@@ -104,7 +104,7 @@ def streams_group_num_warmup_replicas(shard: GroupMetadataManager, group_id: Gro
 def schedule_streams_group_session_timeout(
     shard: GroupMetadataManager, group_id: GroupId, member_id: MemberId
 ) -> None:
-    """Begin a member's session anew.
+    """Restart a member's session timer.
 
     Source: GroupMetadataManager#scheduleStreamsGroupSessionTimeout (4.3.1).
     """
@@ -116,7 +116,7 @@ def schedule_streams_group_session_timeout(
 def schedule_streams_group_rebalance_timeout(
     shard: GroupMetadataManager, group_id: GroupId, member: StreamsGroupMember
 ) -> None:
-    """Give a member its rebalance timeout to give up tasks.
+    """Start the timer within which a member must revoke tasks, its rebalance timeout.
 
     Source: GroupMetadataManager#scheduleStreamsGroupRebalanceTimeout (4.3.1).
     """
@@ -126,12 +126,12 @@ def schedule_streams_group_rebalance_timeout(
 
 
 def is_initial_rebalance_delayed(shard: GroupMetadataManager, group_id: GroupId) -> bool:
-    """Whether the group still waits for more members."""
+    """Return whether the group's initial rebalance delay is running."""
     return shard.timers.deadline_of(InitialRebalanceKey(group_id=group_id)) is not None
 
 
 def schedule_initial_rebalance_if_absent(shard: GroupMetadataManager, group_id: GroupId) -> None:
-    """Let an empty group wait for more members.
+    """Start an empty group's initial rebalance delay, unless it is 0 or already running.
 
     Decided in: GroupMetadataManager#streamsGroupHeartbeat (4.3.1).
     """

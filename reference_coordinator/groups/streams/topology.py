@@ -1,4 +1,4 @@
-"""The topology that the members of a streams group run, as they have sent it."""
+"""The topology that the members of a streams group run, as they sent it."""
 
 from collections.abc import Iterable, Mapping
 
@@ -12,7 +12,7 @@ from reference_coordinator.groups.consumer.metadata import compute_group_hash
 
 @value
 class StreamsTopology:
-    """Subtopologies by their ids. Source: StreamsTopology (4.3.1)."""
+    """The subtopologies of an application. Source: StreamsTopology (4.3.1)."""
 
     topology_epoch: int
     subtopologies: Mapping[str, Subtopology]
@@ -29,7 +29,7 @@ class StreamsTopology:
 
     @property
     def required_topics(self) -> frozenset[str]:
-        """All topics but those that are only written to. Source: StreamsTopology#requiredTopics (4.3.1)."""
+        """All topics except those only written to. Source: StreamsTopology#requiredTopics (4.3.1)."""
         return frozenset(
             topic
             for each in self.subtopologies.values()
@@ -38,15 +38,15 @@ class StreamsTopology:
 
 
 def source_topics(subtopology: Subtopology) -> tuple[str, ...]:
-    """What a subtopology reads, repartition topics last."""
+    """Return the topics that a subtopology reads, repartition topics last."""
     return (*subtopology.source_topics, *(each.name for each in subtopology.repartition_source_topics))
 
 
 def streams_topology(epoch: int, subtopologies: Iterable[Subtopology]) -> StreamsTopology:
-    """A topology as a request or a record lists it.
+    """Return the topology of a request or record.
 
     Raises:
-        IllegalStateError: its epoch is negative, or two subtopologies have one id.
+        IllegalStateError: the epoch is negative, or two subtopologies have the same id.
 
     Decided in: StreamsTopology#<init>, StreamsTopology#fromRecord (4.3.1).
     """
@@ -61,7 +61,7 @@ def streams_topology(epoch: int, subtopologies: Iterable[Subtopology]) -> Stream
 
 
 def compute_metadata_hash(topology: StreamsTopology, image: MetadataImage) -> int:
-    """One number for the topics that there are of a topology.
+    """Hash the existing topics of a topology.
 
     Source: StreamsGroup#computeMetadataHash (4.3.1).
     """

@@ -1,4 +1,4 @@
-"""What a StreamsGroupHeartbeat is checked for before anybody looks at its group."""
+"""Checks of a StreamsGroupHeartbeat request before its group is looked up."""
 
 from collections.abc import Collection
 
@@ -20,7 +20,7 @@ _ALL_OR_NONE = "If one task-type is non-null, all must be non-null."
 def throw_if_streams_group_heartbeat_request_is_using_unsupported_features(
     request: StreamsGroupHeartbeatRequest, profile: Profile
 ) -> None:
-    """Refuse what the release does not know yet.
+    """Refuse features that the release does not support yet.
 
     Raises:
         CoordinatorError: INVALID_REQUEST.
@@ -41,7 +41,7 @@ def throw_if_streams_group_heartbeat_request_is_using_unsupported_features(
 
 
 def throw_if_streams_group_heartbeat_request_is_invalid(request: StreamsGroupHeartbeatRequest) -> None:
-    """Refuse a request whose fields make no sense.
+    """Refuse a request with invalid fields.
 
     Raises:
         CoordinatorError: INVALID_REQUEST or STREAMS_INVALID_TOPOLOGY.
@@ -80,7 +80,7 @@ def _throw_if_join_is_invalid(request: StreamsGroupHeartbeatRequest) -> None:
 
 
 def throw_if_invalid_topology(topology: StreamsGroupHeartbeatRequestTopology) -> None:
-    """Refuse changelog topics that say how many partitions they need.
+    """Refuse changelog topics with a partition count.
 
     Raises:
         CoordinatorError: STREAMS_INVALID_TOPOLOGY.
@@ -102,6 +102,6 @@ def _throw_if_not_empty_collection(listed: Collection[object] | None, message: s
     _throw_if(listed is None or bool(listed), message)
 
 
-def _throw_if(is_wrong: bool, message: str) -> None:  # noqa: FBT001 - what is wrong is said before
+def _throw_if(is_wrong: bool, message: str) -> None:  # noqa: FBT001 - the argument is always an expression that explains itself
     if is_wrong:
         raise CoordinatorError(Errors.INVALID_REQUEST, message)

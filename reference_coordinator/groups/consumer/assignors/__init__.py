@@ -1,4 +1,4 @@
-"""The assignors of consumer groups, which the coordinator runs (KIP-848)."""
+"""The server-side assignors of consumer groups (KIP-848)."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 NAMES: Final = (uniform_assignor.NAME, range_assignor.NAME)
-"""Those that Kafka brings, in the order of its default.
+"""The built-in assignors, in the order of Kafka's default configuration.
 
 Source: GroupCoordinatorConfig.CONSUMER_GROUP_BUILTIN_ASSIGNORS.
 """
@@ -36,9 +36,9 @@ Source: GroupCoordinatorConfig.CONSUMER_GROUP_BUILTIN_ASSIGNORS.
 def assign(
     name: str, spec: GroupSpec, topics: Mapping[TopicId, SubscribedTopic], profile: Profile
 ) -> Mapping[MemberId, Assignment]:
-    """Assign a group's partitions by the assignor of that name. Source: PartitionAssignor#assign (4.3.1).
+    """Assign a group's partitions with the named assignor. Source: PartitionAssignor#assign (4.3.1).
 
-    A member without an entry in the result is to have nothing.
+    A member without an entry in the result has an empty assignment.
 
     Raises:
         PartitionAssignorError: a subscribed topic does not exist.

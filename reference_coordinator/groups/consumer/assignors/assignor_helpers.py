@@ -1,4 +1,4 @@
-"""What the assignors share: assignments as the JVM's maps, and the members in their map's order."""
+"""Helpers of the assignors: assignments as Java maps, and the members in the order of Kafka's map."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -13,11 +13,11 @@ from reference_coordinator.groups.consumer.assignors.group_spec import (
 )
 
 AssignmentMap: TypeAlias = JavaHashMap[TopicId, JavaHashSet[int]]
-"""An assignment while it is made."""
+"""An assignment that is being built."""
 
 
 def members_in_map_order(spec: GroupSpec) -> Mapping[MemberId, MemberSubscription]:
-    """The members as Kafka's map of them iterates.
+    """Return the members in the iteration order of Kafka's map.
 
     Decided in: TargetAssignmentBuilder#build (4.3.1), which fills the map.
     """
@@ -29,7 +29,7 @@ def members_in_map_order(spec: GroupSpec) -> Mapping[MemberId, MemberSubscriptio
 
 
 def from_record(assignment: Assignment) -> AssignmentMap:
-    """What the record of a target assignment is in memory. Source: Assignment#fromRecord (4.3.1)."""
+    """Convert a target assignment from its record form. Source: Assignment#fromRecord (4.3.1)."""
     partitions_by_topic: AssignmentMap = JavaHashMap(uuid_hash_code)
     for topic_id, partitions in assignment.items():
         partitions_by_topic[topic_id] = JavaHashSet.copy_of(partitions, int_hash_code)
@@ -37,7 +37,7 @@ def from_record(assignment: Assignment) -> AssignmentMap:
 
 
 def deep_copy_assignment(assignment: AssignmentMap) -> AssignmentMap:
-    """A copy to change, maybe of another order. Source: AssignorHelpers#deepCopyAssignment (4.3.1)."""
+    """Return a mutable copy, whose order may differ. Source: AssignorHelpers#deepCopyAssignment (4.3.1)."""
     copied: AssignmentMap = JavaHashMap(uuid_hash_code, capacity=len(assignment))
     for topic_id, partitions in assignment.items():
         copied[topic_id] = JavaHashSet.copy_of(partitions, int_hash_code)
@@ -45,7 +45,7 @@ def deep_copy_assignment(assignment: AssignmentMap) -> AssignmentMap:
 
 
 def assignment_of(partitions_by_topic: AssignmentMap) -> Assignment:
-    """An assignment that is made.
+    """Return the immutable assignment from the map that was built.
 
     Decided in: GroupCoordinatorRecordHelpers#newConsumerGroupTargetAssignmentRecord (4.3.1).
     """

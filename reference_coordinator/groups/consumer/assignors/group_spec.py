@@ -1,4 +1,4 @@
-"""What an assignor is told of a consumer group and its topics."""
+"""The input of an assignor: a consumer group and its topics."""
 
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
@@ -9,8 +9,8 @@ from reference_coordinator.core.ids import MemberId, TopicId
 from reference_coordinator.core.values import value
 
 Assignment: TypeAlias = Mapping[TopicId, tuple[int, ...]]
-"""Partitions by topic. Topics and partitions stand in the order of Kafka's map and sets, which is also the
-order in which a record lists them; two assignments are the same whatever their order."""
+"""Partitions by topic. Topics and partitions are in the order of Kafka's map and sets, which is also their
+order in records. The order does not matter for equality."""
 
 
 class SubscriptionType(Enum):
@@ -22,36 +22,36 @@ class SubscriptionType(Enum):
 
 @value
 class MemberSubscription:
-    """A member as an assignor sees it. Source: MemberSubscriptionAndAssignmentImpl (4.3.1)."""
+    """A member as input of an assignor. Source: MemberSubscriptionAndAssignmentImpl (4.3.1)."""
 
     instance_id: str | None = None
     rack_id: str | None = None
-    """No assignor reads it."""
+    """Not used by any assignor."""
     subscribed_topic_ids: tuple[TopicId, ...]
-    """Of those subscribed topics that exist, in the order in which the set of their names iterates."""
+    """The ids of the subscribed topics that exist, in the iteration order of the set of their names."""
     num_missing_topics: int = 0
-    """How many of its subscribed topics do not exist: they count where Kafka sizes a map."""
+    """How many of the subscribed topics do not exist. They affect the initial size of Kafka's maps."""
     assignment: Assignment
-    """What the member has by the target assignment before, in the order of its record."""
+    """The member's previous target assignment, in the order of its record."""
 
     @property
     def num_subscribed_names(self) -> int:
-        """How many topics it names. Decided in: TopicIds#size (4.3.1)."""
+        """The number of topics that the member subscribes to. Decided in: TopicIds#size (4.3.1)."""
         return len(self.subscribed_topic_ids) + self.num_missing_topics
 
 
 @value
 class GroupSpec:
-    """A group for which partitions are to be assigned. Source: GroupSpecImpl (4.3.1)."""
+    """A group whose partitions an assignor assigns. Source: GroupSpecImpl (4.3.1)."""
 
     members: Mapping[MemberId, MemberSubscription]
-    """In the order in which they were put into Kafka's map, or a `JavaHashMap` of them, which knows more."""
+    """In the order of insertion into Kafka's map, or a `JavaHashMap`, which also has the map's table."""
     subscription_type: SubscriptionType
 
 
 @value
 class SubscribedTopic:
-    """A topic as the metadata image describes it, without racks, which no assignor reads.
+    """A topic from the metadata image, without racks, which no assignor uses.
 
     Source: SubscribedTopicDescriberImpl (4.3.1).
     """
@@ -60,11 +60,11 @@ class SubscribedTopic:
 
 
 class PartitionAssignorError(Exception):
-    """An assignor cannot assign. Source: PartitionAssignorException (4.3.1)."""
+    """The assignor could not compute an assignment. Source: PartitionAssignorException (4.3.1)."""
 
 
 def unknown_topic(topic_id: TopicId) -> PartitionAssignorError:
-    """What `uniform` says of a subscribed topic that does not exist.
+    """Return the error of `uniform` for a subscribed topic that does not exist.
 
     Decided in: UniformHomogeneousAssignmentBuilder#build (4.3.1), Uuid#toString (4.3.1).
     """

@@ -1,7 +1,7 @@
-"""Whom `uniform` gives the next partition of a topic, and from whom it takes one.
+"""Selection of the members that `uniform` moves partitions of a topic between.
 
-The subscribers stand sorted by how much they have. Two ranges of them move towards each other: those with
-least at the front, those with most at the end. Members of a range began with equally many partitions.
+The subscribers are sorted by their number of partitions. Two ranges grow towards each other: the least loaded
+members at the front and the most loaded ones at the end. All members of a range are equally loaded.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Final
 
 
 class MemberAssignmentBalancer:
-    """The balance among one topic's subscribers.
+    """The balance between one topic's subscribers.
 
     Source: UniformHeterogeneousAssignmentBuilder.MemberAssignmentBalancer (4.3.1).
     """
@@ -19,7 +19,7 @@ class MemberAssignmentBalancer:
         self._sorted_members: Final = sorted(members, key=lambda member: (self._sizes[member], member))
         least, most = self._size_at(0), self._size_at(-1)
         self.imbalance: Final = most - least
-        """How many partitions the one with most has beyond the one with least. Decided in: #initialize."""
+        """The difference between the highest and the lowest load of a member. Decided in: #initialize."""
         self._least_loaded_range_end = 0
         self._least_loaded_range_partition_count = least - 1
         self._next_least_loaded_member = 0
@@ -29,7 +29,7 @@ class MemberAssignmentBalancer:
         self._next_most_loaded_member = len(self._sorted_members) - 1
 
     def next_least_loaded_member(self) -> int:
-        """Whom to give a partition.
+        """Return the member that receives the next partition.
 
         Source: MemberAssignmentBalancer#nextLeastLoadedMember (4.3.1).
         """
@@ -46,14 +46,14 @@ class MemberAssignmentBalancer:
         return member
 
     def next_most_loaded_member(self) -> int | None:
-        """From whom to take a partition; None where nobody has one to give.
+        """Return the member that loses the next partition, or None if no member has one left.
 
         Source: MemberAssignmentBalancer#nextMostLoadedMember (4.3.1).
         """
         start = self._most_loaded_range_start
         if self._next_most_loaded_member < start:
             if self._most_loaded_range_end <= start and start > 0:
-                # All of the range were excluded: go on with whoever stands before it.
+                # All members of the range were excluded: continue with the member before it.
                 self._most_loaded_range_partition_count = self._size_at(start - 1)
             else:
                 self._most_loaded_range_partition_count -= 1
@@ -68,7 +68,7 @@ class MemberAssignmentBalancer:
         return member
 
     def exclude_most_loaded_member(self) -> None:
-        """Let the member that was given last out of the range: it has nothing of this topic.
+        """Remove the member that was returned last from the range: it has no partition of this topic.
 
         Source: MemberAssignmentBalancer#excludeMostLoadedMember (4.3.1).
         """
@@ -78,7 +78,7 @@ class MemberAssignmentBalancer:
         self._most_loaded_range_end -= 1
 
     def is_balanced(self) -> bool:
-        """Whether the ranges are as near as they come.
+        """Return whether the loads of the two ranges differ by at most one partition.
 
         Source: MemberAssignmentBalancer#isBalanced (4.3.1).
         """

@@ -19,7 +19,7 @@ NAME: Final = "range"
 
 
 class _TopicMetadata:
-    """How far a topic's partitions are given out. Source: RangeAssignor.TopicMetadata (4.3.1)."""
+    """The progress of assigning a topic's partitions. Source: RangeAssignor.TopicMetadata (4.3.1)."""
 
     def __init__(self, num_partitions: int, num_members: int) -> None:
         self._num_partitions = num_partitions
@@ -27,7 +27,7 @@ class _TopicMetadata:
         self._next_range = 0
 
     def add_partitions_to_assignment(self) -> tuple[int, ...]:
-        """The next member's partitions. Source: RangeAssignor#addPartitionsToAssignment (4.3.1)."""
+        """Return the next member's partitions. Source: RangeAssignor#addPartitionsToAssignment (4.3.1)."""
         quota = self._min_quota
         if self._extra_partitions > 0:
             quota += 1
@@ -53,7 +53,7 @@ def assign(spec: GroupSpec, topics: Mapping[TopicId, SubscribedTopic]) -> dict[M
 def _assign_homogeneous_group(
     spec: GroupSpec, topics: Mapping[TopicId, SubscribedTopic]
 ) -> dict[MemberId, Assignment]:
-    """Ask the first member alone for its topics. Source: RangeAssignor#assignHomogeneousGroup (4.3.1)."""
+    """Assign only the first member's topics. Source: RangeAssignor#assignHomogeneousGroup (4.3.1)."""
     member_ids = _sort_member_ids(spec)
     metadata = {
         topic_id: _TopicMetadata(_num_partitions(topics, topic_id), len(member_ids))
@@ -85,7 +85,7 @@ def _assign_heterogeneous_group(
 
 
 def _sort_member_ids(spec: GroupSpec) -> list[MemberId]:
-    """Static members by instance id, then all others. Source: RangeAssignor#sortMemberIds (4.3.1)."""
+    """Sort static members by instance id, then all others. Source: RangeAssignor#sortMemberIds (4.3.1)."""
 
     def rank(member_id: MemberId) -> tuple[bool, bytes]:
         instance_id = spec.members[member_id].instance_id

@@ -1,4 +1,4 @@
-"""The assignor `uniform`: balanced over all topics together, and sticky."""
+"""The assignor `uniform`: sticky, and balanced over all topics together."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -25,7 +25,7 @@ NAME: Final = "uniform"
 def assign(
     spec: GroupSpec, topics: Mapping[TopicId, SubscribedTopic], profile: Profile
 ) -> dict[MemberId, Assignment]:
-    """Assign by the type of the group's subscriptions. Source: UniformAssignor#assign (4.3.1).
+    """Assign partitions with the builder for the subscription type. Source: UniformAssignor#assign (4.3.1).
 
     Raises:
         PartitionAssignorError: a subscribed topic does not exist.

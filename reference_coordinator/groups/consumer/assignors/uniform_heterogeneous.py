@@ -1,4 +1,4 @@
-"""The assignor `uniform` where members subscribe to different topics: sticky, and nearly balanced."""
+"""The assignor `uniform` if members subscribe to different topics: sticky, and nearly balanced."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -29,9 +29,9 @@ _MAX_ITERATION_COUNT: Final = 16
 
 
 class UniformHeterogeneousAssignmentBuilder:
-    """One computation. Source: UniformHeterogeneousAssignmentBuilder (4.3.1).
+    """One computation of an assignment. Source: UniformHeterogeneousAssignmentBuilder (4.3.1).
 
-    Members are numbers here, by their place in the order of Kafka's map.
+    Members are represented by their index in the order of Kafka's map.
     """
 
     def __init__(self, spec: GroupSpec, topics: Mapping[TopicId, SubscribedTopic]) -> None:
@@ -82,7 +82,7 @@ class UniformHeterogeneousAssignmentBuilder:
         self._target_assignment.append(new)
 
     def _sort_topic_ids(self, topic_ids: Iterable[TopicId]) -> list[TopicId]:
-        """Those with most partitions for each subscriber first.
+        """Sort topics by partitions per subscriber, the highest number first.
 
         Source: UniformHeterogeneousAssignmentBuilder#sortTopicIds (4.3.1).
         """
@@ -124,7 +124,7 @@ class UniformHeterogeneousAssignmentBuilder:
                     last_rebalanced = topic_id
 
     def _balance_topic(self, topic_id: TopicId) -> int:
-        """Move partitions from those who have most; return how many moved.
+        """Move partitions from the most to the least loaded members. Return how many were moved.
 
         Source: UniformHeterogeneousAssignmentBuilder#balanceTopic (4.3.1).
         """

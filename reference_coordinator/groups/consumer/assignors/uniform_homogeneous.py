@@ -1,4 +1,4 @@
-"""The assignor `uniform` where all members subscribe to the same topics: sticky, and balanced within one."""
+"""The assignor `uniform` if all members subscribe to the same topics: sticky, and balanced within one."""
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -27,7 +27,7 @@ from reference_coordinator.profile.profiles import Profile
 
 
 class UniformHomogeneousAssignmentBuilder:
-    """One computation. Source: UniformHomogeneousAssignmentBuilder (4.3.1)."""
+    """One computation of an assignment. Source: UniformHomogeneousAssignmentBuilder (4.3.1)."""
 
     def __init__(self, spec: GroupSpec, topics: Mapping[TopicId, SubscribedTopic], profile: Profile) -> None:
         self._members: Final = members_in_map_order(spec)
@@ -48,7 +48,7 @@ class UniformHomogeneousAssignmentBuilder:
         """Assign all partitions. Source: UniformHomogeneousAssignmentBuilder#build (4.3.1).
 
         Raises:
-            PartitionAssignorError: a subscribed topic does not exist, or partitions were left over.
+            PartitionAssignorError: a subscribed topic does not exist, or partitions remain unassigned.
         """
         if not self._subscribed_topic_ids:
             return {}
@@ -74,7 +74,7 @@ class UniformHomogeneousAssignmentBuilder:
     def _maybe_revoke_partitions(self, member_id: MemberId, old: AssignmentMap, index: int) -> None:
         """Source: UniformHomogeneousAssignmentBuilder#maybeRevokePartitions (4.3.1), for one member.
 
-        Until 4.0.1 an extra partition was for the first members, whether or not they had it.
+        Until 4.0.1 the first members got the extra partitions, whether or not they owned them before.
         """
         has_extra_quota = self._members_to_get_an_extra_partition > 0
         quota = self._minimum_member_quota + has_extra_quota
@@ -102,7 +102,7 @@ class UniformHomogeneousAssignmentBuilder:
             self._unchanged.add(member_id)
 
     def _without(self, old: AssignmentMap, revoked: Sequence[tuple[TopicId, int]]) -> AssignmentMap:
-        """The old assignment without what is revoked or unsubscribed; the very same if that is nothing."""
+        """Return the old assignment without revoked and unsubscribed partitions, or itself if unchanged."""
         unsubscribed = [topic_id for topic_id in old if topic_id not in self._subscribed_topic_ids]
         if not revoked and not unsubscribed:
             return old
@@ -128,7 +128,7 @@ class UniformHomogeneousAssignmentBuilder:
 
 
 def _assigned_partitions(members: Mapping[MemberId, MemberSubscription]) -> set[tuple[TopicId, int]]:
-    """What anybody had by the target before. Decided in: GroupSpecImpl#isPartitionAssigned (4.3.1)."""
+    """Return the previously assigned partitions. Decided in: GroupSpecImpl#isPartitionAssigned (4.3.1)."""
     return {
         (topic_id, partition)
         for member in members.values()

@@ -1,4 +1,4 @@
-"""The assignor `simple` of share groups, as each release has it."""
+"""The assignor `simple` of share groups, in the versions of all releases."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -14,9 +14,9 @@ NAME: Final = "simple"
 
 
 def assign(spec: ShareGroupSpec, profile: Profile) -> Mapping[MemberId, AssignedPartitions]:
-    """Assign the partitions that have share state. Source: SimpleAssignor#assign (4.3.1).
+    """Assign the assignable partitions. Source: SimpleAssignor#assign (4.3.1).
 
-    A member without an entry in the result is to have nothing.
+    A member without an entry in the result has an empty assignment.
     """
     if profile.has(Behaviour.SHARE_ASSIGNOR_BALANCES):
         return simple_balanced.assign(spec)

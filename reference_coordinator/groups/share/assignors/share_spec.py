@@ -1,4 +1,4 @@
-"""What the assignor is told of a share group, and what it hands back."""
+"""The input of the assignor of share groups, and helpers for its output."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
@@ -21,28 +21,28 @@ class TopicIdPartition(NamedTuple):
 
 @value
 class ShareMemberSpec:
-    """A member as the assignor sees it."""
+    """A member as input of the assignor."""
 
     subscribed_topic_ids: tuple[TopicId, ...]
-    """Of those subscribed topics that exist, in the order of their names' set."""
+    """The ids of the subscribed topics that exist, in the iteration order of the set of their names."""
     names_topics: bool
-    """Whether it subscribes to anything, be it to topics that do not exist."""
+    """Whether the member subscribes to any topics, including ones that do not exist."""
     assignment: AssignedPartitions
-    """What it was to have before."""
+    """The member's previous target assignment."""
 
 
 @value
 class ShareGroupSpec:
-    """A group for which partitions are to be assigned. Source: GroupSpecImpl (4.3.1)."""
+    """A group whose partitions the assignor assigns. Source: GroupSpecImpl (4.3.1)."""
 
     members: Mapping[MemberId, ShareMemberSpec]
     """In the order of Kafka's map."""
     subscription_type: SubscriptionType
     assignable: Mapping[TopicId, tuple[int, ...]]
-    """The partitions of each topic that may be assigned, ascending."""
+    """The partitions of each topic that may be assigned, in ascending order."""
 
     def target_partitions(self, topic_ids: Iterable[TopicId]) -> list[TopicIdPartition]:
-        """The partitions of topics that may be assigned, topic after topic."""
+        """Return the assignable partitions of topics, in the order of the topics."""
         return [
             TopicIdPartition(topic_id, partition)
             for topic_id in topic_ids
@@ -51,7 +51,7 @@ class ShareGroupSpec:
 
 
 def topic_id_partition_hash_code(partition: TopicIdPartition) -> int:
-    """The hash of a partition, as an unsigned 32-bit number.
+    """Return the Java hash code of a partition, as an unsigned 32-bit integer.
 
     Decided in: TopicIdPartition#hashCode (4.3.1).
     """
@@ -59,7 +59,7 @@ def topic_id_partition_hash_code(partition: TopicIdPartition) -> int:
 
 
 def by_topic(partitions: Iterable[TopicIdPartition]) -> AssignedPartitions:
-    """Partitions, topic by topic."""
+    """Group partitions by topic."""
     found: dict[TopicId, set[int]] = {}
     for each in partitions:
         found.setdefault(each.topic_id, set()).add(each.partition)

@@ -1,6 +1,6 @@
-"""`simple` from 4.2 on: every partition is shared by as many members, and nobody has more than the others.
+"""`simple` from 4.2 on: partitions have equally many members, and members have equally many partitions.
 
-Where all members subscribe to the same topics, this is so over all partitions; else within each topic.
+If all members subscribe to the same topics, it balances all partitions together, otherwise each topic.
 """
 
 import math
@@ -22,7 +22,7 @@ from reference_coordinator.groups.share.member import AssignedPartitions
 
 _KeyT = TypeVar("_KeyT")
 _Members: TypeAlias = JavaHashSet[int]
-"""Members by their position in the group's map."""
+"""Members, represented by their position in the group's map."""
 
 
 def assign(spec: ShareGroupSpec) -> Mapping[MemberId, AssignedPartitions]:
@@ -54,7 +54,7 @@ def _assign_homogeneous(spec: ShareGroupSpec) -> Mapping[MemberId, AssignedParti
 def _assign_heterogeneous(spec: ShareGroupSpec) -> Mapping[MemberId, AssignedPartitions]:
     """Decided in: SimpleHeterogeneousAssignmentBuilder#build (4.3.1).
 
-    A topic that nobody subscribes to any more is left as it was.
+    The assignment of a topic without subscribers does not change.
     """
     topic_ids: JavaHashSet[TopicId] = JavaHashSet(uuid_hash_code)
     for member in spec.members.values():
@@ -78,13 +78,13 @@ def _assign_heterogeneous(spec: ShareGroupSpec) -> Mapping[MemberId, AssignedPar
 
 @dataclass(slots=True)
 class _Balancing(Generic[_KeyT]):
-    """One computation over some partitions and the members that may have them."""
+    """One computation for some partitions and the members that subscribe to them."""
 
     targets: Sequence[_KeyT]
     old: Sequence[Sequence[_KeyT]]
-    """What each member had, subscribed or not."""
+    """The previous partitions of each member, whether it subscribes or not."""
     members: Sequence[int]
-    """Those that subscribe."""
+    """The subscribed members."""
     hash_code: HashCode[_KeyT]
     desired_sharing: int = 0
     desired_counts: list[int] = field(default_factory=list)
@@ -103,7 +103,7 @@ class _Balancing(Generic[_KeyT]):
         self.by_member = [JavaHashSet(self.hash_code) for _ in self.old]
 
     def build(self) -> Sequence[JavaHashSet[_KeyT]]:
-        """Return what each member is to have.
+        """Return the new partitions of each member.
 
         Source: SimpleHomogeneousAssignmentBuilder#build,
         SimpleHeterogeneousAssignmentBuilder.TopicAssignmentPartialBuilder#build (4.3.1).
@@ -137,7 +137,7 @@ class _Balancing(Generic[_KeyT]):
                 self.by_member[index].discard(partition)
 
     def _assign_remaining_partitions(self) -> None:
-        """Give each partition to members that want more, one after the other in a circle.
+        """Assign each partition to members with too few partitions, in a round-robin order.
 
         Source: SimpleHomogeneousAssignmentBuilder#assignRemainingPartitions (4.3.1).
         """

@@ -8,7 +8,7 @@ from reference_coordinator.groups.share.member import AssignedPartitions
 
 
 def assign(spec: ShareGroupSpec) -> Mapping[MemberId, AssignedPartitions]:
-    """Assign all to everybody. Source: SimpleAssignor#assign (4.0.2)."""
+    """Assign all partitions to all members. Source: SimpleAssignor#assign (4.0.2)."""
     return {
         member_id: by_topic(spec.target_partitions(member.subscribed_topic_ids))
         for member_id, member in spec.members.items()

@@ -1,4 +1,4 @@
-"""`simple` of 4.1: a partition by the hash of the member's id, then what it had, then the rest in turn."""
+"""`simple` of 4.1: one partition by hash of the member id, then previous ones, then the rest round-robin."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
@@ -21,7 +21,7 @@ _ByMember: TypeAlias = dict[MemberId, dict[TopicIdPartition, None]]
 
 
 def assign(spec: ShareGroupSpec) -> Mapping[MemberId, AssignedPartitions]:
-    """Assign partitions, each to one member at least. Source: SimpleAssignor#assign (4.1.2)."""
+    """Assign each partition to at least one member. Source: SimpleAssignor#assign (4.1.2)."""
     current = _current_assignment(spec)
     if spec.subscription_type is SubscriptionType.HETEROGENEOUS:
         assigned = _new_assignment_heterogeneous(spec, current)
@@ -126,7 +126,7 @@ def _round_robin_assignment_with_count(
 ) -> None:
     """Source: SimpleAssignor#roundRobinAssignmentWithCount (4.1.2).
 
-    Whoever has one more than desired gets no more.
+    A member with one partition more than desired gets no more.
     """
     left, at = list(member_ids), 0
     for partition in partitions:

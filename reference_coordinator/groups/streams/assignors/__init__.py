@@ -1,1 +1,1 @@
-"""What assigns tasks to the members of a streams group."""
+"""The assignor of tasks to the members of a streams group."""

@@ -1,4 +1,4 @@
-"""What an assignor is told of a group."""
+"""The input of an assignor: a streams group and its tasks."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -10,19 +10,19 @@ from reference_coordinator.groups.streams.task_offsets import Offsets
 from reference_coordinator.groups.streams.tasks import Tasks
 
 TaskId = tuple[str, int]
-"""A subtopology and a partition. Source: TaskId (4.3.1)."""
+"""The id of a subtopology and a partition. Source: TaskId (4.3.1)."""
 
 
 @value
 class AssignmentMemberSpec:
-    """A member as the assignor sees it. Source: AssignmentMemberSpec (4.3.1)."""
+    """A member as input of the assignor. Source: AssignmentMemberSpec (4.3.1)."""
 
     process_id: str
     active_tasks: Tasks
-    """What it has, or was to have, before."""
+    """The member's current tasks, or its previous target assignment, depending on the release."""
     standby_tasks: Tasks
     task_offsets: Offsets = field(default_factory=dict)
-    """How far it has restored tasks, from 4.4 on."""
+    """The offsets up to which the member has restored tasks, from 4.4 on."""
 
 
 @value
@@ -35,10 +35,10 @@ class GroupSpec:
     """In the order of their ids."""
     num_standby_replicas: int
     ranks_candidates: bool = False
-    """Whether offsets count, and a process that runs a task is passed over, as from 4.4 on."""
+    """Whether to rank by offsets and to skip processes that already run a task, as from 4.4 on."""
 
     def tasks(self, *, stateful_only: bool = False) -> list[TaskId]:
-        """The tasks of all subtopologies. Decided in: StickyTaskAssignor#taskIds (4.3.1)."""
+        """Return the tasks of all subtopologies. Decided in: StickyTaskAssignor#taskIds (4.3.1)."""
         return [
             (key, partition)
             for key, each in self.subtopologies.items()

@@ -1,4 +1,4 @@
-"""The JVM's heap, for what Kafka decides by the order in which equals leave it."""
+"""Java's priority queue, for decisions of Kafka that depend on its order of equal items."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -7,7 +7,7 @@ ItemT = TypeVar("ItemT")
 
 
 class JavaPriorityQueue(Generic[ItemT]):
-    """A `java.util.PriorityQueue`, whose items may change while they are outside it."""
+    """A `java.util.PriorityQueue`. The priority of an item may change while it is not in the queue."""
 
     __slots__ = ("_items", "_priority")
 
@@ -19,7 +19,7 @@ class JavaPriorityQueue(Generic[ItemT]):
         return len(self._items)
 
     def add(self, item: ItemT) -> None:
-        """Put an item in. Decided in: PriorityQueue#siftUp."""
+        """Add an item. Decided in: PriorityQueue#siftUp."""
         items, position = self._items, len(self._items)
         items.append(item)
         while position > 0:
@@ -31,7 +31,7 @@ class JavaPriorityQueue(Generic[ItemT]):
         items[position] = item
 
     def poll(self) -> ItemT:
-        """Take the least item out. Decided in: PriorityQueue#siftDown."""
+        """Remove and return the smallest item. Decided in: PriorityQueue#siftDown."""
         items = self._items
         least, last = items[0], items.pop()
         if not items:

@@ -1,4 +1,4 @@
-"""One process while tasks are assigned: its members and how loaded they are."""
+"""The state of one process during an assignment: its members and their loads."""
 
 import sys
 
@@ -10,7 +10,7 @@ from reference_coordinator.groups.streams.assignors.priority_queue import JavaPr
 
 
 class ProcessState:
-    """The members of one process. Source: ProcessState (4.3.1)."""
+    """The members of one process and their tasks. Source: ProcessState (4.3.1)."""
 
     __slots__ = ("_members_by_load", "active_tasks", "load", "standby_tasks", "task_counts", "tasks")
 
@@ -23,21 +23,21 @@ class ProcessState:
         self._members_by_load: JavaPriorityQueue[MemberId] | None = None
 
     def add_member(self, member_id: MemberId) -> None:
-        """Let another member belong to the process. Source: ProcessState#addMember (4.3.1)."""
+        """Add a member to the process. Source: ProcessState#addMember (4.3.1)."""
         self.task_counts[member_id] = 0
         self._compute_load()
 
     def has_task(self, task: TaskId) -> bool:
-        """Whether one of its members has a task. Source: ProcessState#hasTask (4.3.1)."""
+        """Return whether a member of the process has a task. Source: ProcessState#hasTask (4.3.1)."""
         return task in self.tasks
 
     def add_task(self, member_id: MemberId, task: TaskId, *, is_active: bool) -> int:
-        """Give a member a task; how many it has now. Source: ProcessState#addTask (4.3.1)."""
+        """Assign a task to a member. Return its number of tasks. Source: ProcessState#addTask (4.3.1)."""
         self._members_by_load = None
         return self._add_task_internal(member_id, task, is_active=is_active)
 
     def add_task_to_least_loaded_member(self, task: TaskId, *, is_active: bool) -> int:
-        """Give the member with the fewest tasks one; how many it has now.
+        """Assign a task to the member with the fewest tasks. Return its number of tasks.
 
         Source: ProcessState#addTaskToLeastLoadedMember (4.3.1).
         """

@@ -1,4 +1,4 @@
-"""The assignor `sticky`: tasks stay where they were, as far as every member gets its share."""
+"""The assignor `sticky`: tasks stay with their members as far as the assignment remains balanced."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
@@ -30,7 +30,7 @@ class _Candidate:
 
 
 class _Quota:
-    """How many tasks each member may keep; those that are full are counted out.
+    """The maximum number of tasks for each member. Members that have reached it no longer count.
 
     Decided in: StickyTaskAssignor#maybeUpdateActiveTasksPerMember, StickyTaskAssignor#computeTasksPerMember
     (4.3.1).
@@ -41,7 +41,7 @@ class _Quota:
         self.per_member = self._computed()
 
     def take_in(self, count: int) -> None:
-        """Count a member out if it has its share now."""
+        """Stop counting a member if its number of tasks has reached the quota."""
         if count == self.per_member:
             self._members -= 1
             self._tasks -= count
@@ -52,7 +52,7 @@ class _Quota:
 
 
 class StickyTaskAssignor:
-    """One assignment. Source: StickyTaskAssignor (4.3.1)."""
+    """One computation of an assignment. Source: StickyTaskAssignor (4.3.1)."""
 
     def __init__(self, spec: GroupSpec) -> None:
         self._spec = spec
@@ -72,7 +72,7 @@ class StickyTaskAssignor:
         self._previous_standby = {key: _ranked(each) for key, each in candidates.items()}
 
     def _process_of(self, process_id: str) -> ProcessState:
-        """The state of a process, in a map that grows as the release fills it."""
+        """Return the state of a process. A new one is added as in the release, which affects map order."""
         if self._spec.ranks_candidates:
             return self._processes.compute_if_absent(process_id, ProcessState)
         if process_id not in self._processes:
@@ -80,7 +80,7 @@ class StickyTaskAssignor:
         return self._processes[process_id]
 
     def assign(self) -> Mapping[MemberId, TasksTuple]:
-        """What every member is to have. Decided in: StickyTaskAssignor#doAssign (4.3.1)."""
+        """Return the tasks of every member. Decided in: StickyTaskAssignor#doAssign (4.3.1)."""
         self._assign_active(self._spec.tasks())
         if self._replicas > 0:
             self._assign_standby(self._spec.tasks(stateful_only=True))
@@ -103,7 +103,7 @@ class StickyTaskAssignor:
             queue.add(process)
 
     def _give_back(self, tasks: Iterable[TaskId], owner: Callable[[TaskId], _Member | None]) -> list[TaskId]:
-        """Give tasks to who had them if there is room; return the others."""
+        """Assign tasks to their previous owners that are below the quota. Return the other tasks."""
         left = []
         for task in tasks:
             member = owner(task)
@@ -156,9 +156,9 @@ class StickyTaskAssignor:
         return found
 
     def _find_prev_member_with_least_load(self, task: TaskId, not_running: TaskId | None) -> _Member | None:
-        """The least loaded of those that had a standby task.
+        """Return the least loaded of the members that had a standby task.
 
-        Up to 4.3 nobody is found if the process of the first runs the task already.
+        Up to 4.3, return None if the process of the first such member already runs the task.
 
         Source: StickyTaskAssignor#findPrevMemberWithLeastLoad (4.4.0).
         """
@@ -209,7 +209,7 @@ def _collect_standby_candidates(
 
 
 def _ranked(candidates: list[_Candidate]) -> list[_Member]:
-    """Those with a standby task first, then those that have restored more.
+    """Sort members with a standby task first, then those that have restored more.
 
     Decided in: StickyTaskAssignor#rankStandbyCandidates (4.4.0).
     """
