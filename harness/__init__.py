@@ -1,4 +1,4 @@
-"""Drives group coordinators with scripted conversations, traces them, and judges what differs."""
+"""Runs scripted conversations on group coordinators, traces them, and judges the differences."""
 
 import os
 import tempfile
@@ -6,7 +6,7 @@ from pathlib import Path
 
 __version__ = "0.1.0"
 
-# kio imports Hypothesis where it is installed, which would leave its folder in the user's.
+# kio imports Hypothesis if it is installed, which would leave a folder in the working directory.
 os.environ.setdefault(
     "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "kafka-conformance-hypothesis"))
 )

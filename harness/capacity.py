@@ -1,7 +1,7 @@
-"""What this machine can carry: the one place that says how many processes may start and run at once.
+"""The capacity of this machine: the one module that determines how many processes may start and run at once.
 
 Cores and memory are those that this process is granted (affinity, cgroup), which in a container are fewer
-than the kernel has. Whoever starts processes takes slots here, so that brokers, containers, servers and
+than the kernel has. Code that starts processes takes slots here, so that brokers, containers, servers and
 workers of one run share the machine instead of each assuming that it is alone.
 """
 
@@ -17,21 +17,21 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 BROKER_BYTES: Final = 512 * 1024 * 1024
-"""What a broker's process takes, with room to spare."""
+"""The memory that a broker's process needs, with a margin."""
 _BROKERS_PER_CORE: Final = 3
-"""Brokers mostly wait: what keeps a core busy is their start."""
+"""Brokers mostly wait; only their start keeps a core busy."""
 _CGROUPS: Final = Path("/sys/fs/cgroup")
 _LOCK_POLL_S: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What this process is granted of the machine."""
+    """The share of the machine that this process is granted."""
 
     cores: int
     """At least 1; a quota of two and a half cores counts as two."""
     memory_bytes: int
-    """What can still be had without swapping."""
+    """The memory that is available without swapping."""
 
     @property
     def starts_at_once(self) -> int:
@@ -47,9 +47,9 @@ class Machine:
         """Return how many jobs may run at once.
 
         Args:
-            each_bytes: what one of them takes; 0 where memory does not matter.
-            per_core: how many of them a core carries.
-            wanted: how many there are to do, if that is known.
+            each_bytes: the memory that one job needs; 0 if memory does not matter.
+            per_core: how many jobs a core can run.
+            wanted: the number of jobs, if it is known.
         """
         fitting = self.cores * per_core
         if each_bytes:
@@ -64,7 +64,7 @@ class Machine:
 
 
 def machine() -> Machine:
-    """Return what this process is granted at this moment."""
+    """Return the share of the machine that this process is granted now."""
     return Machine(cores=_cores(), memory_bytes=_memory_bytes())
 
 
@@ -92,7 +92,7 @@ def _memory_bytes() -> int:
 
 
 def _system_memory_bytes() -> int:
-    """Return what the kernel could give without swapping, as it estimates it."""
+    """Return the kernel's estimate of the memory that is available without swapping."""
     for line in _lines(Path("/proc/meminfo")):
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
@@ -100,7 +100,7 @@ def _system_memory_bytes() -> int:
 
 
 def _memory_left() -> Iterator[int]:
-    """Yield what each cgroup around this process may still take; cached file pages can be given back.
+    """Yield the memory left to each cgroup around this process; cached file pages count as free.
 
     Source: Linux, cgroup-v2.rst `memory.max`; cgroup v1 `memory.limit_in_bytes`.
     """
@@ -119,7 +119,7 @@ def _memory_left() -> Iterator[int]:
 def _own_cgroups(controller: str) -> Iterator[Path]:
     """Yield the folders of the cgroups around this process, the innermost first.
 
-    Where a container sees its own cgroup as the root, the path that the kernel tells does not exist there.
+    In a container that sees its own cgroup as the root, the path that the kernel reports does not exist.
     """
     for line in _lines(Path("/proc/self/cgroup")):
         hierarchy, controllers, path = line.split(":", 2)
@@ -148,7 +148,7 @@ def _lines(path: Path) -> list[str]:
 
 
 class Slots:
-    """Slots for processes, of which one may take several; they are given in the order of asking."""
+    """Slots for processes, which may take several each; they are granted in the order of requests."""
 
     def __init__(self, count: int) -> None:
         self.count: Final = count
@@ -157,7 +157,7 @@ class Slots:
 
     @asynccontextmanager
     async def taken(self, wanted: int = 1) -> AsyncIterator[None]:
-        """Wait until so many are free, and have them; whoever wants more than there are gets all of them."""
+        """Wait for free slots and take them; a request for more than exist takes all of them."""
         wanted = min(wanted, self.count)
         await self._take(wanted)
         try:
@@ -193,7 +193,7 @@ class Slots:
 class MachineSlots(Slots):
     """Slots that several processes of this machine share.
 
-    Each is the lock of a file, which the kernel takes back from a process that is killed.
+    Each slot is a file lock, which the kernel releases when its process is killed.
     """
 
     def __init__(self, count: int, folder: Path) -> None:
@@ -203,9 +203,9 @@ class MachineSlots(Slots):
 
     @asynccontextmanager
     async def taken(self, wanted: int = 1) -> AsyncIterator[None]:
-        """Wait until so many are free, and have them; whoever wants more than there are gets all of them."""
+        """Wait for free slots and take them; a request for more than exist takes all of them."""
         with ExitStack() as locks:
-            # One process at a time collects slots: two that have half of them each would wait for ever.
+            # One process at a time collects slots: two with half of them each would wait for ever.
             with ExitStack() as collecting:
                 await self._lock(["collecting"], 1, collecting)
                 names = [f"slot-{number}" for number in range(self.count)]
@@ -235,12 +235,12 @@ _BROKER_SLOTS: "WeakKeyDictionary[asyncio.AbstractEventLoop, Slots]" = WeakKeyDi
 
 
 def start_slots() -> Slots:
-    """Return the slots that a starting broker takes until it is ready; within a run it has one anyway."""
+    """Return the slots that a starting broker takes until it is ready, beside its broker slot in a run."""
     return _START_SLOTS.setdefault(asyncio.get_running_loop(), Slots(machine().starts_at_once))
 
 
 def share_start_slots(folder: Path) -> None:
-    """Have the running loop share the slots of starting brokers with processes that name the same folder."""
+    """Share the running loop's slots of starting brokers with processes that name the same folder."""
     slots = MachineSlots(machine().starts_at_once, folder)
     _START_SLOTS[asyncio.get_running_loop()] = slots
 

@@ -1,4 +1,4 @@
-"""What a basic installation leaves out, and the words that tell you how to have it."""
+"""The packages that a basic installation lacks, and messages on how to install them."""
 
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -12,17 +12,17 @@ EXTRAS: Final[Mapping[str, tuple[str, ...]]] = {
     "bench": ("duckdb",),
     "captures": ("dpkt",),
 }
-"""Packages that are imported, by the extra of ours that installs them."""
+"""Imported packages, by the extra that installs them."""
 
 
 def why_without(extra: str) -> str | None:
-    """Say what of an extra is not installed, with the remedy; None where all of it is."""
+    """Return which package of an extra is not installed, with the remedy; None if all are."""
     lacking = [package for package in EXTRAS[extra] if find_spec(package) is None]
     return _remedy(lacking[0], extra) if lacking else None
 
 
 def remedy_for(error: ImportError) -> str | None:
-    """Say which extra has what could not be imported; None where none has."""
+    """Return which extra has the package that could not be imported; None if none has."""
     package = (error.name or "").partition(".")[0]
     found = (extra for extra, packages in EXTRAS.items() if package in packages)
     extra = next(found, None)

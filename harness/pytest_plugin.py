@@ -1,7 +1,7 @@
-"""`pytest suites/ --target …`: the same run as `kafka-conformance run`, with an item a scenario and target.
+"""`pytest suites/ --target …`: the same run as `kafka-conformance run`, one item per scenario and target.
 
-Items are collected without any target. When all are chosen, the whole run is conducted at once, so that
-scenarios go on side by side; an item then only reports its judgement.
+Items are collected without starting any target. When all are selected, the whole run is executed at once, so
+that scenarios run side by side. An item then only reports its judgement.
 """
 
 import shlex
@@ -41,7 +41,7 @@ from harness.workers import collect_rarely
 
 @dataclass(slots=True)
 class _State:
-    """What the plug-in keeps for one pytest session."""
+    """The plug-in's state for one pytest session."""
 
     targets: tuple[Target, ...]
     completed: CompletedRun | None = None
@@ -49,7 +49,7 @@ class _State:
     added: AddedProperties = field(default_factory=dict)
 
     def repetition(self, judgement: Judgement) -> str:
-        """Return a command line that repeats a result as it was had."""
+        """Return a command line that repeats a result under the same conditions."""
         assert self.completed is not None
         return repetition(
             self.completed.folder.read_headers(judgement.target)[:1],
@@ -166,18 +166,18 @@ class ScenarioItem(pytest.Item):
 
 
 class ScenarioFailed(Exception):  # noqa: N818 - what pytest shows for a judgement, not a fault of ours
-    """A judgement that is not as expected, in words."""
+    """A judgement that is not as expected; the message describes it."""
 
 
 def report_judgement(judgement: Judgement, again: str) -> None:
-    """Tell pytest what became of a scenario: it returns, skips, or fails, as expected or not.
+    """Report a judgement to pytest: return, skip, or fail, as expected or not.
 
     Args:
-        judgement: what became of it.
-        again: a command line that repeats it.
+        judgement: the judgement of the scenario.
+        again: a command line that repeats the scenario.
 
     Raises:
-        ScenarioFailed: the result is not as expected, and showed again or could not be tried again.
+        ScenarioFailed: the result is not as expected, and occurred again or could not be repeated.
     """
     if judgement.outcome == Outcome.NOT_APPLICABLE:
         pytest.skip(judgement.reason)
@@ -196,7 +196,7 @@ def report_judgement(judgement: Judgement, again: str) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
-    """Conduct the whole run before the first item reports."""
+    """Execute the whole run before the first item reports."""
     chosen = [item for item in session.items if isinstance(item, ScenarioItem)]
     if chosen and not session.config.option.collectonly:
         _orchestrate(session.config, chosen)
@@ -249,7 +249,7 @@ def _orchestrate(config: pytest.Config, chosen: list[ScenarioItem]) -> None:
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, exitstatus: int, config: pytest.Config
 ) -> None:
-    """Make the report, as `kafka-conformance run` does, and say where it is."""
+    """Write the report, as `kafka-conformance run` does, and print its path."""
     del exitstatus
     completed = config.stash[_STATE].completed
     if completed is None or config.getoption("no_conformance_report"):

@@ -1,6 +1,6 @@
-"""The axes on which a scenario's result lies, and nothing that computes them.
+"""The axes of a scenario's result, without any code that computes them.
 
-Only the checker (`harness.diff`) sets them, once; whatever comes after counts and shows.
+Only the checker (`harness.diff`) sets them, once; later stages only count and display them.
 """
 
 from enum import StrEnum
@@ -8,18 +8,18 @@ from typing import Final
 
 
 class Outcome(StrEnum):
-    """What a target did with a scenario, whether or not that was foreseen."""
+    """The outcome of a scenario on a target, whether or not it was expected."""
 
     CONFORMS = "conforms"
     NOT_APPLICABLE = "not applicable"
-    """The target cannot be asked: it lacks a capability, an API version or a configuration."""
+    """The target cannot run it: it lacks a capability, an API version or a configuration."""
     LENIENT = "lenient"
-    """Only fields differ of which no client should take notice, such as the wording of a message."""
+    """Only fields differ that no client should depend on, such as the wording of a message."""
     INDETERMINATE = "indeterminate"
-    """The conversation ended before what it is about could be seen."""
+    """The conversation ended before its subject could be observed."""
     DIVERGES = "diverges"
     HARNESS_ERROR = "harness error"
-    """We failed, not the target."""
+    """The harness failed, not the target."""
 
 
 OUTCOME_ORDER: Final = (
@@ -32,27 +32,27 @@ OUTCOME_ORDER: Final = (
 )
 """From best to worst: a composite takes the worst of its parts."""
 RIGHT: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT))
-"""Outcomes of a conversation in which the target does as its script and its reference say."""
+"""Outcomes of a conversation in which the target behaves as its script and its reference require."""
 COMPARABLE: Final = RIGHT | {Outcome.DIVERGES}
 """Outcomes of a conversation whose answers can be compared with another target's.
 
-Indeterminate is not among them: such a conversation broke off, the machine kept somebody from running, or the
-reference is no measure. What it lacks, or has otherwise, is no target's doing.
+Indeterminate is not among them: such a conversation broke off, was starved by the machine, or has a reference
+that does not conform. So its differences are not the target's fault.
 """
 
 
 class Expectation(StrEnum):
-    """How an outcome stands to what the expectation files say."""
+    """The relation of an outcome to the expectation files."""
 
     EXPECTED = "expected"
-    """It conforms and nothing else was foreseen, or an entry foresaw what happened."""
+    """It conforms and no entry expects otherwise, or an entry expects what happened."""
     UNEXPECTED = "unexpected"
     STALE = "stale"
-    """An entry foresaw a difference that did not show, or has expired."""
+    """An entry expects a difference that did not occur, or has expired."""
 
 
 class Delta(StrEnum):
-    """How a result stands to the same scenario and target in a baseline run."""
+    """The relation of a result to the same scenario and target in a baseline run."""
 
     NO_BASELINE = "no baseline"
     SAME = "same"
@@ -64,30 +64,30 @@ class Delta(StrEnum):
 
 
 class Confirmation(StrEnum):
-    """How a result stands to the same scenario run again, alone, with the same target in the same run."""
+    """The relation of a result to further, separate attempts at its scenario and target in the same run."""
 
     NOT_REPEATED = "not repeated"
-    """It was run once: nothing was unexpected, or nobody asked for more."""
+    """It was run once: nothing was unexpected, or no repetition was requested."""
     CONFIRMED = "confirmed"
-    """It showed again, or no attempt went as it should."""
+    """The difference occurred again, or no attempt went as it should."""
     FLAKY = "flaky"
-    """It showed once only, and another attempt went as it should."""
+    """The difference occurred only once, and another attempt went as it should."""
     UNCONFIRMED = "unconfirmed"
-    """No other attempt could tell: there was no time, or none came to its end."""
+    """No other attempt decided it: there was no time, or none came to its end."""
     CLEARED = "cleared"
-    """The first attempt was starved, and another went as it should; the outcome is that of the other."""
+    """The first attempt was starved, and another went as it should; the outcome is the latter's."""
 
 
 STARVED: Final = "starved: "
-"""Stands in the reason of an indeterminate result where the machine kept those concerned from running."""
+"""The beginning of an indeterminate result's reason, if the machine kept processes concerned from running."""
 
 
 class DifferenceClass(StrEnum):
-    """What kind of difference was seen at one step."""
+    """The kind of a difference at one step."""
 
     ERROR_CODE = "error code"
     ERROR_PRECEDENCE = "error precedence"
-    """Another error than expected, where several were due: a rung of a ladder."""
+    """Another error than expected, where several apply: a rung of a ladder."""
     FIELD_VALUE = "field value"
     FIELD_PRESENCE = "field presence"
     ORDERING = "ordering or barrier"
@@ -96,11 +96,11 @@ class DifferenceClass(StrEnum):
     LIVENESS = "liveness"
     """No answer in time, or the connection was closed."""
     ENCODING = "encoding"
-    """Bytes that are no response of that API and version, or that do not re-encode to themselves."""
+    """Bytes that are not a response of that API and version, or that do not re-encode to themselves."""
     STATE_LEAK = "state leak"
-    """What another scenario did shows up in this one."""
+    """The effect of another scenario shows up in this one."""
 
 
 def worst(outcomes: tuple[Outcome, ...]) -> Outcome:
-    """Return the worst of some outcomes; nothing at all conforms."""
+    """Return the worst of some outcomes; CONFORMS if there are none."""
     return max(outcomes, key=OUTCOME_ORDER.index, default=Outcome.CONFORMS)

@@ -1,1 +1,1 @@
-"""What the harness knows of Kafka's APIs: one row an API, from which everything else derives its sets."""
+"""The description of Kafka's APIs: one row for each API, from which all other code derives its sets."""

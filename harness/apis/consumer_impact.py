@@ -1,4 +1,4 @@
-"""What a consumer of the new protocol (KIP-848) does about an answer, and notices of another one.
+"""How a consumer of the new protocol (KIP-848) reacts to answers, and the impact of different answers.
 
 Reactions are those of Kafka's Java client 4.3.1.
 """

@@ -1,6 +1,6 @@
-"""The shape of a row: what the harness knows of one API beside its messages, which kio knows.
+"""The form of a row: the description of one API besides its messages, which kio defines.
 
-Paths name fields as Kafka does, in snake_case; `[]` stands for every item of a collection.
+Paths name fields as Kafka does, in snake_case; `[]` means every item of a collection.
 """
 
 from collections.abc import Mapping
@@ -19,30 +19,30 @@ class Subject(Enum):
     GROUPS = auto()
     """Whole groups, as an administrator sees them."""
     TRANSACTIONS = auto()
-    """A producer's transaction, as the producer speaks of it."""
+    """A producer's transaction, in the producer's requests."""
     CONSUMER_GROUPS = auto()
     """Members of a consumer group, and such groups as an administrator sees them."""
     OTHER_GROUPS = auto()
-    """Groups of further protocols."""
+    """Groups of other protocols."""
     CLUSTER = auto()
-    """All else: versions, brokers, topics and their records."""
+    """Everything else: versions, brokers, topics and their records."""
 
 
 OF_GROUP_COORDINATOR: Final = frozenset(
     (Subject.MEMBERSHIP, Subject.OFFSETS, Subject.GROUPS, Subject.CONSUMER_GROUPS)
 )
-"""What the coordinator of classic groups and of consumer groups answers."""
+"""The subjects that the coordinator of classic groups and of consumer groups answers for."""
 
 
 class Access(Enum):
     """What a request does to a broker."""
 
     READS = auto()
-    """Nothing, but for topics that Metadata and FindCoordinator may create."""
+    """It changes nothing, except that Metadata and FindCoordinator may create topics."""
     CHANGES = auto()
     """It changes what it names, and nothing else."""
     CLEANS = auto()
-    """It changes what it names, and is for cleaning up alone."""
+    """It changes what it names, and is used only for cleaning up."""
 
 
 class OffsetUse(Enum):
@@ -51,7 +51,7 @@ class OffsetUse(Enum):
     FETCHES = auto()
     COMMITS = auto()
     COMMITS_AT_END = auto()
-    """It commits them with its transaction, whenever that ends."""
+    """It commits offsets with its transaction, whenever that ends."""
     DELETES = auto()
     DELETES_ALL = auto()
     """It removes the group, and its offsets with it."""
@@ -68,7 +68,7 @@ class Unordered:
 
     path: str
     key: tuple[str, ...]
-    """Fields to sort by, none where items are no structures; the whole item decides between equals."""
+    """Fields to sort by, none if items are not structures; the whole item decides between equals."""
     reason: str
 
 
@@ -78,7 +78,7 @@ class Reactions:
 
     by_errors: Mapping[tuple[str, ...], str]
     otherwise: str
-    """On every other error: none that the client foresees."""
+    """The reaction to every other error, for which the client has no special case."""
     source: str
 
     def to(self, error: str) -> str:
@@ -88,24 +88,24 @@ class Reactions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientImpact:
-    """What a client of one API does, and what it would notice of another answer."""
+    """What a client of one API does about an answer, and the impact of a different answer."""
 
     reactions: Reactions | None = None
     """None for an API that no client of groups calls."""
     closed: str = "The client loses its connection, and repeats the request in vain."
-    """What it notices where an answer was due and the connection closed."""
+    """The impact if the connection closes instead of an expected answer."""
     unanswered: str = "The client waits until its request times out, and asks again."
-    """And where none came."""
+    """The impact if no answer comes."""
     too_early: str = "A client is answered before what it waits for has happened."
     by_field: Mapping[str, str] = field(default_factory=dict)
-    """By a field's own name, or that of a list that contains it."""
+    """The impact of another value, by the name of the field or of a list that contains it."""
     by_errors: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """By former and latter error: what says more than the two reactions."""
+    """By expected and actual error, the impact if the two reactions do not describe it fully."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiDescriptor:
-    """What the harness knows of one API."""
+    """The description of one API."""
 
     name: str
     key: int
@@ -114,58 +114,58 @@ class ApiDescriptor:
     groups: tuple[str, ...] = ()
     """Request fields that name groups."""
     members: tuple[str, ...] = ()
-    """Request fields that name the members that speak."""
+    """Request fields that name the sending members."""
     generation: tuple[str, ...] = ()
-    """The request field with the generation of the member that speaks."""
+    """The request field with the generation of the sending member."""
     transactions: tuple[str, ...] = ()
     """Request fields that name transactions."""
     group_entries: str = ""
-    """The collection of a response that has an entry a group; empty where it has none."""
+    """The collection of a response that has an entry for each group; empty if there is none."""
 
     learns: tuple[str, ...] = ()
-    """Response fields that are the actor's own from then on."""
+    """Response fields whose values are the actor's own from then on."""
     learns_from_errors: bool = True
-    """Whether a response with an error teaches them too; others then have zeros there."""
+    """Whether the actor learns them from error responses too; in those of other APIs, they are zeros."""
     gives_producer_id: bool = False
-    """Whether a response makes the actor a producer, by `producer_id`."""
+    """Whether a response makes the actor a producer, by assigning a `producer_id`."""
     gives_epoch: bool = False
-    """Whether a response brings a producer's epoch; EndTxn does since v5 (KIP-890)."""
+    """Whether a response contains a producer's epoch; EndTxn does since v5 (KIP-890)."""
     counts_partitions: bool = False
-    """Whether a response tells how many partitions topics have."""
+    """Whether a response contains how many partitions topics have."""
 
     offsets: OffsetUse | None = None
-    """None where it has nothing to do with them."""
+    """What it does to committed offsets; None if nothing."""
     shows_groups: bool = False
-    """Whether a response says if a group exists, which of one without members hangs on its offsets."""
+    """Whether a response shows if a group exists; without members, this depends on the group's offsets."""
     is_prompt: bool = False
-    """Whether a response waits for nothing, so that its delay is how busy the broker was."""
+    """Whether a response waits for nothing, so that its delay shows how busy the broker was."""
     is_frequent: bool = False
-    """Whether clients send it all the time, so that pages leave out what went well."""
+    """Whether clients send it all the time, so that pages leave out successful ones."""
 
     unordered: tuple[Unordered, ...] = ()
     spoken_versions: tuple[int, int] | None = None
-    """The least and the greatest version that the codec speaks, where Kafka has others."""
+    """The least and the greatest version that the codec supports, if Kafka has others."""
     addresses_since: int | None = None
-    """The first version whose response names brokers by address."""
+    """The first version whose response may contain addresses of brokers."""
     addresses_last: bool = False
-    """Whether addresses are in the only tagged field at the very end of a response, and seldom there."""
+    """Whether the addresses are in the only tagged field, at the very end of a response, and are rare."""
 
     access: Access | None = None
-    """What it does to an external broker; nobody sends it one where this is None."""
+    """What it does to an external broker; None if it is not sent to one."""
     client_access: Access | None = None
-    """The same where client libraries send it, which may send more."""
+    """What it does to an external broker if a client library sends it; libraries may send more APIs."""
     changes_topics: bool = False
-    """Whether it changes the topics that it names; others keep something about a topic elsewhere."""
+    """Whether it changes the topics that it names; other APIs store data about a topic elsewhere."""
     takes_no_group: bool = False
-    """Whether the empty group id is a group's.
+    """Whether it accepts the empty group id as a group's.
 
     Source: GroupCoordinator#isValidGroupId (3.9.2), GroupCoordinatorService#isGroupIdNotEmpty.
     """
 
     impact: ClientImpact | None = None
-    """What a client does about a response; None where nobody compares responses."""
+    """What a client does about a response; None if responses are not compared."""
 
     @property
     def learnt_names(self) -> tuple[str, ...]:
-        """What scripts call the fields that the actor learns: their names without their paths."""
+        """The names in scripts of the fields that the actor learns: field names without their paths."""
         return tuple(path.rpartition(".")[2] for path in self.learns)

@@ -1,7 +1,7 @@
-"""What a client does about an answer, API by API, and what it would notice of another one.
+"""How a client reacts to answers, API by API, and the impact of different answers.
 
 Reactions to errors are those of the consumer, the producer and the admin client of Kafka's Java client 4.3.1.
-Others do much the same, for the protocol leaves little choice. Each phrase goes on where "a client" left off.
+Other clients do much the same, since the protocol leaves little choice. Each phrase continues "a client …".
 """
 
 from collections.abc import Mapping

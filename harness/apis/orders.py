@@ -1,4 +1,4 @@
-"""What several APIs answer in no order."""
+"""Unordered collections in the responses of several APIs."""
 
 from typing import Final
 
@@ -8,7 +8,7 @@ HASH_OF_IDS: Final = "hash-map order over random ids"
 
 
 def assigned(parent: str) -> tuple[Unordered, ...]:
-    """Return the lists of a field that says what a member is assigned."""
+    """Return the unordered lists of a field that contains a member's assignment."""
     topics = f"{parent}.topic_partitions"
     return (
         Unordered(path=topics, key=("topic_id",), reason="hash-map order over random ids of topics"),

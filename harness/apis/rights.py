@@ -1,4 +1,4 @@
-"""Which right a principal lacks where a broker refuses a request for want of one.
+"""Which right a principal lacks when a broker refuses a request as unauthorized.
 
 Source: KafkaApis, AclEntry#supportedOperations (3.9.2).
 """
@@ -12,7 +12,7 @@ UNAUTHORIZED: Final[Mapping[str, str]] = {
     "TRANSACTIONAL_ID_AUTHORIZATION_FAILED": "TransactionalId",
     "CLUSTER_AUTHORIZATION_FAILED": "Cluster",
 }
-"""Error codes, with the type of resource that they are about."""
+"""Error codes of missing rights, each with its type of resource."""
 _OPERATIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "Group": {
         "ConsumerGroupDescribe": "Describe",
@@ -54,7 +54,7 @@ _OPERATIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "WriteTxnMarkers": "ClusterAction",
     },
 }
-"""By type of resource, the operations of APIs that need another one than the usual."""
+"""By type of resource, the operations of APIs that need another operation than the usual one."""
 _USUAL: Final[Mapping[str, str]] = {
     "Group": "Read",
     "Topic": "Read",
@@ -71,13 +71,13 @@ OPERATIONS: Final[Mapping[str, int]] = {
     "DescribeConfigs": 10,
     "AlterConfigs": 11,
 }
-"""Their bits in `authorized_operations`. Source: AclOperation (3.9.2)."""
+"""Operations to their bits in `authorized_operations`. Source: AclOperation (3.9.2)."""
 _NO_SET: Final = -(1 << 31)
-"""Stands for no set of operations. Source: KIP-430."""
+"""The value that means no set of operations. Source: KIP-430."""
 
 
 def lacking_right(api: str, error: str) -> str | None:
-    """Return the right that an error of an API is about, e.g. `Read on Group`; None for any other error."""
+    """Return the right whose lack an error of an API reports, e.g. `Read on Group`; None for other errors."""
     resource = UNAUTHORIZED.get(error)
     if resource is None:
         return None
@@ -85,7 +85,7 @@ def lacking_right(api: str, error: str) -> str | None:
 
 
 def lacking_operations(authorized: int, wanted: tuple[str, ...]) -> tuple[str, ...]:
-    """Return which operations are not in a set that a broker gives; none where it gives no set."""
+    """Return which wanted operations are not in a broker's set; none if the broker gives no set."""
     if authorized == _NO_SET:
         return ()
     return tuple(name for name in wanted if not authorized >> OPERATIONS[name] & 1)

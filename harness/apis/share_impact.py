@@ -1,4 +1,4 @@
-"""What a client of share groups (KIP-932) does about an answer, and notices of another one.
+"""How a client of share groups (KIP-932) reacts to answers, and the impact of different answers.
 
 Reactions are those of Kafka's Java client 4.3.1.
 """

@@ -73,7 +73,7 @@ OF_SHARE_GROUPS: Final = (
     ),
     *_SHARE_STATE,
 )
-"""Members, what they fetch, and what a share coordinator keeps of it."""
+"""The APIs of members, of what they fetch, and of the state that a share coordinator keeps."""
 OF_SHARE_GROUP_OFFSETS: Final = (
     ApiDescriptor(
         name="DescribeShareGroupOffsets",
@@ -108,4 +108,4 @@ OF_SHARE_GROUP_OFFSETS: Final = (
         impact=share_impact.DELETE_SHARE_GROUP_OFFSETS,
     ),
 )
-"""How far share groups are, which come after streams groups in the order of keys."""
+"""The APIs of share groups' offsets, which come after streams groups in the order of keys."""

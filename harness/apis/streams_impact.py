@@ -1,4 +1,4 @@
-"""What a streams client does with the answers to its heartbeats, and what it would notice of others."""
+"""How a streams client reacts to the answers to its heartbeats, and the impact of different answers."""
 
 from dataclasses import replace
 from typing import Final

@@ -1,4 +1,4 @@
-"""The APIs that the harness knows more of than their messages, in the order of Kafka's keys."""
+"""The APIs that the harness describes beyond their messages, in the order of Kafka's keys."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -385,15 +385,15 @@ _UNKNOWN: Final = ApiDescriptor(name="", key=-1)
 
 
 def descriptor(api: str | None) -> ApiDescriptor:
-    """Return the row of an API; for an API without one, a row that knows nothing."""
+    """Return the row of an API, or an empty row for an API without one."""
     return APIS.get(api or "", _UNKNOWN)
 
 
 def apis_where(applies: Callable[[ApiDescriptor], bool]) -> frozenset[str]:
-    """Return the names of the APIs of which something applies."""
+    """Return the names of the APIs that satisfy a condition."""
     return frozenset(name for name, each in APIS.items() if applies(each))
 
 
 def fields_of(chosen: Callable[[ApiDescriptor], tuple[str, ...]]) -> frozenset[str]:
-    """Return the names, without their paths, of fields that rows list."""
+    """Return the names, without their paths, of the fields that a function chooses from all rows."""
     return frozenset(path.rpartition(".")[2] for each in APIS.values() for path in chosen(each))

@@ -1,1 +1,1 @@
-"""How fast the reference is, beside a broker that runs on the same machine at the same time."""
+"""Benchmarks of the reference, beside a broker that runs on the same machine at the same time."""

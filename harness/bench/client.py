@@ -1,7 +1,7 @@
-"""A client process: it carries a workload's talks over sockets, or straight to a listener, and counts.
+"""A client process, which runs a workload over sockets, or directly on a listener, and counts answers.
 
-It works with blocking writes and one selector, so that a request costs it a few microseconds; what it used
-of its core comes back beside the count.
+It uses blocking writes and one selector, so a request costs it a few microseconds. It returns its CPU time
+with the count.
 """
 
 import selectors
@@ -22,22 +22,22 @@ _SILENCE_MAX_S: Final = 20.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What one client is to do."""
+    """The work of one client."""
 
     workload: Workload
     prefix: str
-    """What its groups' ids begin with."""
+    """The prefix of its groups' ids."""
     warm_up_s: float
     measured_s: float
     address: tuple[str, int] | None = None
-    """Where the broker listens; None for the reference in the client's own process."""
+    """The address of the broker; None for the reference in the client's own process."""
     profile: str = ""
-    """Of the reference in process."""
+    """The profile of the reference in process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Count:
-    """What one client did while it was measured."""
+    """The measurement of one client."""
 
     answered: int
     elapsed_s: float
@@ -45,10 +45,10 @@ class Count:
 
 
 def carry(load: Load) -> Count:
-    """Carry a load to its end.
+    """Run a client's work to its end.
 
     Raises:
-        UnexpectedAnswerError: the broker is not fit to be measured.
+        UnexpectedAnswerError: the broker cannot be measured.
         OSError: the connection is gone.
     """
     tally = Tally()
@@ -62,7 +62,7 @@ def carry(load: Load) -> Count:
 
 
 class _Meter:
-    """Looks at the tally when the warm-up is over and when the measured time is."""
+    """Reads the tally at the end of the warm-up and at the end of the measurement."""
 
     def __init__(self, tally: Tally, *, warm_up_s: float, measured_s: float) -> None:
         self._tally = tally

@@ -1,7 +1,7 @@
-"""Requests as bytes that are put together before anything is measured.
+"""Requests that are encoded before anything is measured.
 
-What a client learns in a conversation, its member id and the generation, stands in for itself by a
-placeholder of the same length, so that a request costs its sender no more than a search in some 100 bytes.
+The values that a client learns, its member id and the generation, are placeholders of the same length at
+first. So a request costs its sender no more than a search in some 100 bytes.
 """
 
 import re
@@ -15,7 +15,7 @@ _SIZE_BYTES: Final = 4
 _CORRELATION_ID: Final = 1
 _SESSION_TIMEOUT_MS: Final = 30_000
 _SUBSCRIPTION: Final = b"\0\1\0\0\0\1\0\6orders\xff\xff\xff\xff\0\0\0\0"
-"""A consumer's: version 1, the topic `orders`, no user data, no partitions owned."""
+"""A consumer's subscription: version 1, the topic `orders`, no user data, no owned partitions."""
 _ASSIGNMENT: Final = b"\0\1\0\0\0\1\0\6orders\0\0\0\1\0\0\0\0\xff\xff\xff\xff"
 """Partition 0 of `orders`."""
 _MEMBER_ID: Final = f"{CLIENT_ID}-00000000-0000-0000-0000-000000000000"
@@ -30,19 +30,19 @@ HEARTBEAT_VERSION: Final = 4
 LEAVE_VERSION: Final = 4
 """The first flexible versions, which every release from 2.4 on serves."""
 _ERROR_CODE_AT: Final = slice(9, 11)
-"""Behind correlation id, tagged fields of the header and throttle time: alike in all four versions."""
+"""After correlation id, tagged fields of the header and throttle time, as in all four versions."""
 _GENERATION_AT: Final = slice(11, 15)
 _NONE: Final = b"\0\0"
 MEMBER_ID_REQUIRED: Final = (79).to_bytes(2, "big")
 
 
 class UnexpectedAnswerError(Exception):
-    """A broker did not answer as one does that is fit to be measured."""
+    """A broker did not answer as expected, so it cannot be measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """What a member knows of itself once its join is through."""
+    """The identity of a member once its join has completed."""
 
     member_id: bytes
     generation_id: bytes
@@ -50,7 +50,7 @@ class Member:
 
 @dataclass(slots=True)
 class GroupFrames:
-    """Everything that the only member of a group says, with its size in front."""
+    """All requests of the only member of a group, each with its size in front."""
 
     group_id: str
     first_join: bytes = field(init=False)
@@ -82,19 +82,19 @@ class GroupFrames:
         self._leave = _frame("LeaveGroup", LEAVE_VERSION, {**group, "members": [leaving]})
 
     def join(self, member_id: bytes) -> bytes:
-        """Join with the id that was given."""
+        """Return a JoinGroup with the member id that was assigned."""
         return self._join.replace(_MEMBER_ID_BYTES, member_id)
 
     def sync(self, member: Member) -> bytes:
-        """Bring the assignment."""
+        """Return a SyncGroup with the assignment."""
         return _filled(self._sync, member)
 
     def heartbeat(self, member: Member) -> bytes:
-        """Say that the member lives."""
+        """Return a heartbeat of the member."""
         return _filled(self._heartbeat, member)
 
     def leave(self, member: Member) -> bytes:
-        """Go."""
+        """Return a LeaveGroup of the member."""
         return _filled(self._leave, member)
 
 
@@ -108,7 +108,7 @@ def _frame(api: str, version: int, fields: Fields) -> bytes:
 
 
 def given_member_id(answer: bytes) -> bytes:
-    """Return the id that a first JoinGroup was answered with, beside MEMBER_ID_REQUIRED."""
+    """Return the member id in the answer to a first JoinGroup, which has the error MEMBER_ID_REQUIRED."""
     expect(answer, "JoinGroup without a member id", MEMBER_ID_REQUIRED)
     found = _MEMBER_ID_IN_ANSWER.search(answer)
     if found is None:
@@ -117,13 +117,13 @@ def given_member_id(answer: bytes) -> bytes:
 
 
 def joined(answer: bytes, member_id: bytes) -> Member:
-    """Return the member that a JoinGroup made."""
+    """Return the member that joined, from the answer to its JoinGroup."""
     expect(answer, "JoinGroup")
     return Member(member_id=member_id, generation_id=answer[_GENERATION_AT])
 
 
 def expect(answer: bytes, request: str, error_code: bytes = _NONE) -> None:
-    """Refuse to measure a broker that answers with another error than expected."""
+    """Raise an error if an answer does not have the expected error code."""
     if answer[_ERROR_CODE_AT] != error_code:
         reported = int.from_bytes(answer[_ERROR_CODE_AT], "big", signed=True)
         raise UnexpectedAnswerError(f"{request} was answered with error {reported}: {answer!r}")

@@ -33,7 +33,7 @@ class InProcessBroker:
         self._make_coordinator()
 
     def _make_coordinator(self) -> None:
-        """Find a group's coordinator, which makes this broker the one of all groups."""
+        """Request a group's coordinator, which makes this broker the coordinator of all groups."""
         question = encode_request("FindCoordinator", 3, correlation_id=1, fields={"key": "g", "key_type": 0})
         self._deliver(self._listener.received(self.connect(), question, now_ms=_now_ms()))
         self._arrived.clear()
@@ -51,7 +51,7 @@ class InProcessBroker:
             self._deliver(self._listener.received(connection, stream[begin:position], now_ms=now_ms))
 
     def receive(self) -> list[tuple[ConnectionId, bytes]]:
-        """Return what each connection was sent since the last time; lets deadlines fire that are due."""
+        """Return the bytes sent to each connection since the last call, after firing due deadlines."""
         deadline_ms, now_ms = self._listener.next_deadline(), _now_ms()
         if deadline_ms is not None and deadline_ms <= now_ms:
             self._deliver(self._listener.advance(now_ms=now_ms))

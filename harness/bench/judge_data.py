@@ -1,8 +1,8 @@
-"""Recordings of any size for the benchmark of `judge`: what real clients said, over and over, with fresh ids.
+"""Recordings of any size for the benchmark of `judge`: a recording of real clients, copied with fresh ids.
 
-Of a tap's journal the connections are taken on which somebody spoke of a group. Each copy has groups and
-members of its own. In a share of the copies, one heartbeat is answered with a lie; where, is kept beside the
-journals. A giant is one group whose quiet time between two rebalances is repeated.
+Only those connections of a tap's journal are copied that have requests about a group. Each copy has its own
+groups and members. In some copies one heartbeat has a wrong answer; a file beside the journals lists the
+groups concerned. A giant is one group whose quiet time between two rebalances is repeated.
 """
 
 import heapq
@@ -26,10 +26,10 @@ from harness.trace.schema import TraceError, parsed_json
 from harness.wire.codec import decode_response, encode_response
 
 EXPECTED: Final = "expected.json"
-"""Groups in which something is planted."""
+"""The file with the groups in which a wrong answer is planted."""
 _NANOSECONDS_IN_MS: Final = 1_000_000
 _AT_ONCE: Final = 50
-"""Copies that go on at the same time."""
+"""The number of copies that run at the same time."""
 _FRESH_CHARACTERS: Final = 7
 _SIZE_BYTES: Final = 4
 _STARTED_AT: Final = "2026-01-01T00:00:00+00:00"
@@ -41,28 +41,28 @@ class BaseTap:
     """A tap's recording, in memory, to be multiplied."""
 
     entries: tuple[Entry, ...]
-    """Whole frames; connections on which nobody spoke of a group are left out."""
+    """Whole frames, without connections that have no request about a group."""
     ids: re.Pattern[bytes]
-    """Groups and members."""
+    """Matches the ids of groups and members."""
     group: str
     """The group with the most exchanges."""
     connections: frozenset[int]
-    """Those on which somebody spoke of it."""
+    """The connections that have requests about that group."""
     exchanges: Mapping[str, int]
-    """By group."""
+    """The number of exchanges by group."""
     beats: tuple[tuple[int, int], ...]
-    """Places of heartbeats' answers without error, each with the version."""
+    """Places of heartbeat answers without error, each with the version."""
     quiet_ms: tuple[float, float]
-    """The longest time in which nobody came or went in any group."""
+    """The longest period in which no member of any group joined or left."""
 
     @property
     def count(self) -> int:
-        """How many exchanges one copy has."""
+        """The number of exchanges in one copy."""
         return sum(self.exchanges.values())
 
     @property
     def duration_ms(self) -> float:
-        """How long one copy takes."""
+        """The duration of one copy."""
         return self.entries[-1].at_ms + 1_000.0
 
 
@@ -70,7 +70,7 @@ def load_base(path: Path) -> BaseTap:
     """Read a tap's journal.
 
     Raises:
-        TraceError: nobody spoke of a group there, or an id is too short to be replaced.
+        TraceError: the journal has no request about a group, or an id is too short to be replaced.
     """
     sources = sources_of([path])
     rows = [row for row in rows_of_journal(sources, 0, Notes()) if row.group]
@@ -140,14 +140,14 @@ def _is_fine(version: int, payload: bytes) -> bool:
 
 
 def multiply(base: BaseTap, folder: Path, *, count: int, planted_rate: float, seed: int = 0) -> int:
-    """Fill a folder with journals that have at least so many exchanges; return how many they have.
+    """Fill a folder with journals that have at least `count` exchanges; return how many they have.
 
     Args:
-        base: the recording.
-        folder: gets the journals, and what is to be found in them.
-        count: of exchanges; whole copies only.
-        planted_rate: in which share of the copies a heartbeat's answer is changed.
-        seed: of where.
+        base: the recording to copy.
+        folder: the folder for the journals and the expected findings.
+        count: the number of exchanges; whole copies only.
+        planted_rate: the share of the copies in which a heartbeat's answer is changed.
+        seed: the seed for where.
     """
     folder.mkdir(parents=True, exist_ok=True)
     random = Random(seed)  # noqa: S311 - where lies are planted is no secret
@@ -165,7 +165,7 @@ def multiply(base: BaseTap, folder: Path, *, count: int, planted_rate: float, se
 
 
 def expected_groups(folder: Path) -> list[str]:
-    """Return the groups in which a lie is planted."""
+    """Return the groups in which a wrong answer is planted."""
     found = parsed_json((folder / EXPECTED).read_bytes(), where=EXPECTED)
     assert isinstance(found, list)
     return [str(each) for each in found]
@@ -198,7 +198,7 @@ def _copy(base: BaseTap, copy: int, lie: tuple[int, int] | None, planted: list[s
 
 
 def write_giant(base: BaseTap, folder: Path, *, count: int) -> int:
-    """Write a journal of one group, its quiet time repeated up to so many exchanges; say how many."""
+    """Write a journal of one group with its quiet time repeated; return how many exchanges that gives."""
     begin_ms, end_ms = base.quiet_ms
     of_group = [entry for entry in base.entries if entry.connection in base.connections]
     before = [entry for entry in of_group if entry.at_ms <= begin_ms]
@@ -226,7 +226,7 @@ def write_giant(base: BaseTap, folder: Path, *, count: int) -> int:
 
 
 def _whole_exchanges(entries: Sequence[Entry]) -> list[Entry]:
-    """Leave out of a time the requests that it does not answer, and answers to earlier ones."""
+    """Return the entries without requests whose answer is missing, and without answers to earlier ones."""
     asked: dict[tuple[int, bytes], int] = {}
     kept: list[int] = []
     for place, entry in enumerate(entries):
@@ -239,7 +239,7 @@ def _whole_exchanges(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _in_letters(number: int) -> bytes:
-    """Return a number as so many letters and digits."""
+    """Return a number as letters and digits of fixed length."""
     return f"{number:0{_FRESH_CHARACTERS}x}".encode()
 
 

@@ -16,27 +16,27 @@ from harness.captures.sources import sources_of
 from harness.trace.files import write_whole
 
 GOAL: Final = 8_000
-"""Exchanges a second of a core's time."""
+"""Exchanges per second of CPU time."""
 _KIB: Final = 1_024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSize:
-    """What was measured at one size, by one way to judge."""
+    """The measurements at one size, by one way to judge."""
 
     how: str
     exchanges: int
     wall_s: float
     cpu_s: float | None
-    """Of this process; None on Spark, whose Python workers outlive the measurement."""
+    """The CPU time of this process; None on Spark, whose Python workers outlive the measurement."""
     peak_bytes: int | None
     planted: int
     is_found: bool
-    """Whether findings are in the groups in which lies were planted, and in no others."""
+    """Whether exactly the groups with planted wrong answers have findings."""
 
     @property
     def rate(self) -> float:
-        """Exchanges a second of a core's time, or of the clock where that is not known."""
+        """Exchanges per second of CPU time, or of wall-clock time if that is unknown."""
         return self.exchanges / (self.cpu_s or self.wall_s)
 
 
@@ -51,17 +51,17 @@ def bench_judge(
     is_one_group: bool = False,
     tell: Callable[[str], None],
 ) -> tuple[JudgeSize, ...]:
-    """Judge every size in this process, and on Spark where that is wanted.
+    """Judge every size in this process, and on Spark if requested.
 
     Args:
-        base: what is multiplied.
-        terms: how it is judged.
-        counts: of exchanges, from small to large.
-        planted_rate: in which share of the copies something is planted.
-        work: where the files are made anew.
-        on_spark: judges on Spark.
-        is_one_group: whether all exchanges are one group's, in which nothing is planted.
-        tell: told what is being worked on.
+        base: the recording to multiply.
+        terms: the terms of the judgement.
+        counts: the numbers of exchanges, from small to large.
+        planted_rate: the share of the copies in which a wrong answer is planted.
+        work: the folder in which the files are recreated.
+        on_spark: the function that judges on Spark, if requested.
+        is_one_group: whether all exchanges belong to one group, in which nothing is planted.
+        tell: called with the current activity.
 
     Raises:
         SparkError: Spark cannot be started.
@@ -106,7 +106,7 @@ def _lied_about(judged: JudgedCaptures) -> list[str]:
 
 
 def write_judge_report(sizes: tuple[JudgeSize, ...], out: Path) -> Path:
-    """Write what was measured as JSON; return where."""
+    """Write the measurements as JSON; return the path."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / "latest.json"
     content = {"machine": machine_facts(), "sizes": [asdict(each) | {"rate": each.rate} for each in sizes]}

@@ -1,4 +1,4 @@
-"""What a rate depends on beside the code."""
+"""The facts of the machine on which rates depend."""
 
 import os
 import platform
@@ -14,7 +14,7 @@ _KIB_PER_GIB: Final = 1024 * 1024
 
 
 def machine_facts() -> Mapping[str, str]:
-    """Return the facts of this machine, as far as it tells them."""
+    """Return the facts of this machine, as far as it provides them."""
     load = ", ".join(f"{each:.2f}" for each in os.getloadavg())
     return {
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -32,7 +32,7 @@ def _memory() -> str:
 
 
 def _after(path: Path, key: str) -> str | None:
-    """Return what a line of a file of `key: value` lines has for a key; None where there is none."""
+    """Return the value of a key in a file of `key: value` lines; None if there is none."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""What is measured, and what came out."""
+"""The workloads and subjects that are measured, and the results."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,25 +7,25 @@ from statistics import median
 from typing import Final
 
 IN_PROCESS: Final = "reference"
-"""The subject without a socket: client and reference share a core, so that no goal is set for it."""
+"""The subject without a socket. Client and reference share a core, so it has no goal."""
 
 
 class TrafficKind(StrEnum):
-    """What a connection of a workload talks about."""
+    """The traffic on a connection of a workload."""
 
     CYCLES = "cycles"
     """Its member joins, syncs, sends a heartbeat and leaves, over and over."""
     HEARTBEATS = "heartbeats"
-    """Its member sends heartbeats, and never waits for one answer before it sends the next."""
+    """Its member sends heartbeats, without waiting for one answer before it sends the next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Goal:
-    """How many times as fast as the baseline the reference's server is to be."""
+    """How many times as fast as the baseline the reference's server must be."""
 
     least: float
     better: float
-    """What would be welcome beyond that."""
+    """A higher ratio that is desirable."""
 
 
 _CYCLES_GOAL: Final = Goal(least=1, better=3)
@@ -35,16 +35,16 @@ _PIPELINED_FROM: Final = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
-    """Some connections, each with a group of its own, that all do the same."""
+    """A number of connections, each with its own group, that all send the same requests."""
 
     talk: TrafficKind
     connections: int
     in_flight: int = 1
-    """Requests of one connection that are not answered yet."""
+    """The number of unanswered requests on one connection."""
 
     @property
     def name(self) -> str:
-        """How tables call it."""
+        """The workload's name in tables."""
         if self.talk is TrafficKind.CYCLES:
             groups = "group" if self.connections == 1 else "groups"
             return f"join-sync-heartbeat-leave, {self.connections} {groups}"
@@ -53,7 +53,7 @@ class Workload:
 
     @property
     def goal(self) -> Goal | None:
-        """What is asked of the reference's server; of some workloads nothing is."""
+        """The goal of the reference's server; some workloads have none."""
         if self.talk is TrafficKind.CYCLES:
             return _CYCLES_GOAL
         is_pipelined = self.connections == 1 and self.in_flight >= _PIPELINED_FROM
@@ -69,7 +69,7 @@ class Sample:
     subject: str
     requests_per_s: float
     client_load: float
-    """How much of a core the busiest client needed, 0 to 1; near 1 it measured itself."""
+    """How much of a core the busiest client used, 0 to 1; near 1 the client was the limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class SuiteTime:
     drive_s: float
     """From when all brokers were ready to the last scenario's end."""
     total_s: float
-    """With the start and the stop of the brokers."""
+    """Including the start and the stop of the brokers."""
     longest_scenario: str
     longest_s: float
     """On the scenario's own clock, which is virtual in the reference."""
@@ -90,7 +90,7 @@ class SuiteTime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """A number seen several times."""
+    """The median and the extremes of repeated measurements."""
 
     median: float
     least: float
@@ -104,7 +104,7 @@ class BenchReport:
     started_at: str
     machine: Mapping[str, str]
     subjects: Mapping[str, str]
-    """Name to what it is, in the order in which they take turns."""
+    """Descriptions by name, in the order in which they take turns."""
     baseline: str
     """The subject that the others are compared with."""
     workloads: tuple[Workload, ...]
@@ -113,11 +113,11 @@ class BenchReport:
 
 
 CLIENT_IS_THE_LIMIT: float = 0.9
-"""From this load of a client on, a rate says how fast the client is."""
+"""From this load on, a rate shows the speed of the client."""
 
 
 def spread(numbers: Sequence[float]) -> Spread:
-    """Return the middle and both ends of some numbers."""
+    """Return the median, the minimum and the maximum of some numbers."""
     return Spread(median=median(numbers), least=min(numbers), most=max(numbers))
 
 
@@ -131,14 +131,14 @@ def rates(report: BenchReport, workload: str, subject: str) -> list[float]:
 def ratios(report: BenchReport, workload: str, subject: str) -> list[float]:
     """Return how many times as fast as the baseline a subject was, round by round.
 
-    Rounds are compared pair by pair, because what else the machine does changes from one to the next.
+    Rounds are compared pair by pair, because other work on the machine changes from one to the next.
     """
     pairs = zip(rates(report, workload, subject), rates(report, workload, report.baseline), strict=True)
     return [ours / theirs for ours, theirs in pairs]
 
 
 def is_client_bound(report: BenchReport, workload: str, subject: str) -> bool:
-    """Whether the client, not the subject, may have been the limit in the middle round."""
+    """Return whether the client, not the subject, may have been the limit in the median round."""
     loads = [
         each.client_load for each in report.samples if (each.workload, each.subject) == (workload, subject)
     ]
@@ -147,13 +147,13 @@ def is_client_bound(report: BenchReport, workload: str, subject: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoalOutcome:
-    """What became of a workload's goal. Grain: workload, server of the reference."""
+    """The result of a workload's goal. Grain: workload, server of the reference."""
 
     workload: str
     subject: str
     goal: Goal
     ratio: float
-    """The middle one of the rounds."""
+    """The median of the rounds."""
 
     @property
     def is_met(self) -> bool:
@@ -162,7 +162,7 @@ class GoalOutcome:
 
 
 def goal_outcomes(report: BenchReport) -> list[GoalOutcome]:
-    """Return how every server of the reference stands to every goal."""
+    """Return the result of every goal for every server of the reference."""
     servers = [each for each in report.subjects if each not in {IN_PROCESS, report.baseline}]
     return [
         GoalOutcome(

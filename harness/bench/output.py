@@ -32,7 +32,7 @@ _CLIENT_BOUND_NOTE: Final = (
 
 
 def write_report(report: BenchReport, out: Path) -> Path:
-    """Write a report into a folder, as its newest; return where."""
+    """Write a report into a folder as the latest; return its path."""
     out.mkdir(parents=True, exist_ok=True)
     outcomes = [dataclasses.asdict(each) | {"is_met": each.is_met} for each in goal_outcomes(report)]
     content = dataclasses.asdict(report) | {"ratios": _ratios_by_name(report), "goals": outcomes}
@@ -42,7 +42,7 @@ def write_report(report: BenchReport, out: Path) -> Path:
 
 
 def print_report(report: BenchReport, console: Console) -> None:
-    """Print the tables; nothing in them acts as markup."""
+    """Print the tables; no text in them is parsed as markup."""
     for name, value in {**report.machine, **report.subjects}.items():
         console.print(Text(f"{name}: {value}"))
     console.print(_rates_table(report))

@@ -1,4 +1,4 @@
-"""Subjects take turns under each workload, so that what the machine does beside hits all of them alike."""
+"""Measurement of subjects in turns, so that other work on the machine affects all of them alike."""
 
 import asyncio
 import multiprocessing
@@ -17,7 +17,7 @@ _WARM_UP_S: Final = 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What is measured."""
+    """A subject of the measurement."""
 
     name: str
     profile: str
@@ -27,20 +27,20 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turns:
-    """How long and how often."""
+    """The durations and numbers of measurements."""
 
     rounds: int
     seconds: float
-    """That each subject is measured for, each round and workload."""
+    """How long each subject is measured in each round of each workload."""
     heat_up_s: float
-    """For which each subject is kept busy before the first round of a workload: a JVM compiles by use."""
+    """How long each subject is kept busy before a workload's first round, since a JVM compiles by use."""
     clients: int
 
 
 @contextmanager
 def client_pool(turns: Turns) -> Iterator[ProcessPoolExecutor]:
-    """Keep as many client processes as are wanted."""
-    # Spawned, so that a client has nothing of its parent: no loop, no threads, no garbage.
+    """Provide a pool of client processes."""
+    # Spawned, so that a client inherits nothing from its parent: no loop, no threads, no garbage.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=turns.clients, mp_context=context) as pool:
         yield pool
@@ -56,7 +56,7 @@ async def take_turns(
     """Measure every subject in every round.
 
     Raises:
-        TargetError: a subject did not answer as it should, or is gone.
+        TargetError: a subject did not answer as it should, or has ended.
     """
     for subject in subjects:
         tell(f"{workload.name}: {subject.name} gets warm")
@@ -93,7 +93,7 @@ async def _measure(
 
 
 def _shares(connections: int, clients: int) -> list[int]:
-    """Deal connections out to clients as evenly as can be."""
+    """Distribute connections among clients as evenly as possible."""
     return [connections // clients + (number < connections % clients) for number in range(clients)]
 
 

@@ -32,12 +32,12 @@ WORKLOADS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchPlan:
-    """A benchmark before it begins."""
+    """The targets and settings of a benchmark."""
 
     target: Target
-    """What the reference is compared with."""
+    """The target that the reference is compared with."""
     profile: str | None
-    """Of the reference; None for that of the target."""
+    """The profile of the reference; None for that of the target."""
     turns: Turns
     scripts: Mapping[str, Script]
     """The suite."""
@@ -46,10 +46,10 @@ class BenchPlan:
 
 
 async def bench(plan: BenchPlan, watcher: Watcher) -> BenchReport:
-    """Measure the rates first, then the suite; both with nothing else of ours running.
+    """Measure the rates first, then the suite, both with no other work of the harness running.
 
     Raises:
-        TargetError: a target could not be had, is not fit to be measured, or was lost.
+        TargetError: a target cannot be started or measured, or was lost.
     """
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     machine = machine_facts()

@@ -1,4 +1,4 @@
-"""Whether runs notice timers that are 30 % off, however busy the machine is."""
+"""A test whether runs detect timers that are 30 % off, even on a busy machine."""
 
 import json
 import os
@@ -28,14 +28,14 @@ from harness.scenario.script import Elapse, Receive, Script, StayParked
 from harness.targets.reference.tcp import REFERENCE_ROOT, ReferenceTcpTarget
 
 CONFIRM_S: Final = 45.0
-"""For how long attempts at what one fault shows may begin: those at the first causes, and more."""
+"""For how long repeated attempts after one fault may begin: those at the first causes, and more."""
 MOST_S: Final = 1200.0
-"""No fault is tried that would begin later."""
+"""The time after which no further fault is tried."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sharpness:
-    """What runs say of one fault. Grain: fault."""
+    """The result of the run with one fault. Grain: fault."""
 
     fault: str
     was_run: bool
@@ -43,18 +43,18 @@ class Sharpness:
     red: tuple[str, ...]
     """The scenarios that are red."""
     shown: tuple[str, ...]
-    """Those of them that showed the difference in each of three attempts."""
+    """The red scenarios that showed the difference in each of three attempts."""
     example: str
-    """One of them, or else of those that are red, and why."""
+    """One of the shown scenarios, or else of the red ones, with the reason."""
 
     @property
     def is_found(self) -> bool:
-        """Whether the fault is red, and surely."""
+        """Whether the fault is detected reliably."""
         return bool(self.shown)
 
 
 def minds_time(script: Script) -> bool:
-    """Tell whether a script lets time pass or bounds how long an answer takes; no other notices a timer."""
+    """Return whether a script can detect a timer: it lets time pass, or bounds how long an answer takes."""
     return any(
         isinstance(step, Elapse | StayParked)
         or (isinstance(step, Receive) and (step.not_before_ms, step.not_after_ms) != (None, None))
@@ -63,13 +63,13 @@ def minds_time(script: Script) -> bool:
 
 
 def chosen_scripts(patterns: Sequence[str]) -> Mapping[str, Script]:
-    """Return the scripts that may notice a timer, of those that are named or else of all."""
+    """Return the scripts that can detect a wrong timer, among the named ones or else all."""
     chosen = select_scripts(collect("suites"), patterns)
     return {name: script for name, script in chosen.items() if minds_time(script)}
 
 
 def try_faults(scripts: Mapping[str, Script], out: Path, watcher: Watcher) -> Iterator[Sharpness]:
-    """Drive a reference with each fault, one after the other, and yield what came of it."""
+    """Run a reference with each fault, one after the other, and yield the results."""
     began_s = time.monotonic()
     for fault in slow_timers():
         if time.monotonic() - began_s < MOST_S:
@@ -94,7 +94,7 @@ def _tried(fault: SlowTimer, scripts: Mapping[str, Script], out: Path, watcher: 
         )
         completed = orchestrate(plan, watcher)
     if completed.footer.ended.startswith(ENDED_INTERRUPTED):
-        raise KeyboardInterrupt  # which ended that run in order; the others shall not begin
+        raise KeyboardInterrupt  # the interrupt ended that run in order; no other may begin
     judgements = completed.checked.judgements
     red = [
         each for each in judgements if each.target == target.name and status_of(each) is ResultStatus.FAILED
@@ -115,7 +115,7 @@ def _example(red: Sequence[Judgement]) -> str:
 
 
 def print_sharpness(tried: Sequence[Sharpness], busy: int, console: Console) -> None:
-    """Print a row for each fault, and what they come to together."""
+    """Print a row for each fault, and the totals."""
     table = Table(box=SIMPLE_HEAD, title=f"Timers 30 % off, beside {busy} busy processes")
     for name in ("deadline x factor", "s", "red", f"shown {ATTEMPTS} of {ATTEMPTS}"):
         table.add_column(name, justify="left" if name.startswith("deadline") else "right")
@@ -132,7 +132,7 @@ def print_sharpness(tried: Sequence[Sharpness], busy: int, console: Console) -> 
 
 
 def write_sharpness(tried: Sequence[Sharpness], busy: int, out: Path) -> Path:
-    """Write what was found; return where."""
+    """Write the results; return the path."""
     path = out / "sharpness.json"
     content = {
         "started_at": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -1,7 +1,7 @@
-"""References whose timers are off: what a run must find, however busy the machine is.
+"""References with wrong timers, which a run must detect even on a busy machine.
 
-Each has one kind of deadline that falls due too early or too late by a factor. It is served over TCP, in real
-time, so that nothing but its bounds of time tells it from the right one.
+Each has one kind of deadline that expires too early or too late by a factor. It is served over TCP, in real
+time, so that only bounds of time distinguish it from the correct one.
 """
 
 import shutil
@@ -25,7 +25,7 @@ FACTORS: Final = (0.7, 1.3)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlowTimer:
-    """A fault: one kind of deadline, at this many times its distance."""
+    """A fault that multiplies the time to one kind of deadline by a factor."""
 
     deadline: str
     factor: float
@@ -34,7 +34,7 @@ class SlowTimer:
         return f"{self.deadline} x {self.factor:g}"
 
     def write(self, root: Path, directory: Path) -> Path:
-        """Copy the reference below a root into a directory, with the fault in it; return the directory."""
+        """Copy the reference below a root into a directory, with the fault applied; return the directory."""
         faulty = _ANCHOR + self._fault()
         return faulty_copy(root, directory, module=_TIMERS, healthy=_ANCHOR, faulty=faulty)
 
@@ -49,7 +49,7 @@ class SlowTimer:
 
 
 def faulty_copy(root: Path, directory: Path, *, module: Path, healthy: str, faulty: str) -> Path:
-    """Copy the reference below a root into a directory, with other code in one place; return where."""
+    """Copy the reference below a root into a directory, with a fault in one place; return the directory."""
     shutil.copytree(
         root / PACKAGE, directory / PACKAGE, ignore=shutil.ignore_patterns("tests", "__pycache__", "*.so")
     )

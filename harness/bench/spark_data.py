@@ -1,7 +1,7 @@
-"""Archives of any size for the pipeline's benchmark: real runs over and over, with planted differences.
+"""Archives of any size for the pipeline's benchmark: copies of real runs, with planted differences.
 
-Each copy is a run of its own. In a share of the conversations that went as the oracle's did, one answer is
-changed; where, is kept beside the archive, so that whoever looks for differences can be checked against it.
+Each copy is a separate run. In a share of the conversations that equal the oracle's, one answer is changed. A
+file beside the archive lists the places, so that detected differences can be checked against it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ from harness.trace.schema import TraceError
 from harness.verdict import DifferenceClass, Expectation, Outcome
 
 EXPECTED: Final = "_expected.parquet"
-"""Where an archive keeps what is to be found in it; Spark passes over names that begin so."""
+"""The file of the expected differences in an archive; Spark ignores names that begin so."""
 ExpectedRow = tuple[str, str, str, int]
 """Run, target, scenario, and the step at which they first differ."""
 _AT_ONCE: Final = 3
@@ -37,20 +37,20 @@ _FIRST_NIGHT: Final = datetime(2020, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaseRun:
-    """A real run, in memory, to be multiplied."""
+    """A real run in memory, to be copied."""
 
     run: RunHeader
     events: Mapping[str, pa.Table]
-    """By target."""
+    """The events by target."""
     traces: tuple[Trace, ...]
     conversations: Mapping[str, tuple[Answer, ...]]
     judgements: tuple[Judgement, ...]
     tables: Mapping[str, pa.Table]
-    """All but runs and events, by kind."""
+    """All tables except runs and events, by kind."""
 
     @property
     def event_count(self) -> int:
-        """How many events one copy has."""
+        """The number of events in one copy."""
         return sum(len(table) for table in self.events.values())
 
 
@@ -61,15 +61,15 @@ class Plant:
     run_id: str
     trace: Trace
     answer: int
-    """Its index in the conversation."""
+    """The answer's index in the conversation."""
 
     @property
     def mark(self) -> str:
-        """What takes the place of the answer's digest, nowhere else to be found."""
+        """The unique text that replaces the answer's digest."""
         return f"planted in {self.run_id}, {self.trace.target}, {self.trace.scenario_id}"
 
     def place(self, base: BaseRun) -> ExpectedRow:
-        """Say where it is to be found."""
+        """Return the place at which the difference must be found."""
         step = base.conversations[self.trace.conversation][self.answer].step
         return (self.run_id, self.trace.target, self.trace.scenario_id, step)
 
@@ -78,7 +78,7 @@ def load_base(folder: RunFolder) -> BaseRun:
     """Read a finished and judged run.
 
     Raises:
-        TraceError: it is none, or a file of it is damaged.
+        TraceError: the run is not finished and judged, or a file of it is damaged.
     """
     run, footer = folder.read_run(), folder.read_footer()
     if footer is None:
@@ -123,18 +123,18 @@ def multiply(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> int:
-    """Fill an archive with copies of a run until it has so many events, and keep what is to be found.
+    """Fill an archive with copies of a run, and store the places of the expected differences.
 
     Args:
-        base: the run.
-        archive: an archive that contains nothing.
-        event_count: at least so many events; whole copies only.
-        planted_rate: in which share of the conversations that are as the oracle's one answer is changed.
-        seed: of where.
-        progress: told how many copies are written.
+        base: the run to copy.
+        archive: an empty archive.
+        event_count: the least number of events; whole copies only.
+        planted_rate: the share of the conversations equal to the oracle's in which one answer is changed.
+        seed: the seed for where.
+        progress: called with the number of copies written.
 
     Returns:
-        How many events the archive has.
+        The number of events in the archive.
     """
     copies = -(-event_count // base.event_count)
     random = Random(seed)  # noqa: S311 - where differences are planted is no secret
@@ -160,7 +160,7 @@ def _place_table(places: Sequence[ExpectedRow]) -> pa.Table:
 
 
 def expected_places(archive: Archive) -> set[ExpectedRow]:
-    """Return where first differences are to be found in an archive, those that were there before included."""
+    """Return the places of all expected first differences, including those of the real run."""
     table = pq.read_table(archive.root / EXPECTED)
     return set(zip(*[column.to_pylist() for column in table.columns], strict=True))
 
@@ -170,7 +170,7 @@ def _run_id(base: BaseRun, copy: int) -> str:
 
 
 def _natural(base: BaseRun) -> Iterator[tuple[str, str, int]]:
-    """Find what differs in the real run already: target, scenario, first step."""
+    """Yield the differences that the real run has already: target, scenario, first step."""
     for trace in base.traces:
         if trace.oracle_conversation not in (None, trace.conversation):
             ours, theirs = (
@@ -180,7 +180,7 @@ def _natural(base: BaseRun) -> Iterator[tuple[str, str, int]]:
 
 
 def _first_unlike(ours: Sequence[Answer], theirs: Sequence[Answer]) -> int:
-    """Compare answers by where they stand, and return the first step at which they differ."""
+    """Compare answers by their places, and return the first step at which they differ."""
     sides = [
         {(each.step, each.occurrence, each.actor, each.connection): (each.kind, each.digest) for each in side}
         for side in (ours, theirs)
@@ -191,7 +191,7 @@ def _first_unlike(ours: Sequence[Answer], theirs: Sequence[Answer]) -> int:
 
 
 def _plan(base: BaseRun, run_id: str, rate: float, random: Random) -> tuple[Plant, ...]:
-    """Choose where a copy is changed."""
+    """Choose the answers of a copy to change."""
     return tuple(
         Plant(run_id=run_id, trace=trace, answer=random.choice(answered))
         for trace in base.traces
@@ -224,7 +224,7 @@ def _changed_conversations(base: BaseRun, plans: Sequence[Sequence[Plant]]) -> d
 def _write_volume(
     base: BaseRun, archive: Archive, copies: Sequence[int], plans: Sequence[Sequence[Plant]]
 ) -> dict[str, dict[str, str]]:
-    """Write some copies of the run as one volume, and say which."""
+    """Write some copies of the run as one volume; return the volume's runs."""
     name = f"copies-{copies[0]:06d}"
     with VolumeWriter(archive.root, name) as writer:
         for copy in copies:
@@ -266,14 +266,14 @@ def _write_copy(base: BaseRun, writer: VolumeWriter, copy: int, plants: Sequence
 
 
 def _of_run(table: pa.Table, run_id: str) -> pa.Table:
-    """Say of every record that it is of another run."""
+    """Return a table with another run id in every record."""
     return table.set_column(
         table.column_names.index("run_id"), "run_id", pa.repeat(pa.scalar(run_id), len(table))
     )
 
 
 def _without(table: pa.Table, places: Mapping[tuple[str, str], Plant]) -> pa.Table:
-    """Leave out the records of some targets and scenarios."""
+    """Return a table without the records of some targets and scenarios."""
     keys = pc.binary_join_element_wise(table["target"], table["scenario_id"], " ")
     gone = pa.array([f"{target} {scenario_id}" for target, scenario_id in places], pa.string())
     return table.filter(pc.invert(pc.is_in(keys, value_set=gone)))
@@ -282,7 +282,7 @@ def _without(table: pa.Table, places: Mapping[tuple[str, str], Plant]) -> pa.Tab
 def _changed_events(
     base: BaseRun, table: pa.Table, target: str, plants: Sequence[Plant], pace: float
 ) -> pa.Table:
-    """Change the digests where something is planted, and how long everything took."""
+    """Return events with the planted digests, and with all durations scaled."""
     elapsed = pc.multiply(table["elapsed_ms"], pace)
     table = table.set_column(table.column_names.index("elapsed_ms"), "elapsed_ms", elapsed)
     theirs = [plant for plant in plants if plant.trace.target == target]

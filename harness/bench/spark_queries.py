@@ -1,7 +1,7 @@
-"""DuckDB's way from an archive to the verdict matrix and the first differences: what Spark is compared with.
+"""DuckDB queries for the verdict matrix and the first differences, as a comparison for Spark.
 
-Two ways: by the digests that the archive keeps, which is the plan of `harness.spark.conversation_mart`, and
-from the events alone, as one would write it without an archive.
+There are two variants: one by the digests that the archive keeps, which is the plan of
+`harness.spark.conversation_mart`, and one from the events alone, as one would write it without an archive.
 """
 
 from collections.abc import Mapping, Sequence
@@ -91,10 +91,10 @@ FROM_EVENTS: Final[Mapping[str, str]] = {"verdict_matrix": _VERDICT_MATRIX, "fir
 
 
 def write_with_duckdb(queries: Mapping[str, str], archive: Archive, out: Path, *, threads: int) -> None:
-    """Make tables from an archive with DuckDB, as Parquet files in a folder that exists."""
+    """Create tables from an archive with DuckDB, as Parquet files in an existing folder."""
     sources = {kind: _parquet(archive.files(kind)) for kind in KINDS}
     sources[CONVERSATIONS] = _parquet(archive.conversation_files())
-    # As Spark, which keeps no order where a table declares none: DuckDB would take half as long again.
+    # Spark preserves no order unless a table declares one; with it, DuckDB would take half as long again.
     settings: dict[str, str | bool | int | float | list[str]] = {
         "threads": threads,
         "preserve_insertion_order": False,

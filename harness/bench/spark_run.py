@@ -26,21 +26,21 @@ from harness.spark.trend import TREND_MARTS, shuffle_partitions
 from harness.trace.files import RunFolder
 
 COMPARED: Final = ("verdict_matrix", "first_differences")
-"""The tables that DuckDB makes too."""
+"""The tables that DuckDB creates, too."""
 WARM_UPS: Final = 100
-"""So often are they made before anything is measured: until then the JVM compiles what plans a query."""
+"""How often they are created before measuring: until then the JVM compiles the query planner."""
 RATIO_GOAL: Final = 3.0
 RATIO_AT: Final = 10_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkBenchPlan:
-    """What is to be measured."""
+    """What to measure, and how."""
 
     base: Path
-    """A finished and judged run, to be multiplied."""
+    """The finished and judged run to multiply."""
     work: Path
-    """Where archives are made; those that are there already are used again."""
+    """The folder for archives; existing ones are reused."""
     event_counts: tuple[int, ...]
     """From small to large."""
     planted_rate: float = 0.001
@@ -49,53 +49,53 @@ class SparkBenchPlan:
     master: str = LOCAL_MASTER
     driver_memory: str = "4g"
     from_events_max: int = RATIO_AT
-    """Up to how many events DuckDB is asked to do without digests as well."""
+    """The most events for which DuckDB is also measured without digests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SizeReport:
-    """What was measured at one size; times are medians of the rounds, in seconds."""
+    """The measurements at one size; times are medians of the rounds, in seconds."""
 
     event_count: int
     run_count: int
     archive_bytes: int
     generate_s: float | None
-    """None where the archive was there already."""
+    """None if the archive existed already."""
     spark_s: float
-    """For the two tables that DuckDB makes too."""
+    """For the two tables that DuckDB creates, too."""
     duckdb_s: float
-    """By the digests that the archive keeps, which is Spark's plan too."""
+    """By the digests in the archive, which is Spark's plan, too."""
     duckdb_events_s: float | None
     """From the events alone."""
     all_tables_s: float
     """Spark, for every table of the trend."""
     planted_count: int
     spark_found: bool
-    """Whether Spark's first differences are those to be found, and no others."""
+    """Whether Spark's first differences are exactly the expected ones."""
     duckdb_found: bool
 
     @property
     def ratio(self) -> float:
-        """Spark's time to DuckDB's."""
+        """The ratio of Spark's time to DuckDB's."""
         return self.spark_s / self.duckdb_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkBenchReport:
-    """All sizes, and where they were measured."""
+    """The results for all sizes, and the machine."""
 
     sizes: tuple[SizeReport, ...]
     start_s: float
-    """Until there was a session; no size's times have a share in it."""
+    """The time to start the session, which no size's times include."""
     first_s: float
-    """The two tables of the smallest size in that session, before anything was warm."""
+    """The time for the two tables of the smallest size in that session, before any warm-up."""
     jvm_peak_bytes: int | None
-    """The most memory that the driver's JVM ever used; None where the system does not tell."""
+    """The peak memory of the driver's JVM; None if the system does not report it."""
     driver_memory: str
     machine: Mapping[str, str]
 
     def growth(self) -> list[tuple[int, int, float]]:
-        """Say by how much more than the events the time for all tables grows; 1 is linear, less is better."""
+        """Return how the time for all tables grows relative to the events; 1 is linear, less is better."""
         return [
             (
                 small.event_count,
@@ -107,10 +107,10 @@ class SparkBenchReport:
 
 
 def bench_spark(plan: SparkBenchPlan, tell: Callable[[str], None]) -> SparkBenchReport:
-    """Measure every size with one session, after it got warm.
+    """Measure every size in one session, after a warm-up.
 
     Raises:
-        TraceError: the base is no finished and judged run.
+        TraceError: the base is not a finished and judged run.
         SparkError: Spark cannot be started.
     """
     facts = machine_facts()
@@ -129,7 +129,7 @@ def bench_spark(plan: SparkBenchPlan, tell: Callable[[str], None]) -> SparkBench
         asked_of = _asked_of(archives, plan.event_counts)
         for _ in range(plan.warm_ups):
             _spark_tables(spark, asked_of, out, COMPARED)
-        # All tables come last: with so many other plans the JVM forgets what it has compiled of these two.
+        # All tables come last, since so many other plans displace the JVM's compiled code for these two.
         turns = [_taken_in_turns(spark, plan, archive, tell) for archive, _ in archives]
         sizes = tuple(
             _measured(spark, plan, archive, made_s, turn, tell)
@@ -147,13 +147,13 @@ def bench_spark(plan: SparkBenchPlan, tell: Callable[[str], None]) -> SparkBench
 
 
 def _asked_of(archives: Sequence[tuple[Archive, float | None]], counts: Sequence[int]) -> Archive:
-    """Return the largest archive that is no larger than the one of which the goal is asked."""
+    """Return the largest archive that does not exceed the size of the goal."""
     fitting = [archive for (archive, _), count in zip(archives, counts, strict=True) if count <= RATIO_AT]
     return (fitting or [archives[0][0]])[-1]
 
 
 def write_spark_report(report: SparkBenchReport, out: Path) -> Path:
-    """Write a report as JSON; return where."""
+    """Write a report as JSON; return its path."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / "latest.json"
     sizes = [dataclasses.asdict(size) | {"ratio": size.ratio} for size in report.sizes]
@@ -165,7 +165,7 @@ def write_spark_report(report: SparkBenchReport, out: Path) -> Path:
 def _made(
     base: BaseRun, plan: SparkBenchPlan, event_count: int, tell: Callable[[str], None]
 ) -> tuple[Archive, float | None]:
-    """Make an archive of some size, unless it is there; say how long that took."""
+    """Create an archive of some size, unless it exists; return it with the time that took."""
     name = f"{base.run.run_id}-{event_count}-{plan.planted_rate:g}"
     archive = Archive(root=plan.work.resolve() / name)
     if (archive.root / EXPECTED).exists():
@@ -179,7 +179,7 @@ def _made(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Turns:
-    """What came of the rounds at one size; medians, in seconds."""
+    """The results of the rounds at one size; times are medians, in seconds."""
 
     spark_s: float
     duckdb_s: float
@@ -190,7 +190,7 @@ class _Turns:
 def _taken_in_turns(
     spark: SparkSession, plan: SparkBenchPlan, archive: Archive, tell: Callable[[str], None]
 ) -> _Turns:
-    """Let Spark and DuckDB take turns, so that what else the machine does hits both."""
+    """Run Spark and DuckDB in turns, so that other work on the machine affects both."""
     tell(f"{_event_count(archive):,} events: Spark and DuckDB in turns")
     out, beside = plan.work / "out", plan.work / "duckdb"
     spark_s, duckdb_s = [], []
@@ -214,7 +214,7 @@ def _measured(
     turns: _Turns,
     tell: Callable[[str], None],
 ) -> SizeReport:
-    """Add to what the turns gave what is measured once."""
+    """Complete the results of the turns with what is measured once."""
     event_count = _event_count(archive)
     tell(f"{event_count:,} events")
     from_events_s = None

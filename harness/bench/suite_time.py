@@ -1,4 +1,4 @@
-"""How long the whole suite takes with a target."""
+"""Measurement of how long the whole suite takes with a target."""
 
 import time
 from collections.abc import Mapping
@@ -18,10 +18,10 @@ _MILLIS_PER_SECOND = 1000
 async def time_suite(
     target: Target, scripts: Mapping[str, Script], *, number: int, directory: Path, watcher: Watcher
 ) -> SuiteTime:
-    """Run every scenario once, as a run does, and keep the traces in a directory that is there.
+    """Run every scenario once, as a run does, and write the traces into an existing directory.
 
     Raises:
-        TargetError: the target could not be had, or was lost.
+        TargetError: the target cannot be started, or was lost.
     """
     lasted_ms: dict[str, float] = {}
     began_s = time.monotonic()

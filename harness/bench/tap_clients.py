@@ -1,4 +1,4 @@
-"""Real clients that send small requests, one by one or several at once, for as long as they are told."""
+"""Real clients that send small requests, one by one or several at once, for a given time."""
 
 import time
 from collections import deque
@@ -13,13 +13,13 @@ from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartit
 from harness.bench.client import Count
 
 Send: TypeAlias = Callable[[], int]
-"""Sends one request; returns how many answers came meanwhile."""
+"""Sends one request; returns the number of answers that came meanwhile."""
 
 _TOPIC: Final = "orders"
 _VALUE: Final = b"small"
 _TIMEOUT_S: Final = 20.0
 _UNDER_WAY: Final = 5
-"""As many requests as a producer of either library may have under way if it is to keep their order."""
+"""The most in-flight requests with which a producer of either library preserves their order."""
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def _python_produces(bootstrap: str, _: str) -> Iterator[Send]:
 @contextmanager
 def _python_produces_several(bootstrap: str, _: str) -> Iterator[Send]:
     kafka = _kafka_python()
-    # A batch of no bytes contains one record.
+    # With a batch size of 0, each batch has one record.
     producer = kafka.KafkaProducer(
         bootstrap_servers=bootstrap,
         linger_ms=0,
@@ -53,7 +53,7 @@ def _python_produces_several(bootstrap: str, _: str) -> Iterator[Send]:
         under_way.append(producer.send(_TOPIC, _VALUE, partition=0))
         if len(under_way) <= 2 * _UNDER_WAY:
             return 0
-        # They are answered in their order; twice as many as may be under way, so that one can always be sent.
+        # Answers come in order. Twice the in-flight limit is queued, so that one can always be sent.
         under_way.popleft().get(_TIMEOUT_S)
         return 1
 
@@ -82,7 +82,7 @@ def _python_commits(bootstrap: str, group_id: str) -> Iterator[Send]:
 
 
 def _kafka_python() -> ModuleType:
-    # Its import is slow and warns of its own old ways; nobody who measures nothing is to bear that.
+    # Its import is slow and prints deprecation warnings, so only measurements import it.
     return import_module("kafka")
 
 
@@ -115,7 +115,7 @@ def _confluent_produces_several(bootstrap: str, _: str) -> Iterator[Send]:
         delivered += 1
 
     def send() -> int:
-        # Twice as many as may be under way: the library is never without one to send.
+        # Twice the in-flight limit is queued, so that the library always has one to send.
         before = delivered
         while len(producer) >= 2 * _UNDER_WAY:
             producer.poll(_TIMEOUT_S)
@@ -154,11 +154,11 @@ CLIENTS: Final[Mapping[str, Callable[[str, str], AbstractContextManager[Send]]]]
         "confluent-kafka, produces, five under way": _confluent_produces_several,
     }
 )
-"""By the name that tables show: what opens a client for a bootstrap address and a group."""
+"""Functions that open a client for a bootstrap address and a group, by the name in tables."""
 
 
 def carry_client(name: str, bootstrap: str, group_id: str, warm_up_s: float, measured_s: float) -> Count:
-    """Let a client send for so long; count what was answered after the warm-up."""
+    """Run a client for a given time, and count the answers after the warm-up."""
     with CLIENTS[name](bootstrap, group_id) as send:
         warm_until_s = time.perf_counter() + warm_up_s
         while time.perf_counter() < warm_until_s:

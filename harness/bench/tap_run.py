@@ -1,4 +1,4 @@
-"""What a tap costs: clients talk to a broker directly and through a tap, in turns."""
+"""The cost of a tap: clients send requests to a broker directly and through a tap, in turns."""
 
 import asyncio
 import dataclasses
@@ -27,7 +27,7 @@ from harness.targets.base.interface import Target, TargetError
 DIRECT: Final = "direct"
 TAPPED: Final = "tapped"
 GOAL: Final = 0.8
-"""Of the direct rate: a tap adds less than 20 %."""
+"""The share of the direct rate to reach: a tap adds less than 20 %."""
 LATEST: Final = "latest.json"
 _WARM_UP_S: Final = 0.3
 _WORKLOADS: Final = (
@@ -37,12 +37,12 @@ _WORKLOADS: Final = (
     Workload(talk=TrafficKind.HEARTBEATS, connections=8, in_flight=100),
     Workload(talk=TrafficKind.CYCLES, connections=8),
 )
-"""Of a client that needs no time for itself, so that the tap's is seen undiluted."""
+"""The workloads of a client with almost no overhead, which shows the cost of the tap undiluted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TapBenchPlan:
-    """The benchmark before it begins."""
+    """The targets and settings of the benchmark."""
 
     target: Target
     turns: Turns
@@ -53,13 +53,13 @@ class TapBenchPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TapBenchReport:
-    """What came out."""
+    """The results of the benchmark."""
 
     started_at: str
     machine: Mapping[str, str]
     broker: str
     real: tuple[str, ...]
-    """The workloads of real clients, of which the goal is asked."""
+    """The workloads of real clients, to which the goal applies."""
     samples: tuple[Sample, ...]
 
     def workloads(self) -> tuple[str, ...]:
@@ -72,20 +72,20 @@ class TapBenchReport:
         return [each.requests_per_s for each in chosen]
 
     def ratios(self, workload: str) -> list[float]:
-        """Return how the tapped rate stands to the direct one, round by round."""
+        """Return the ratio of the tapped rate to the direct one, round by round."""
         pairs = zip(self.rates(workload, TAPPED), self.rates(workload, DIRECT), strict=True)
         return [tapped / direct for tapped, direct in pairs]
 
     def is_met(self, workload: str) -> bool:
-        """Tell whether the middle ratio reaches the goal."""
+        """Return whether the median ratio reaches the goal."""
         return median(self.ratios(workload)) >= GOAL
 
 
 async def bench_tap(plan: TapBenchPlan, tell: Callable[[str], None]) -> TapBenchReport:
-    """Measure; nothing else of ours is running.
+    """Run the benchmark, with no other work of the harness running.
 
     Raises:
-        TargetError: the target could not be had, or does not answer as it should.
+        TargetError: the target cannot be started, or does not answer as it should.
     """
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     machine = machine_facts()
@@ -158,7 +158,7 @@ def _address(bootstrap: str) -> tuple[str, int]:
 
 
 def write_tap_report(report: TapBenchReport, out: Path) -> Path:
-    """Write a report into a folder, as its newest; return where."""
+    """Write a report into a folder as the latest; return its path."""
     out.mkdir(parents=True, exist_ok=True)
     ratios = {name: dataclasses.asdict(spread(report.ratios(name))) for name in report.workloads()}
     path = out / LATEST
@@ -168,7 +168,7 @@ def write_tap_report(report: TapBenchReport, out: Path) -> Path:
 
 
 def print_tap_report(report: TapBenchReport, console: Console) -> None:
-    """Print the rates, and what is left of them through the tap."""
+    """Print the rates, and the ratios of tapped to direct ones."""
     console.print(", ".join(f"{name}: {value}" for name, value in report.machine.items()), highlight=False)
     table = Table(box=SIMPLE_HEAD, title=f"Requests a second, {report.broker}; ratios round by round")
     for name in ("", DIRECT, TAPPED, "ratio (least-most)", "client's load"):

@@ -1,4 +1,4 @@
-"""Whole runs as a user starts them: what they take, start and accuse."""
+"""Whole runs as a user starts them: their duration, their brokers, and their red results."""
 
 import json
 import subprocess
@@ -32,22 +32,22 @@ _BUSY: Final = "while True: pass"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeRunPlan:
-    """Which runs are measured."""
+    """The runs to measure."""
 
     targets: tuple[str, ...]
     """Specs, e.g. `kafka:3.9.2`."""
     scenarios: tuple[str, ...]
-    """Ids or globs; all if there is none."""
+    """Ids or globs; all scenarios if there is none."""
     rounds: int
     busy: int
-    """How many processes keep a core busy beside each run."""
+    """The number of processes that each keep a core busy beside each run."""
     with_report: bool
-    """Whether Spark, the site and Allure are part of it."""
+    """Whether Spark, the site and Allure are included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WholeRun:
-    """What one run came to. Grain: round."""
+    """The results of one run. Grain: round."""
 
     round: int
     busy: int
@@ -56,22 +56,22 @@ class WholeRun:
     drive_s: Mapping[str, float]
     """By target."""
     jvms_at_once: int
-    """The most brokers and helpers in JVMs that were up together, Spark's not among them."""
+    """The most JVMs of brokers and helpers that were up together, without Spark's."""
     brokers: Mapping[str, int]
-    """How many each target had in all, of the targets that start some."""
+    """The number of brokers by target, for targets that start some."""
     results: int
-    """Of the targets, without their references."""
+    """The number of results of the targets, without their references."""
     standings: Mapping[str, int]
     red: tuple[str, ...]
-    """The results that somebody has to look at, as `scenario on target: reason`."""
+    """The results that need attention, as `scenario on target: reason`."""
 
     def share(self, which: ResultStatus) -> float:
-        """Return the share of the results that counts as this."""
+        """Return the share of the results with a status."""
         return self.standings.get(which, 0) / self.results if self.results else 0.0
 
 
 def run_whole(plan: WholeRunPlan, out: Path, tell: Callable[[str], None]) -> Iterator[WholeRun]:
-    """Start the runs one after the other, each in a process of its own, and yield what each came to."""
+    """Start the runs one after the other, each in its own process, and yield their results."""
     for number in range(1, plan.rounds + 1):
         tell(f"run {number} of {plan.rounds}, beside {plan.busy} busy processes")
         folder = out / f"round-{number}"
@@ -127,11 +127,11 @@ def _read(
 
 @contextmanager
 def busy_processes(count: int, directory: Path) -> Iterator[None]:
-    """Keep cores busy for as long as the block lasts, as other work on the machine would.
+    """Keep cores busy during the block, as other work on the machine would.
 
     Args:
-        count: how many processes.
-        directory: is there, and gets their output.
+        count: the number of processes.
+        directory: an existing folder for their output.
     """
     log = directory / "busy.log"
     programs = [Program([sys.executable, "-c", _BUSY], log=log, directory=directory) for _ in range(count)]
@@ -143,7 +143,7 @@ def busy_processes(count: int, directory: Path) -> Iterator[None]:
 
 
 class _Sampler(threading.Thread):
-    """Counts the JVMs that a process has started and not ended, again and again until it is gone."""
+    """Repeatedly counts the running JVMs that a process has started, until the process ends."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         super().__init__(daemon=True)
@@ -157,7 +157,7 @@ class _Sampler(threading.Thread):
 
 
 def _children(pid: int) -> Iterator[int]:
-    """Yield the processes that any thread of a process has started. Source: Linux, proc_pid_task(5)."""
+    """Yield the child processes of all threads of a process. Source: Linux, proc_pid_task(5)."""
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
             reported = task.read_text(encoding="ascii")
@@ -175,7 +175,7 @@ def _is_broker_jvm(pid: int) -> bool:
 
 
 def write_whole_runs(plan: WholeRunPlan, runs: Sequence[WholeRun], out: Path) -> Path:
-    """Write what was measured; return where."""
+    """Write the measurements; return the path."""
     path = out / "latest.json"
     content = {
         "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -188,7 +188,7 @@ def write_whole_runs(plan: WholeRunPlan, runs: Sequence[WholeRun], out: Path) ->
 
 
 def print_whole_runs(runs: Sequence[WholeRun], console: Console) -> None:
-    """Print a row for each run, and what they came to together."""
+    """Print a row for each run, and the totals."""
     console.print(", ".join(f"{name}: {text}" for name, text in machine_facts().items()), highlight=False)
     table = Table(box=SIMPLE_HEAD, title="Whole runs")
     for name in ("run", "busy", "exit", "total s", "drive s", "JVMs at once", "brokers", "results"):

@@ -1,7 +1,7 @@
-"""What a connection of a workload says and expects, whatever carries its bytes.
+"""The requests of a workload's connection and the expected answers, for any transport.
 
-A talk is a generator: it yields bytes to send, which may be none, and is sent the bytes that came next,
-cut anywhere. It ends by itself soon after `Tally.is_over` is set, with its group left as it was found.
+A generator yields bytes to send, which may be empty, and receives the bytes that came next, cut anywhere. It
+ends by itself soon after `Tally.is_over` is set, and leaves its group as it found it.
 """
 
 from collections.abc import Generator
@@ -23,14 +23,14 @@ _SIZE_BYTES = 4
 
 @dataclass(slots=True)
 class Tally:
-    """What the talks of one client have in common."""
+    """The state shared by the generators of one client."""
 
     answered: int = 0
     is_over: bool = False
 
 
 def generators(workload: Workload, tally: Tally, *, prefix: str) -> list[ExchangeGenerator]:
-    """Return a talk for each connection; each has a group of its own."""
+    """Return a generator for each connection, each with its own group."""
     groups = [GroupFrames(f"{prefix}-{number}") for number in range(workload.connections)]
     if workload.talk is TrafficKind.CYCLES:
         return [_cycles(group, tally) for group in groups]
@@ -49,7 +49,7 @@ def _heartbeats(group: GroupFrames, tally: Tally, in_flight: int) -> ExchangeGen
     heartbeat = group.heartbeat(member)
     answer = yield from _ask(heartbeat, tally)
     expect(answer, "Heartbeat")
-    # All are the same, down to the correlation id, so that many are checked in one comparison.
+    # All answers are equal, even in the correlation id, so many are checked in one comparison.
     expected = len(answer).to_bytes(_SIZE_BYTES, "big") + answer
     awaited = in_flight
     data = yield heartbeat * in_flight
@@ -74,7 +74,7 @@ def _join(group: GroupFrames, tally: Tally) -> Generator[bytes, bytes, Member]:
 
 
 def _ask(request: bytes, tally: Tally) -> Generator[bytes, bytes, bytes]:
-    """Send a request while nothing else is in flight; return its answer without the size in front."""
+    """Send a request while no other is in flight; return its answer without the size in front."""
     data = yield request
     while len(data) < _SIZE_BYTES or len(data) < _SIZE_BYTES + int.from_bytes(data[:_SIZE_BYTES], "big"):
         data += yield b""

@@ -1,4 +1,4 @@
-"""Captures of tcpdump, and taps: what brokers answered in them is compared with what the reference answers.
+"""Compare what brokers answered in tcpdump captures and taps with what the reference answers.
 
     spec = specification("4.1", {}, defaults={})
     judged = judge_captures([Path("broker.pcap")], spec, ports={9092}, is_whole=False, hashes_ids=False)

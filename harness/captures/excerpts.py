@@ -1,4 +1,4 @@
-"""The conversation around a finding: what was said before and after it, and what the reference answers."""
+"""The conversation around a finding: the exchanges before and after it, and what the reference answers."""
 
 import json
 from collections import Counter, deque
@@ -17,46 +17,46 @@ from harness.replay.exchange import Exchange
 from harness.results.replay_results import ReplayFinding
 
 OF_GROUP_MAX: Final = 3
-"""Findings of one pattern that have an excerpt, in a group."""
+"""The most findings of one pattern that get an excerpt within a group."""
 OF_PATTERN_MAX: Final = 50
-"""The same, in all groups."""
+"""The most findings of one pattern that get an excerpt over all groups."""
 _BEFORE: Final = 12
 _AFTER: Final = 4
 _LOOKED_AT: Final = 400
-"""Exchanges before a finding among which those are looked for that tell something."""
+"""How many exchanges before a finding are searched for informative ones."""
 _BYTES_MAX: Final = 16_384
-"""Of frames that are kept; longer ones stand without bytes."""
+"""The largest frame whose bytes are kept; longer frames are shown without bytes."""
 _UNLIKE_MAX: Final = 20
 _QUIET: Final = frozenset(("Heartbeat", "ConsumerGroupHeartbeat", "OffsetCommit"))
-"""APIs of which many in a row, answered without error, tell little."""
+"""APIs whose exchanges say little when they are answered without an error, because there are many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """One exchange of a group."""
+    """One exchange in a group's conversation."""
 
     number: int
-    """In the group's conversation, from 0."""
+    """The exchange's position in the group's conversation, from 0."""
     connection: str
     client: str
-    """The library with its version."""
+    """The client library and its version."""
     actor: str | None
     api: str
     api_version: int
     asked_ms: float
     answered_ms: float
-    """Infinite where no answer came."""
+    """Infinite if no answer came."""
     request: str | None
-    """Its fields, JSON; None where it cannot be read."""
+    """The fields of the request as JSON; None if it cannot be read."""
     answer: str | None
-    """Likewise."""
+    """The fields of the answer as JSON; None if it cannot be read."""
     request_raw: str
-    """The frame's hexadecimal digits; empty where it is long, or ids are hashed."""
+    """The frame in hexadecimal; empty if it is too long, or if ids are hashed."""
     answer_raw: str
     compared: str | None
-    """What of the answer is compared, JSON; None where it was not compared."""
+    """The compared part of the answer as JSON; None if it was not compared."""
     expected: str | None
-    """The same of the reference's answer; None where it was not compared, or the reference gives none."""
+    """The compared part of the reference's answer; None if there is none, or nothing was compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,22 +65,22 @@ class Excerpt:
 
     finding: ReplayFinding
     said: tuple[Said, ...]
-    """In the order in which it was asked."""
+    """Exchanges in the order of their requests."""
     unlike: tuple[Unlike, ...]
-    """All fields that differ, the finding's first."""
+    """All fields that differ; the finding's field comes first."""
     left_out: Mapping[str, int]
-    """Exchanges among these that tell little, by API."""
+    """Counts of the uninformative exchanges that were left out between those in `said`, by API."""
 
 
 class PageRoom:
-    """Leaves the excerpts of so many findings of each pattern as a site has room for."""
+    """Limits the excerpts of each pattern to the number that a site has room for."""
 
     def __init__(self, of_pattern_max: int = OF_PATTERN_MAX) -> None:
         self._of_pattern_max = of_pattern_max
         self._counts: Counter[Likeness] = Counter()
 
     def within(self, excerpts: Iterable[Excerpt]) -> tuple[Excerpt, ...]:
-        """Return those that have a page."""
+        """Return the excerpts that get a page."""
         kept = []
         for each in excerpts:
             key = likeness(each.finding)
@@ -102,13 +102,13 @@ class Excerpts:
     _recent: deque[Exchange] = field(default_factory=lambda: deque(maxlen=_LOOKED_AT))
 
     def take(self, part: Sequence[Exchange], begin: int, account: Account, known: int) -> None:
-        """Cut the excerpts of a part.
+        """Cut the excerpts for the new findings of a part.
 
         Args:
-            part: its exchanges.
-            begin: the number of the first of them.
-            account: what came of it, and of earlier parts.
-            known: how many findings came of these.
+            part: the exchanges of the part.
+            begin: the number of the first exchange of the part.
+            account: the results of this part and of earlier ones.
+            known: how many of the findings are from earlier parts.
         """
         found = [each for each in account.findings[known:] if self._has_room(each)]
         if found:
@@ -186,7 +186,7 @@ class Excerpts:
 
 
 def _is_quiet(exchange: Exchange, about: Exchange) -> bool:
-    """Whether an exchange tells little about one that came later: another member's heartbeat, say."""
+    """Return whether an exchange says little about a later one, as another member's heartbeat does."""
     error = text(exchange.answer or {}, "error_code") or NO_ERROR
     is_fine = exchange.answered_ms != inf and error == NO_ERROR
     return exchange.api in _QUIET and is_fine and exchange.connection != about.connection

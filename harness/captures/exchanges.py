@@ -1,6 +1,6 @@
-"""From frames to exchanges: each request that a replay reads with its answer, as a row that can be sorted.
+"""Pair frames into exchanges: each request that a replay reads, with its answer, as a row that can be sorted.
 
-What leaves here is small: of produces and fetches nothing is left but that they kept a connection busy.
+The output is small: produce and fetch requests are dropped, except that they kept a connection busy.
 """
 
 from collections import deque
@@ -33,10 +33,10 @@ from harness.wire.errors import WireError
 from harness.wire.schema import request_shape
 
 _AWAITED_MAX: Final = 4_096
-"""Requests without an answer are given up when so many are newer."""
+"""How many requests may await an answer on a connection; beyond that, the oldest is taken as unanswered."""
 _SIZE_BYTES: Final = 4
 _CORRELATION_ID_AT: Final = 4
-"""In a request; in an answer it comes first."""
+"""The offset of the correlation id in a request; in an answer it comes first."""
 _REMEMBERED_BYTES_MAX: Final = 512
 _HEAD_BYTES: Final = 10
 """API key, version, correlation id, size of the client id."""
@@ -45,24 +45,24 @@ _BEGIN_WITH_A_GROUP: Final = frozenset(("OffsetCommit", "Heartbeat", "SyncGroup"
 _CLIENTS: Final = "ApiVersions"
 _DELETES_TOPICS: Final = "DeleteTopics"
 Content: TypeAlias = tuple[Any, ...]
-"""What `marshal` can write: numbers, texts, bytes, and tuples of them."""
+"""Values that `marshal` can write: numbers, texts, bytes, and tuples of them."""
 
 
 class RowKind(IntEnum):
-    """What a row is about; rows of a group are sorted by it first."""
+    """The subject of a row; the rows of a group are sorted by kind first."""
 
     CONNECTION = 0
-    """A connection on which somebody spoke of the group."""
+    """A connection with requests about the group."""
     EXCHANGE = 1
-    """About the group."""
+    """An exchange about the group."""
     COMMON = 2
-    """About topics, all groups, or a transaction; of no group."""
+    """An exchange about topics, all groups, or a transaction; it belongs to no group."""
     MEMBERSHIP = 3
-    """That a transactional id commits to a group; of no group."""
+    """The fact that a transactional id commits to a group; it belongs to no group."""
 
 
 class Row(NamedTuple):
-    """One thing that a group's replay may have to know, in the order of sorting."""
+    """One fact that a group's replay may need; the fields are in sort order."""
 
     group: str
     kind: int
@@ -78,14 +78,14 @@ class _Asked:
     at_ms: float
     head: RequestHead
     frame: KeptFrame | None
-    """None where no replay reads it."""
+    """None if no replay reads this request."""
     behind: int | None
     behind_ms: float
 
 
 @dataclass(slots=True)
 class ConnectionReader:
-    """One connection, frame by frame."""
+    """Reads one connection frame by frame."""
 
     name: str
     requests: Assembler = field(default_factory=request_assembler)
@@ -96,22 +96,22 @@ class ConnectionReader:
     groups: dict[str, None] = field(default_factory=dict)
     _client_id: str | None = None
     _asked: dict[int, deque[_Asked]] = field(default_factory=dict)
-    """By correlation id."""
+    """Requests that await an answer, by correlation id."""
     _waiting: int = 0
     _count: int = 0
     _answered: int | None = None
-    """The number of the last request that was answered."""
+    """The number of the request that was answered last."""
     _answered_ms: float = 0.0
     _unread: list[Content] = field(default_factory=list)
-    """Exchanges of which nobody knows the group."""
+    """Exchanges whose group is unknown."""
     _linked: set[tuple[str, str]] = field(default_factory=set)
 
     def take(self, entry: Entry, since_ms: float = 0.0) -> Iterator[Row]:
-        """Take in what comes next; yield the exchanges that are whole now.
+        """Process the next entry; yield the exchanges that are now complete.
 
         Args:
-            entry: of the connection.
-            since_ms: what its time counts from.
+            entry: the next entry of the connection.
+            since_ms: the offset to add to the time of the entry.
         """
         at_ms = round(entry.at_ms + since_ms, 3)
         match entry.kind:
@@ -128,10 +128,10 @@ class ConnectionReader:
                 return
 
     def end(self, gaps: tuple[Content, ...] = ()) -> Iterator[Row]:
-        """Yield what was not answered, and a row for each group that was spoken of.
+        """Yield the unanswered requests, and a connection row for each group that the requests are about.
 
         Args:
-            gaps: when requests or answers may be missing: since, until, whether before the first.
+            gaps: times in which messages may be missing: since, until, and whether before the first one.
         """
         for waiting in list(self._asked.values()):
             for asked in waiting:
@@ -232,7 +232,7 @@ def _fields(decode: Callable[..., Decoded], api: str, version: int, payload: byt
         return None
     if len(payload) > _REMEMBERED_BYTES_MAX:
         return _read_fields(decode, api, version, payload)
-    # Heartbeats come again and again with the same bytes, but for the correlation id.
+    # Heartbeats repeat the same bytes except for the correlation id, so it is zeroed in the cache key.
     begin = _CORRELATION_ID_AT if decode is decode_request else 0
     anonymous = payload[:begin] + bytes(_SIZE_BYTES) + payload[begin + _SIZE_BYTES :]
     return _remembered_fields(decode, api, version, anonymous)
@@ -249,7 +249,7 @@ _remembered_fields: Final = lru_cache(maxsize=8_192)(_read_fields)
 
 
 def _first_group(head: RequestHead, payload: bytes) -> str | None:
-    """Return the group of a request that begins with one; None where only reading all of it can tell."""
+    """Return the group at the start of a request; None if the whole request must be decoded to find it."""
     assert head.api is not None
     try:
         header = request_shape(head.api, head.version).header
@@ -273,7 +273,7 @@ def _first_group(head: RequestHead, payload: bytes) -> str | None:
 
 
 def _named(head: RequestHead, frame: KeptFrame) -> tuple[tuple[str, ...] | None, str]:
-    """Return the groups and the transactional id of a request; no groups where it cannot be read."""
+    """Return the groups and the transactional id of a request; the groups are None if it cannot be read."""
     if head.api == _DELETES_TOPICS:
         return (), ""
     if not descriptor(head.api).groups and head.api not in OF_TRANSACTIONS:
@@ -289,11 +289,11 @@ def _named(head: RequestHead, frame: KeptFrame) -> tuple[tuple[str, ...] | None,
 
 
 def exchange_of(row: Row, place: int) -> Exchange:
-    """Return the exchange of a row.
+    """Return the exchange in a row.
 
     Args:
-        row: of an exchange, or of one that is common to many groups.
-        place: its place in its group's conversation.
+        row: a row of an exchange, or of one that is common to many groups.
+        place: the position of the exchange in its group's conversation.
     """
     asked_ms, number, behind, free_ms, answered_ms, api, version, actor, request, answer, is_answered = (
         row.content[:11]

@@ -1,4 +1,4 @@
-"""What a capture tells of no single group: topics, lists of groups, and transactions."""
+"""The facts in a capture that belong to no single group: topics, lists of groups, and transactions."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -20,7 +20,7 @@ _CORRELATION_ID: Final = 4
 
 @dataclass
 class Facts:
-    """Common rows; of looks at topics that show the same, one a minute is kept."""
+    """Rows that are common to groups; of identical answers about topics, one per minute is kept."""
 
     _looks: dict[_Look, Row] = field(default_factory=dict)
     _deletion: Row | None = None
@@ -30,7 +30,7 @@ class Facts:
     """Transactional ids by group."""
 
     def take(self, row: Row) -> None:
-        """Take in a row of no group."""
+        """Add a row that belongs to no group."""
         if row.kind == RowKind.MEMBERSHIP:
             transactional_id, group = row.content
             self._groups[group].add(transactional_id)
@@ -46,20 +46,20 @@ class Facts:
             self._listings.append(row)
 
     def settle(self) -> "Facts":
-        """Put all in order when everything is there, whatever order it came in."""
+        """Sort the rows once all are added, in whatever order they came."""
         self._listings.sort(key=_when)
         return self
 
     @cached_property
     def topics(self) -> RecordedConversation:
-        """What the capture tells of topics."""
+        """What the capture shows about topics."""
         rows = [*self._looks.values(), *([] if self._deletion is None else [self._deletion])]
         return conversation_of(exchange_of(row, place) for place, row in enumerate(sorted(rows)))
 
     def beside(self, group: str, rows: Iterable[Row]) -> Iterator[Row]:
-        """Put among a group's rows what else its replay has to know, in the order in which all was asked.
+        """Merge the other rows that a group's replay needs into the group's rows, in request order.
 
-        Lists of groups are of interest from the first request about the group to the last one.
+        Lists of groups are included from the first request about the group to the last one.
         """
         ids = sorted(self._groups.get(group, ()))
         of_transactions = sorted((row for each in ids for row in self._transactions[each]), key=_when)
@@ -83,7 +83,7 @@ class Facts:
         yield from others
 
     def listed_between(self, since: tuple[float, str, int], until: tuple[float, str, int]) -> int:
-        """Count the lists of groups that `beside` puts among what was asked between two times."""
+        """Count the lists of groups that `beside` inserts between two requests."""
         return bisect_left(self._listings, until, key=_when) - bisect_left(self._listings, since, key=_when)
 
     def _look(self, row: Row) -> None:
@@ -95,7 +95,7 @@ class Facts:
 
 
 def facts_of(rows: Iterable[Row]) -> Facts:
-    """Return what rows of no group tell."""
+    """Collect the facts from rows that belong to no group."""
     facts = Facts()
     for row in rows:
         facts.take(row)

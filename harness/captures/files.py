@@ -1,4 +1,4 @@
-"""Capture files, pcap and pcapng, read packet by packet."""
+"""Read capture files (pcap and pcapng) packet by packet."""
 
 import heapq
 import struct
@@ -13,54 +13,54 @@ from dpkt import Error, pcap, pcapng
 from harness.captures.notes import Notes
 
 _PACKET_BYTES_MAX: Final = 1 << 24
-"""No capture has a packet of more; a size that is larger is damage."""
+"""The largest packet of any capture; a larger size means that the file is damaged."""
 _FILE_HEADER: Final = pcap.FileHdr.__hdr_len__
 _NANOSECOND_MAGICS: Final = frozenset((pcap.TCPDUMP_MAGIC_NANO, pcap.PMUDPCT_MAGIC_NANO))
 _BIG_ENDIAN_MAGICS: Final = frozenset((pcap.TCPDUMP_MAGIC, pcap.TCPDUMP_MAGIC_NANO, pcap.MODPCAP_MAGIC))
 _LINK_TYPE: Final = 0xFFFF
-"""The rest of the number in the header of a file says how long a frame's checksum is."""
+"""The bits of the link type; the other bits of that header field are the length of a frame's checksum."""
 _BLOCK_HEAD: Final = 8
-"""Type and length."""
+"""The type and length of a block."""
 _BLOCK_BYTES_MIN: Final = 12
 _MICROSECONDS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Packet:
-    """A packet of a capture, as far as the capture has it."""
+    """A packet of a capture, up to the bytes that were captured."""
 
     at_ms: float
-    """Since the first packet of all files; clocks may be set back, but what came later is later."""
+    """Time since the first packet of all files; within a file it never goes back, even if the clock does."""
     link_type: int
     data: bytes
 
 
 class DamagedError(Exception):
-    """A capture is damaged, or ends too early; what came before is read."""
+    """A capture is damaged, or ends too early; the packets before the damage are read."""
 
 
 def packets_of(paths: Sequence[Path], notes: Notes, *, began_ms: float) -> Iterator[Packet]:
-    """Read the packets of captures in the order of time, whichever file they are in.
+    """Read the packets of all captures in the order of time.
 
-    A file that is damaged is read up to there, and the notes say where.
+    A damaged file is read up to the damage, and its position is added to the notes.
 
     Args:
-        paths: of captures.
-        notes: told of packets and damage.
-        began_ms: when the first packet of all came, since 1970.
+        paths: the capture files.
+        notes: packets and damage are added here.
+        began_ms: the time of the first packet of all files, since 1970.
     """
     files = (packets_of_file(path, notes, began_ms=began_ms) for path in paths)
     yield from heapq.merge(*files, key=lambda packet: packet.at_ms)
 
 
 def is_capture(begin: bytes) -> bool:
-    """Whether a file that begins so is one."""
+    """Return whether a file that begins with these bytes is a capture."""
     magic = int.from_bytes(begin[:4], "big")
     return len(begin) >= 4 and (magic in pcap.MAGIC_TO_PKT_HDR or magic == pcapng.PCAPNG_BT_SHB)
 
 
 def first_packet_ms(path: Path) -> float:
-    """Return when a capture begins, since 1970; infinite where it has no packet."""
+    """Return when a capture begins, since 1970; infinite if it has no packet."""
     first = next(packets_of_file(path, Notes(), began_ms=0.0), None)
     return inf if first is None else first.at_ms
 

@@ -1,4 +1,4 @@
-"""A finding's conversation, as data for its page: what the broker answered beside what the reference does."""
+"""A finding's conversation as data for its page: the broker's answers beside those of the reference."""
 
 from collections.abc import Iterable, Iterator
 from math import inf
@@ -16,7 +16,7 @@ from harness.trace.events import EventKind
 from harness.verdict import DifferenceClass
 
 BROKER: Final = "broker"
-"""What the conversation is filed under on its page."""
+"""The target name under which the page shows the conversation."""
 _IN_WORDS: Final = {
     EventKind.SILENCE: "no answer yet",
     EventKind.NO_ANSWER: "no answer in the recording",
@@ -27,8 +27,8 @@ def conversation_of_finding(excerpt: Excerpt, *, oracle: str) -> dict[str, objec
     """Return the conversation around a finding for `static/talk.js`.
 
     Args:
-        excerpt: the finding, with what was said around it.
-        oracle: name of the reference.
+        excerpt: the finding with the exchanges around it.
+        oracle: the name of the reference.
     """
     rows = [row for said in excerpt.said for row in _rows(said, excerpt, oracle)]
     differences = [shortened(each) for each in _differences(excerpt)]
@@ -72,7 +72,7 @@ def _rows(said: Said, excerpt: Excerpt, oracle: str) -> Iterator[AlignedStep]:
 
 
 _Side = tuple[EventKind, str | None, str | None, str]
-"""What an event is, its fields as they came and as they are compared, and a note."""
+"""The kind of an event, its fields as received, its fields as compared, and a note."""
 
 
 def _row(

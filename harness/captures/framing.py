@@ -1,6 +1,6 @@
-"""From streams to whole frames, in the form of a tap's journal: what is no frame is skipped and counted.
+"""Cut streams into whole frames, in the form of a tap's journal; other bytes are skipped and counted.
 
-Of frames that no replay needs, only the head is kept: records of topics and passwords go no further.
+Only the head is kept of frames that no replay needs, so that records of topics and passwords go no further.
 """
 
 import json
@@ -22,7 +22,7 @@ from harness.tap.journal import Closing, Endpoint, Entry, Kind, Opening, left_ou
 from harness.wire.errors import WireError
 
 WANTED: Final = READ | {"ApiVersions"}
-"""APIs whose frames are kept: those that a replay reads, and the one in which clients say who they are."""
+"""APIs whose frames are kept: those that a replay reads, and the one in which clients name themselves."""
 _SIZE_BYTES: Final = 4
 _REQUEST_HEAD_BYTES: Final = 10
 """API key, version, correlation id, size of the client id."""
@@ -31,29 +31,29 @@ _CLIENT_ID_SIZE: Final = slice(8, 10)
 _CLIENT_ID_KEPT: Final = 256
 _SEARCHED_HEAD_BYTES: Final = _SIZE_BYTES + _REQUEST_HEAD_BYTES + _CLIENT_ID_KEPT
 _AWAITED_MAX: Final = 4_096
-"""Requests without an answer are forgotten when so many are newer."""
+"""How many correlation ids may await an answer; beyond that, the oldest is forgotten."""
 _SEARCHED_FOR: Final = 64
-"""Of these, so many are looked for in a stream of answers that has lost its frames."""
+"""How many of these are searched for in a stream of answers whose frame boundaries are lost."""
 _SEARCHED_BYTES_MAX: Final = 1 << 19
 _LIKE_A_REQUEST: Final = re.compile(
     rb"(?=[\x00-\x06][\x00-\xff]{3}\x00[\x00-\x7f]\x00[\x00-\x1f][\x00-\xff]{4}\x00[\x01-\xff][\x21-\x7e])"
 )
-"""Size, API key, version, correlation id, and the begin of a client id."""
+"""Size, API key, version, correlation id, and the start of a client id."""
 _TLS: Final = re.compile(rb"[\x14-\x17]\x03[\x00-\x04]")
-"""How each record of TLS begins. Source: RFC 8446, 5.1."""
+"""The start of each TLS record. Source: RFC 8446, 5.1."""
 _A_MOMENT_MS: Final = 0.001
 _Frame: TypeAlias = tuple[bytes, int]
-"""The kept begin of a frame, and the size of the rest."""
+"""The kept start of a frame, and the size of the rest."""
 
 
 @dataclass(slots=True)
 class _Dialogue:
-    """What both streams of a connection share."""
+    """State that both streams of a connection share."""
 
     name: str
     client_id: str | None = None
     awaited: dict[int, deque[RequestHead]] = field(default_factory=dict)
-    """Requests that are not answered, by correlation id."""
+    """Requests that are not answered yet, by correlation id."""
 
 
 @dataclass(slots=True)
@@ -63,17 +63,17 @@ class _Frames:
     dialogue: _Dialogue
     notes: Notes
     is_found: bool
-    """Whether it is known where the next frame begins."""
+    """Whether the start of the next frame is known."""
     buffer: bytearray = field(default_factory=bytearray)
-    """The begin of a frame, or what is searched for one."""
+    """The start of a frame, or the bytes that are searched for one."""
     size: int = -1
-    """Of the frame in the buffer; -1 where its head is not whole."""
+    """The size of the frame in the buffer; -1 if its head is incomplete."""
     kept: int = 0
-    """How much of it is kept."""
+    """How many bytes of the frame are kept."""
     to_skip: int = 0
-    """How much of it, behind that, is still to come."""
+    """How many bytes of the frame are still to come after the kept ones."""
     last_ms: float = 0.0
-    """When a frame was whole last."""
+    """When the last whole frame was complete."""
 
     side: Endpoint = Endpoint.CLIENT
     head_bytes: int = _REQUEST_HEAD_BYTES
@@ -81,7 +81,7 @@ class _Frames:
     most: int = REQUEST_BYTES_MAX
 
     def take(self, piece: Piece) -> Iterator[_Frame]:
-        """Take in what comes next; yield the frames that are whole now."""
+        """Process the next piece; yield the frames that are now complete."""
         if piece.lost:
             self._lose(piece.lost, piece.at_ms)
         data = piece.data
@@ -95,7 +95,7 @@ class _Frames:
         yield from self._whole_frames(piece.at_ms)
 
     def end(self) -> None:
-        """Count what is no whole frame, unless nobody needs the rest of it."""
+        """Count the bytes of an incomplete frame as skipped, unless only its unneeded rest is missing."""
         if not self.to_skip:
             self._skip(len(self.buffer))
 
@@ -124,7 +124,7 @@ class _Frames:
         return frame, rest
 
     def _begins(self) -> bool:
-        """Read the head of the frame in the buffer; False where it is not there, or is none."""
+        """Read the head of the frame in the buffer; return False if it is incomplete or not a valid head."""
         if len(self.buffer) < _SIZE_BYTES:
             return False
         size = int.from_bytes(self.buffer[:_SIZE_BYTES], "big", signed=True)
@@ -152,7 +152,7 @@ class _Frames:
             del self.buffer[:count]
 
     def _found(self, at_ms: float) -> bool:
-        """Search for the begin of a frame; skip what is before it."""
+        """Search for the start of a frame, skip the bytes before it, and return whether there is one."""
         if not self.buffer:
             return False
         place, is_begin = self._search(bytes(self.buffer))
@@ -166,11 +166,11 @@ class _Frames:
         raise NotImplementedError
 
     def _search(self, data: bytes) -> tuple[int, bool]:
-        """Return how many bytes cannot begin a frame, and whether one begins behind them."""
+        """Return how many bytes cannot start a frame, and whether a frame starts after them."""
         raise NotImplementedError
 
     def _miss(self, until_ms: float) -> None:
-        """Note that a frame may be missing, from the last whole one to a time."""
+        """Note that a frame may be missing between the last whole one and a time."""
         gap = Gap(connection=self.dialogue.name, since_ms=self.last_ms, until_ms=until_ms)
         self.notes.gaps[self.dialogue.name].append(gap)
 
@@ -200,7 +200,7 @@ class _Requests(_Frames):
 
 
 def _is_one_request(data: bytes) -> bool:
-    """Whether bytes are a request from begin to end, of whatever client: so most segments are."""
+    """Return whether bytes are exactly one request, of any client, as most segments are."""
     size = int.from_bytes(data[:_SIZE_BYTES], "big", signed=True)
     if size < _REQUEST_HEAD_BYTES or len(data) != _SIZE_BYTES + size:
         return False
@@ -222,7 +222,7 @@ class _Responses(_Frames):
 
     @override
     def _search(self, data: bytes) -> tuple[int, bool]:
-        """Find an answer that can be read, and that somebody waits for."""
+        """Find an answer that can be read and belongs to a request that awaits one."""
         begins = len(data)
         for correlation_id in list(self.dialogue.awaited)[-_SEARCHED_FOR:]:
             head = self.dialogue.awaited[correlation_id][0]
@@ -241,13 +241,13 @@ class _Responses(_Frames):
 
     @override
     def _miss(self, until_ms: float) -> None:
-        """Note a gap, unless every answer that may be missing is one that no replay needs."""
+        """Note a gap, unless no replay needs any of the answers that may be missing."""
         if any(head.api in READ for waiting in self.dialogue.awaited.values() for head in waiting):
             super()._miss(until_ms)
 
 
 def _is_answer(data: bytes, head: RequestHead, *, is_first: bool) -> bool | None:
-    """Say whether a stream of answers goes on with that of a request; None where more has to come."""
+    """Return whether a stream goes on with the answer to a request; None if more bytes are needed."""
     size = int.from_bytes(data[:_SIZE_BYTES], "big", signed=True)
     if not _RESPONSE_HEAD_BYTES <= size <= RESPONSE_BYTES_MAX:
         return False
@@ -266,7 +266,7 @@ def _is_answer(data: bytes, head: RequestHead, *, is_first: bool) -> bool | None
 
 
 class _Framed:
-    """One connection."""
+    """Cuts the two streams of one connection into frames."""
 
     def __init__(self, opened: Opened, notes: Notes) -> None:
         dialogue = _Dialogue(name=opened.name)
@@ -305,7 +305,7 @@ class _Framed:
             yield from self._entries(piece, frame, rest)
 
     def end(self) -> None:
-        """Count what is no whole frame."""
+        """Count the bytes of incomplete frames as skipped."""
         if not self._is_encrypted:
             self._requests.end()
             self._responses.end()
@@ -339,12 +339,12 @@ class _Framed:
 
 
 def entries_of(happenings: Iterable[Happening], notes: Notes, *, conversation: str) -> Iterator[Entry]:
-    """Yield the whole frames of all connections as a tap's journal would have them, and when each is over.
+    """Yield the whole frames and the end of each connection, as entries of a tap's journal.
 
     Args:
-        happenings: the streams of the connections, from their begins to their ends.
-        notes: told what is skipped, and when requests or answers may be missing.
-        conversation: the name of the conversation that all are part of.
+        happenings: the streams of the connections, from their starts to their ends.
+        notes: skipped bytes, and times in which requests or answers may be missing, are added here.
+        conversation: the name of the conversation that all connections are part of.
     """
     open_now: dict[int, _Framed] = {}
     for happening in happenings:

@@ -1,4 +1,4 @@
-"""Ids and names in what is returned, hashed: equal ones stay equal, and nobody can read them."""
+"""Hash ids and names in results, so that they cannot be read but equal ones stay equal."""
 
 import json
 import re
@@ -22,18 +22,18 @@ _READABLE: Final = frozenset(
         *("assignor_name", "client_software_name", "client_software_version", "supported_features"),
     )
 )
-"""Fields with words of Kafka's, of assignors, or of client libraries. All other text is an id or a name."""
+"""Fields with words of Kafka, assignors or client libraries. All other text is an id or a name."""
 _HASH_BYTES: Final = 6
 _KEY_BYTES: Final = 16
 _BYTES: Final = re.compile(r'(\{"\$bytes": ?")([0-9a-f]+)("\})')
-"""Subscriptions and assignments have topics' names in them."""
+"""Bytes fields are hashed as a whole, because subscriptions and assignments contain names of topics."""
 _NO_PART: Final = "[A-Za-z0-9]"
 
 
 class Hashing:
-    """Hashes the ids and names of one group's conversation in what comes of it.
+    """Hashes the ids and names of one group's conversation in its results.
 
-    The key is made for each judgement, and forgotten with it: a hash cannot be tried against known names.
+    Each judgement has its own key, which is then discarded: nobody can try known names against a hash.
     """
 
     def __init__(self, key: bytes) -> None:
@@ -43,7 +43,7 @@ class Hashing:
 
     @staticmethod
     def new_key() -> bytes:
-        """Return a key that nobody can guess."""
+        """Return a random key that cannot be guessed."""
         return secrets.token_bytes(_KEY_BYTES)
 
     def hide(
@@ -54,13 +54,13 @@ class Hashing:
         member_ids: Iterable[str],
         topics: RecordedConversation,
     ) -> None:
-        """Hash ids and names in what came of a part.
+        """Hash ids and names in the results of a part.
 
         Args:
-            account: what was found; changed.
-            known: how many findings came of earlier parts.
-            exchanges: of the part.
-            member_ids: that may be named too.
+            account: the results, which are changed in place.
+            known: how many of the findings are from earlier parts.
+            exchanges: the exchanges of the part.
+            member_ids: further member ids that may occur in the results.
             topics: all topics.
         """
         if len(account.findings) == known and not account.not_compared:
@@ -98,7 +98,7 @@ class Hashing:
         )
 
     def _text(self, text: str) -> str:
-        """Hash the known ids and names in a text, longer ones first."""
+        """Hash the known ids and names in a text, longer ones first, and all bytes."""
         if self._pattern is None:
             longest_first = sorted(self._known, key=lambda each: (-len(each), each))
             anyone = "|".join(map(re.escape, longest_first)) or "(?!)"
@@ -111,7 +111,7 @@ class Hashing:
         return {name: self._value(name, each) for name, each in fields.items()}
 
     def unlike(self, unlike: Unlike) -> Unlike:
-        """Hash the ids and names in what two answers differ in; those of the last part are known."""
+        """Hash the ids and names of the last part in a difference between two answers."""
         return Unlike(
             field=self._text(unlike.field),
             expected=self._text(unlike.expected),

@@ -1,4 +1,4 @@
-"""What comes of judging captures."""
+"""The results of judging captures."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,22 +13,22 @@ from harness.report.model.answer_coverage import Answered
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedGroup:
-    """What came of one group of a capture."""
+    """The result for one group of a capture."""
 
     group: str
     clients: tuple[str, ...]
-    """Libraries with versions, as the clients name themselves; empty where none did."""
+    """Libraries with versions, as the clients name themselves; empty if none did."""
     replayed: Replayed
     exchanges: int = 0
-    """Requests about it, and about all groups."""
+    """Requests about this group, and about all groups."""
     answered: Mapping[Answered, int] = field(default_factory=dict)
-    """How often."""
+    """How often each API, in each version, was answered each error code."""
     excerpts: tuple[Excerpt, ...] = ()
-    """Of some of the findings, if they are wanted."""
+    """Excerpts for some of the findings, if they were requested."""
 
 
 def joined(stretches: Sequence[JudgedGroup]) -> JudgedGroup:
-    """Return what came of a group whose stretches were judged apart, in their order."""
+    """Combine the results of a group whose stretches were judged apart; they are given in order."""
     if len(stretches) == 1:
         return stretches[0]
     replayed = total(tuple(each.replayed for each in stretches))
@@ -51,7 +51,7 @@ def joined(stretches: Sequence[JudgedGroup]) -> JudgedGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedCaptures:
-    """What came of captures that were judged together."""
+    """The results of captures that were judged together."""
 
     groups: tuple[JudgedGroup, ...]
     notes: Notes

@@ -1,4 +1,4 @@
-"""Captures and taps compared with the reference, group by group."""
+"""Compare captures and taps with the reference, group by group."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -37,15 +37,15 @@ class Terms:
     spec: ReferenceProfile
     """The reference to compare them with."""
     ports: frozenset[int]
-    """Of the brokers; taps need none."""
+    """The ports of the brokers; taps need none."""
     is_whole: bool
-    """Whether they have all that was ever said about their groups."""
+    """Whether the captures contain everything that was ever sent about their groups."""
     hash_key: bytes | None = None
-    """The key of the hashes of ids and names in what is returned; None where they are to be readable."""
+    """The key for hashing ids and names in the result; None if they are to be readable."""
     part: int = PART
     """Exchanges after which a group's conversation may be cut."""
     stretch: int = STRETCH
-    """Exchanges after which a group's conversation may go on elsewhere."""
+    """Exchanges after which the rest of a group's conversation may be judged elsewhere."""
     has_excerpts: bool = False
     """Whether the conversations around findings are to be returned too."""
 
@@ -66,14 +66,14 @@ def judge_captures(
     """Compare what brokers answered in captures with what the reference answers.
 
     Args:
-        paths: of captures whose packets belong together (the files of one tcpdump, or of several brokers), of
-            journals, or of folders with journals in them.
+        paths: captures whose packets belong together (the files of one tcpdump, or of several brokers),
+            journals, or folders with journals in them.
         spec: the reference to compare them with.
-        ports: of the brokers.
-        is_whole: whether the captures have all that was ever said about their groups.
-        hashes_ids: whether ids and names are to be hashed in what is returned.
+        ports: the ports of the brokers.
+        is_whole: whether the captures contain everything that was ever sent about their groups.
+        hashes_ids: whether ids and names are to be hashed in the result.
         has_excerpts: whether the conversations around findings are to be returned too.
-        judge: who does it; `judge_here` where nothing is said.
+        judge: the function that judges; `judge_here` by default.
 
     Raises:
         ReportError: a file does not exist.
@@ -92,7 +92,7 @@ def judge_here(sources: Sources, terms: Terms) -> JudgedCaptures:
     journals = (rows_of_journal(sources, place, notes) for place in range(len(sources.journals)))
     rows = in_order(chain(rows_of_captures(sources, terms.ports, notes), *journals))
     by_group = groupby(rows, key=lambda row: row.group)
-    # Rows of no group have no name to sort by: they come first, before any group is judged.
+    # Rows that belong to no group have an empty name, so they come first, before any group is judged.
     facts, groups, room = Facts(), list[JudgedGroup](), PageRoom()
     for group, of_group in by_group:
         if group:
@@ -107,10 +107,10 @@ def judge_group(group: str, rows: Iterable[Row], facts: Facts, terms: Terms) -> 
     """Replay the conversation of a group, part by part.
 
     Args:
-        group: its name.
-        rows: about it, in order.
-        facts: what concerns all groups.
-        terms: how it is judged.
+        group: the name of the group.
+        rows: the group's rows, in order.
+        facts: the facts that concern all groups.
+        terms: how the group is judged.
     """
     connections, exchanges = split(rows)
     stretches = stretches_of(connections, exchanges, facts, is_whole=terms.is_whole, stretch=terms.stretch)
@@ -131,12 +131,12 @@ def judge_stretch(
     """Replay a stretch of a group's conversation, part by part.
 
     Args:
-        group: its name.
-        connections: on which somebody spoke of it.
-        start: how the stretch begins; None for the first one.
-        rows: of the stretch, in order.
-        facts: what concerns all groups.
-        terms: how it is judged.
+        group: the name of the group.
+        connections: rows of the connections with requests about the group.
+        start: the state in which the stretch begins; None for the first one.
+        rows: the rows of the stretch, in order.
+        facts: the facts that concern all groups.
+        terms: how the group is judged.
     """
     judgement = _GroupJudgement(group, connections, facts, terms)
     exchanges = facts.beside(group, rows)
@@ -149,7 +149,7 @@ def judge_stretch(
 
 
 def _parted(rows: Iterator[Row], until_ms: float) -> tuple[list[Row], Iterator[Row]]:
-    """Return what was asked until a time, and what comes after it."""
+    """Split rows into those requested up to a time and those after it."""
     before = list[Row]()
     for row in rows:
         if row.asked_ms > until_ms:
@@ -159,7 +159,7 @@ def _parted(rows: Iterator[Row], until_ms: float) -> tuple[list[Row], Iterator[R
 
 
 class _GroupJudgement:
-    """What is known of a group after each part of its conversation."""
+    """The state of a group's judgement after each part of its conversation."""
 
     def __init__(self, group: str, connections: Sequence[Row], facts: Facts, terms: Terms) -> None:
         self._group, self._facts, self._terms = group, facts, terms
@@ -180,7 +180,7 @@ class _GroupJudgement:
         self._counted_from = 0
 
     def warm_up(self, start: Start, rows: Sequence[Row]) -> None:
-        """Begin with a group that is known, and replay what only makes it better known."""
+        """Begin with a group whose state is known, and replay a warm-up whose results do not count."""
         self._replay.begin_with(start.seed)
         self._begin_ms = start.seed.at_ms
         first = rows[0]
@@ -201,8 +201,8 @@ class _GroupJudgement:
         """Replay the next part.
 
         Args:
-            part: its exchanges.
-            end_ms: when the part after it begins.
+            part: the rows of the part.
+            end_ms: when the next part begins.
         """
         account = self._account
         exchanges = [exchange_of(row, number) for number, row in enumerate(part, self._place)]
@@ -228,7 +228,7 @@ class _GroupJudgement:
         self._first_index += len(conversation.operations)
 
     def finish(self) -> JudgedGroup:
-        """Return what came of all parts."""
+        """Return the result of all parts."""
         replayed = self._account.replayed()
         libraries = self._libraries
         findings = (replace(each, client=libraries.get(each.connection, "")) for each in replayed.findings)
@@ -243,7 +243,7 @@ class _GroupJudgement:
 
 
 def _answered(exchange: Exchange) -> Iterator[Answered]:
-    """Yield what an answer counts as: its error code, or each of those within it."""
+    """Yield what an answer counts as: its own error code, or else each distinct one within it."""
     if exchange.answer is not None:
         own = exchange.answer.get("error_code")
         codes = (own,) if isinstance(own, str) else dict.fromkeys(codes_in(exchange.answer))
@@ -252,7 +252,7 @@ def _answered(exchange: Exchange) -> Iterator[Answered]:
 
 
 def split(rows: Iterable[Row]) -> tuple[list[Row], Iterator[Row]]:
-    """Return a group's connections, which come first, and what comes after them."""
+    """Split a group's rows into those of its connections, which come first, and the rest."""
     connections = list[Row]()
     rows = iter(rows)
     for row in rows:

@@ -1,4 +1,4 @@
-"""Which findings are alike: they deviate in the same way, in whichever group."""
+"""Group findings that are alike: those that deviate in the same way, in whichever group."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ _SIGNATURE_CHARACTERS: Final = 12
 
 
 def likeness(finding: ReplayFinding) -> Likeness:
-    """Return what is equal for findings that are alike."""
+    """Return a key that is equal for findings that are alike."""
     return finding.api, _INDEX.sub("[]", finding.field), deviation(contrast_of(finding))
 
 
@@ -26,7 +26,7 @@ def signature_of(alike: Likeness) -> str:
 
 
 def contrast_of(finding: ReplayFinding) -> Contrast:
-    """Return what was expected as what was before; where no field differs, the answer's time does."""
+    """Return a finding as a change from expected to actual; if no field differs, the answer's time does."""
     change = FieldChange(path=finding.field, before=finding.expected, after=finding.actual)
     is_early = not finding.field and finding.expected == "no answer yet"
     return Contrast(

@@ -1,4 +1,4 @@
-"""What people should know of a capture beside its findings."""
+"""What people should know about a capture beside its findings."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -14,35 +14,35 @@ _PORTS_SHOWN: Final = 5
 
 @dataclass(slots=True)
 class Notes:
-    """Counted while a capture is read; complete when it is at its end."""
+    """Counts made while a capture is read; complete at the end of the capture."""
 
     damages: list[str] = field(default_factory=list)
-    """Files that are damaged, each with the place."""
+    """Damaged files, each with the position of the damage."""
     packets: int = 0
     unread_packets: int = 0
-    """Packets with no TCP over IP in them, or of a link type that is not known."""
+    """Packets without TCP over IP, or of an unknown link type."""
     connections: int = 0
-    """Connections to the ports that were asked for."""
+    """Connections to the given ports."""
     encrypted: set[str] = field(default_factory=set)
-    """Connections that speak TLS."""
+    """Connections that use TLS."""
     lost: Counter[tuple[str, Endpoint]] = field(default_factory=Counter)
-    """Bytes that the capture does not have, by connection and sender."""
+    """Bytes that are missing from the capture, by connection and sender."""
     skipped: Counter[tuple[str, Endpoint]] = field(default_factory=Counter)
-    """Bytes that it has, and that are no whole frame: beside a loss, or before the first frame."""
+    """Captured bytes outside whole frames, near a loss or at the start, by connection and sender."""
     without_request: Counter[str] = field(default_factory=Counter)
-    """Answers to requests that were not seen, by connection."""
+    """Answers whose requests were not captured, by connection."""
     gaps: defaultdict[str, list[Gap]] = field(default_factory=lambda: defaultdict(list))
-    """When requests or answers may be missing, by connection."""
+    """Times in which requests or answers may be missing, by connection."""
     other_ports: Counter[int] = field(default_factory=Counter)
-    """Packets of other connections, by the lower of their ports."""
+    """Packets of other connections, by the lower one of their two ports."""
 
     def note_other_port(self, port: int) -> None:
-        """Count a packet of a connection that nobody asked for."""
+        """Count a packet of a connection to none of the given ports."""
         if port in self.other_ports or len(self.other_ports) < _PORTS_NOTED_MAX:
             self.other_ports[port] += 1
 
     def add(self, other: "Notes") -> None:
-        """Add what was noted of another part of the input."""
+        """Add the notes about another part of the input."""
         self.damages = sorted((*self.damages, *other.damages))
         self.packets += other.packets
         self.unread_packets += other.unread_packets

@@ -1,4 +1,4 @@
-"""Captures judged on Spark: the same steps as in one process, each on its share of files or groups.
+"""Judge captures on Spark: the same steps as in one process, each task on its share of files or groups.
 
 files ─► segments ─► (by connection) rows ─┬─► (by group) results
 journals ─────────────────────────► rows ─┴─► (by giant) stretches ─► (by stretch) results
@@ -32,21 +32,21 @@ _SEGMENT: Final = 10
 _NOTES: Final = 11
 _RESULT: Final = 12
 _START: Final = -1
-"""How a stretch begins; it comes before its rows."""
+"""The kind of the row with the start of a stretch; it sorts before the stretch's rows."""
 _PARTITIONS: Final = 64
-"""Into which groups are spread; a task that is lost costs the groups of one."""
+"""Partitions over which groups are spread; a lost task costs the groups of one partition."""
 
 
 def judge_on_spark(sources: Sources, terms: Terms, *, master: str) -> JudgedCaptures:
     """Judge captures on Spark, with the same result as in one process.
 
     Args:
-        sources: files, which executors see by the same paths.
-        terms: how they are judged.
+        sources: the files, which executors reach by the same paths.
+        terms: how the captures are judged.
         master: a Spark master URL.
 
     Raises:
-        OSError: the system refused Spark something.
+        OSError: a system call that Spark needs failed.
         SparkError: there is no usable Java, or the master cannot be reached.
     """
     notes = Notes(damages=list(sources.unread))
@@ -71,11 +71,11 @@ def judge_on_spark(sources: Sources, terms: Terms, *, master: str) -> JudgedCapt
 
 
 def _groups(found: Iterable[GroupedRow]) -> tuple[JudgedGroup, ...]:
-    """Return what came of groups, whose stretches are put together."""
+    """Return the results of groups, with the stretches of each group combined."""
     room, groups = PageRoom(), list[JudgedGroup]()
     ordered = sorted(found, key=itemgetter(0, 4))
     for _, of_group in groupby(ordered, key=itemgetter(0)):
-        judged = joined([pickle.loads(each[5]) for each in of_group])  # noqa: S301 - likewise
+        judged = joined([pickle.loads(each[5]) for each in of_group])  # noqa: S301 - our executors wrote it
         groups.append(replace(judged, excerpts=room.within(judged.excerpts)))
     return tuple(sorted(groups, key=lambda each: each.group))
 
@@ -118,7 +118,7 @@ def _rows_of_journal(sources: Sources, place: int) -> Iterator[GroupedRow]:
 
 
 def _stretched(facts: Facts, terms: Terms, rows: Iterator[GroupedRow]) -> Iterator[GroupedRow]:
-    """Give each stretch of a giant a name of its own, by which rows are spread."""
+    """Give each stretch of a giant group its own name, by which its rows are spread."""
     for group, of_group in groupby(rows, key=lambda row: row[0]):
         connections, exchanges = split(map(_unpacked, of_group))
         stretches = stretches_of(
@@ -141,7 +141,7 @@ def _judged(facts: Facts, terms: Terms, rows: Iterator[GroupedRow]) -> Iterator[
 
 
 def _begun(name: str, rows: Iterator[GroupedRow]) -> tuple[str, Start | None, int, Iterator[GroupedRow]]:
-    """Return the group of rows with this name, how its stretch begins, its number, and the rows of it."""
+    """Return the group, the start, the number and the rows of the stretch with this name."""
     first = next(rows)
     if first[1] != _START:
         return name, None, 0, chain((first,), rows)

@@ -1,4 +1,4 @@
-"""The pages about judged captures: a summary, a page for each finding, and what was answered at all."""
+"""The pages about judged captures: a summary, a page for each finding, and the coverage of answers."""
 
 import shlex
 import sys
@@ -43,23 +43,23 @@ class FindingRow:
     actual: str
     is_undecided: bool
     page: str
-    """Its address from the index; empty where it has none."""
+    """The address of the finding's page from the index; empty if it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientRow:
-    """What became of what one version of a client library was answered."""
+    """The findings in the answers that one version of a client library got."""
 
     name: str
     groups: int
     findings: int
     patterns: tuple[tuple[str, str, int], ...]
-    """Signature, what, and how often."""
+    """Signature, deviation, and count of each pattern."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """The pages of the findings before and after one, from the index; empty where there is none."""
+    """The pages of the previous and the next finding, from the index; empty if there is none."""
 
     previous: str
     next: str
@@ -67,15 +67,15 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What was given to be judged."""
+    """What the user gave to be judged."""
 
     files: Sequence[Path]
     properties: Mapping[str, str]
-    """What was said of the brokers' configuration."""
+    """The given properties of the brokers' configuration."""
     is_newest: bool
-    """Whether nobody named the profile."""
+    """Whether the newest profile is used because none was named."""
     beside: Run | None
-    """A run whose scenarios stand beside the captures on the page of the coverage."""
+    """A run whose scenarios are shown beside the captures on the coverage page."""
 
 
 def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given: Given) -> Path:
@@ -83,9 +83,9 @@ def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given
 
     Args:
         out: the folder; pages of an earlier judgement in it are replaced.
-        judged: what they are about, with excerpts.
-        spec: what it was compared with.
-        given: what was judged.
+        judged: the results to show, with excerpts.
+        spec: the reference that the captures were compared with.
+        given: the files and options that were judged.
     """
     out.mkdir(parents=True, exist_ok=True)
     first, *others = given.files
@@ -116,7 +116,7 @@ def write_pages(out: Path, judged: JudgedCaptures, spec: ReferenceProfile, given
 
 
 def _counts(judged: JudgedCaptures) -> dict[str, object]:
-    """Return what the summary says of all groups together."""
+    """Return the summary's values for all groups together."""
     notes = list(judged.notes.in_words())
     return {
         "groups": judged.groups,
@@ -175,7 +175,7 @@ def _write_findings(
 
 
 def _in_order(groups: Iterable[JudgedGroup], patterns: Mapping[str, Pattern]) -> list[Excerpt]:
-    """Return the excerpts by pattern, in the order of these."""
+    """Return the excerpts sorted by the order of their patterns."""
     places = {signature: place for place, signature in enumerate(patterns)}
     excerpts = [each for group in groups for each in group.excerpts]
     return sorted(excerpts, key=lambda each: places[signature_of(likeness(each.finding))])

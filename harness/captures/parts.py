@@ -1,4 +1,4 @@
-"""A group's exchanges, cut where its state is known: nobody waits, and nobody came or went just before."""
+"""Cut a group's exchanges where its state is known: no request waits, and no member just joined or left."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,29 +8,29 @@ from typing import Final, TypeAlias
 from harness.captures.exchanges import Row
 
 PART: Final = 2_000
-"""Exchanges after which a cut is looked for."""
+"""Exchanges after which a place to cut is searched for."""
 _PART_MAX: Final = 20 * PART
-"""Exchanges after which it is enough that nobody joins or leaves."""
+"""Exchanges after which a cut needs only that no join, sync or leave is under way."""
 _QUIET_MS: Final = 4_000.0
-"""How long nobody may have come or gone: as far as a search takes back decisions."""
+"""Time without a membership change before a cut: as far back as the search undoes decisions."""
 _UNANSWERED_MS: Final = 5_000.0
-"""How long ago a request that nobody answered must be."""
+"""The least age of an unanswered request before a cut."""
 _CHANGES_MEMBERS: Final = frozenset(("JoinGroup", "SyncGroup", "LeaveGroup"))
 Part: TypeAlias = tuple[list[Row], float]
-"""Rows, and when the next part begins; infinite for the last one."""
+"""The rows of a part, and the time at which the next part begins; infinite for the last one."""
 
 
 @dataclass(slots=True)
 class Quiet:
-    """Knows whether a group is quiet: no request is under way, and nobody came or went just before."""
+    """Tracks whether a group is quiet: no request is under way, and no member just joined or left."""
 
     changing_ms: float = -inf
-    """When the last change of members was answered."""
+    """When the last JoinGroup, SyncGroup or LeaveGroup was answered."""
     _busy_ms: float = -inf
     _unanswered_ms: float = -inf
 
     def is_before(self, row: Row) -> bool:
-        """Whether it is just before a request."""
+        """Return whether the group is quiet just before a request."""
         return (
             self._busy_ms < row.asked_ms
             and self.changing_ms < row.asked_ms - _QUIET_MS
@@ -38,7 +38,7 @@ class Quiet:
         )
 
     def take(self, row: Row) -> None:
-        """Take in the request."""
+        """Add a request."""
         answered_ms, api = row.content[4], row.content[5]
         if answered_ms == inf:
             self._unanswered_ms = row.asked_ms
@@ -49,9 +49,9 @@ class Quiet:
 
 
 def parts_of(rows: Iterable[Row], *, part: int = PART) -> Iterator[Part]:
-    """Cut a group's exchanges, which come in the order in which they were asked.
+    """Cut a group's exchanges, which are given in the order of their requests.
 
-    Whoever cuts them gets the same parts: where they are cut hangs on the exchanges alone.
+    Every caller gets the same parts: the cuts depend on the exchanges alone.
     """
     kept: list[Row] = []
     quiet = Quiet()

@@ -1,4 +1,4 @@
-"""Findings that are alike, of whichever group: how often they occur, to which clients, what these notice."""
+"""Patterns of findings that are alike: how often they occur, for which clients, and what clients notice."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ class Pattern:
     """Findings with the same signature. Grain: signature."""
 
     signature: str
-    """Equal for equal deviations of any group, in any judgement."""
+    """A hash that is equal for equal deviations of any group, in any judgement."""
     api: str
     field: str
     what: str
@@ -24,11 +24,11 @@ class Pattern:
     count: int
     groups: int
     clients: Mapping[str, int]
-    """How many of them each library with its version was told; an empty name where it is not known."""
+    """How many of the findings each library with its version got; the name is empty if it is unknown."""
 
 
 def patterns_of(groups: Iterable[JudgedGroup]) -> tuple[Pattern, ...]:
-    """Return the findings of groups by what they are, the most frequent first."""
+    """Group findings into patterns, the most frequent first."""
     alike: defaultdict[Likeness, list[ReplayFinding]] = defaultdict(list)
     for group in groups:
         for finding in group.replayed.findings:

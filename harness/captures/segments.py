@@ -1,4 +1,4 @@
-"""From packets to segments of TCP, whatever link they were captured on."""
+"""Extract TCP segments from packets, whatever link they were captured on."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from harness.tap.journal import Endpoint
 Address: TypeAlias = tuple[bytes, int]
 """IP address and port."""
 _RAW: Final = (pcap.DLT_RAW, 12, 14)
-"""The numbers of raw IP on the systems that have others; a file should have 101."""
+"""Link types of raw IP that some systems use instead of 101, the one that files should have."""
 _RAW_IN_FILES: Final = 101
 _IPV4_IN_FILES: Final = 228
 _IPV6_IN_FILES: Final = 229
@@ -37,18 +37,18 @@ _READERS: Final[Mapping[int, Callable[[bytes], dpkt.Packet]]] = {
     _IPV6_IN_FILES: _raw_ip,
     **dict.fromkeys(_RAW, _raw_ip),
 }
-"""By link type: what reads a packet of it. Source: LINKTYPE_ values of tcpdump.org."""
+"""Packet readers by link type. Source: LINKTYPE_ values of tcpdump.org."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A segment of TCP between a client and a broker."""
+    """A TCP segment between a client and a broker."""
 
     at_ms: float
     client: Address
     broker: Address
     side: Endpoint
-    """Who sent it."""
+    """The side that sent it."""
     seq: int
     ack: int | None
     is_syn: bool
@@ -58,7 +58,7 @@ class Segment:
 
 
 def segments_of(packets: Iterable[Packet], ports: Collection[int], notes: Notes) -> Iterator[Segment]:
-    """Yield the segments from and to some ports of brokers; count all else in the notes."""
+    """Yield the segments from and to the given ports; count all other packets in the notes."""
     for packet in packets:
         read = _tcp_of(packet)
         if read is None:
@@ -100,6 +100,6 @@ def _tcp_of(packet: Packet) -> tuple[ip.IP | ip6.IP6, tcp.TCP] | None:
             found = found.data
         if isinstance(found, ip.IP | ip6.IP6) and isinstance(found.data, tcp.TCP):
             return found, found.data
-    except Exception:  # noqa: BLE001 - of packets that are no traffic of brokers, dpkt raises anything
+    except Exception:  # noqa: BLE001 - dpkt raises anything for packets that are not Kafka traffic
         return None
     return None

@@ -1,4 +1,4 @@
-"""Rows in the order of groups and time, of which any number may be on disk and few are in memory."""
+"""Sort rows by group and time; any number of them may be on disk, and only a few are in memory."""
 
 import heapq
 import marshal
@@ -10,13 +10,13 @@ from typing import Final
 from harness.captures.exchanges import Row
 
 _RUN: Final = 20_000
-"""So many rows are sorted at once."""
+"""How many rows are sorted at once in memory."""
 _RUNS_MAX: Final = 64
-"""So many files are merged at once."""
+"""How many files are merged at once."""
 
 
 def in_order(rows: Iterable[Row], *, run: int = _RUN) -> Iterator[Row]:
-    """Sort rows by group, kind, time, connection and number; what is on disk meanwhile goes afterwards."""
+    """Sort rows by group, kind, time, connection and number; temporary files are deleted afterwards."""
     with TemporaryDirectory(prefix="kafka-conformance-judge-") as folder:
         runs: list[Path] = []
         last: list[Row] = []
@@ -48,7 +48,7 @@ def _read(path: Path) -> Iterator[Row]:
     with path.open("rb") as file:
         while True:
             try:
-                yield Row(*marshal.load(file))  # noqa: S302 - this process has written it a moment ago
+                yield Row(*marshal.load(file))  # noqa: S302 - this process has just written it
             except EOFError:
                 break
     path.unlink()

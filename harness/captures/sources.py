@@ -21,7 +21,7 @@ CONVERSATION: Final = "capture"
 """The name of the conversation that all connections of a judgement are part of."""
 _IN_MS: Final = 1_000.0
 _LATE_MS: Final = 10_000.0
-"""How long after the end of a tapped connection something of it may still come."""
+"""How long after the end of a tapped connection entries of it may still come."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,17 +31,17 @@ class Sources:
     captures: tuple[Path, ...]
     journals: tuple[Path, ...]
     unread: tuple[str, ...]
-    """Files that are neither, each with why."""
+    """Files that are neither a capture nor a journal, each with the reason."""
     began_ms: float
-    """When the first of them begins, since 1970."""
+    """When the earliest of the files begins, since 1970."""
 
 
 def sources_of(paths: Sequence[Path]) -> Sources:
-    """Look at files, and into folders for journals.
+    """Sort files into captures and journals, and search folders for journals.
 
     Raises:
-        ReportError: one does not exist, or a folder has no journal.
-        TraceError: none of them can be judged.
+        ReportError: a file does not exist, or a folder has no journal.
+        TraceError: none of the files can be judged.
     """
     captures, journals, unread = [], [], []
     for path in _files(paths):
@@ -75,7 +75,7 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def _started_ms(path: Path) -> float:
-    """Return when a tap began, since 1970; as if in 1970 where its journal does not say."""
+    """Return when a tap began, since 1970; 0 if its journal does not contain the time."""
     with open_journal(path) as file:
         try:
             first = next_entry(file, path)
@@ -86,7 +86,7 @@ def _started_ms(path: Path) -> float:
 
 
 def rows_of_captures(sources: Sources, ports: frozenset[int], notes: Notes) -> Iterator[Row]:
-    """Yield all that captures have for replays."""
+    """Yield all rows in the captures that replays need."""
     packets = packets_of(sources.captures, notes, began_ms=sources.began_ms)
     yield from rows_of_entries(
         entries_of(pieces_of(segments_of(packets, ports, notes), notes), notes, conversation=CONVERSATION),
@@ -95,7 +95,7 @@ def rows_of_captures(sources: Sources, ports: frozenset[int], notes: Notes) -> I
 
 
 def rows_of_journal(sources: Sources, place: int, notes: Notes) -> Iterator[Row]:
-    """Yield all that one of the journals has for replays; what comes before damage is read."""
+    """Yield all rows in one of the journals that replays need; a damaged journal is read up to the damage."""
     path = sources.journals[place]
     since_ms = _started_ms(path) - sources.began_ms
     yield from rows_of_entries(_entries(path, notes), notes, since_ms=since_ms, prefix=f"{place + 1}:")
@@ -118,13 +118,13 @@ def _entries(path: Path, notes: Notes) -> Iterator[Entry]:
 def rows_of_entries(
     entries: Iterable[Entry], notes: Notes, *, since_ms: float = 0.0, prefix: str = ""
 ) -> Iterator[Row]:
-    """Yield all that streams of frames have for replays.
+    """Yield all rows in streams of frames that replays need.
 
     Args:
-        entries: as in a tap's journal.
-        notes: told of connections; has the gaps of each.
-        since_ms: when they begin, since the first of all files.
-        prefix: of the names of connections; with one, they are numbered, and counted.
+        entries: the entries of a tap's journal, or in its form.
+        notes: contains the gaps of each connection; connections are counted here.
+        since_ms: when the entries begin, since the first of all files.
+        prefix: the prefix of connection names; if it is set, connections are numbered and counted.
     """
     open_now: dict[int, ConnectionReader] = {}
     closed: deque[tuple[float, int]] = deque()

@@ -1,4 +1,4 @@
-"""From segments to the two streams of each connection: in order, once, and with what is missing."""
+"""Reassemble the two streams of each connection from segments: in order, once, and with the bytes lost."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from harness.captures.segments import Address, Segment, in_words
 from harness.tap.journal import Endpoint
 
 _WAITING_BYTES_MAX: Final = 1 << 22
-"""Of one direction, behind bytes that have not come: more than any window that brokers have."""
+"""The most bytes of one direction that wait behind missing ones; larger than any window that brokers use."""
 _WAITING_SEGMENTS_MAX: Final = 1 << 12
 _SEQUENCES: Final = 1 << 32
 _HALF: Final = 1 << 31
@@ -18,34 +18,34 @@ _HALF: Final = 1 << 31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """A connection is seen for the first time."""
+    """The first segment of a connection was captured."""
 
     connection: int
     at_ms: float
     name: str
-    """Broker and client, and how many connections they had before."""
+    """Broker and client, and the ordinal of the connection between them from the second on."""
     client: str
     broker: str
     is_whole: bool
-    """Whether it is seen from its begin."""
+    """Whether the connection was captured from its start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """Bytes of one direction, or how many are missing there."""
+    """Bytes of one direction, or the number of bytes missing there."""
 
     connection: int
     at_ms: float
     side: Endpoint
-    """Who sent them."""
+    """The side that sent the bytes."""
     data: bytes = b""
     lost: int = 0
-    """How many bytes the capture does not have, in front of the data."""
+    """How many bytes before the data are missing from the capture."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """A connection ends."""
+    """The first FIN or RST of a connection was captured."""
 
     connection: int
     at_ms: float
@@ -55,7 +55,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gone:
-    """Nothing more comes of a connection."""
+    """No more pieces of a connection will come."""
 
     connection: int
 
@@ -65,22 +65,22 @@ Happening: TypeAlias = Opened | Piece | Ended | Gone
 
 @dataclass(slots=True)
 class _Direction:
-    """What one end sends."""
+    """The stream that one side sends."""
 
     next_seq: int | None = None
     position: int = 0
-    """Of `next_seq`, counted from the first byte; unlike sequence numbers it only grows."""
+    """The position of `next_seq`, counted from the first byte; unlike sequence numbers it only grows."""
     acknowledged: int = 0
-    """The position up to which the other end says that it has all."""
+    """The position up to which the other side has acknowledged all bytes."""
     waiting: dict[int, bytes] = field(default_factory=dict)
-    """What came ahead of its time, by position."""
+    """Data that came out of order, by position."""
     waiting_bytes: int = 0
     end: int | None = None
-    """The position behind its last byte, where that is known."""
+    """The position after the last byte, if it is known."""
 
     @property
     def is_over(self) -> bool:
-        """Whether all of it is there."""
+        """Whether the stream has ended and is complete."""
         return self.end is not None and self.position >= self.end
 
     def place(self, seq: int) -> int:
@@ -89,7 +89,7 @@ class _Direction:
         return self.position + (seq - self.next_seq + _HALF) % _SEQUENCES - _HALF
 
     def take(self, seq: int, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """Take in a segment; yield what is in order now, each with the count of bytes lost before it."""
+        """Add a segment; yield the data that is now in order, each with the count of bytes lost before it."""
         begin = self.place(seq)
         if begin + len(data) <= self.position:
             return
@@ -105,7 +105,7 @@ class _Direction:
             yield from self.lose_up_to(min(self.waiting))
 
     def lose_up_to(self, end: int) -> Iterator[tuple[int, bytes]]:
-        """Wait for nothing before a position any more: the other end has it, and the capture does not."""
+        """Give up the missing bytes before a position: the capture lacks them."""
         while self.position < end:
             place = min([end, *self.waiting])
             lost = place - self.position
@@ -114,7 +114,7 @@ class _Direction:
             yield from self._ready()
 
     def lose_all(self) -> Iterator[tuple[int, bytes]]:
-        """Wait for nothing any more."""
+        """Give up all missing bytes."""
         while self.waiting:
             yield from self.lose_up_to(min(self.waiting))
         yield from self.lose_up_to(self.acknowledged if self.end is None else self.end)
@@ -140,7 +140,7 @@ class _Direction:
 class _Connection:
     number: int
     opening_seq: int | None
-    """The client's first sequence number, where its SYN was seen."""
+    """The client's first sequence number, if its SYN was captured."""
     directions: dict[Endpoint, _Direction] = field(
         default_factory=lambda: {Endpoint.CLIENT: _Direction(), Endpoint.BROKER: _Direction()}
     )
@@ -179,7 +179,7 @@ class _Streams:
             yield from self._give_up(self._open.pop(key))
 
     def finish(self) -> Iterator[Happening]:
-        """Give up waiting in all connections: the capture is at its end."""
+        """Give up the missing bytes of all connections at the end of the capture."""
         for connection in self._open.values():
             yield from self._give_up(connection)
 
@@ -234,9 +234,9 @@ class _Streams:
 
 
 def pieces_of(segments: Iterable[Segment], notes: Notes) -> Iterator[Happening]:
-    """Put the streams of all connections together, each piece as soon as those before it are there.
+    """Reassemble the streams of all connections; yield each piece as soon as all pieces before it are there.
 
-    A piece that never comes is lost when the other end has acknowledged it, or when too much waits behind it.
+    A missing piece is lost when the other side has acknowledged it, or when too much data waits behind it.
     """
     streams = _Streams(notes)
     for segment in segments:

@@ -1,8 +1,8 @@
-"""A giant group's exchanges, cut into stretches that are judged apart, by several executors if there are any.
+"""Cut a giant group's exchanges into stretches that are judged apart, by several executors if there are any.
 
-A stretch begins where the recording alone tells how the group is: who is a member since which rebalance, and
-which offsets were committed. It begins somewhat before the first answer that counts, so that every member has
-been heard of by then, and its session ends in the reference when it ends in the broker.
+A stretch begins where the recording alone shows the group's state: the members since the last rebalance, and
+the committed offsets. It begins before the first answer that counts, so that every member has sent a
+heartbeat by then and its session expires in the reference when it expires in the broker.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,46 +20,46 @@ from harness.replay.operation import RecordedOperation
 from harness.replay.seeds import Seed, SeedGroup, SeedOffset, TopicPartition, last_group, offsets_after
 
 STRETCH: Final = 200_000
-"""Exchanges after which a place to cut is looked for."""
+"""Exchanges after which a place to cut is searched for."""
 _WARM_UP_MAX: Final = 20_000
-"""Exchanges within which every member must have been heard of."""
+"""Exchanges within which every member must have sent a heartbeat."""
 _CHANGES_MAX: Final = 5_000
-"""Of joins and syncs since the group was known, of which the last ones tell how it is."""
+"""Membership changes that are kept while the group's state is unknown; the last ones determine it."""
 _MEMBERSHIP: Final = frozenset(("JoinGroup", "SyncGroup", "LeaveGroup"))
 _HARMLESS: Final = frozenset(("OffsetFetch", "DescribeGroups", "ListGroups", "FindCoordinator"))
 _ERROR_AT: Final = {0: 4, 1: 8, 2: 8, 3: 8, 4: 9}
-"""Where in the answer to a Heartbeat its error code stands, by version."""
+"""The position of the error code in the answer to a Heartbeat, by version."""
 _FINE: Final = b"\0\0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start:
-    """How a stretch begins that is not the first."""
+    """The start of a stretch that is not the first one."""
 
     seed: Seed
     member_ids: frozenset[str]
     first: tuple[float, str, int]
-    """Time, connection and number of the group's first exchange."""
+    """The time, connection and number of the group's first exchange."""
     number: int
-    """How many exchanges of the group are before it."""
+    """How many exchanges of the group come before the stretch."""
     counts_after_ms: float
-    """What was asked until then is of the stretch before."""
+    """Requests up to this time count for the previous stretch."""
 
 
 def stretches_of(
     connections: Sequence[Row], rows: Iterable[Row], facts: Facts, *, is_whole: bool, stretch: int = STRETCH
 ) -> Iterator[tuple[Start | None, Iterator[Row]]]:
-    """Cut a group's exchanges; each stretch is to be read to its end before the next one is asked for.
+    """Cut a group's exchanges; each stretch must be read to its end before the next one is requested.
 
-    Whoever cuts them gets the same stretches. A group is left whole whose connections lack something, or of
-    which anything but a classic group's everyday requests is seen.
+    Every caller gets the same stretches. A group is left whole if its connections have breaks or gaps, or
+    from the first exchange on that is not an answered, readable, everyday request of a classic group.
 
     Args:
-        connections: on which somebody spoke of the group.
-        rows: in the order in which they were asked.
-        facts: what concerns all groups.
-        is_whole: whether they are all that was ever said about the group.
-        stretch: exchanges after which a place to cut is looked for.
+        connections: rows of the connections with requests about the group.
+        rows: the group's exchanges in the order of their requests.
+        facts: the facts that concern all groups.
+        is_whole: whether the rows are everything that was ever sent about the group.
+        stretch: exchanges after which a place to cut is searched for.
     """
     scout = _Scout(facts=facts, is_whole=is_whole, stretch=stretch)
     scout.is_lost = any(row.content[2] or row.content[3] for row in connections)
@@ -79,7 +79,7 @@ class _Stretch:
     """The rows from one cut to the next."""
 
     before: list[Row]
-    """Of the warm-up, with the one at which it was cut."""
+    """The rows of the warm-up, with the row at which the cut was made."""
     rows: Iterator[Row]
     scout: "_Scout"
     cut: tuple[Start, list[Row]] | None = None
@@ -95,13 +95,13 @@ class _Stretch:
 
 @dataclass(slots=True, kw_only=True)
 class _Scout:
-    """Follows a group in its recording."""
+    """Follows a group's state through its recording."""
 
     facts: Facts
     is_whole: bool
     stretch: int
     is_lost: bool = False
-    """Whether nobody can tell any more how the group is."""
+    """Whether the group's state cannot be determined any more."""
     _quiet: Quiet = field(default_factory=Quiet)
     _first: tuple[float, str, int] | None = None
     _last_ms: float = -inf
@@ -119,7 +119,7 @@ class _Scout:
     _unheard: set[str] = field(default_factory=set)
 
     def cut_before(self, row: Row) -> tuple[Start, list[Row]] | None:
-        """Look at the next row; return how a stretch begins with it, and the rows that come with it."""
+        """Process the next row; if a stretch begins with it, return its start and its first rows."""
         cut = None
         if not self.is_lost:
             if self._quiet.is_before(row) and row.asked_ms > self._last_ms:
@@ -135,7 +135,7 @@ class _Scout:
         return cut
 
     def _cut(self, row: Row) -> tuple[Start, list[Row]] | None:
-        """Cut here, or begin the warm-up of a cut that is to come."""
+        """Cut here, or begin the warm-up for a later cut."""
         self._settle()
         if self._seed is not None and not self._unheard:
             assert self._first is not None, "something was warmed up"
@@ -162,7 +162,7 @@ class _Scout:
         return None
 
     def _settle(self) -> None:
-        """Find out who is a member since the changes that are over now."""
+        """Determine the group's members after the membership changes that are now complete."""
         if not self._is_settled:
             self._group = last_group(self._operations(self._changes))
             self._changes = [] if self._group is not None else self._changes[-_CHANGES_MAX:]

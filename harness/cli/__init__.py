@@ -73,10 +73,10 @@ def main() -> None:
         end_at_once_from_now_on()
         sys.exit(ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        # Whoever read the output wants no more of it, and nothing is left to be told when Python ends.
+        # The reader of the output is gone; without this, Python would report the broken pipe again on exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ExitCode.TEMPORARY_FAILURE)
-    except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - Python's own exit status, 1, would say that a target differs
+    except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - Python's own exit status, 1, would mean that a target differs
         if is_interruption(error):
             end_at_once_from_now_on()
             sys.exit(ExitCode.INTERRUPTED)

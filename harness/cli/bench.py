@@ -1,4 +1,4 @@
-"""`bench`: how fast the reference is, beside a broker on the same machine."""
+"""`bench`: measure how fast the reference is, beside a broker on the same machine."""
 
 import asyncio
 from pathlib import Path

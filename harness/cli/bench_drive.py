@@ -1,4 +1,4 @@
-"""`bench-drive`: what whole runs take on this machine, and whether they accuse nobody who is innocent."""
+"""`bench-drive`: measure whole runs on this machine, and check that they blame no target wrongly."""
 
 from pathlib import Path
 from typing import Annotated
@@ -68,7 +68,7 @@ def bench_drive(
                 write_whole_runs(plan, runs, out)
             display.finish("bench-drive")
     finally:
-        # After Ctrl-C, too: a round takes minutes.
+        # Also after Ctrl-C, because a round takes minutes.
         if runs:
             print_whole_runs(runs, console)
             console.print(f"Figures: {out / 'latest.json'}", soft_wrap=True, highlight=False)
@@ -78,7 +78,7 @@ def bench_drive(
 
 
 def _is_sharp(plan: WholeRunPlan, out: Path, console: Console) -> bool:
-    """Run every reference with a fault, under the same load, and tell whether each was found for sure."""
+    """Run each reference with a fault under the same load; return whether all faults were found for sure."""
     scripts = chosen_scripts(plan.scenarios)
     console.print(
         f"{len(scripts)} scenarios mind the time; it takes {MOST_S / 60:.0f} min at most", highlight=False

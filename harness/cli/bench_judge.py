@@ -1,4 +1,4 @@
-"""`bench-judge`: how fast captures and taps are judged, in one process beside Spark."""
+"""`bench-judge`: measure how fast captures and taps are judged, in one process and on Spark."""
 
 from functools import partial
 from pathlib import Path

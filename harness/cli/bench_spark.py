@@ -1,4 +1,4 @@
-"""`bench-spark`: how fast the tables of many runs are made, beside DuckDB on the same files."""
+"""`bench-spark`: measure how fast the tables of many runs are made, beside DuckDB on the same files."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -45,11 +45,11 @@ def bench_spark(
     if find_spec("duckdb") is None:
         raise PlanError("DuckDB is not installed: pip install 'kafka-conformance[bench]'")
     from harness.bench.spark_output import print_spark_report  # noqa: PLC0415 - DuckDB is an extra
-    from harness.bench.spark_run import (  # noqa: PLC0415 - likewise
+    from harness.bench.spark_run import (  # noqa: PLC0415 - DuckDB is an extra
         SparkBenchPlan,
         write_spark_report,
     )
-    from harness.bench.spark_run import bench_spark as measure  # noqa: PLC0415 - likewise
+    from harness.bench.spark_run import bench_spark as measure  # noqa: PLC0415 - DuckDB is an extra
 
     console = wide_console(160)
     plan = SparkBenchPlan(

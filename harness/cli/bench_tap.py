@@ -1,4 +1,4 @@
-"""`bench-tap`: what a tap costs its clients."""
+"""`bench-tap`: measure what a tap costs its clients."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What brokers of a run are given, and how many it needed."""
+"""The option for properties of a run's brokers, and a summary of how many brokers the run needed."""
 
 import typer
 from rich.console import Console
@@ -13,7 +13,7 @@ BROKER_PROPERTY = typer.Option(
 
 
 def print_brokers(folder: RunFolder, console: Console) -> None:
-    """Print how many brokers each target needed, if the run configured them."""
+    """Print how many brokers each target needed, for targets whose brokers the run configured."""
     for target, reported in folder.read_brokers().items():
         line = f"{target}  brokers: {len(reported.brokers)} instead of {reported.unpacked}"
         console.print(line, highlight=False)

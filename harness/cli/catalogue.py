@@ -1,4 +1,4 @@
-"""`list` and `explain`: what there is to run, and by which table of behaviours, without running it."""
+"""`list` and `explain`: show scenarios, clauses and behaviours without running anything."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -62,7 +62,7 @@ def list_scenarios(
             table.add_row(*row)
         console.print(table)
     else:
-        # A program that reads a pipe looks for whole ids, and for fields that it can cut.
+        # A program that reads a pipe needs whole ids, and fields that it can split.
         typer.echo("\n".join("\t".join(row) for row in (_TITLES, *rows)))
     typer.echo(f"{len(chosen)} scenarios")
 

@@ -1,4 +1,4 @@
-"""`clean`: takes away what runs that were killed left on a broker of others."""
+"""`clean`: delete what killed runs have left on an external broker."""
 
 import asyncio
 import re

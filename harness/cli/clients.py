@@ -1,4 +1,4 @@
-"""`clients`: real client libraries carry scripts out, and what they see is compared."""
+"""`clients`: run scripts with real client libraries, and compare their observations."""
 
 import asyncio
 import shlex
@@ -104,7 +104,7 @@ def clients(
         beside=beside,
     )
     _announce(plan, console, dry_run=dry_run)
-    # Jars of Java's client may have to be fetched: last, so that what cannot be is said at once.
+    # Last, because jars of Java's client may have to be fetched: errors in the options are reported first.
     plan = replace(plan, libraries=_libraries(client or [], console))
     if dry_run:
         return _print_dry_run(plan, console)
@@ -116,7 +116,7 @@ def clients(
 
 
 def _announce(plan: ClientsPlan, console: Console, *, dry_run: bool) -> None:
-    """Say what is done to brokers of others; what guards their things must not be left out."""
+    """Print what will be done to external brokers; refuse to run there without the tap that protects them."""
     if not dry_run:
         refuse_taken(plan.folder.path)
     for target in plan.targets:

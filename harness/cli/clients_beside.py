@@ -1,4 +1,4 @@
-"""Client scripts beside the wire suites of a run: on the same targets, in the same report."""
+"""Run client scripts beside the wire suites of a run: on the same targets, in the same report."""
 
 import asyncio
 import shlex
@@ -36,12 +36,12 @@ _WITH_AN_ADDRESS = "reference-tcp"
 def plan_beside(
     specs: Sequence[str], *, run_id: str, profile: str | None, suites: str, console: Console
 ) -> ClientsPlan:
-    """Plan all client scripts, with all libraries that can be had, on the targets of a run.
+    """Plan all client scripts, with all available libraries, on the targets of a run.
 
-    The reference in process has no address that a client could be told; its server stands in for it.
+    The in-process reference has no address for clients, so its server replaces it.
 
     Raises:
-        PlanError: a spec is no target.
+        PlanError: a spec does not name a target.
         ScenarioError: there are no client scripts, or one has a fault.
     """
     return ClientsPlan(
@@ -64,22 +64,22 @@ def with_an_address(specs: Sequence[str]) -> list[str]:
 
 
 def drive_beside(plan: ClientsPlan, run_dir: Path, tell: Tell) -> ExitCode:
-    """Carry client scripts out into a run's folder, and return how they end; a lost target is on file."""
+    """Run client scripts into a run's folder, and return their exit code; a lost target is on file."""
     beside = replace(plan, beside=run_dir)
-    with suppress(TargetError):  # The footer tells of it, and the exit code, which is made of the footer.
+    with suppress(TargetError):  # The footer contains it, and the exit code is made from that.
         asyncio.run(drive(beside, tell))
     return load_clients(beside.folder.path).exit_code
 
 
 def print_clients(run_dir: Path, console: Console) -> None:
-    """Print how the client scripts of a run went, where it has any."""
+    """Print the results of a run's client scripts, if it has any."""
     folder = clients_folder(run_dir)
     if folder is not None:
         _print_brief(load_clients(folder), console)
 
 
 def print_clients_alone(run_dir: Path, console: Console) -> ExitCode:
-    """Print how a run of client scripts alone went, and return how it had ended."""
+    """Print the results of a run of client scripts alone, and return its exit code."""
     run = load_clients(run_dir)
     _print_brief(run, console)
     return soak_exit_code(run) if run.soak_s else run.exit_code
@@ -92,11 +92,11 @@ def _print_brief(run: ClientsRun, console: Console) -> None:
 
 
 def open_for_clients(run_dir: Path) -> Path:
-    """Return the folder of a run of wire suites that client scripts can be put into.
+    """Return the folder of a run of wire suites to which client scripts can be added.
 
     Raises:
-        ReportError: it is none.
-        PlanError: it has client scripts already, or too little is in it.
+        ReportError: the folder is not one of a run of wire suites.
+        PlanError: the run has client scripts already, or was cut short too early.
     """
     folder = open_folder(run_dir, RunKind.SUITES)
     resolved = folder.path
@@ -108,19 +108,19 @@ def open_for_clients(run_dir: Path) -> Path:
 
 
 def specs_of(run_dir: Path) -> tuple[str, ...]:
-    """Return what a run was asked to drive, as specs; its oracles are not among them.
+    """Return the specs of the targets that a run was given, without its oracles.
 
     Raises:
-        TraceError: what the run says of itself is damaged.
+        TraceError: the run's records are damaged.
     """
     run = open_run(run_dir)
     return tuple(run.infos[name].spec for name in run.header.targets if name in run.infos)
 
 
 def render_again(run_dir: Path) -> None:
-    """Write the reports of a run anew, where it has some; what Spark computed stays as it is.
+    """Write the reports of a run again, if it has any; Spark's tables stay as they are.
 
-    In the archive beside it, if it is there, it is with its clients from then on.
+    If the run is in the archive beside it, the archive is updated with the clients.
 
     Raises:
         ReportError: a file of the run is missing or damaged.
@@ -136,9 +136,9 @@ def _archive_again(folder: RunFolder) -> None:
     root = folder.path.parent / ARCHIVE
     if not root.is_dir():
         return
-    # Arrow is an extra.
-    from harness.spark.archive import Archive  # noqa: PLC0415 - as said
-    from harness.spark.packing import pack  # noqa: PLC0415 - likewise
+    # Arrow is an optional extra.
+    from harness.spark.archive import Archive  # noqa: PLC0415 - see above
+    from harness.spark.packing import pack  # noqa: PLC0415 - see above
 
     archive = Archive(root=root)
     if folder.read_run().run_id in archive.run_ids():

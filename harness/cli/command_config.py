@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def name_command_config(file: str | None) -> str | None:
-    """Have connections to external brokers secured as a file says, in processes that are started too."""
+    """Secure connections to external brokers as a file specifies, also in processes that are started."""
     if file is not None:
         os.environ[COMMAND_CONFIG_VARIABLE] = str(Path(file).absolute())
     return file
@@ -29,7 +29,7 @@ COMMAND_CONFIG = typer.Option(
 
 
 def take_behind(command: "Command") -> None:
-    """Let the option stand behind a command too, which reads what it sets from the environment."""
+    """Accept the option after a command too; the command reads its value from the environment."""
 
     def stated(command_config: Annotated[str | None, COMMAND_CONFIG] = None) -> None:
         raise AssertionError(f"only its option is of use, not {command_config}")

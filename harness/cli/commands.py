@@ -1,6 +1,6 @@
-"""Every command by its name; its module is imported when somebody chooses it, and not before.
+"""All commands by name; the module of a command is imported only when the command is used.
 
-What all commands need together takes seconds to import, and no command needs it all.
+Importing the needs of all commands takes seconds, and no single command needs them all.
 """
 
 from collections.abc import Mapping
@@ -117,9 +117,9 @@ COMMANDS: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "expect": ("expect:expect", "Check, add and remove expectation entries (known differences)."),
 }
-"""By name: where a command is, and the first sentence of its help.
+"""By name: the place of a command, and the first sentence of its help.
 
-Where is `module:name` in `harness.cli`, the name of a function or of a `Typer` with commands of its own.
+The place is `module:name` in `harness.cli`: the name of a function, or of a `Typer` with its own commands.
 """
 
 
@@ -132,7 +132,7 @@ PANELS: Final[Mapping[str, tuple[str, ...]]] = {
         *("bench", "bench-drive", "bench-spark", "bench-judge", "bench-tap"),
     ),
 }
-"""The commands as `--help` groups them."""
+"""The commands in the groups that `--help` shows."""
 EXAMPLES: Final = """Examples, each a line:
 
 `kafka-conformance run --target reference --target kafka:3.9.2`
@@ -144,11 +144,11 @@ EXAMPLES: Final = """Examples, each a line:
 `kafka-conformance diff --run reports/latest kafka:3.9.2 kafka:4.4.0`
 """
 _REACH_OTHERS: Final = frozenset({"clean", "clients", "race", "run", "tap"})
-"""Commands that take an external broker: `--command-config` may stand behind them, as with Kafka's tools."""
+"""Commands that accept an external broker: `--command-config` may follow them, as with Kafka's tools."""
 
 
 class LazyCommand(TyperCommand):
-    """Stands for a command in the list of commands; the command itself parses its words and runs."""
+    """A placeholder in the list of commands; the real command is imported to parse its arguments and run."""
 
     @override
     def make_context(
@@ -166,7 +166,7 @@ class LazyCommand(TyperCommand):
 
 
 def load_command(name: str) -> "Command":
-    """Import a command and return it as the command line runs it."""
+    """Import a command and return it ready for the command line."""
     found = resolve_name(f"harness.cli.{COMMANDS[name][0]}")
     if isinstance(found, typer.Typer):
         return typer.main.get_command(found)
@@ -180,7 +180,7 @@ def load_command(name: str) -> "Command":
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Give an application all commands, none of them imported."""
+    """Add all commands to an application without importing them."""
     for panel, names in PANELS.items():
         for name in names:
             _, sentence = COMMANDS[name]

@@ -1,4 +1,4 @@
-"""`coverage`: which rows of the catalogue are exercised, and how targets stand to them."""
+"""`coverage`: show which rows of the catalogue are exercised, and their status on targets."""
 
 import json
 from collections import Counter
@@ -93,7 +93,7 @@ def _grid(rows: list[tuple[str, str]]) -> Table:
 
 
 def _fitting_sections(looked_at: Coverage, console: Console) -> Table:
-    """Return the sections with a column a target, or without any where they would not fit."""
+    """Return the sections with a column per target, or with none if they do not fit."""
     whole = _sections(looked_at, looked_at.targets)
     is_fitting = (
         console.measure(whole, options=console.options.update(max_width=_ANY_WIDTH)).maximum <= console.width
@@ -116,6 +116,6 @@ def _sections(looked_at: Coverage, targets: Sequence[str]) -> Table:
 
 
 def _standings(due: list[ClauseLine], target: str) -> str:
-    """Count how rows stand with a target, e.g. `2✗ 30✓ 4—`."""
+    """Return the counts of rows by status on a target, e.g. `2✗ 30✓ 4—`."""
     counts = Counter(line.standings[target] for line in due if target in line.standings)
     return " ".join(f"{counts[status]}{STATUS_GLYPHS[status]}" for status in ClauseStatus if counts[status])

@@ -1,4 +1,4 @@
-"""`diff`: what changed for clients from one coordinator to another."""
+"""`diff`: show what changed for clients from one coordinator to another."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -27,7 +27,7 @@ _SIDE = "A run's folder, `RUN@TARGET`, or a target of the run that `--run` names
 
 
 class Form(StrEnum):
-    """How a comparison is told."""
+    """The output format of a comparison."""
 
     TERMINAL = "terminal"
     MARKDOWN = "markdown"
@@ -77,7 +77,7 @@ def diff(
 
 
 def _pages(run: Path, out: Path | None) -> str | None:
-    """Return the way from a page to the run's site, if the page goes into the run's folder."""
+    """Return the relative path from a page to the run's site; None unless the page is in that folder."""
     folder = run.resolve()
     if out is None or not out.resolve().is_relative_to(folder) or not (folder / "scenarios").is_dir():
         return None
@@ -97,7 +97,7 @@ def _reported(comparisons: Sequence[Comparison], form: Form, *, pages: str | Non
 
 
 def _for_terminal(comparisons: Sequence[Comparison]) -> str:
-    """Render as for the terminal that there is; on a pipe without colour."""
+    """Render comparisons for the current terminal; on a pipe without colour."""
     console = Console()
     with console.capture() as captured:
         for comparison in comparisons:

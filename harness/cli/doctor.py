@@ -1,4 +1,4 @@
-"""`doctor`: what this machine has and lacks, and the remedy for what it lacks."""
+"""`doctor`: show what this machine has and lacks, with remedies."""
 
 import shutil
 import sys
@@ -26,7 +26,7 @@ _EXTRAS: Final = {
     "allure": "no Allure results are written",
     "captures": "no captures of tcpdump can be judged",
 }
-"""What each leaves out, by the extra that has it."""
+"""What does not work without an extra, by extra."""
 _PYTHON_MIN: Final = (3, 11)
 _OPTIONAL: Final = {
     "npx": "install Node.js 20 or newer to have the Allure report rendered; all else works without",
@@ -60,12 +60,12 @@ def _add_optional(table: Table, name: str, found: str | None, remedy: str) -> No
 
 
 def _add_docker(table: Table) -> None:
-    """Tell of the engine that container targets need, and which images were built for it."""
+    """Add a row about the engine that container targets need, and the images that were built for it."""
     if why_without("containers") is not None:
         return
-    # Docker's client is an extra.
-    from harness.images.kafka import built_images  # noqa: PLC0415 - as said
-    from harness.targets.containers.engine import engine_description  # noqa: PLC0415 - likewise
+    # Docker's client is an optional extra.
+    from harness.images.kafka import built_images  # noqa: PLC0415 - see above
+    from harness.targets.containers.engine import engine_description  # noqa: PLC0415 - see above
 
     try:
         built = ", ".join(image.version for image in built_images()) or "none"

@@ -1,4 +1,4 @@
-"""`--dry-run`: what a command would do to brokers of others, listed without a request to them."""
+"""`--dry-run`: list what a command would do to external brokers, without sending them a request."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
@@ -16,7 +16,7 @@ DRY_RUN: Final = typer.Option("--dry-run", help="List what would be done to exte
 def list_only(
     targets: Sequence[Target], console: Console, of_external: Callable[[Target], Iterable[str]]
 ) -> ExitCode:
-    """List what is known of each target; those that the harness starts are nobody else's."""
+    """List what would be done to each external target; for the others, that the harness starts them."""
     say = plainly(console)
     for target in targets:
         for line in of_external(target) if target.is_external else [f"{target.spec} is started for this"]:

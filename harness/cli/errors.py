@@ -1,4 +1,4 @@
-"""From exceptions that users can act on to a message and a documented exit code."""
+"""Translate exceptions that users can act on into a message and a documented exit code."""
 
 import errno
 import functools
@@ -24,10 +24,10 @@ CODES: Final[Mapping[str, ExitCode]] = {
     "harness.gate.post:PostError": ExitCode.USAGE,
     "harness.scenario.errors:ScenarioError": ExitCode.CONFIGURATION,
     "harness.targets.secured.properties:CommandConfigError": ExitCode.CONFIGURATION,
-    # A package of suites that is not there, or imports what is not.
+    # A package of suites that does not exist, or that imports something missing.
     "builtins:ImportError": ExitCode.CONFIGURATION,
     "harness.trace.schema:TraceError": ExitCode.BAD_DATA,
-    # Of JSON in a record; a file of its own is told with its name.
+    # For JSON within a record; a JSON file is reported with its name.
     "json.decoder:JSONDecodeError": ExitCode.BAD_DATA,
     "pyarrow.lib:ArrowInvalid": ExitCode.BAD_DATA,
     "harness.results.errors:ReportError": ExitCode.NO_INPUT,
@@ -35,7 +35,7 @@ CODES: Final[Mapping[str, ExitCode]] = {
     "harness.tap.tap:TapError": ExitCode.UNAVAILABLE,
     "harness.spark.master:SparkError": ExitCode.TEMPORARY_FAILURE,
 }
-"""By the name of an exception: whoever raised it has imported it, and no other command needs to."""
+"""Exit codes by exception name, so that a command need not import exceptions that it never raises."""
 _REMEDIES: Final = {
     errno.ENOSPC: "make room, or choose another place with --out",
     errno.EDQUOT: "make room, or choose another place with --out",
@@ -44,18 +44,18 @@ _REMEDIES: Final = {
     errno.EROFS: "choose a place that may be written",
     errno.ENOTDIR: "choose another place",
     errno.EISDIR: "choose another place",
-    errno.EEXIST: "choose another place",  # of a folder where a file lies
+    errno.EEXIST: "choose another place",  # for a folder where there is a file
     errno.ENAMETOOLONG: "choose a shorter name",
     errno.EMFILE: "allow more open files (ulimit -n), or run fewer scenarios at once with --jobs",
     errno.ENFILE: "close the program that has too many files open",
 }
-"""What a system may refuse that is no fault of ours, and what helps."""
+"""Remedies for system errors that are not the harness's fault, by error number."""
 _ELSEWHERE: Final = "choose another place"
-"""What helps where nothing can be made, for whatever reason, such as below `/proc`."""
+"""The remedy if nothing can be created in a place for any other reason, such as below `/proc`."""
 
 
 def ends_with_exit_code(command: Callable[P, ExitCode | None]) -> Callable[P, None]:
-    """Let a command return an `ExitCode`, and turn the errors that it may raise into theirs."""
+    """Let a command return an `ExitCode`, and turn errors that it raises into theirs."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -73,11 +73,11 @@ def ends_with_exit_code(command: Callable[P, ExitCode | None]) -> Callable[P, No
 
 
 def _reported(error: Exception, named: Collection[Path]) -> tuple[str, ExitCode] | None:
-    """Return what users are told of an error, and its code; None where it is our fault.
+    """Return the message to users about an error, and its code; None if the harness is at fault.
 
     Args:
-        error: what was raised.
-        named: files and folders of the command line.
+        error: the exception that was raised.
+        named: files and folders on the command line.
     """
     remedy = remedy_for(error) if isinstance(error, ImportError) else None
     if remedy is not None:
@@ -98,10 +98,10 @@ def _reported(error: Exception, named: Collection[Path]) -> tuple[str, ExitCode]
 
 
 def _refused(error: Exception, named: Collection[Path]) -> OSError | None:
-    """Return what the system refused, if it is that alone which went wrong."""
+    """Return the system error behind an error; None if anything else went wrong."""
     cause = error.__context__
     if isinstance(error, RuntimeError) and isinstance(cause, OSError) and cause.errno == errno.ELOOP:
-        error = cause  # a loop of links, as `Path.resolve` reports it until Python 3.12
+        error = cause  # a loop of links, as `Path.resolve` reports it up to Python 3.12
     if isinstance(error, OSError):
         is_refused = error.errno in _REMEDIES or _place_of(error, named) is not None
         return error if is_refused else None
@@ -112,9 +112,9 @@ def _refused(error: Exception, named: Collection[Path]) -> OSError | None:
 
 
 def _place_of(error: OSError, named: Collection[Path]) -> Path | None:
-    """Return what was named on the command line, and leads to where nothing can be made.
+    """Return the path on the command line that leads to a place where nothing can be created.
 
-    That is tried, since the system says the same of a file that should be there and is not.
+    Creation is tried, because the system reports the same error for a file that is merely missing.
     """
     if not isinstance(error.filename, str | os.PathLike):
         return None
@@ -131,5 +131,5 @@ def _place_of(error: OSError, named: Collection[Path]) -> Path | None:
 
 
 def _lies_beside(path: Path, named: Path) -> bool:
-    """Tell whether one path is the other, below it, above it, or a file that is made beside it."""
+    """Return whether one path is the other, below it, above it, or a file that is created beside it."""
     return path.is_relative_to(named.parent) or named.is_relative_to(path)

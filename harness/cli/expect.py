@@ -1,4 +1,4 @@
-"""`expect`: what is known to differ, kept in order: lint, update, prune, why."""
+"""`expect`: maintain the entries for known differences: lint, update, prune, why."""
 
 import difflib
 import sys
@@ -134,7 +134,7 @@ def _foresee(
     further: dict[str, str],
     yes: bool,
 ) -> bool:
-    """Ask for what is missing, show what would change, and write it if it is wanted."""
+    """Prompt for a missing reason or link, show the change, and write it if that is confirmed."""
     typer.echo(f"\n{proposal.says}\n  {plain(proposal.judgement.reason)}")
     old = None if proposal.changes is None else proposal.changes.entry
     reported = reason or _asked("reason", old.reason if old else None)
@@ -147,7 +147,7 @@ def _foresee(
 
 
 def _refuse_faulty(proposal: Proposal, reason: str, link: str, further: dict[str, str]) -> None:
-    """Refuse, before anything is written, what the next run would refuse."""
+    """Refuse an entry that the next run would refuse, before anything is written."""
     try:
         Entry.model_validate(
             {
@@ -258,7 +258,7 @@ def why(
 
 
 def _info(target: str, library: str | None, run: JudgedRun | None) -> tuple[str, TargetInfo]:
-    """Return a target's name among results, and what is known of it: from the run, or else from its spec."""
+    """Return a target's name in results, and its information: from the run, or else from its spec."""
     if run is not None:
         named = (
             (name, info)

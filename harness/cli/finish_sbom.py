@@ -1,6 +1,6 @@
-"""What the SBOM's maker cannot know of the project itself: its version, its wheel, and what it depends on.
+"""Add to an SBOM what its generator lacks: the project's version, its wheel, and its dependencies.
 
-`make wheel` runs it with a Python that has nothing of ours installed, so it stands alone.
+`make wheel` runs this with a Python that has no package of this project, so it imports none.
 """
 
 import hashlib
@@ -10,13 +10,13 @@ from pathlib import Path
 
 
 def finish_sbom(sbom: Path, wheel: Path) -> None:
-    """Complete the main component of a CycloneDX document, in its place."""
+    """Complete the main component of a CycloneDX document, in place."""
     document = json.loads(sbom.read_text())
     component, (name, version, *_) = document["metadata"]["component"], wheel.name.split("-")
     component["version"] = version
     component["purl"] = f"pkg:pypi/{name.replace('_', '-')}@{version}"
     component["hashes"] = [{"alg": "SHA-256", "content": hashlib.sha256(wheel.read_bytes()).hexdigest()}]
-    # A list of constraints has no graph: all of it is needed by the project, directly or not.
+    # A list of constraints has no dependency graph: the project needs all of it, directly or not.
     needed = [each["bom-ref"] for each in document["components"]]
     for each in document["dependencies"]:
         if each["ref"] == component["bom-ref"]:

@@ -1,4 +1,4 @@
-"""`gate`: a stored run in, a decision and an exit code out."""
+"""`gate`: decide on a stored run, and return an exit code."""
 
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -43,7 +43,7 @@ _OUT = typer.Option(
 
 
 class Style(StrEnum):
-    """Whose annotations are printed."""
+    """The service whose annotations are printed."""
 
     NONE = "none"
     GITHUB = "github"
@@ -115,7 +115,7 @@ def _with_pairs(policy: Policy, pairs: list[str]) -> Policy:
 
 
 def _print(gated: Gated) -> None:
-    """Print the three lines, and what helps with the first complaint about a scenario."""
+    """Print the three lines, and help for the first complaint about a scenario."""
     decision: Decision = gated.decision
     for line in three_lines(decision):
         typer.echo(line)

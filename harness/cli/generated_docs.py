@@ -1,4 +1,4 @@
-"""The pages of the documentation that are written by the code they tell of: `make docs`."""
+"""`make docs`: the documentation pages that are generated from the code they describe."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -26,11 +26,11 @@ PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "schemas.md": schemas_page,
     **{schema.file: schema.text for schema in SCHEMAS},
 }
-"""Every page by its file's name."""
+"""Every page by its file name."""
 
 
 def write_pages(folder: Path) -> tuple[Path, ...]:
-    """Write every page, and return where they are."""
+    """Write every page, and return the paths."""
     for name, page in PAGES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(page(), encoding="utf-8")

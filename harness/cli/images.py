@@ -1,4 +1,4 @@
-"""`images`: brokers' images that are built on this machine, and what killed runs have left in the engine."""
+"""`images`: manage broker images built on this machine, and clean up what killed runs left in the engine."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""The page that draws which package imports which, from the code."""
+"""The documentation page with a diagram of the imports between packages."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ import-linter in `pyproject.toml` see to that.
 
 
 def imports_page() -> str:
-    """Return the page, in Markdown; GitHub draws its diagrams."""
+    """Return the page in Markdown, with diagrams that GitHub draws."""
     imports = package_imports()
     of_harness = {
         name: {each for each in used if each.startswith("harness.")}
@@ -45,8 +45,8 @@ def imports_page() -> str:
 
 
 def package_imports() -> Mapping[str, frozenset[str]]:
-    """Return which packages each package imports, without tests. A package is at most two names deep."""
-    # What is imported for its types alone is not there at run time, and may lead upwards.
+    """Return the packages that each package imports, without tests. A package is at most two names deep."""
+    # Imports for type checking alone do not exist at run time, and may lead upwards.
     graph = grimp.build_graph(*_ROOTS, exclude_type_checking_imports=True, cache_dir=None)
     found: dict[str, set[str]] = {}
     for module in sorted(graph.modules):

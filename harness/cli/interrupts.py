@@ -1,4 +1,4 @@
-"""Signals that end a command: the first lets it keep what it has, more of them end it at once.
+"""Handle the signals that end a command: the first lets it save its data, further ones end it at once.
 
 None of them prints a traceback.
 """
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def take_signals() -> None:
-    """Take SIGTERM, by which CI cancels a job, and SIGHUP, of a terminal that is closed, for Ctrl-C.
+    """Treat SIGTERM, with which CI cancels a job, and SIGHUP, of a closed terminal, like Ctrl-C.
 
-    What was recorded is kept then, and brokers are stopped. A SIGHUP that is ignored (nohup) stays ignored.
+    Records are kept then, and brokers are stopped. A SIGHUP that is ignored (nohup) stays ignored.
     """
     signal.signal(signal.SIGTERM, _end_as_if_interrupted)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
@@ -33,9 +33,9 @@ def take_signals() -> None:
 
 
 def end_well_by_signal(stop: asyncio.Event) -> None:
-    """Let the next signal set an event of the running loop, and one after that interrupt what then goes on.
+    """Let the next signal set an event of the running loop, and any later one raise KeyboardInterrupt.
 
-    It stays so when the loop has ended, where asyncio's own handlers would give way to none.
+    The handlers stay after the loop has ended, whereas asyncio would remove its own.
     """
     loop = asyncio.get_running_loop()
     came = itertools.count()
@@ -50,13 +50,13 @@ def end_well_by_signal(stop: asyncio.Event) -> None:
 
 
 def end_at_once_from_now_on() -> None:
-    """Let any further signal end the process there and then: all is done but the end."""
+    """Let any further signal end the process immediately, because only the exit is left to do."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end_at_once)
 
 
 def is_interruption(error: BaseException) -> bool:
-    """Tell whether an error, or one of those that it groups, is somebody's Ctrl-C."""
+    """Return whether an error, or one within its group, is an interrupt such as Ctrl-C."""
     if isinstance(error, BaseExceptionGroup):
         return any(is_interruption(each) for each in error.exceptions)
     return isinstance(error, KeyboardInterrupt)
@@ -76,7 +76,7 @@ def _end_at_once(_: int, __: FrameType | None) -> None:
 
 @cache
 def _say_nothing_of_interruptions() -> None:
-    """Have no traceback of a Ctrl-C printed from where nobody can catch it; what was hooked in stays."""
+    """Suppress tracebacks of a Ctrl-C where it cannot be caught; existing hooks get everything else."""
     unraisable, in_thread = sys.unraisablehook, threading.excepthook
 
     def tell_unraisable(reported: "UnraisableHookArgs") -> None:
@@ -92,14 +92,14 @@ def _say_nothing_of_interruptions() -> None:
 
 
 def _is_abandoned(reported: "UnraisableHookArgs") -> bool:
-    """Tell whether it is of a coroutine that lost its loop in mid wait, as by two Ctrl-C: none ends well."""
-    has_loop = asyncio._get_running_loop() is not None  # noqa: SLF001 - asyncio documents it, for such uses
+    """Return whether an error is due to a coroutine that lost its loop while waiting, as after two Ctrl-C."""
+    has_loop = asyncio._get_running_loop() is not None  # noqa: SLF001 - asyncio documents it for such uses
     return (
         inspect.iscoroutine(reported.object) and isinstance(reported.exc_value, RuntimeError) and not has_loop
     )
 
 
 def _tells_of_no_interruption(record: logging.LogRecord) -> bool:
-    """Drop what asyncio logs of a task that a second Ctrl-C has ended."""
+    """Return False for asyncio's log records about a task that a second Ctrl-C has ended."""
     error = record.exc_info[1] if record.exc_info else None
     return error is None or not is_interruption(error)

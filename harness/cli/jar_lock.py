@@ -1,4 +1,4 @@
-"""`--jar-lock`: where the SHA-512 of Kafka versions are recorded that this package has no lock for."""
+"""`--jar-lock`: the file for SHA-512 hashes of Kafka versions that this package has no lock for."""
 
 import os
 
@@ -8,7 +8,7 @@ from harness.targets.jars.locks import LOCK_VARIABLE
 
 
 def name_lock(file: str | None) -> str | None:
-    """Have hashes recorded in a file from now on, in processes that are started too."""
+    """Record hashes in a file from now on, also in processes that are started."""
     if file is not None:
         os.environ[LOCK_VARIABLE] = file
     return file

@@ -1,4 +1,4 @@
-"""`judge`: what brokers answered in captures and taps is compared with what the reference answers."""
+"""`judge`: compare what brokers answered in captures and taps with what the reference answers."""
 
 import json
 from dataclasses import asdict
@@ -58,7 +58,7 @@ _BESIDE = typer.Option(
 _MASTER = typer.Option(help="Judge on Spark, at this master: `local[4]`, `spark://…`; else in this process.")
 _SHOWN: Final = 40
 _IN_PAGES: Final = "judged.json"
-"""The results, beside the pages."""
+"""The file with the results, beside the pages."""
 
 
 @ends_with_exit_code
@@ -104,7 +104,7 @@ def judge(
 
 
 def _run_beside(beside: Path | None, out: Path | None) -> Run | None:
-    """Read the run that is to stand beside the captures; refuse a folder with files of others."""
+    """Read the run to show beside the captures; refuse an output folder with unrelated files."""
     if out is None and beside is not None:
         raise PlanError("--beside has no effect without --out")
     if out is not None and out.is_dir() and any(out.iterdir()) and not (out / _IN_PAGES).is_file():
@@ -119,7 +119,7 @@ def _judge_at(spark_master: str | None) -> Judge:
         return judge_here
     if (lacking := why_no_spark(spark_master)) is not None:
         raise SparkError(lacking)
-    from harness.captures.on_spark import judge_on_spark  # noqa: PLC0415 - PySpark is an extra, and takes long
+    from harness.captures.on_spark import judge_on_spark  # noqa: PLC0415 - PySpark is an extra, and slow to import
 
     return partial(judge_on_spark, master=spark_master)
 
@@ -166,7 +166,7 @@ def _say(console: Console, line: str) -> None:
 
 
 def _printable(text: str) -> str:
-    """Return a text without anything that a terminal would obey."""
+    """Escape characters in a text that are not printable, such as a terminal's control sequences."""
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 

@@ -1,4 +1,4 @@
-"""`--answer-mib`, `--trace-mib`, `--page-mib`: how much of what a target sends is taken in, and shown."""
+"""`--answer-mib`, `--trace-mib`, `--page-mib`: limits on the data of a target that is read and shown."""
 
 from collections.abc import Callable
 

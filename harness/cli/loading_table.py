@@ -1,4 +1,4 @@
-"""`loading-table`: what each API answered while coordinators were paused in their load."""
+"""`loading-table`: show what each API answered while coordinators were paused during loading."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""The lock of jars that this package ships, written anew: `make jar-locks`, when Kafka has a new release."""
+"""`make jar-locks`: update the lock of jars that this package ships, when Kafka has a new release."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,14 +12,14 @@ from harness.targets.jars.resolved import kafka_jars, release_of
 from harness.targets.jars.single import STREAMS, STREAMS_MIN, TOOLS, single_jar
 
 _TOOLS: Final = ("3.9.2", "4.4.0")
-"""Releases whose tools our tests ask about the reference."""
+"""Releases whose tools our tests run against the reference."""
 
 
 async def lock_jars() -> None:
-    """Record the jars of every version that the matrix names and the shipped lock does not.
+    """Record the jars of every version in the matrix that the shipped lock lacks.
 
     Raises:
-        TargetError: a version's jars cannot be had, or the lock cannot be written.
+        TargetError: a version's jars are not available, or the lock cannot be written.
     """
     for version in PUBLISHED:
         await _lock(version, partial(kafka_jars, version, print))

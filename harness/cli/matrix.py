@@ -1,4 +1,4 @@
-"""`matrix`: many versions of Kafka, and what changed from each to the next."""
+"""`matrix`: run many versions of Kafka, and show what changed from each to the next."""
 
 import shlex
 import sys

@@ -1,4 +1,4 @@
-"""`merge`: shards in, one run out."""
+"""`merge`: join shards into one run."""
 
 import shlex
 import sys

@@ -1,4 +1,4 @@
-"""`--maven-mirror`: where Kafka's jars come from, for every command that starts a Kafka."""
+"""`--maven-mirror`: the source of Kafka's jars, for every command that starts a Kafka broker."""
 
 import os
 
@@ -9,7 +9,7 @@ from harness.targets.jars.ivy import MIRROR_VARIABLE, mirror_url
 
 
 def name_mirror(url: str | None) -> str | None:
-    """Have jars come from a mirror from now on, in processes that are started too."""
+    """Fetch jars from a mirror from now on, also in processes that are started."""
     if url is not None:
         os.environ[MIRROR_VARIABLE] = url
     try:

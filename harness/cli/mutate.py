@@ -1,4 +1,4 @@
-"""`mutate`: whether the suites would notice if the reference were wrong."""
+"""`mutate`: check whether the suites would detect faults in the reference."""
 
 import time
 from importlib import import_module
@@ -74,7 +74,7 @@ def mutate(
 
 
 def _refuse_nonsense(order: Order) -> None:
-    """Refuse, before an hour is spent, what could not be tried."""
+    """Refuse an order that cannot be tried, before an hour is spent on it."""
     for name in order.profiles:
         try:
             reference_profile(name)
@@ -118,10 +118,10 @@ def _exit_code(found: Campaign, minimum: float) -> ExitCode:
 
 
 class _Display(Bars):
-    """Shows how far a campaign is; on a pipe it says when a part is through."""
+    """Shows the progress of a campaign; on a pipe, prints a line when a part is complete."""
 
     def tell(self, what: str, through: int, total: int) -> None:
-        """Move a line on."""
+        """Update the progress of a part."""
         if what not in self._tasks:
             self._tasks[what] = self._progress.add_task(what, total=total)
         self._progress.update(self._tasks[what], completed=through)

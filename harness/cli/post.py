@@ -1,4 +1,4 @@
-"""`post`: a decision that was made, put where people talk about it."""
+"""`post`: post the gate's decision to GitHub."""
 
 import os
 from pathlib import Path
@@ -60,7 +60,7 @@ def post(
 
 
 def _decision(summary: Path, data: Path) -> tuple[str, bool]:
-    """Read what was decided, in words and whether it is green."""
+    """Read a decision: its text, and whether it is green."""
     try:
         text = summary.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -72,7 +72,7 @@ def _decision(summary: Path, data: Path) -> tuple[str, bool]:
 
 
 def _say(sentence: str) -> None:
-    """Print a sentence, and put it into the job's summary where there is one."""
+    """Print a sentence, and add it to the job's summary if there is one."""
     typer.echo(sentence)
     if file := os.environ.get("GITHUB_STEP_SUMMARY"):
         with Path(file).open("a", encoding="utf-8") as summary:

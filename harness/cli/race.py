@@ -1,4 +1,4 @@
-"""`race`: operations that overlap, and whether some order of them explains every answer."""
+"""`race`: send overlapping requests, and check whether some order of them explains every answer."""
 
 import asyncio
 import shlex
@@ -102,7 +102,7 @@ def _chosen(patterns: Sequence[str]) -> tuple[Race, ...]:
 
 
 def _not_run(run: RunRecord, targets: Sequence[TargetRecord], verdicts: Sequence[Verdict]) -> tuple[str, ...]:
-    """Say which rounds are not on file, of a run that was stopped before its end."""
+    """Return a line for each race whose rounds are not all on file, because the run was stopped early."""
     done = {(each.target, each.race): each.rounds for each in verdicts}
     return tuple(
         f"{target.spec}: {race}: cut short, {done.get((target.spec, race), 0)} of {run.round_count} rounds"

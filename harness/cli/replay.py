@@ -1,4 +1,4 @@
-"""`replay`: what a tap has recorded is told to the reference, and the answers are compared."""
+"""`replay`: send what a tap has recorded to the reference, and compare the answers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,7 +53,7 @@ def replay(runs: Annotated[list[Path], _RUNS], *, whole: Annotated[bool, _WHOLE]
 
 
 def exit_code(replayed: Sequence[Replayed]) -> ExitCode:
-    """Return how a replay ends: one that compares nothing is no agreement."""
+    """Return the exit code of a replay; comparing nothing does not count as agreement."""
     if any(each.findings for each in replayed):
         return ExitCode.UNEXPECTED
     return ExitCode.EXPECTED if any(each.compared for each in replayed) else ExitCode.NOTHING_RAN

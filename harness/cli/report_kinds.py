@@ -1,4 +1,4 @@
-"""`report` of runs that are none of wire suites: of client scripts alone, of a soak, of a tap."""
+"""`report` for other runs than those of wire suites: client scripts alone, a soak, a tap."""
 
 from pathlib import Path
 
@@ -16,11 +16,11 @@ from harness.trace.files import RunFolder
 
 
 def report_of_other_kind(run_dir: Path, console: Console) -> ExitCode | None:
-    """Render a run's folder anew and return how it had ended; None where it is one of wire suites.
+    """Render a run's folder again and return the run's exit code; None if it is a run of wire suites.
 
     Raises:
         ReportError: a file of the run is missing or damaged.
-        TraceError: likewise.
+        TraceError: a file of the run is damaged.
     """
     if is_clients_folder(run_dir):
         index = write_report(run_dir)
@@ -28,7 +28,7 @@ def report_of_other_kind(run_dir: Path, console: Console) -> ExitCode | None:
     elif run_kind(run_dir) is RunKind.TAP:
         folder = RunFolder(run_dir)
         refuse_cut_short(folder)
-        check_run(folder)  # What is on file may have lost some: nothing else tells how many there were.
+        check_run(folder)  # Violations on file may be incomplete, and nothing else shows how many there were.
         index = tap_site(folder)
         code = ExitCode.EXPECTED
     else:

@@ -1,4 +1,4 @@
-"""`run` and `report`: from a command line to a run folder, or from a run folder to its pages."""
+"""`run` and `report`: make a run's folder from a command line, and pages from a run's folder."""
 
 import shlex
 import sys
@@ -157,11 +157,11 @@ def run(
 
 
 def _beside(plan: RunPlan, profile: str | None, suites: str, *, wanted: bool) -> "ClientsPlan | None":
-    """Plan client scripts on the targets of a run, if they are wanted."""
+    """Plan client scripts on the targets of a run; return None if they are not wanted."""
     if not wanted:
         return None
-    # Runs without client scripts do not wait until their libraries are imported; likewise further below.
-    from harness.cli.clients_beside import plan_beside  # noqa: PLC0415 - as said
+    # Imported here, as further below, so that runs without client scripts do not wait for their libraries.
+    from harness.cli.clients_beside import plan_beside  # noqa: PLC0415 - see above
 
     specs = [target.spec for target in plan.targets]
     beside = plan_beside(specs, run_id=plan.run_id, profile=profile, suites=suites, console=Console())
@@ -177,20 +177,20 @@ def _list_only(plan: RunPlan) -> ExitCode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportOptions:
-    """What is to be made of a run."""
+    """Options for the report of a run, and for the cluster that drives it."""
 
     wanted: bool
     allure: bool
     spark_master: str
     archive: Path | None
     on: str | None = None
-    """The master of the cluster that drives."""
+    """The master of the cluster that drives the run; None for this machine."""
 
 
 def carry_out(
     plan: RunPlan, options: ReportOptions, clients: "ClientsPlan | None", console: Console
 ) -> ExitCode:
-    """Conduct a plan, and client scripts after it, under a progress display; report, print the summary."""
+    """Carry out a plan, then client scripts, under a progress display; report, and print the summary."""
     say = plainly(console)
     folder = plan.reports / plan.run_id
     is_reported = _announce(plan, options, console)
@@ -207,7 +207,7 @@ def carry_out(
             say("interrupted; making a report of the recording (press Ctrl-C again to stop)")
         applying = [completed.exit_code]
         if clients is not None and not is_interrupted:
-            from harness.cli.clients_beside import drive_beside  # noqa: PLC0415 - as said in `_beside`
+            from harness.cli.clients_beside import drive_beside  # noqa: PLC0415 - see `_beside`
 
             applying.append(drive_beside(clients, folder, display.target_says))
         if is_reported and not has_verdict(load_verdict(folder)):
@@ -229,7 +229,7 @@ def carry_out(
 
 
 def _announce(plan: RunPlan, options: ReportOptions, console: Console) -> bool:
-    """Say what is about to be done, and return whether a report can be made of it."""
+    """Print what is about to be done, and return whether a report will be made of it."""
     if options.on is not None:
         refuse_unfit(options.on, plan.targets)
     console.print(f"[bold]run {plan.run_id}[/]  {len(plan.scripts)} scenarios", highlight=False)
@@ -267,7 +267,7 @@ def _report(folder: RunFolder, options: ReportOptions, display: ProgressDisplay)
         archive=options.archive,
     )
     if clients_folder(folder.path) is not None:
-        from harness.clients.report import write_conversations_beside  # noqa: PLC0415 - as said in `_beside`
+        from harness.clients.report import write_conversations_beside  # noqa: PLC0415 - see `_beside`
 
         write_conversations_beside(folder.path)
     if rendered.allure_problem:
@@ -277,9 +277,9 @@ def _report(folder: RunFolder, options: ReportOptions, display: ProgressDisplay)
 
 
 def _print_clients(run_dir: Path, console: Console) -> None:
-    """Print how the client scripts of a run went, where it has any."""
+    """Print the results of a run's client scripts, if it has any."""
     if clients_folder(run_dir) is not None:
-        from harness.cli.clients_beside import print_clients  # noqa: PLC0415 - as said in `_beside`
+        from harness.cli.clients_beside import print_clients  # noqa: PLC0415 - see `_beside`
 
         print_clients(run_dir, console)
 
@@ -302,7 +302,7 @@ def report(
     """Judge a stored run again with today's expectations, and make its report anew."""
     folder = open_folder(run_folder, RunKind.SUITES, RunKind.CLIENTS, RunKind.SOAK, RunKind.TAP)
     console = Console()
-    from harness.cli.report_kinds import report_of_other_kind  # noqa: PLC0415 - as said in `_beside`
+    from harness.cli.report_kinds import report_of_other_kind  # noqa: PLC0415 - see `_beside`
 
     files, catalogue = expectation_files(suites, expect or []), known_ids(suites)
     _judge_clients_again(folder.path, files, catalogue)
@@ -327,7 +327,7 @@ def report(
 
 
 def _judge_clients_again(run_dir: Path, files: Sequence[Path], catalogue: frozenset[str]) -> None:
-    """Set client scripts against today's expectations, where a folder has any."""
+    """Check client scripts against today's expectations, if a folder has any scripts."""
     clients = run_dir if is_clients_folder(run_dir) else clients_folder(run_dir)
     if clients is not None:
         keep_expectations(clients, read_expectations(files, catalogue), datetime.now(UTC).date())

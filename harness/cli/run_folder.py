@@ -1,4 +1,4 @@
-"""Run folders that a command line names, or is to make."""
+"""Run folders that a command line names or creates."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from harness.orchestration.plan import PlanError, refuse_unfit_id
 
 
 def fit_run_id(run_id: str | None) -> str | None:
-    """Take the name of a run to be made; one that could name another folder is refused."""
+    """Return the name of a new run; refuse a name that could lead to another folder."""
     if run_id is not None:
         try:
             refuse_unfit_id(run_id)
@@ -21,7 +21,7 @@ def fit_run_id(run_id: str | None) -> str | None:
 
 @contextmanager
 def telling_of_interruption(folder: Path, reader: str) -> Iterator[None]:
-    """Say, if somebody interrupts what is done within, where that is which was recorded, and who reads it."""
+    """If the block is interrupted, print where the records are, and which command reads them."""
     try:
         yield
     except KeyboardInterrupt:
@@ -35,13 +35,13 @@ def telling_of_interruption(folder: Path, reader: str) -> Iterator[None]:
 
 
 def refuse_taken(folder: Path) -> None:
-    """Refuse to make a run where something is already; raises PlanError."""
+    """Raise PlanError if a run's folder exists already."""
     if folder.exists():
         raise PlanError(f"{folder} is there already: give the run another name")
 
 
 def make_place(folder: Path) -> None:
-    """Make the folder of what is written at the end, so that nobody works for nothing where none can be."""
+    """Create the output folder before the work, which would be lost if the folder cannot be created."""
     folder.mkdir(parents=True, exist_ok=True)
 
 

@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 FOLDER: Final = "schemas"
-"""Beside the other generated pages."""
+"""The folder of the schemas, beside the other generated pages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedSchema:
-    """One schema and what obeys it."""
+    """A schema, and the data that obey it."""
 
     name: str
     obeyed_by: str
-    """Where in a run's folder, or in an archive of runs."""
+    """The place of the data in a run's folder, or in an archive of runs."""
     make: Callable[[], Mapping[str, object]]
 
     @property
     def file(self) -> str:
-        """Where it is, from the folder of the generated pages."""
+        """The path of the schema, relative to the folder of the generated pages."""
         return f"{FOLDER}/{self.name}.schema.json"
 
     def text(self) -> str:
-        """Write it down."""
+        """Return the schema as JSON text."""
         return json.dumps(self.make(), ensure_ascii=False, indent=2) + "\n"
 
 
@@ -61,7 +61,7 @@ SCHEMAS: Final = (
     _of_record("attribution", Attribution, "each line of `attributions.jsonl`"),
     _of_record("client-verdict", ClientVerdict, "each row of `client_verdicts` in an archive of runs"),
 )
-"""In the order in which a run writes what obeys them."""
+"""The published schemas, in the order in which a run writes the data."""
 
 
 def schemas_page() -> str:

@@ -1,4 +1,4 @@
-"""`search`: conversations that nobody wrote, on two references in virtual time."""
+"""`search`: make conversations and compare two references on them, in virtual time."""
 
 import asyncio
 from collections.abc import Callable
@@ -121,7 +121,7 @@ def search(
 def _sides(
     target: str, against: str | None, mutant: str | None
 ) -> tuple[tuple[str, str], Callable[[int, int], str]]:
-    """Return what the two sides are called, and what says how to search them again."""
+    """Return the names of both sides, and a function that returns the command to search them again."""
     compared = f"--against {against}" if against else f"--mutant {mutant}"
     line = partial(_reproduced, f"kafka-conformance search --target {target} {compared}")
     return (target, against or f"{target} with {mutant}"), line
@@ -144,7 +144,7 @@ def _search_here(order: Order, names: tuple[str, str], reproduced: str, write_to
     print_outcome(harvest, console)
     if write_to is not None:
         asyncio.run(_write(hunt, harvest, write_to, names, reproduced, console))
-    # It stops at the first difference where that is a fault to be found.
+    # A search stops at the first difference only if it is for a planted fault.
     return _exit_code(harvest, is_mutant=order.stops_at_first)
 
 
@@ -212,5 +212,5 @@ async def _write(
 
 
 def is_virtual(spec: str) -> bool:
-    """Tell whether a spec names a reference in this process."""
+    """Return whether a spec names a reference in this process."""
     return spec.partition(":")[0] == "reference"

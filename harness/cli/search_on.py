@@ -1,4 +1,4 @@
-"""`search --on`: the executors of a Spark cluster search, each with a seed of its own."""
+"""`search --on`: search on the executors of a Spark cluster, each with a seed of its own."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ TASKS = typer.Option(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterPlan:
-    """A search on a cluster, as it was asked for."""
+    """The parameters of a search on a cluster."""
 
     on: str
     """Spark's master."""
@@ -35,19 +35,19 @@ class ClusterPlan:
     corpus: Path | None
     write_to: Path | None
     names: tuple[str, str]
-    """What both sides are called."""
+    """The names of both sides."""
     reproduced: Callable[[int, int], str]
-    """Returns the command that finds the same on one machine, with a seed and a number of steps."""
+    """Returns the command that finds the same on one machine, for a seed and a number of steps."""
     logs: Path = Path()
-    """Gets what brokers logged."""
+    """The folder to which the brokers' logs are copied."""
 
 
 def search_on(plan: ClusterPlan, order: Order | BrokerOrder, console: Console) -> SearchOutcome:
-    """Have executors search; print and write what they found.
+    """Search on executors; print and write the findings.
 
     Raises:
         SparkError: there is no cluster.
-        PlanError: it, or a target, is of no fit kind.
+        PlanError: the cluster, or a target, is of an unsuitable kind.
     """
     refuse_unfit(plan.on, order.targets if isinstance(order, BrokerOrder) else ())
     is_virtual = isinstance(order, Order)
@@ -60,7 +60,7 @@ def search_on(plan: ClusterPlan, order: Order | BrokerOrder, console: Console) -
         shares = shares_of(order, count, names=plan.names, reproduced=plan.reproduced, folder=folder)
         searching = ClusterSearch(cluster, shares, kept=plan.corpus, logs=plan.logs, say=say)
         try:
-            # Python's development mode debugs every loop, and makes it late.
+            # Python's development mode would debug every loop, which makes it late.
             asyncio.run(searching.run(), debug=False)
         finally:
             outcome = searching.outcome

@@ -1,4 +1,4 @@
-"""`search` on targets that take real time: rounds of conversations, then a run of what was found."""
+"""`search` on targets that take real time: rounds of conversations, then a run of the findings."""
 
 import asyncio
 import shlex
@@ -30,20 +30,20 @@ from harness.spark.master import LOCAL_MASTER
 from harness.targets.base.interface import Target, TargetError
 
 BATCH: Final = 400
-"""How many conversations a round has, if nobody says."""
+"""The default number of conversations in a round."""
 JOBS: Final = 128
-"""How many go on at once: each mostly waits."""
+"""The default number of concurrent conversations; each one mostly waits."""
 _PROGRESS_STEPS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetPlan:
-    """A search on a target, as it was asked for."""
+    """The parameters of a search on a target."""
 
     target: str
     against: str | None
     profile: str | None
-    """That the targets claim to have, where they are not asked."""
+    """The profile that is given for the targets, instead of the one that they report."""
     steps: int
     seed: int
     batch: int
@@ -56,29 +56,29 @@ class TargetPlan:
     on: str | None = None
     """The master of the cluster whose executors search."""
     tasks: int | None = None
-    """How many tasks a search on a cluster has."""
+    """The number of tasks of a search on a cluster."""
 
     def parsed(self) -> tuple[Target, ...]:
-        """Return new targets: the one that is searched, and the one that it is compared with, if any.
+        """Return new targets: the one to search, and the one that it is compared with, if any.
 
         Raises:
-            PlanError: there is none of such a name.
+            PlanError: a spec does not name a target.
         """
         specs = [self.target, *([self.against] if self.against else [])]
         return parse_targets(specs, profile=self.profile, guards_external=True)
 
     @property
     def names(self) -> tuple[str, str]:
-        """What both sides are called."""
+        """The names of both sides."""
         return self.target, self.against or "the reference"
 
     @property
     def reproduction(self) -> str:
-        """The command that finds the same again."""
+        """The command that reproduces the findings."""
         return self.reproduced(self.seed, self.steps)
 
     def reproduced(self, seed: int, steps: int) -> str:
-        """Return the command that finds the same again, with another seed and number of steps."""
+        """Return the command that reproduces findings, with another seed and number of steps."""
         against = f" --against {self.against}" if self.against else ""
         profile = f" --profile {self.profile}" if self.profile else ""
         counts = f"--seed {seed} --steps {steps} --batch {self.batch}"
@@ -86,7 +86,7 @@ class TargetPlan:
 
     @property
     def command_of_run(self) -> str:
-        """The command that runs what was found; of two targets, the one that found it."""
+        """The command that runs the findings; with two targets, the command that found them."""
         if self.against:
             return self.reproduction
         profile = ["--profile", self.profile] if self.profile else []
@@ -95,12 +95,12 @@ class TargetPlan:
 
     @property
     def found_folder(self) -> Path:
-        """Where what is found is written as it comes."""
+        """The folder into which findings are written as they come."""
         return self.write_to or self.out / f"{self.run_id}-found"
 
     @property
     def corpus_folder(self) -> Path:
-        """Where conversations are kept that reached something new."""
+        """The folder of the conversations that reached something new."""
         return self.corpus or self.out / f"{self.run_id}-corpus"
 
 
@@ -108,7 +108,7 @@ def kept_corpus(folder: Path | None) -> Corpus:
     """Return the corpus of a folder.
 
     Raises:
-        PlanError: something in it is none of a corpus.
+        PlanError: a file in it is not part of a corpus.
     """
     try:
         return Corpus(folder)
@@ -117,7 +117,7 @@ def kept_corpus(folder: Path | None) -> Corpus:
 
 
 def dry_run_of_search(plan: TargetPlan, console: Console) -> ExitCode:
-    """List what a search would do to brokers of others."""
+    """List what a search would do to external brokers."""
 
     def listed(target: Target) -> Iterator[str]:
         yield announcement(target)
@@ -128,7 +128,7 @@ def dry_run_of_search(plan: TargetPlan, console: Console) -> ExitCode:
 
 
 def search_target(plan: TargetPlan, console: Console) -> ExitCode:
-    """Search, and run what was found as a run does: each alone, with pages and traces."""
+    """Search, then run the findings as an ordinary run, with pages and traces."""
     targets = plan.parsed()
     for each in targets:
         if each.is_external:
@@ -159,7 +159,7 @@ def search_target(plan: TargetPlan, console: Console) -> ExitCode:
 
     hunt = TargetHunt(order, tell, plainly(console))
     try:
-        # Python's development mode debugs every loop, and makes it late.
+        # Python's development mode would debug every loop, which makes it late.
         asyncio.run(hunt.run(), debug=False)
     except TargetError as error:
         raise PlanError(str(error)) from error
@@ -176,7 +176,7 @@ def search_target(plan: TargetPlan, console: Console) -> ExitCode:
 def _search_on_cluster(
     plan: TargetPlan, master: str, targets: tuple[Target, ...], console: Console
 ) -> ExitCode:
-    """Have executors search, and run what they found, with brokers of executors too."""
+    """Search on executors, then run the findings, also with brokers on executors."""
     cluster = ClusterPlan(
         on=master,
         tasks=plan.tasks,
@@ -204,7 +204,7 @@ def _search_on_cluster(
 
 
 class FoundFolder:
-    """The scenarios of what was found, on disk as soon as there are any."""
+    """Writes the scenarios of findings to disk as soon as there are any."""
 
     def __init__(self, plan: TargetPlan, console: Console) -> None:
         self._plan = plan
@@ -212,7 +212,7 @@ class FoundFolder:
         self._written: dict[int, tuple[Path, str, Cluster]] = {}
 
     def write(self, found: Cluster, traces: Heard) -> None:
-        """Write a cluster's scenario, in place of one of the same cluster."""
+        """Write a cluster's scenario, in place of an earlier one of the same cluster."""
         plan = self._plan
         one = scenario_of(found, names=plan.names, traces=traces, reproduction=plan.reproduction)
         if (former := self._written.get(id(found))) is not None:
@@ -223,7 +223,7 @@ class FoundFolder:
 
     @property
     def scripts(self) -> dict[str, Script]:
-        """The scripts of all, by their ids."""
+        """The scripts of all scenarios, by id."""
         return {name: _as_scenario(found, name, self._plan) for _, name, found in self._written.values()}
 
 
@@ -233,13 +233,13 @@ def _print_end(hunt: TargetHunt, console: Console) -> None:
 
 
 def _as_scenario(found: Cluster, name: str, plan: TargetPlan) -> Script:
-    """Return the script as its scenario has it, so that its page says the same."""
+    """Return the script with the texts of its scenario, so that its page shows the same."""
     notes = "\n".join(notes_of(found, plan.names, plan.reproduction))
     return replace(found.script, id=name, title=claim_of(found), source=source_of(found), notes=notes)
 
 
 def _run_found(plan: TargetPlan, scripts: dict[str, Script], console: Console) -> ExitCode:
-    """Run what was found on fresh brokers, as often as an accusation needs, and report it."""
+    """Run the findings on fresh brokers, as often as confirming them needs, and report them."""
     targets = plan.parsed()
     run = RunPlan(
         run_id=plan.run_id,
@@ -258,7 +258,7 @@ def _run_found(plan: TargetPlan, scripts: dict[str, Script], console: Console) -
 
 
 class Display:
-    """Prints what is found, and every few thousand steps how far a search is."""
+    """Prints new clusters, and the progress of a search every few thousand steps."""
 
     def __init__(self, console: Console, names: tuple[str, str]) -> None:
         self._console = console
@@ -266,7 +266,7 @@ class Display:
         self._due = _PROGRESS_STEPS
 
     def tell(self, harvest: Harvest, found: Cluster | None) -> None:
-        """Print what is new."""
+        """Print a new cluster, and the progress if it is due."""
         if found is not None and not found.is_mixture:
             print_cluster(found, self._console, names=self._names)
         if harvest.steps >= self._due:

@@ -1,4 +1,4 @@
-"""What a repository says once for all commands: the table `[tool.kafka-conformance]` of its pyproject.toml.
+"""Settings of a repository for all commands: the table `[tool.kafka-conformance]` of its pyproject.toml.
 
     [tool.kafka-conformance]
     suites = "conformance_suites"            # a Python package in this repository
@@ -7,8 +7,8 @@
     out = "build/conformance"
     jar-lock = "kafka-jars.sha512"
 
-`suites` stands for every command that has the option, `expect` for `run`, `report`, `gate` and `clients`,
-`target` and `out` for `run`. An option on the command line wins.
+`suites` applies to every command that has the option, `expect` to `run`, `report`, `gate` and `clients`,
+`target` and `out` to `run`. An option on the command line wins.
 """
 
 import os
@@ -36,14 +36,14 @@ _OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {
         ("suites",),
     ),
 }
-"""Commands to the options that the table stands for; `--out` means something else to others than `run`."""
+"""The options that the table sets, by command; outside `run`, `--out` has another meaning."""
 
 Defaults = dict[str, str | list[str]]
-"""Values of options by their names in Python."""
+"""Values of options by their Python names."""
 
 
 class SettingsError(Exception):
-    """The table is wrong; the message names file, key and what is wrong."""
+    """The table is invalid; the message contains the file, the key and the error."""
 
 
 class Settings(BaseModel):
@@ -64,7 +64,7 @@ def read_settings(start: Path) -> tuple[Settings, Path] | None:
     """Return the settings of the nearest pyproject.toml at or above a folder, and that file's folder.
 
     Raises:
-        SettingsError: the file is no TOML, or the table has what it may not have.
+        SettingsError: the file is not valid TOML, or the table has an invalid key or value.
     """
     file = next((path for each in (start, *start.parents) if (path := each / _FILE).is_file()), None)
     if file is None:
@@ -85,7 +85,7 @@ def read_settings(start: Path) -> tuple[Settings, Path] | None:
 
 
 def defaults_of(settings: Settings, folder: Path) -> Defaults:
-    """Return options' values by their names in Python; paths are relative to the settings' folder."""
+    """Return values of options by their Python names, with paths resolved against the settings' folder."""
     values: Defaults = {}
     if settings.suites is not None:
         values["suites"] = settings.suites
@@ -101,14 +101,14 @@ def defaults_of(settings: Settings, folder: Path) -> Defaults:
 def apply_settings(start: Path) -> dict[str, Defaults]:
     """Return the defaults of commands that the settings at or above a folder change.
 
-    The settings' folder joins what Python imports from, at the end, so that nothing of it stands before an
-    installed package. A lock of jars is handed on in the environment unless one is named there.
+    The settings' folder is appended to Python's import path, so that nothing in it shadows an installed
+    package. A lock of jars is passed on in the environment unless one is set there.
 
     Args:
         start: the folder to look in first.
 
     Raises:
-        SettingsError: the settings are wrong.
+        SettingsError: the settings are invalid.
     """
     found = read_settings(start)
     if found is None:

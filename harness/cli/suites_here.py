@@ -1,4 +1,4 @@
-"""`--suites` of a package in the working directory, or of a folder: it is found there."""
+"""Find the package that `--suites` names in the working directory, or by its folder."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ SUITES = typer.Option(
 
 
 def find_suites_here(command: "Command") -> None:
-    """Let a command find its package of suites in the working directory, if it is nowhere else."""
+    """Let a command find its package of suites in the working directory if it is nowhere else."""
     for option in command.params:
         if option.name == "suites":
             option.callback = _found
@@ -27,14 +27,14 @@ def find_suites_here(command: "Command") -> None:
 def _found(_context: "Context", _option: "Parameter", packages: str) -> str:
     """Extend Python's path for a package that only the working directory has.
 
-    The folder joins at the end, and only then: a folder such as `docker` shall not stand for an extra that is
-    not installed.
+    The folder is appended, and only if needed, so that a folder such as `docker` does not pass for an extra
+    that is not installed.
     """
     return ",".join(_package(each.strip()) for each in packages.split(","))
 
 
 def _package(named: str) -> str:
-    """Return the name of a package that is named by itself or by its folder, where it can be imported."""
+    """Return the name of a package given by name or by folder; extend Python's path if that is needed."""
     folder = Path(named).absolute()
     is_path = os.sep in named and folder.is_dir()
     package = folder.name if is_path else named

@@ -1,4 +1,4 @@
-"""`tap`: what any clients and a target say to each other; `invariants`: what must be true in every trace."""
+"""`tap`: record what any clients and a target send to each other; `invariants`: check stored traces."""
 
 import asyncio
 import shlex

@@ -1,4 +1,4 @@
-"""`trend`: what many runs say together."""
+"""`trend`: make tables and pages of many runs together."""
 
 from pathlib import Path
 from typing import Annotated

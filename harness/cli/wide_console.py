@@ -8,6 +8,6 @@ _PIPE_WIDTH: Final = 140
 
 
 def wide_console(width: int = _PIPE_WIDTH) -> Console:
-    """Return the terminal, or a console of some columns where a pipe reads: a table is whole there."""
+    """Return the terminal's console, or on a pipe one of a fixed width, so that tables are not cut."""
     console = Console()
     return console if console.is_terminal else Console(width=width)

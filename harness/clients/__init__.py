@@ -1,1 +1,1 @@
-"""Scripts that real clients carry out, each in a process of its own, and what is made of what they see."""
+"""Run scripts with real clients, each in a process of its own, and judge what the clients observe."""

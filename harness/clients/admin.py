@@ -1,6 +1,6 @@
-"""What scripts need of a cluster beside what their clients do: topics, and a look into the groups' log.
+"""Administration of a cluster for scripts: topics, group configurations, and a look into the groups' log.
 
-It is done with confluent-kafka whichever library a script runs with, on a thread of its own.
+It uses confluent-kafka, on a thread of its own, whichever library a script runs with.
 """
 
 import struct
@@ -24,9 +24,9 @@ from harness.targets.base.interface import TargetError
 _TIMEOUT_S: Final = 30.0
 _POLL_S: Final = 0.5
 _LOG_LEVEL: Final = 2
-"""That of what is critical; a broker that goes away under a script is none of it."""
+"""Only critical messages are logged; a broker that goes away during a script is not one."""
 _DEFAULT_REPLICATION: Final = -1
-"""The brokers' own: all of a cluster of ours, so that a topic outlives any of them (KIP-464)."""
+"""The brokers' default (KIP-464): on our clusters, all brokers, so that a topic survives the loss of any."""
 _GROUPS_TOPIC: Final = "__consumer_offsets"
 _RECORDS_AT_ONCE: Final = 500
 _SHORT: Final = struct.Struct(">h")
@@ -44,10 +44,10 @@ class Admin:
         )
 
     def make_topic(self, topic: str, partition_count: int) -> None:
-        """Make a topic, and wait until a client that asks is told of it.
+        """Create a topic, and wait until metadata requests return it.
 
         Raises:
-            TargetError: it cannot be made.
+            TargetError: the topic cannot be created.
         """
         wanted = NewTopic(topic, partition_count, _DEFAULT_REPLICATION)
         made = self._client.create_topics([wanted], request_timeout=_TIMEOUT_S)
@@ -55,10 +55,10 @@ class Admin:
         self._await_partitions(topic, partition_count)
 
     def grow_topic(self, topic: str, partition_count: int) -> None:
-        """Give a topic more partitions, and wait until a client that asks is told of them.
+        """Give a topic more partitions, and wait until metadata requests return them.
 
         Raises:
-            TargetError: it cannot be given any.
+            TargetError: the topic cannot be given more partitions.
         """
         grown = self._client.create_partitions(
             [NewPartitions(topic, partition_count)], request_timeout=_TIMEOUT_S
@@ -67,10 +67,10 @@ class Admin:
         self._await_partitions(topic, partition_count)
 
     def configure_group(self, group: str, config: Mapping[str, str]) -> None:
-        """Set dynamic configurations of a group, which need not be there.
+        """Set dynamic configurations of a group, which need not exist.
 
         Raises:
-            TargetError: they are refused.
+            TargetError: the configurations are refused.
         """
         wanted = ConfigResource(
             ConfigResource.Type.GROUP,
@@ -102,10 +102,10 @@ class Admin:
         raise TargetError(f"topic {topic} has no leaders of its {partition_count} partitions")
 
     def partitions_with_commits(self, group: str) -> tuple[int, tuple[int, ...]]:
-        """Return how many partitions `__consumer_offsets` has, and in which of them a group's commits lie.
+        """Return the partition count of `__consumer_offsets`, and the partitions with a group's commits.
 
         Raises:
-            TargetError: clients cannot read it.
+            TargetError: clients cannot read the topic.
         """
         try:
             return self._look_for(group)
@@ -146,14 +146,14 @@ def _keys_until_end(consumer: ck.Consumer, partition_count: int) -> Iterator[tup
             assert partition is not None
             if error is None:
                 yield partition, message.key() or b""
-            elif error.code() == ck.KafkaError._PARTITION_EOF:  # noqa: SLF001 - the library's own name of it
+            elif error.code() == ck.KafkaError._PARTITION_EOF:  # noqa: SLF001 - the library's own name for it
                 ended.add(partition)
             else:
                 raise ck.KafkaException(error)
 
 
 def group_of_key(key: bytes) -> str | None:
-    """Return the group whose commit a key of `__consumer_offsets` names; None where it names none."""
+    """Return the group whose commit a key of `__consumer_offsets` is for; None for other keys."""
     if len(key) < 2 * _SHORT.size or _SHORT.unpack_from(key)[0] not in _OFFSET_KEY_VERSIONS:
         return None
     (length,) = _SHORT.unpack_from(key, _SHORT.size)

@@ -1,4 +1,4 @@
-"""What clients told, in the order of its coming, and what can be read off it: who owns what, what came."""
+"""The events of clients, in order of arrival, and what follows from them: ownership and deliveries."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,23 +11,23 @@ _CALLBACKS = frozenset(kind.value for kind in Callback)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientEvent:
-    """Something that a client saw, in the script's names."""
+    """An observation of a client, with the script's names."""
 
     client: str
     kind: str
     """A `Callback`, `delivered`, `processed` or `error`."""
     at_ms: float
-    """On a clock that all clients share."""
+    """The time on a clock that all clients share."""
     partitions: tuple[str, ...] = ()
     values: tuple[tuple[str, str], ...] = ()
-    """Of `delivered` and `processed`: partitions with values."""
+    """Partitions with values, for `delivered` and `processed`."""
     name: str = ""
     says: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overlap:
-    """Two clients that thought at once that they own a partition."""
+    """Two clients that both believed to own a partition at the same time."""
 
     partition: str
     earlier: str
@@ -36,18 +36,18 @@ class Overlap:
 
 @dataclass(slots=True)
 class Book:
-    """The events of one script's clients; marks tell how far each kind of look has come."""
+    """The events of one script's clients; marks show which callbacks and deliveries were already examined."""
 
     events: list[ClientEvent] = field(default_factory=list)
     gone_at_ms: dict[str, float] = field(default_factory=dict)
-    """Clients that were killed or have closed, with the time."""
+    """The times at which clients were killed or closed."""
     observed: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """Names of errors that a script has looked at, by client."""
+    """Names of errors that a script allows or has examined, by client."""
     _callbacks_mark: int = 0
     _delivered_mark: int = 0
 
     def owned(self, client: str) -> frozenset[str]:
-        """Return what a client owns, by its callbacks."""
+        """Return the partitions that a client owns according to its callbacks."""
         if client in self.gone_at_ms:
             return frozenset()
         owned: set[str] = set()
@@ -57,7 +57,7 @@ class Book:
         return frozenset(owned)
 
     def callbacks(self, *, clients: Iterable[str] | None = None) -> dict[str, list[ClientEvent]]:
-        """Return the callbacks since the mark by client, without those that tell of no partition."""
+        """Return the callbacks since the mark, by client, without those that contain no partition."""
         wanted = None if clients is None else set(clients)
         reported: dict[str, list[ClientEvent]] = {}
         for event in self.events[self._callbacks_mark :]:
@@ -67,11 +67,11 @@ class Book:
         return reported
 
     def mark_callbacks(self) -> None:
-        """Have looked at all callbacks that came."""
+        """Mark all callbacks so far as examined."""
         self._callbacks_mark = len(self.events)
 
     def delivered(self, clients: Sequence[str]) -> dict[str, list[str]]:
-        """Return the values since the mark by partition, in the order of their coming."""
+        """Return the values delivered since the mark, by partition, in order of arrival."""
         came: dict[str, list[str]] = {}
         for event in self.events[self._delivered_mark :]:
             if event.kind == "delivered" and event.client in clients:
@@ -80,7 +80,7 @@ class Book:
         return came
 
     def mark_delivered(self) -> None:
-        """Have looked at all records that came."""
+        """Mark all deliveries so far as examined."""
         self._delivered_mark = len(self.events)
 
     def processed(self) -> Mapping[str, int]:
@@ -93,7 +93,7 @@ class Book:
         return dict(counts)
 
     def has_heard_of(self, client: str, names: Sequence[str]) -> str | None:
-        """Return the first of some names, of errors or callbacks, that a client was told of late."""
+        """Return the first unexamined error or callback of a client that has one of some names."""
         for event in self.events:
             name = event.name if event.kind == "error" else event.kind
             if event.client == client and name in names and name not in self.observed[client]:
@@ -101,7 +101,7 @@ class Book:
         return None
 
     def errors(self) -> dict[str, list[str]]:
-        """Return the errors that nobody looked at, by client, each name once."""
+        """Return the errors that no step has examined, by client, each name once."""
         reported: dict[str, list[str]] = {}
         for event in self.events:
             if event.kind == "error" and event.name not in self.observed[event.client]:
@@ -111,7 +111,7 @@ class Book:
         return reported
 
     def overlaps(self) -> tuple[Overlap, ...]:
-        """Return who owned a partition while another thought the same."""
+        """Return the pairs of clients that owned a partition at the same time, by their callbacks."""
         owners: dict[str, set[str]] = defaultdict(set)
         found: dict[Overlap, None] = {}
         for event in sorted(self.events, key=lambda each: each.at_ms):

@@ -1,4 +1,4 @@
-"""Which client libraries a run is carried out with."""
+"""Choose the client libraries of a run."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,25 +9,25 @@ from harness.extras import why_without
 from harness.targets.base.interface import Progress, TargetError
 
 LIBRARY_FORMS: Final = (*LIBRARIES, JAVA, f"{JAVA}:VERSION")
-"""What a library may be called."""
+"""The forms of a library's name."""
 
 
 def is_library(name: str) -> bool:
-    """Say whether a library may be called so."""
+    """Return whether a library has this name."""
     return name in LIBRARIES or is_java(name)
 
 
 async def choose_libraries(names: Sequence[str], progress: Progress) -> tuple[ClientLibrary, ...]:
-    """Return the libraries of these names; if there are none, all that can be had.
+    """Return the libraries with these names; if none are given, all available ones.
 
     Args:
-        names: some of those that `is_library` knows.
-        progress: told what is going on, and in the end what is left out, with the reason.
+        names: names that `is_library` accepts.
+        progress: called with what is going on, and with the library that is left out and the reason.
 
     Raises:
-        TargetError: what is named, or all, cannot be had; with the remedy.
+        TargetError: a named library, or any at all, is not available; the message contains the remedy.
     """
-    # Topics are made with librdkafka, whoever uses them.
+    # Topics are created with librdkafka, whichever library uses them.
     if (lacking := why_without("clients")) is not None:
         raise TargetError(lacking)
     if names:

@@ -1,4 +1,4 @@
-"""The clock of the clients' events: one for all processes of a machine, whatever the time of day does."""
+"""The clock of the clients' events: shared by all processes of a machine, and independent of wall time."""
 
 import time
 
@@ -6,5 +6,5 @@ _NANOSECONDS_IN_MS = 1e6
 
 
 def clock_ms() -> float:
-    """Return the time now, since the machine was started."""
+    """Return the time since the machine was started."""
     return time.monotonic_ns() / _NANOSECONDS_IN_MS

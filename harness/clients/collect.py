@@ -1,4 +1,4 @@
-"""Client scripts found in packages."""
+"""Find client scripts in packages."""
 
 import importlib
 import inspect
@@ -21,10 +21,10 @@ _ID: Final = re.compile(r"clients(/[a-z0-9][a-z0-9.-]*){2,}")
 
 
 def record(function: ScriptFunction, protocol: GroupProtocol = GroupProtocol.CLASSIC) -> ClientScript:
-    """Run a script function once, for members that use a protocol, and return what it said.
+    """Run a script function once, for members that use a protocol, and return the recorded script.
 
     Raises:
-        ScenarioError: it is none, or its script has a fault.
+        ScenarioError: it is not a script function, or its script has a fault.
     """
     sheet = getattr(function, ATTRIBUTE, None)
     if not isinstance(sheet, Sheet) or _ID.fullmatch(sheet.id) is None:
@@ -58,7 +58,7 @@ def record(function: ScriptFunction, protocol: GroupProtocol = GroupProtocol.CLA
 
 
 def collect_client_scripts(package: str = "suites") -> Mapping[str, ClientScript]:
-    """Record every client script below a package with each of its protocols, by id in alphabetical order.
+    """Record every client script below a package with each of its protocols, sorted by id.
 
     Raises:
         ScenarioError: a script has a fault, or two share an id.
@@ -87,10 +87,10 @@ def _with_each_protocol(function: ScriptFunction) -> Iterator[ClientScript]:
 def select_client_scripts(
     scripts: Mapping[str, ClientScript], patterns: Sequence[str]
 ) -> tuple[ClientScript, ...]:
-    """Return the scripts that patterns name, by id or glob; all if there are none.
+    """Return the scripts whose ids match patterns (ids or globs); all if there are no patterns.
 
     Raises:
-        ScenarioError: there are no scripts, or a pattern names none of them.
+        ScenarioError: there are no scripts, or a pattern matches none of them.
     """
     if not scripts:
         raise ScenarioError("the suites contain no client script")

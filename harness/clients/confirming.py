@@ -1,7 +1,7 @@
-"""Client scripts whose result is unexpected, carried out again before anybody is accused.
+"""Run client scripts with an unexpected result again before the target is blamed.
 
-Real clients race with a broker, with each other and with themselves. What shows again is the target's doing;
-what does not is flaky, and stays visible.
+Real clients race with a broker, with each other and with themselves. A result that occurs again is the
+target's doing; one that does not is flaky, and stays visible.
 """
 
 import asyncio
@@ -12,23 +12,23 @@ from harness.results.client_results import ClientAttempt, ClientResult, ResultPl
 from harness.verdict import Confirmation, Outcome
 
 ATTEMPTS: Final = 3
-"""How often a script is carried out in all, the first time included, before its result is an accusation."""
+"""How often a script is run at most, the first time included, to confirm its result."""
 THIRD_WITHIN_S: Final = 60.0
-"""A third attempt begins if the second began no longer ago: one that waits in vain takes minutes."""
+"""The longest time since the second attempt's start for a third one; one that waits in vain takes minutes."""
 
 Again = Callable[[int, Sequence[ClientResult]], Awaitable[Sequence[ClientResult]]]
-"""Carries out once more what was judged so, as that attempt, and judges it; gives nothing if it is lost."""
+"""Runs scripts again as a numbered attempt, and returns their judgements; none if the target is lost."""
 
 
 async def confirmed(
     judgements: Sequence[ClientResult], again: Again, foreseen: Container[ResultPlace] = ()
 ) -> tuple[ClientResult, ...]:
-    """Have unexpected results shown again; return all with how often each showed.
+    """Run scripts with unexpected results again; return all judgements, those with their confirmation.
 
     Args:
-        judgements: all that was judged.
-        again: carries scripts out once more.
-        foreseen: which results are as they were to be.
+        judgements: all judgements of the run.
+        again: runs scripts once more.
+        foreseen: the places of results that known differences account for.
     """
     attempts: dict[ResultPlace, list[ClientResult]] = {
         each.place: [each] for each in judgements if _is_unexpected(each) and each.place not in foreseen
@@ -48,7 +48,7 @@ def _is_unexpected(judgement: ClientResult) -> bool:
 
 
 def _weighed(judgement: ClientResult, attempts: Sequence[ClientResult]) -> ClientResult:
-    """Judge by the worst of the attempts: nothing that differed is lost because another attempt broke off."""
+    """Return the worst of the attempts, so that a difference is kept even if another attempt broke off."""
     if not attempts:
         return judgement
     ruling = next((each for each in attempts if each.outcome is Outcome.DIVERGES), judgement)

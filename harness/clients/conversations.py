@@ -1,4 +1,4 @@
-"""What clients saw and what went over the wire, script by script, as data that pages load."""
+"""The clients' observations and the wire traffic of each script, as data that pages load."""
 
 import bisect
 import re
@@ -26,14 +26,14 @@ from harness.trace.schema import from_json
 
 
 def write_conversations(run: ClientsRun, root: Path) -> None:
-    """Write what the pages of scripts load, beside them.
+    """Write the data that the pages of scripts load, beside the pages.
 
     Args:
-        run: the client scripts.
-        root: the folder with the page of the matrix.
+        run: the run of client scripts.
+        root: the folder with the matrix page.
 
     Raises:
-        TraceError: a journal, or what clients said, is damaged.
+        TraceError: a journal, or a record of what clients sent, is damaged.
     """
     (root / CONVERSATIONS).mkdir(exist_ok=True)
     for target, places in sorted(_wanted(run).items()):
@@ -47,7 +47,7 @@ def write_conversations(run: ClientsRun, root: Path) -> None:
 
 
 def _wanted(run: ClientsRun) -> Mapping[str, set[ClientResultKey]]:
-    """Return what pages ask for, by target: all that is judged, and the reference where it differs."""
+    """Return the conversations that pages load, by target: all judged ones, and differing references."""
     wanted: dict[str, set[ClientResultKey]] = defaultdict(set)
     for result in run.results:
         wanted[run.name_of(result)].add(run.place(result))
@@ -77,14 +77,14 @@ def _data(
 
 
 def step_at(begins: Sequence[float], at_ms: float) -> int:
-    """Return the last step that had begun at a time; -1 before the first, and where no times were noted."""
+    """Return the last step that had begun at a time; -1 before the first, or if no times were recorded."""
     if not begins or not begins[0]:
         return -1
     return bisect.bisect_right(begins, at_ms) - 1
 
 
 class _Wire:
-    """What a tap heard on one target, by conversation."""
+    """The events that a tap recorded on one target, by conversation."""
 
     def __init__(self, began_ms: float, events: Mapping[str, list[Event]], *, is_there: bool) -> None:
         self.began_ms = began_ms
@@ -93,7 +93,7 @@ class _Wire:
 
     @classmethod
     def read(cls, journal: Path, *, run_id: str, target: str) -> "_Wire":
-        """Decode a journal; where nobody tapped, nothing was heard."""
+        """Decode a journal; without a tap there are no events."""
         if not journal.is_file():
             return cls(0.0, {}, is_there=False)
         first = next(read_journal(journal), None)
@@ -107,12 +107,12 @@ class _Wire:
         return cls(began_ms, events, is_there=True)
 
     def conversation(self, name: str) -> Sequence[Event]:
-        """Return what was said in one conversation."""
+        """Return the events of one conversation."""
         return self._events.get(name, ())
 
 
 def _seen(path: Path, begins: Sequence[float], script_id: str) -> dict[str, object] | None:
-    """Read what each client was told, answered and saw by itself; None where nothing is on file."""
+    """Read the commands, answers and events of each client; None if nothing is on file."""
     messages = list(read_lines(TypeAdapter(_Message), path))
     if not messages:
         return None
@@ -134,7 +134,7 @@ def _seen(path: Path, begins: Sequence[float], script_id: str) -> dict[str, obje
 
 
 class _Message(BaseModel):
-    """A line between the conductor and a client."""
+    """A line between the script's runner and a client."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -146,7 +146,7 @@ class _Message(BaseModel):
 
     @property
     def kind(self) -> str:
-        """What it is: a command, an event, a refusal or an answer."""
+        """The kind of message: a command, an event, a refusal or an answer."""
         if self.verb is not None:
             return f"is told to {self.verb}"
         if self.event is not None:
@@ -155,7 +155,7 @@ class _Message(BaseModel):
 
     @property
     def text(self) -> str:
-        """Say all else that it tells."""
+        """The rest of the message in words."""
         reported = {name: value for name, value in (self.model_extra or {}).items() if name != "id"}
         if self.error is not None:
             reported = {"error": self.error, **reported}

@@ -1,4 +1,4 @@
-"""What a run of client scripts writes into its folder, and reads again to judge it."""
+"""The folder that a run of client scripts writes, and reads again to judge the run."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from harness.verdict import Expectation
 
 
 class ClientsFolder(ClientsFiles):
-    """The folder of one run, while it is written."""
+    """The folder of one run while it is written."""
 
     __slots__ = ()
 
@@ -34,7 +34,7 @@ class ClientsFolder(ClientsFiles):
         scripts: Sequence[ClientScript],
         soak_s: float = 0.0,
     ) -> None:
-        """Write how the run was asked for; with seconds of a soak where it is one."""
+        """Write the parameters of the run; for a soak, with its duration in seconds."""
         reported = [
             {
                 "id": script.id,
@@ -59,19 +59,19 @@ class ClientsFolder(ClientsFiles):
         )
 
     def write_target(self, record: TargetRecord) -> None:
-        """Write what a target is."""
+        """Write the record of a target."""
         self._write(self.target_json(record.name), asdict(record))
 
     def make_logs(self, target: str) -> Path:
-        """Return where a target's broker is to run and log, wherever it is started from; it is made."""
+        """Create and return the absolute folder in which a target's broker runs and logs."""
         return _made(self.logs(target)).absolute()
 
     def make_conversation_dir(self, target: str, script_id: str, library: str) -> Path:
-        """Return where a script's clients are to keep what they say; it is made."""
+        """Create and return the folder for the messages of a script's clients."""
         return _made(self.conversation_dir(target, script_id, library))
 
     def append(self, target: str, outcome: ScriptOutcome) -> None:
-        """Write what came of a script and hand it to the operating system."""
+        """Append the outcome of a script, and flush it to the operating system."""
         line = json.dumps(outcome.model_dump(), ensure_ascii=False)
         with self.outcomes(target).open("a", encoding="utf-8", errors="replace") as file:
             file.write(line + "\n")
@@ -79,16 +79,16 @@ class ClientsFolder(ClientsFiles):
     def keep(
         self, results: Sequence[ClientResult], entries: Sequence[SourcedEntry]
     ) -> frozenset[ResultPlace]:
-        """Write what the run came to and was foreseen of it; return what is as it was to be."""
+        """Write the results and the expectations of the run; return the places of the expected results."""
         write_results(self, results)
         run = keep_expectations(self.path, entries, datetime.now(UTC).date())
         return frozenset(each.place for each in run.results if each.expectation == Expectation.EXPECTED)
 
     @contextmanager
     def ending(self) -> Iterator[None]:
-        """Write how the run ended when what is done within has ended: `complete`, or how a target was lost.
+        """Write how the run ended when the block ends: `complete`, or how a target was lost.
 
-        Whatever else goes wrong leaves no footer, which is how a run looks that was cut short.
+        Any other failure leaves no footer, as in a run that was cut short.
         """
         try:
             yield

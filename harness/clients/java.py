@@ -1,4 +1,4 @@
-"""Kafka's own client library, in Java: its application is compiled against the jars of a Kafka release."""
+"""Kafka's own Java client: its application is compiled against the jars of a Kafka release."""
 
 import asyncio
 import dataclasses
@@ -20,13 +20,13 @@ JAVA: Final = "java"
 _SOURCES: Final = Path(__file__).parent / "apps" / "java"
 _MAIN: Final = "conformance.client.Main"
 _RELEASE_MIN: Final = (2, 5)
-"""Before, a transaction's offsets were not sent with the member that they are of (KIP-447)."""
+"""Before this release, offsets of a transaction were sent without the committing member (KIP-447)."""
 _FORGETFUL_MIN: Final = (4, 0)
-"""From here on `metadata.recovery.strategy` is `rebootstrap` by default (KIP-1102)."""
+"""From this release on, `metadata.recovery.strategy` is `rebootstrap` by default (KIP-1102)."""
 _CONSUMER_MIN: Final = (4, 0)
 _SHARE_MIN: Final = (4, 1)
 _SHARE_LAG_MIN: Final = (4, 2)
-"""From here on administrators are told of a share group's lag too (KIP-1226)."""
+"""From this release on, admin clients also get a share group's lag (KIP-1226)."""
 _NO_SHARE: Final = "Java's client has share groups from 4.1 on; in 4.0 they are a preview of other messages"
 _NO_STREAMS: Final = "Kafka Streams has the streams protocol from 4.2 on; in 4.1 it is a preview"
 _CLASSIC_ONLY: Final = "Java's client has the consumer protocol from 4.0 on; before, it was a preview"
@@ -47,23 +47,23 @@ _JVM_FLAGS: Final = (
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
 )
-"""Clients live for seconds, and many at once."""
+"""Flags for many JVMs at once that each live for seconds."""
 
 
 def is_java(spec: str) -> bool:
-    """Say whether a client's name is Java's: `java` or `java:VERSION`."""
+    """Return whether a client's name is Java's: `java` or `java:VERSION`."""
     return spec.partition(":")[0] == JAVA
 
 
 async def java_library(spec: str, progress: Progress) -> ClientLibrary:
-    """Return Java's client, compiled if that was not done yet.
+    """Return the Java client, compiled if that was not done yet.
 
     Args:
-        spec: `java`, which is that of the newest release, or `java:VERSION`.
-        progress: told what is going on.
+        spec: `java` for the client of the newest release, or `java:VERSION`.
+        progress: called with what is going on.
 
     Raises:
-        TargetError: there is no Java, none that compiles, or no jars; with the remedy.
+        TargetError: there is no Java, no compiler, or no jars; the message contains the remedy.
     """
     version = spec.partition(":")[2] or LATEST
     if version != LATEST and (not _VERSION.fullmatch(version) or release_of(version) < _RELEASE_MIN):
@@ -86,7 +86,7 @@ async def java_library(spec: str, progress: Progress) -> ClientLibrary:
 
 
 async def _compiled(java: Path, jars: KafkaJars, progress: Progress) -> Path:
-    """Return where the application's classes are, made once for each state of its source and each release."""
+    """Return the folder of the application's classes, compiled once per source state and release."""
     folders = [_SOURCES, *(_SOURCES / name for name in _parts(release_of(jars.version)))]
     sources = sorted(source for folder in folders for source in folder.glob("*.java"))
     state = sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
@@ -103,7 +103,7 @@ async def _compiled(java: Path, jars: KafkaJars, progress: Progress) -> Path:
 
 
 def _parts(release: tuple[int, int]) -> Iterator[str]:
-    """Name the folders with what is compiled only against some releases."""
+    """Yield the names of the folders with sources that are compiled only against some releases."""
     yield "with_consumer_protocol" if release >= _CONSUMER_MIN else "without_it"
     if release >= _SHARE_MIN:
         yield "with_share_groups"
@@ -139,7 +139,7 @@ async def _compile(java: Path, jars: KafkaJars, sources: list[Path], classes: Pa
 
 
 def _unfolded(class_path: str) -> str:
-    """Return a class path with every jar by name; the compiler knows no wildcards where it is no command."""
+    """Return a class path with every jar by name; the compiler expands wildcards only as a command."""
     entries = [Path(entry) for entry in class_path.split(":")]
     found = [sorted(each.parent.glob("*.jar")) if each.name == "*" else [each] for each in entries]
     return ":".join(str(jar) for jars in found for jar in jars)

@@ -1,4 +1,4 @@
-"""Checking a script's results against what it expects, and comparing them with the reference's. Pure."""
+"""Check a script's results against what it expects, and compare them with the reference's. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -33,7 +33,7 @@ from harness.verdict import Outcome
 
 _WHOLE: Final = "the whole"
 _UNCOMPARED: Final = frozenset({"says", "group", "partition count", "partitions"})
-"""Facts that hang on the run, on a broker's settings or on a library's wording."""
+"""Facts that depend on the run, on a broker's settings or on a library's wording."""
 
 
 def judge(
@@ -49,13 +49,13 @@ def judge(
     """Judge one result.
 
     Args:
-        script: what was carried out.
-        result: what came of it.
-        target: where, for the judgement.
-        reference: what came of it on the reference; None where there is nothing to compare with.
+        script: the script that was run.
+        result: the outcome of the script.
+        target: the name of the target, for the judgement.
+        reference: the outcome on the reference; None if there is nothing to compare with.
         compared: the reference's name, or why there is none.
-        violations: of invariants; those that clients alone bring about are told, and change nothing.
-        replays: what the reference answers otherwise when the same is said to it.
+        violations: violations of invariants; those by clients alone are reported, but change nothing.
+        replays: findings where the reference answers the same requests otherwise.
     """
     mismatches = tuple(_mismatches(script, result))
     differences: tuple[Remark, ...] = ()
@@ -85,7 +85,7 @@ def _outcome(result: ScriptOutcome, *, differs: bool) -> Outcome:
     if result.ended.startswith(FAILED):
         return Outcome.HARNESS_ERROR
     if result.ended.startswith(TARGET_LOST):
-        # What did not come to be may be for its loss: it is told, and no verdict.
+        # What is missing may be due to the loss of the target: it is reported, but there is no verdict.
         return Outcome.INDETERMINATE
     if differs:
         return Outcome.DIVERGES
@@ -161,9 +161,9 @@ CallbackSummary = list[tuple[str, list[str]]]
 
 
 def essence(callbacks: object) -> CallbackSummary:
-    """Return callbacks without what is chance: in how many rounds a group comes to rest.
+    """Return callbacks without a random element: in how many rebalances a group comes to rest.
 
-    Those of one kind in a row become one, and what was assigned and revoked again was never there.
+    Consecutive callbacks of one kind are merged, and an assignment that was revoked again is dropped.
     """
     assert isinstance(callbacks, list)
     reported: CallbackSummary = []
@@ -178,7 +178,7 @@ def essence(callbacks: object) -> CallbackSummary:
 
 
 def _changes(late: object) -> dict[str, CallbackSummary]:
-    """Return late callbacks by client, but for rounds in which each client got what it had given up."""
+    """Return late callbacks by client, without those in which a client only got back what it had given up."""
     assert isinstance(late, dict)
     reported = {client: essence(callbacks) for client, callbacks in late.items()}
     return {client: each for client, each in reported.items() if not _is_back(each)}
@@ -229,9 +229,9 @@ def _differences(script: ClientScript, result: ScriptOutcome, reference: ScriptO
 def comparable(
     script: ClientScript, step: ClientStep | None, seen: ClientObservation
 ) -> Mapping[str, object]:
-    """Return of the facts about a step, or about the whole, those that must be equal everywhere.
+    """Return the facts about a step, or about the whole script, that must be equal everywhere.
 
-    Callbacks are compared where the script names them; how often a group rebalances is chance elsewhere.
+    Callbacks are compared only where the script names them; elsewhere the number of rebalances is random.
     """
     facts = {name: fact for name, fact in seen.facts.items() if name not in _UNCOMPARED}
     match step:

@@ -1,8 +1,8 @@
-"""The language of client scripts: topics, clients that are told what to do, and what must be seen of them.
+"""The language of client scripts: topics, commands to clients, and what must be observed of them.
 
 A script is a function that is run once, without any client, and recorded. It cannot branch on what a client
-sees, so every client on every target is told the same. It may be for both protocols of groups: it is recorded
-once with each, and may say which it is recorded with.
+observes, so every client on every target gets the same commands. A script may be for several group protocols:
+it is recorded once with each, and can read which protocol it is recorded with.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,12 +57,12 @@ ROUND_ROBIN: Final = "roundrobin"
 STICKY: Final = "sticky"
 COOPERATIVE: Final = "cooperative-sticky"
 UNIFORM: Final = "uniform"
-"""The default of brokers that assign for consumer groups."""
+"""The brokers' default assignor for consumer groups."""
 _HEARTBEAT_MS: Final = 500
-"""Members learn of a rebalance from a heartbeat, so the default of 3 s would make every one last as long."""
+"""Members learn of a rebalance from a heartbeat, so with the default of 3 s every rebalance takes as long."""
 _SESSION_OF_BROKER: Final = "session_timeout_ms"
 _SETTINGS_OF_CLASSIC_MEMBERS: Final = frozenset({"assignor", "heartbeat_interval_ms", _SESSION_OF_BROKER})
-"""What brokers decide in the consumer protocol, and librdkafka and Java's client refuse to be told."""
+"""Settings that brokers decide in the consumer protocol; librdkafka and Java's client refuse them there."""
 _OF_PROTOCOL: Final = {
     GroupProtocol.CONSUMER: Feature.CONSUMER_PROTOCOL,
     GroupProtocol.SHARE: Feature.SHARE_GROUPS,
@@ -82,22 +82,22 @@ T = TypeVar("T")
 
 
 def assigned(count: int) -> ExpectedCallback:
-    """Return the callback that so many partitions are assigned."""
+    """Return the callback that assigns this many partitions."""
     return (Callback.ASSIGNED, count)
 
 
 def revoked(count: int) -> ExpectedCallback:
-    """Return the callback that so many partitions are revoked."""
+    """Return the callback that revokes this many partitions."""
     return (Callback.REVOKED, count)
 
 
 def lost(count: int) -> ExpectedCallback:
-    """Return the callback that so many partitions are lost."""
+    """Return the callback that this many partitions are lost."""
     return (Callback.LOST, count)
 
 
 def again(values: Mapping[str, Sequence[str]], delivery: int = 2) -> dict[str, tuple[str, ...]]:
-    """Return what the how manieth delivery of records of a share group is called."""
+    """Return the names of a repeated delivery of a share group's records; `delivery` counts from 1."""
     return {
         partition: tuple(delivered_as(value, delivery) for value in each)
         for partition, each in values.items()
@@ -105,7 +105,7 @@ def again(values: Mapping[str, Sequence[str]], delivery: int = 2) -> dict[str, t
 
 
 class Play:
-    """What a script function speaks to."""
+    """Records the steps of a script function, which calls its methods."""
 
     def __init__(self, protocol: GroupProtocol = GroupProtocol.CLASSIC) -> None:
         self.protocol = protocol
@@ -117,23 +117,23 @@ class Play:
         self._names: set[str] = set()
 
     def add(self, step: ClientStep) -> None:
-        """Take a step down."""
+        """Record a step."""
         if isinstance(step, Command) and step.verb in _OF_VERB:
             self.features.add(_OF_VERB[step.verb])
         self.steps.append(step)
 
     def by_protocol(self, *, classic: T, consumer: T) -> T:
-        """Return what is meant for the protocol that the members use."""
+        """Return the value for the protocol that the members use."""
         return classic if self.protocol is GroupProtocol.CLASSIC else consumer
 
     def topic(self, name: str, *, partitions: int) -> Topic:
-        """Make a topic."""
+        """Create a topic."""
         topic = Topic(name=name, partition_count=partitions)
         self.makes(topic)
         return topic
 
     def makes(self, topic: Topic) -> None:
-        """Make a topic that was spoken of before."""
+        """Create a topic that the script has mentioned before."""
         self.add(MakeTopic(topic=topic.name, partition_count=topic.partition_count))
 
     def grows(self, topic: Topic, *, partitions: int) -> None:
@@ -142,15 +142,15 @@ class Play:
         self.add(GrowTopic(topic=topic.name, partition_count=partitions))
 
     def configures(self, group: str, **config: str | int) -> None:
-        """Give a group dynamic configurations, by Kafka's names in snake case."""
+        """Set dynamic configurations of a group, by Kafka's names in snake case."""
         named = {name.replace("_", "."): str(value) for name, value in config.items()}
         self.add(ConfigureGroup(group=group, config=named))
 
     def client(self, name: str, *, group: str | None = "group", **settings: str | int | bool) -> TestClient:
-        """Start a client; its name is new, and it is the client's id too.
+        """Start a client; its name must be new, and is also the client id.
 
-        Members of classic groups are sorted by their ids, which begin with this name, so that who comes
-        first is no chance. In consumer groups ids are random, and static members sorted by instance id.
+        Members of classic groups are sorted by their ids, which begin with this name, so that their order is
+        not random. In consumer groups ids are random, and static members are sorted by instance id.
         """
         if name in self._names:
             raise ScenarioError(f"there is a client {name} already; name another, or give it an instance id")
@@ -168,7 +168,7 @@ class Play:
         return TestClient(self.add, name, settings)
 
     def _of_member(self, settings: Mapping[str, str | int | bool]) -> dict[str, str | int | bool]:
-        """Return a member's settings: those that its protocol knows, and those that make it quick."""
+        """Return a member's settings: those that its protocol supports, and those that make it quick."""
         if self.protocol is GroupProtocol.CLASSIC:
             known = {name: value for name, value in settings.items() if name != "group_remote_assignor"}
             return {"heartbeat_interval_ms": _HEARTBEAT_MS, **known}
@@ -184,7 +184,7 @@ class Play:
         *,
         callbacks: Mapping[TestClient, Sequence[ExpectedCallback]] | None = None,
     ) -> None:
-        """Wait until each member owns what it must."""
+        """Wait until each member owns exactly the given partitions."""
         exact = {client.name: tuple(sorted(partitions)) for client, partitions in owns.items()}
         self.add(
             Settle(
@@ -203,14 +203,14 @@ class Play:
         moved: int | None = None,
         callbacks: Mapping[TestClient, Sequence[ExpectedCallback]] | None = None,
     ) -> None:
-        """Wait until members own all partitions of topics, as evenly as can be; who owns which is free.
+        """Wait until members own all partitions of topics as evenly as possible; who owns which is left open.
 
         Args:
             clients: the members.
-            topics: all that they subscribe to.
-            because: why it is free.
-            moved: how many partitions must have come from one member to another.
-            callbacks: what clients must have been told since the last step that looked.
+            topics: all topics that they subscribe to.
+            because: why it is left open who owns which.
+            moved: how many partitions must have moved from one member to another.
+            callbacks: the callbacks that clients must have had since the last step that examined them.
         """
         partitions = tuple(sorted(partition for topic in topics for partition in topic.partitions))
         least, rest = divmod(len(partitions), len(clients))
@@ -228,12 +228,12 @@ class Play:
     def delivers(
         self, to: Sequence[TestClient], values: Mapping[str, Sequence[str]], *, in_order: bool = True
     ) -> None:
-        """Wait until records came to those who poll: these, each once, in order within each partition.
+        """Wait until clients were delivered these records, each once, in order within each partition.
 
         Args:
-            to: who polls.
-            values: partitions to what comes of them; of a share group's `again` what comes again.
-            in_order: False where several clients may be delivered records of one partition.
+            to: the clients that poll.
+            values: the values from each partition; for repeated deliveries of a share group use `again`.
+            in_order: False if several clients may be delivered records of one partition.
         """
         reported = {partition: tuple(each) for partition, each in values.items()}
         clients = tuple(client.name for client in to)
@@ -244,27 +244,27 @@ class Play:
         self.add(Account(topic=topic.name, processed=dict(processed)))
 
     def restarts_broker(self) -> None:
-        """Stop the coordinator's broker and start it again."""
+        """Restart the coordinator's broker."""
         self.add(DoToBroker(lever=BrokerAction.RESTART))
 
     def kills_broker(self) -> None:
-        """End the coordinator's broker by force; it starts again, or another one takes over."""
+        """Kill the coordinator's broker; it starts again, or another broker takes over."""
         self.add(DoToBroker(lever=BrokerAction.KILL))
 
     def moves_coordinator(self) -> None:
-        """Make another broker the coordinator; the former one lives on."""
+        """Make another broker the coordinator; the former one keeps running."""
         self.add(DoToBroker(lever=BrokerAction.MOVE))
 
     def elapses(self, duration_ms: int) -> None:
-        """Let time pass, where nothing that could be waited for is to happen."""
+        """Let time pass, where there is no event to wait for."""
         self.add(Elapse(duration_ms=duration_ms))
 
     def allows_two_owners(self, because: str) -> None:
-        """Say why two clients may think at once that they own a partition."""
+        """Allow two clients to own a partition at once by their callbacks, for this reason."""
         self.two_owners_allowed = because
 
     def allows_extra_callbacks(self, because: str) -> None:
-        """Say why clients may be told of partitions after the last step that looked."""
+        """Allow callbacks after the last step that examines them, for this reason."""
         self.extra_callbacks_allowed = because
 
 

@@ -1,4 +1,4 @@
-"""The client libraries that scripts are carried out with, and what each of them lacks."""
+"""The client libraries that scripts run with, and the features that each of them lacks."""
 
 import sys
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ _NO_STREAMS: Final = "only Java has Kafka Streams"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientLibrary:
-    """A client library, without its being loaded."""
+    """A client library; it is not loaded here."""
 
     name: str
     version: str
     command: tuple[str, ...]
-    """What starts a client; its settings follow as JSON."""
+    """The command that starts a client; its settings are appended as JSON."""
     lacks: Mapping[Feature, str] = field(default_factory=dict)
-    """What it cannot do, each with what it does instead."""
+    """The features that it lacks, each with the reason."""
 
 
 def _of_python(name: str, implementation: str, lacks: Mapping[Feature, str]) -> ClientLibrary:
@@ -73,4 +73,4 @@ LIBRARIES: Final[Mapping[str, ClientLibrary]] = MappingProxyType(
         )
     }
 )
-"""Those of this Python, which the extra `clients` installs, by name; Java's own is apart."""
+"""The libraries for this Python, which the extra `clients` installs, by name; Java's is not included."""

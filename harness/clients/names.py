@@ -1,4 +1,4 @@
-"""From a script's short names to names of one run of it, and back."""
+"""Translate a script's short names to the names of one run of it, and back."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,18 +11,18 @@ _NAMED_SETTINGS = frozenset({"group_id", "group_instance_id", "transactional_id"
 
 
 def delivered_as(value: str, delivery_count: int = 1) -> str:
-    """Return what a record's delivery is called: its value, and the how manieth it is if not the first."""
+    """Return the name of a record's delivery: its value, and the delivery count unless it is the first."""
     return value if delivery_count == 1 else f"{value}, delivery {delivery_count}"
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names that no other run of any script has."""
+    """Names that are unique to one run of a script."""
 
     prefix: str
 
     def actual(self, name: str) -> str:
-        """Return a topic, group or id as brokers see it."""
+        """Return the name of a topic, group or id on brokers."""
         return f"{self.prefix}{name}"
 
     def settings(self, settings: Mapping[str, str | int | bool]) -> dict[str, str | int | bool]:
@@ -33,20 +33,20 @@ class Names:
         }
 
     def split(self, partition: str) -> tuple[str, int]:
-        """Return the topic, as brokers see it, and number of a partition such as `orders-0`."""
+        """Return the topic's name on brokers, and the number, of a partition such as `orders-0`."""
         topic, _, number = partition.rpartition("-")
         return self.actual(topic), int(number)
 
     def partition(self, topic: str, number: int) -> str:
-        """Return a partition in the script's words."""
+        """Return a partition by its name in the script."""
         return f"{topic.removeprefix(self.prefix)}-{number}"
 
     def partitions(self, pairs: Iterable[Sequence[object]]) -> tuple[str, ...]:
-        """Return partitions in the script's words, sorted."""
+        """Return partitions by their names in the script, sorted."""
         return tuple(sorted(self.partition(str(topic), int(str(number))) for topic, number in pairs))
 
     def arguments(self, verb: Verb, arguments: Mapping[str, Fact]) -> dict[str, Fact]:
-        """Return what a client is told with a verb, in brokers' words."""
+        """Return the arguments of a command, with the names on brokers."""
         reported = {name: self._argument(name, value) for name, value in arguments.items()}
         if verb is Verb.SUBSCRIBE_PATTERN:
             reported["pattern"] = re.escape(self.prefix) + str(arguments["pattern"])
@@ -55,7 +55,7 @@ class Names:
         return reported
 
     def answer(self, verb: Verb, answer: Mapping[str, Any]) -> Fact:
-        """Return what a client answered to a verb, in the script's words; None for nothing."""
+        """Return a client's answer to a command, with the script's names; None if it is empty."""
         facts = answer["facts"]
         match verb:
             case Verb.DESCRIBE:

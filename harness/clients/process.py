@@ -1,4 +1,4 @@
-"""A client in a process of its own: commands go in, answers and events come out, and a crash is a SIGKILL."""
+"""A client in a process of its own: it gets commands, sends answers and events, and crashes by SIGKILL."""
 
 import asyncio
 import itertools
@@ -20,11 +20,11 @@ _LINE_BYTES_MAX: Final = 32 * 1024 * 1024
 _END_TIMEOUT_S: Final = 10.0
 _SHOWN_BYTES: Final = 100
 Message = Mapping[str, Any]
-"""A line of JSON as a client wrote it."""
+"""A line of JSON that a client wrote."""
 
 
 class ClientGone(Exception):  # noqa: N818 - a normal observation, not a fault
-    """A client ended although nobody told it to, or was killed since it wrote what is no message."""
+    """A client ended without a command to do so, or was killed because it wrote an invalid message."""
 
 
 class ClientProcess:
@@ -58,15 +58,15 @@ class ClientProcess:
         on_event: Callable[[str, Message], None],
         keep: Callable[[str, Message], None],
     ) -> "ClientProcess":
-        """Start one; it takes commands when this returns, whether or not its library is loaded.
+        """Start a client; it accepts commands when this returns, whether or not its library is loaded.
 
         Args:
-            library: what it is written with.
-            settings: client properties, with names that brokers may see.
-            name: in the script.
-            log: what it prints to its standard error goes there.
-            on_event: told this name and each event as it comes.
-            keep: told this name and each line in either direction.
+            library: the library that the client uses.
+            settings: client properties, with the names on brokers.
+            name: the client's name in the script.
+            log: the file for its standard error.
+            on_event: called with this name and each event as it comes.
+            keep: called with this name and each message in either direction.
         """
         with log.open("ab") as errors:
             process = await asyncio.create_subprocess_exec(
@@ -83,11 +83,11 @@ class ClientProcess:
         return cls(process, name=name, on_event=on_event, keep=keep)
 
     async def tell(self, verb: Verb, arguments: Mapping[str, Fact], *, timeout_s: float) -> Message:
-        """Tell it to do something, and return its answer.
+        """Send the client a command, and return its answer.
 
         Raises:
-            ClientGone: its process ended before it answered, or wrote what is no message.
-            TimeoutError: it does not answer.
+            ClientGone: the process ended before it answered, or wrote an invalid message.
+            TimeoutError: the client does not answer.
         """
         command: dict[str, Fact] = {"id": next(self._ids), "verb": verb, "arguments": dict(arguments)}
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
@@ -133,7 +133,7 @@ class ClientProcess:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     async def kill(self) -> float:
-        """Kill it; return when, on the clock of the events. Idempotent."""
+        """Kill the client; return when, on the clock of the events. Idempotent."""
         if self._process.returncode is None:
             self._signal_kill()
             await self._process.wait()
@@ -142,14 +142,14 @@ class ClientProcess:
         return killed_ms
 
     async def ended(self) -> None:
-        """Wait until it has ended by itself, as it does after a close; kill it if it does not."""
+        """Wait until the client has ended by itself, as it does after a close; kill it if it does not."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), _END_TIMEOUT_S)
         await self.kill()
 
 
 def _message(line: bytes) -> Message:
-    """Read a line; `ValueError` where it is no message, as where a library prints to the standard output."""
+    """Parse a line; raise `ValueError` if it is not a message, as when a library prints to stdout."""
     try:
         message = parsed_json(line, where="a message")
     except TraceError as error:

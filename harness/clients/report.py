@@ -1,4 +1,4 @@
-"""What came of client scripts, for people: pages, Markdown, JUnit, and the terminal."""
+"""Report the results of client scripts: pages, Markdown, JUnit, and the terminal."""
 
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ _STYLES: Final = {
 
 
 def write_report(path: Path) -> Path:
-    """Write everything that people read of a run of client scripts alone, and return its index.
+    """Write all reports of a run of client scripts alone, and return the index page.
 
     Raises:
         ReportError: a file of the run is missing or damaged.
@@ -39,7 +39,7 @@ def write_report(path: Path) -> Path:
 
 
 def write_conversations_beside(run_dir: Path) -> None:
-    """Write what the pages about client scripts load, where the run of wire suites has any.
+    """Write the data that the pages about client scripts load, if the run of wire suites has any scripts.
 
     Raises:
         ReportError: a file of the run is missing or damaged.
@@ -51,7 +51,7 @@ def write_conversations_beside(run_dir: Path) -> None:
 
 
 def print_results(console: Console, run: ClientsRun) -> None:
-    """Print a table of scripts, what is to be said of those that do not conform, and the counts."""
+    """Print a table of scripts, details of nonconforming ones or violations of invariants, and the counts."""
     say = partial(console.print, markup=False, highlight=False, soft_wrap=True)
     columns = columns_of(run)
     table = Table("script", *[f"{each.record.spec}\n{each.library}" for each in columns], box=None)

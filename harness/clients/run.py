@@ -1,4 +1,4 @@
-"""A whole run: targets in their turn, the references that they are compared with, and the judgement."""
+"""A whole run of client scripts: the targets in turn, then their references, and the judgement."""
 
 import asyncio
 import contextlib
@@ -45,18 +45,18 @@ if TYPE_CHECKING:
     from harness.clients.admin import Admin
 
 Tell = Callable[[str, str], None]
-"""Told a target's name and what it is busy with."""
+"""Called with a target's name and what is going on there."""
 JOBS: Final = 8
 _ADMIN: Final = "admin"
-"""The conversation of what scripts need beside what their clients do."""
+"""The conversation of the administration that scripts need beside their clients."""
 _REFERENCE: Final = "reference-tcp"
 _BROKERS: Final = 3
-"""Of the reference that a cluster is compared with."""
+"""The number of brokers of the reference that a cluster is compared with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientsPlan:
-    """What is to be run."""
+    """The parameters of a run of client scripts."""
 
     run_id: str
     scripts: tuple[ClientScript, ...]
@@ -65,28 +65,28 @@ class ClientsPlan:
     command: str
     out: Path
     compares: bool = True
-    """Whether to carry everything out on the reference as well."""
+    """Whether to run everything on the reference as well."""
     taps: bool = True
-    """Whether to keep what clients and brokers say to each other, and check it against the invariants."""
+    """Whether to record the traffic between clients and brokers, and check it against the invariants."""
     confirms: bool = True
-    """Whether unexpected results are to show again."""
+    """Whether scripts with unexpected results are run again."""
     pairs: frozenset[tuple[str, str]] | None = None
-    """The scripts by id with the libraries by name that are carried out; None for all of each."""
+    """Pairs of script id and library name to run; None for all combinations."""
     jobs: int = JOBS
     patience_s: float = PATIENCE_S
     entries: tuple[SourcedEntry, ...] = ()
-    """The known differences; what they foresee is not carried out again."""
+    """The known differences; scripts with an expected result are not run again."""
     beside: Path | None = None
-    """The folder of a run of the wire suites in which this is to be kept; None for a folder of its own."""
+    """The folder of a run of the wire suites that is to contain this run; None for a folder of its own."""
 
     @property
     def folder(self) -> ClientsFolder:
-        """Where all is kept."""
+        """The folder of this run."""
         return ClientsFolder(self.out / self.run_id if self.beside is None else self.beside / CLIENTS)
 
     @property
     def runs(self) -> Sequence[tuple[ClientScript, ClientLibrary]]:
-        """Which scripts are carried out with which libraries."""
+        """The scripts to run, each with its library."""
         return [
             (script, library)
             for script in self.scripts
@@ -96,10 +96,10 @@ class ClientsPlan:
 
 
 async def drive(plan: ClientsPlan, tell: Tell) -> tuple[ClientResult, ...]:
-    """Carry all scripts out on all targets, then on the references; return what is to be said of the targets.
+    """Run all scripts on all targets, then on the references; return the judgements of the targets.
 
     Raises:
-        TargetError: a target cannot be had; what was seen until then is on file.
+        TargetError: a target cannot be started or is lost; the observations up to then are on file.
     """
     folder = plan.folder
     folder.write_run(
@@ -124,7 +124,7 @@ def _again(plan: ClientsPlan, folder: ClientsFolder, tell: Tell) -> Again:
         specs = {each.target for each in due}
         attempt = replace(
             plan,
-            # On the wire no attempt has the names of another.
+            # Each attempt uses names of its own on the wire.
             run_id=f"{plan.run_id}.{number}",
             targets=tuple(target for target in plan.targets if target.spec in specs),
             pairs=frozenset((each.script_id, each.library) for each in due),
@@ -154,10 +154,10 @@ async def _drive_all(plan: ClientsPlan, folder: ClientsFolder, tell: Tell) -> tu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reference:
-    """What a target is compared with."""
+    """The reference that a target is compared with."""
 
     name: str | None
-    """The name of the reference's results; None where there is none."""
+    """The name of the reference's results; None if there is none."""
     compared: str
 
 
@@ -208,7 +208,7 @@ def _by_run(folder: ClientsFolder, target: str) -> Mapping[tuple[str, str], Scri
 
 
 def target_record(target: Target, broker: Broker) -> TargetRecord:
-    """Return what a folder keeps of a target whose broker runs."""
+    """Return the record of a target whose broker is running, for the run's folder."""
     description = broker.description
     return TargetRecord(
         spec=target.spec,
@@ -220,7 +220,7 @@ def target_record(target: Target, broker: Broker) -> TargetRecord:
 
 
 async def _drive_target(plan: ClientsPlan, target: Target, folder: ClientsFolder, tell: Tell) -> str:
-    """Carry all scripts out on a target; return the profile that it is compared with."""
+    """Run all scripts on a target; return the profile that it is compared with."""
     target.for_run(plan.run_id)
     with blaming_target():
         broker = await target.start(
@@ -249,10 +249,10 @@ async def _drive_target(plan: ClientsPlan, target: Target, folder: ClientsFolder
 async def way_to(
     plan: ClientsPlan, broker: Broker, directory: Path, tell: Callable[[str], None]
 ) -> AsyncIterator[Way]:
-    """Give the way for clients: through a tap, or straight to a broker that nobody else uses.
+    """Yield the way for clients: through a tap, or straight to a broker that nobody else uses.
 
     Raises:
-        TargetError: the tap could not be set up, or is not wanted where it guards others' things.
+        TargetError: the tap could not be set up, or is off although it must protect others' data.
     """
     bootstrap = broker.description.bootstrap
     if plan.taps:
@@ -265,13 +265,13 @@ async def way_to(
 
 
 def names_begin(broker: Broker) -> str:
-    """Return how all names of clients begin on a broker of others; nothing on one that is ours."""
+    """Return the prefix of all names on an external broker; empty on our own."""
     return "" if broker.run_namespace is None else broker.run_namespace.namespace.prefix
 
 
 @dataclass(frozen=True, slots=True)
 class _Drive:
-    """All scripts on one broker: side by side, then those that restart it, one after the other."""
+    """Runs all scripts on one broker: in parallel, then those with broker actions, one after the other."""
 
     plan: ClientsPlan
     target: Target
@@ -281,10 +281,10 @@ class _Drive:
     way: Way
 
     async def all(self) -> None:
-        """Carry them out."""
+        """Run all scripts."""
         ours = self.broker.run_namespace is None
-        # librdkafka is an extra, and a report needs none.
-        from harness.clients.admin import Admin  # noqa: PLC0415 - as said
+        # librdkafka is an optional extra, which a report does not need.
+        from harness.clients.admin import Admin  # noqa: PLC0415 - see above
 
         admin = Admin(self.broker.description.bootstrap if ours else self.way.address(_ADMIN))
         slots = asyncio.Semaphore(self.plan.jobs)
@@ -306,7 +306,7 @@ class _Drive:
             raise TargetError(f"{self.target.spec}: what scripts need was refused: {refused}")
 
     async def _mend(self) -> None:
-        """Have all brokers there for the next script; if one is not, that script will tell."""
+        """Bring all brokers back for the next script; if one does not come back, that script will show it."""
         try:
             await self.broker.mend()
         except TargetError as error:
@@ -329,7 +329,7 @@ class _Drive:
     async def _outcome(
         self, script: ClientScript, library: ClientLibrary, admin: "Admin"
     ) -> tuple[str, tuple[ClientObservation, ...]]:
-        """Return how a script ended, and what was seen of it."""
+        """Run a script; return how it ended, and the observations."""
         if (lost := self.broker.failure()) is not None:
             return f"{TARGET_LOST}{lost}", ()
         if (lacking := why_not(script, library, self.target, self.broker.description.profile)) is not None:
@@ -347,7 +347,7 @@ class _Drive:
             refused = self.way.refusal(conversation(script.id, library.name))
             if refused is not None:
                 return f"{NOT_RUN}{refused}", ()
-        except Exception as error:  # noqa: BLE001 - one script's fault must not take the others along
+        except Exception as error:  # noqa: BLE001 - a fault in one script must not end the others
             write_whole(directory / "harness.log", traceback.format_exc())
             ended = f"{FAILED}{error!r}"
         if (lost := self.broker.failure()) is not None:
@@ -374,7 +374,7 @@ class _Drive:
 
 
 def _prefix(run_id: str, script: ClientScript, library: ClientLibrary) -> str:
-    """Return what makes a run's names its own, and short enough to be read in a broker's log."""
+    """Return a prefix that makes a run's names unique, and is short enough to read in a broker's log."""
     said = f"{run_id}/{script.id}/{library.name}"
     slug = script.id.rpartition("/")[2]
     return f"{slug}.{hashlib.sha256(said.encode()).hexdigest()[:8]}."

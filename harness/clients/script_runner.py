@@ -1,4 +1,4 @@
-"""Carrying one script out: clients are started, told what to do, watched, and killed at the end."""
+"""Run one script: start clients, send them commands, observe them, and kill them at the end."""
 
 import asyncio
 import json
@@ -43,28 +43,28 @@ if TYPE_CHECKING:
     from harness.clients.admin import Admin
 
 PATIENCE_S: Final = 45.0
-"""How long a client may take to answer, and a group to come to rest: longer than any delay that is meant."""
+"""The time limit for a client's answer and for a group to come to rest; longer than any intended delay."""
 
 _ASK_AGAIN_S: Final = 0.3
 
 
 class NotObservable(Exception):  # noqa: N818 - a normal observation, not a fault
-    """A target does not let clients see what a script is about."""
+    """A target does not let clients observe what a script is about."""
 
 
 CarryOut = Callable[[BrokerAction], Awaitable[None]]
-"""Does something to the coordinator's broker, and returns when it is done."""
+"""Carries out an action on the coordinator's broker, and returns when it is done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientEnvironment:
-    """Where a script is carried out."""
+    """The environment in which a script runs."""
 
     bootstrap: str
     admin: "Admin"
     carry_out: CarryOut
     directory: Path
-    """Exists; what clients say and print is kept in it."""
+    """An existing folder for the clients' messages and logs."""
     patience_s: float = PATIENCE_S
 
 
@@ -80,10 +80,10 @@ class ClientScriptRunner:
     _clients: dict[str, ClientProcess] = field(default_factory=dict)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _rested: dict[str, str] = field(default_factory=dict)
-    """Partitions to their owners when the group was last at rest."""
+    """The owner of each partition when the group was last at rest."""
 
     async def run(self) -> tuple[str, tuple[ClientObservation, ...]]:
-        """Carry it out; return how it ended, and what was seen of each step that was come to."""
+        """Run the script; return how it ended, and the observations of each step that was carried out."""
         seen: list[ClientObservation] = []
         try:
             ended = await self._go_through(seen)
@@ -92,7 +92,7 @@ class ClientScriptRunner:
         return ended, tuple(seen)
 
     async def _go_through(self, seen: list[ClientObservation]) -> str:
-        """Carry the steps out one after the other, note what is seen of each, and return how that ended."""
+        """Carry out the steps in turn, record the observations of each, and return how that ended."""
         for number, step in enumerate(self.script.steps):
             at_ms = clock_ms()
             try:
@@ -105,7 +105,7 @@ class ClientScriptRunner:
         seen.append(ClientObservation(step=len(self.script.steps), facts=self._whole(), at_ms=clock_ms()))
         return ENDED_COMPLETE
 
-    async def _carry_out(self, step: ClientStep) -> Mapping[str, Fact]:  # noqa: C901, PLR0912 - one flat case a kind of step
+    async def _carry_out(self, step: ClientStep) -> Mapping[str, Fact]:  # noqa: C901, PLR0912 - one flat case per kind of step
         match step:
             case MakeTopic():
                 await self._administer(self.place.admin.make_topic, step.topic, step.partition_count)
@@ -180,7 +180,7 @@ class ClientScriptRunner:
         self._changed.set()
 
     async def _until(self, is_so: Callable[[], bool]) -> bool:
-        """Wait until something is so; return whether it came to be in time."""
+        """Wait until a condition is true; return whether that was in time."""
         until_s = time.monotonic() + self.place.patience_s
         while not is_so():
             self._changed.clear()
@@ -278,7 +278,7 @@ class ClientScriptRunner:
         return {"group": group, "partition count": count, "partitions": list(partitions)}
 
     def _whole(self) -> Mapping[str, Fact]:
-        """Return what concerns the whole, and what came after the last look."""
+        """Return the facts about the whole script, and the callbacks and errors that no step examined."""
         looked_at = {
             client for step in self.script.steps if isinstance(step, Settle) for client in step.clients
         }

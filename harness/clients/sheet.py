@@ -1,4 +1,4 @@
-"""How a function is marked as a client script."""
+"""The decorator that marks a function as a client script."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., None])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sheet:
-    """What the decorator was told."""
+    """The arguments of the decorator."""
 
     id: str
-    """In classic groups; `id_with` gives the one with another protocol."""
+    """The id in classic groups; `id_with` returns the id with another protocol."""
     sources: Mapping[GroupProtocol, str]
-    """The protocols that the script is for, each with what decides."""
+    """The protocols that the script is for, each with the source that decides."""
     uses: tuple[Feature, ...]
     since: tuple[int, int] = (0, 0)
 
@@ -38,17 +38,17 @@ def client_script(
     uses: Sequence[Feature] = (),
     since: tuple[int, int] = (0, 0),
 ) -> Callable[[FunctionT], FunctionT]:
-    """Make a function a client script, with each protocol that it names a source of.
+    """Mark a function as a client script for each protocol for which a source is given.
 
     Args:
-        script_id: permanent, unique and readable: `clients/subject/what-is-special`. With another protocol
-            than the classic the script is `clients/consumer/subject/what-is-special` and the like.
+        script_id: permanent, unique and readable: `clients/subject/what-is-special`. With a protocol other
+            than the classic one, the id is `clients/consumer/subject/what-is-special` and the like.
         source: the Kafka class and method, KIP or KAFKA-number that decides in classic groups.
         consumer_source: what decides in consumer groups (KIP-848).
         share_source: what decides in share groups (KIP-932).
         streams_source: what decides in streams groups (KIP-1071).
-        uses: what it needs of a library beyond what its settings and steps tell.
-        since: the first release whose brokers do what it is about.
+        uses: the features that it needs of a library, beyond those that its settings and steps show.
+        since: the first release whose brokers support the script's subject.
     """
     named = {
         GroupProtocol.CLASSIC: source,

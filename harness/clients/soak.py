@@ -1,8 +1,8 @@
 """Groups of three under load for minutes, through joins, crashes and returns; every record is accounted for.
 
-Groups read all of one topic side by side: static members under the eager protocol, dynamic ones under the
-cooperative, and a share group. Whoever works commits after each batch, so a record may come again after an
-upheaval; none may be lost, and in the end all is committed.
+Each group reads the whole of one topic: static members with the eager protocol, dynamic ones with the
+cooperative protocol, and a share group. Members commit after each batch, so a record may be delivered again
+after an upheaval; no record may be lost, and in the end all are committed.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoakResult:
-    """What became of a soak."""
+    """The result of a soak."""
 
     library: str
     produced: int
@@ -44,17 +44,17 @@ class SoakResult:
 
 
 async def soak(plan: SoakPlan, tell: Callable[[str], None]) -> SoakResult:
-    """Let two groups work under load and upheavals, and count everything up.
+    """Run groups under load and upheavals, and account for all records.
 
     Raises:
         ClientGone: a client ended by itself.
-        TargetError: the topic could not be made, or nothing can be produced any more.
+        TargetError: the topic could not be created, or producing was refused.
         TimeoutError: a client does not answer any more.
     """
     names = Names(f"{plan.prefix}soak.{plan.library.name}.{plan.seed}.{int(time.time())}.")
     topic = names.actual("load")
-    # librdkafka is an extra, and a report needs none.
-    from harness.clients.admin import Admin  # noqa: PLC0415 - as said
+    # librdkafka is an optional extra, which a report does not need.
+    from harness.clients.admin import Admin  # noqa: PLC0415 - see above
 
     await asyncio.to_thread(Admin(plan.bootstrap).make_topic, topic, _PARTITION_COUNT)
     await asyncio.to_thread(configure_share_group, plan, names)
@@ -65,11 +65,11 @@ async def soak(plan: SoakPlan, tell: Callable[[str], None]) -> SoakResult:
         await load.start()
         for group in groups:
             await group.start()
-        # Clients that take long to start, on a busy machine, are not to use up the time of the soak.
+        # Clients that start slowly on a busy machine must not use up the time of the soak.
         began_s = time.monotonic()
         until_s = began_s + plan.duration_s
-        chance = random.Random(plan.seed)  # noqa: S311 - chance that can be repeated, no secret
-        chances = [random.Random(chance.random()) for _ in groups]  # noqa: S311 - likewise
+        chance = random.Random(plan.seed)  # noqa: S311 - repeatable randomness, not a secret
+        chances = [random.Random(chance.random()) for _ in groups]  # noqa: S311 - same
         await together(
             load.go_on(until_s, tell),
             *(group.endure(until_s, its) for group, its in zip(groups, chances, strict=True)),
@@ -94,7 +94,7 @@ def _group(plan: SoakPlan, names: Names, name: str) -> SoakGroup:
 
 
 async def together(*works: Coroutine[object, object, T]) -> list[T]:
-    """Do things side by side; where one fails, the others are stopped before its error is raised."""
+    """Run coroutines concurrently; if one fails, cancel the others before its error is raised."""
     tasks = [asyncio.create_task(work) for work in works]
     try:
         return await asyncio.gather(*tasks)
@@ -105,7 +105,7 @@ async def together(*works: Coroutine[object, object, T]) -> list[T]:
 
 
 class _Load:
-    """Who produces."""
+    """The producer of the load."""
 
     def __init__(self, plan: SoakPlan, topic: str) -> None:
         self._plan = plan
@@ -147,6 +147,6 @@ class _Load:
 
 
 def soak_to_json(result: SoakResult) -> str:
-    """Write a result as JSON, with what is not as it should be."""
+    """Return a result as JSON, with all that is unexpected."""
     groups = [{**asdict(each), "unexpected": each.unexpected} for each in result.groups]
     return json.dumps({**asdict(result), "groups": groups}, indent=2, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""A group of three under load, one of which goes and comes back from time to time."""
+"""A group of three members under load, one of which leaves and comes back from time to time."""
 
 import asyncio
 import random
@@ -33,53 +33,53 @@ _EXPECTED_ERRORS: Final = frozenset(
         "INVALID_RECORD_STATE",
     }
 )
-"""What a commit, or an acknowledgement whose lock has ended, may be answered in an upheaval."""
+"""Errors that a commit, or an acknowledgement whose lock has expired, may get in an upheaval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoakPlan:
-    """What is to be endured."""
+    """The parameters of a soak."""
 
     library: ClientLibrary
     bootstrap: str
     duration_s: float
     seed: int
     directory: Path
-    """Exists; what clients print is kept in it."""
+    """An existing folder for the clients' logs."""
     prefix: str = ""
-    """Of all names, where others use the broker too."""
+    """The prefix of all names, if others use the broker too."""
     groups: tuple[str, ...] = GROUPS
-    """Which groups read the load."""
+    """The groups that read the load."""
     records_per_s: int = RECORDS_PER_S
-    """How much is written at most."""
+    """The highest rate at which records are written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupAccount:
-    """What became of the records in one group."""
+    """The account of the records in one group."""
 
     group: str
     delivered: int
-    """Different records."""
+    """How many different records were delivered."""
     repeated: int
-    """Deliveries beyond the first of each."""
+    """How many deliveries were repetitions."""
     lost: tuple[str, ...]
-    """Records that never came; the first hundred."""
+    """Records that were never delivered; the first hundred."""
     committed: bool
-    """Whether all is committed."""
+    """Whether all records are committed."""
     upheavals: Mapping[str, int]
     errors: Mapping[str, int]
-    """By name, those of clients."""
+    """The number of errors that clients reported, by name."""
     happenings: tuple[tuple[float, str, str], ...] = ()
-    """Upheavals and errors in the order of time: seconds since the beginning, what, and who."""
+    """Upheavals and errors in order of time: seconds since the beginning, what happened, and the member."""
     acknowledged: int | None = None
-    """Of a share group: the records whose acknowledgement a member was told of."""
+    """In a share group: how many records were acknowledged, as members reported."""
     wrong: tuple[str, ...] = ()
-    """What else is not as it should be, in words."""
+    """Anything else that is unexpected, in words."""
 
     @property
     def unexpected(self) -> tuple[str, ...]:
-        """What is not as it should be, in words."""
+        """All that is unexpected, in words."""
         found = [f"{len(self.lost)} records were lost, the first is {self.lost[0]}"] if self.lost else []
         found += [] if self.committed else ["not everything is committed"]
         found += [f"error {name}" for name in self.errors if name not in _EXPECTED_ERRORS]
@@ -88,7 +88,7 @@ class GroupAccount:
 
 @dataclass(slots=True)
 class Tally:
-    """What happened to a group so far."""
+    """Counts of what happened in a group so far."""
 
     counts: Counter[str] = field(default_factory=Counter)
     errors: Counter[str] = field(default_factory=Counter)
@@ -97,12 +97,12 @@ class Tally:
     happenings: list[tuple[float, str, str]] = field(default_factory=list)
 
     def note(self, what: str, who: str) -> None:
-        """Keep that something happened now."""
+        """Record that something happened now."""
         self.happenings.append((round(time.monotonic() - self.began_s, 2), what, who))
 
 
 class SoakGroup:
-    """A group of three, one of which goes and comes back from time to time."""
+    """A group of three members, one of which leaves and comes back from time to time."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class SoakGroup:
         self._tally = Tally()
 
     async def start(self) -> None:
-        """Let three members come."""
+        """Start three members."""
         for number in range(3):
             await self._come(f"member-{number}")
 
@@ -145,7 +145,7 @@ class SoakGroup:
         return client.removeprefix(f"{self._name}-")
 
     async def endure(self, until_s: float, chance: random.Random) -> None:
-        """Have something happen every few seconds."""
+        """Cause an upheaval every few seconds."""
         self._tally.began_s = time.monotonic()
         upheavals = {"crash": self._crash, "close": self._close, "guest": self._guest}
         while time.monotonic() < until_s:
@@ -183,7 +183,7 @@ class SoakGroup:
         await client.ended()
 
     async def account(self, produced: Mapping[int, int]) -> GroupAccount:
-        """Wait until all came and is committed, or for long enough, and count up."""
+        """Wait until all records are delivered and committed, or time is up, and return the account."""
         wanted = {f"{number}#{place}" for number, count in produced.items() for place in range(count)}
         until_s = time.monotonic() + DRAIN_S
         committed = False
@@ -222,7 +222,7 @@ class SoakGroup:
         return reported == dict(produced)
 
     async def end(self) -> None:
-        """Kill who is left."""
+        """Kill the remaining members."""
         for client in self._members.values():
             await client.kill()
 

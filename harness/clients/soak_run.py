@@ -27,18 +27,18 @@ async def soak_all(
     groups: tuple[str, ...] = GROUPS,
     records_per_s: int = RECORDS_PER_S,
 ) -> None:
-    """Soak each target in its turn, with all libraries side by side; what came of it is on file.
+    """Soak the targets in turn, each with all libraries in parallel, and write the results to files.
 
     Args:
-        plan: libraries and targets.
+        plan: the libraries and targets.
         duration_s: how long records are written.
-        seed: of what happens, and when.
-        tell: told what is going on.
-        groups: which groups read them; a share group only where library and target have any.
-        records_per_s: how many are written at most.
+        seed: the seed of the upheavals and their times.
+        tell: called with what is going on.
+        groups: the groups that read the records; a share group only if library and target support it.
+        records_per_s: how many records are written at most.
 
     Raises:
-        TargetError: a target cannot be had, or is lost; the account of those before it is on file.
+        TargetError: a target cannot be started, or is lost; the results of those before it are on file.
     """
     folder = plan.folder
     folder.write_run(

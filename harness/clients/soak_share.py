@@ -1,4 +1,4 @@
-"""A share group under load: each record is acknowledged once, or was in the hands of who crashed with it."""
+"""A share group under load: each record is acknowledged once, or a member crashed with it in hand."""
 
 import asyncio
 import time
@@ -16,22 +16,22 @@ from harness.clients.steps import GroupProtocol
 
 _LOCK_S: Final = 10
 _QUIET_S: Final = _LOCK_S + 5
-"""After so long without a delivery nothing comes any more: all locks have ended."""
+"""After this time without a delivery no more will come, because all locks have expired."""
 _DELIVERIES_MAX: Final = 5
 """The brokers' default of `group.share.delivery.count.limit`."""
 _SHOWN_MAX: Final = 100
 
 
 def configure_share_group(plan: SoakPlan, names: Names) -> None:
-    """Have the share group of a soak begin with the first record, if there is to be one.
+    """Configure the share group of a soak, if there is one, to begin with the first record.
 
     Raises:
         TargetError: the group cannot be configured.
     """
     if SHARE not in plan.groups:
         return
-    # librdkafka is an extra, and a report needs none.
-    from harness.clients.admin import Admin  # noqa: PLC0415 - as said
+    # librdkafka is an optional extra, which a report does not need.
+    from harness.clients.admin import Admin  # noqa: PLC0415 - see above
 
     lock_ms = str(_LOCK_S * 1000)
     config = {"share.auto.offset.reset": "earliest", "share.record.lock.duration.ms": lock_ms}
@@ -40,19 +40,19 @@ def configure_share_group(plan: SoakPlan, names: Names) -> None:
 
 @dataclass(slots=True)
 class Ledger:
-    """What became of each record, as members told it; times are those of their clock."""
+    """The deliveries and acknowledgements of each record, as members reported them, on their clock."""
 
     deliveries: dict[str, list[tuple[float, int]]] = field(default_factory=lambda: defaultdict(list))
-    """Values to when they came, and the how manieth time it was."""
+    """The times of deliveries, each with its delivery count, by value."""
     acknowledged: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     in_hand: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    """Members to what they have not told to be acknowledged."""
+    """The values that each member has not reported as acknowledged."""
     crashed_with: set[str] = field(default_factory=set)
-    """What members had in hand when they were killed: it is acknowledged, or comes again."""
+    """Values that members had in hand when they were killed: each is acknowledged, or delivered again."""
     changed_s: float = field(default_factory=time.monotonic)
 
     def note(self, member: str, message: Message) -> None:
-        """Keep an event of a member."""
+        """Record an event of a member."""
         if message["event"] == "delivered":
             self.changed_s = time.monotonic()
             for _, _, _, value, count in message["records"]:
@@ -64,22 +64,22 @@ class Ledger:
                 self.in_hand[member].discard(value)
 
     def crash(self, member: str) -> None:
-        """Let a member be gone without a word."""
+        """Record the crash of a member."""
         self.crashed_with |= self.in_hand.pop(member, set())
 
     def unaccounted(self, wanted: set[str]) -> set[str]:
-        """Return what was not acknowledged, and was not in the hands of who crashed either."""
+        """Return the values that were neither acknowledged nor in the hands of a member that crashed."""
         return wanted - self.acknowledged.keys() - self.crashed_with
 
     def is_done(self, wanted: set[str]) -> bool:
-        """Say whether all was acknowledged, or nothing more of it can come."""
+        """Return whether all was acknowledged, or all is accounted for and no more deliveries can come."""
         if wanted <= self.acknowledged.keys():
             return True
         is_quiet = time.monotonic() - self.changed_s > _QUIET_S
         return is_quiet and not self.unaccounted(wanted)
 
     def wrong(self, wanted: set[str]) -> Iterator[str]:
-        """Say what must not be."""
+        """Yield a line for each kind of error in the ledger."""
         found = {
             "were not acknowledged, and nobody crashed with them": self.unaccounted(wanted),
             "were acknowledged more than once": {
@@ -106,7 +106,7 @@ def _is_counted(times: list[tuple[float, int]]) -> bool:
 
 
 class ShareSoakGroup(SoakGroup):
-    """A share group of three, whose members acknowledge what they were delivered."""
+    """A share group of three members, which acknowledge the records that they are delivered."""
 
     def __init__(self, plan: SoakPlan, names: Names, name: str) -> None:
         settings = {"group_protocol": GroupProtocol.SHARE.value, "share_acknowledgement_mode": "explicit"}

@@ -1,8 +1,8 @@
 """The steps of a client script as pure data, the same for every client and every target.
 
-Topics, groups, instance ids and transactional ids are short names; whoever carries a script out gives each
-run of it names of its own. A partition is a text, `orders-0`; a record's value is `orders-0#3`, the fourth
-that the script had written to that partition.
+Topics, groups, instance ids and transactional ids are short names; the runner gives each run of a script
+names of its own. A partition is a text, `orders-0`; a record's value is `orders-0#3`, the fourth record that
+the script has written to that partition.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,33 +13,33 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from harness.report.model.clients_facts import phrase
 
 if TYPE_CHECKING:
-    # Every client's process reads this module, and is not to load all that targets need for an annotation.
+    # Every client's process imports this module, and must not load all that targets need for an annotation.
     from harness.targets.base.interface import BrokerAction
 
 Fact: TypeAlias = "str | int | float | bool | Sequence[Fact] | Mapping[str, Fact] | None"
-"""What is asked of a client or told by it: JSON."""
+"""JSON data in a command to a client, or in its answer."""
 Ownership: TypeAlias = Mapping[str, tuple[str, ...]]
-"""Clients to their partitions."""
+"""The partitions of each client."""
 
 
 class GroupProtocol(StrEnum):
-    """Which protocol the members of a script's groups use: what `group.protocol` is set to."""
+    """The protocol that the members of a script's groups use: the value of `group.protocol`."""
 
     CLASSIC = "classic"
     CONSUMER = "consumer"
     """The protocol of KIP-848."""
     SHARE = "share"
-    """That of share groups (KIP-932), which is a consumer's of its own and no setting."""
+    """The protocol of share groups (KIP-932): a consumer class of its own, not a value of the setting."""
     STREAMS = "streams"
-    """That of Kafka Streams (KIP-1071)."""
+    """The protocol of Kafka Streams (KIP-1071)."""
 
 
 CONSUMER_SESSION_MS: Final = 10_000
-"""How long sessions of the consumer protocol last on brokers of ours: a member has to be back in less."""
+"""The session timeout of the consumer protocol on our brokers: a member must be back sooner."""
 
 
 class Feature(StrEnum):
-    """What a script needs of a client library."""
+    """A feature that a script needs of a client library."""
 
     CONSUMER_PROTOCOL = "consumer protocol"
     SHARE_GROUPS = "share consumer"
@@ -70,26 +70,26 @@ OF_CLASSIC_MEMBERS: Final = frozenset(
         Feature.GROWTH,
     }
 )
-"""What only members of classic groups need: they assign partitions and watch topics by themselves."""
+"""Features that only classic members need, because they assign partitions and watch topics themselves."""
 
 
 class Verb(StrEnum):
-    """What a client can be told to do."""
+    """A command that a client can carry out."""
 
     SUBSCRIBE = "subscribe"
     SUBSCRIBE_PATTERN = "subscribe to a pattern"
     UNSUBSCRIBE = "unsubscribe"
     ASSIGN = "assign"
     TAKE = "take"
-    """Poll until so many records are there, and poll no more."""
+    """Poll until a number of records was delivered, then stop polling."""
     STAND_STILL = "stand still"
-    """Poll no more, as an application does that is busy."""
+    """Stop polling, like an application that is busy."""
     GO_ON = "go on"
     """Poll again."""
     WORK = "work"
     """Subscribe, and poll, process and commit from then on."""
     PROCESS = "process"
-    """Have the effect, once and for all, that processing what was taken has."""
+    """Apply the final effect of processing the records that were taken."""
     COMMIT = "commit"
     SEEK = "seek"
     PAUSE = "pause"
@@ -97,32 +97,32 @@ class Verb(StrEnum):
     POSITIONS = "positions"
     COMMITTED = "committed"
     LOST_COMMITS = "lost commits"
-    """Which commits that were acknowledged the group does not have."""
+    """Report acknowledged commits that the group does not have."""
     PRODUCE = "produce"
     BEGIN = "begin a transaction"
     FORWARD = "forward"
-    """Write a record for each that was taken, within a transaction."""
+    """Write a record for each one that was taken, within a transaction."""
     SEND_OFFSETS = "send offsets to the transaction"
     COMMIT_TRANSACTION = "commit the transaction"
     ABORT_TRANSACTION = "abort the transaction"
     DESCRIBE = "describe the group"
-    """As an administrator's tool does: state, assignor, members with partitions, offsets with the ends."""
+    """Use an admin client: state, assignor, members with partitions, committed and end offsets."""
     ACKNOWLEDGE = "acknowledge"
-    """Say what became of records of a share group."""
+    """Acknowledge records of a share group."""
     DESCRIBE_SHARE = "describe the share group"
-    """State, members with partitions, start offsets."""
+    """Report the state, members with partitions, and start offsets."""
     REWIND_SHARE = "rewind the share group"
     DELETE_SHARE = "delete the share group"
     STREAM = "stream"
-    """Number the records of topics, and write them to another."""
+    """Number the records of topics, and write them to another topic."""
     DESCRIBE_STREAMS = "describe the streams group"
-    """State, members with numbers of tasks, offsets."""
+    """Report the state, members with their numbers of tasks, and offsets."""
     DELETE_STREAMS = "delete the streams group"
     CLOSE = "close"
 
 
 class Callback(StrEnum):
-    """What a client library tells its application of partitions."""
+    """A callback about partitions from a client library to its application."""
 
     ASSIGNED = "assigned"
     REVOKED = "revoked"
@@ -131,7 +131,7 @@ class Callback(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MakeTopic:
-    """A topic comes to be."""
+    """A topic is created."""
 
     topic: str
     partition_count: int
@@ -139,7 +139,7 @@ class MakeTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrowTopic:
-    """A topic comes to have more partitions."""
+    """A topic gets more partitions."""
 
     topic: str
     partition_count: int
@@ -147,7 +147,7 @@ class GrowTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigureGroup:
-    """A group is given a configuration, whether or not it is there yet."""
+    """A group gets a configuration, whether or not it exists yet."""
 
     group: str
     config: Mapping[str, str]
@@ -164,24 +164,24 @@ class Launch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A client is told to do something, and answers."""
+    """A client gets a command, and answers."""
 
     client: str
     verb: Verb
     arguments: Mapping[str, Fact] = field(default_factory=dict)
     answers: Fact = None
-    """What it must answer; None where that is left to the reference."""
+    """The answer that it must give; None if only the reference decides."""
     refused_as: tuple[str, ...] = ()
-    """Names of the errors, one of which must refuse it; empty where it must not be refused."""
+    """Names of errors, one of which must refuse it; empty if it must not be refused."""
     may_be_told: tuple[str, ...] = ()
-    """Names of errors that it may be told on its own account, from then on."""
+    """Names of errors that the client may report by itself from then on."""
     eventually: bool = False
-    """Whether it is told again until it answers as it must."""
+    """Whether the command is repeated until the answer is as it must be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kill:
-    """A client's process is killed; nothing of it says goodbye."""
+    """A client's process is killed; it does not leave its group."""
 
     client: str
 
@@ -194,49 +194,49 @@ class Settle:
     """The members."""
     partitions: tuple[str, ...]
     owns: Ownership | None = None
-    """Who must own what, where the assignor leaves no choice."""
+    """The partitions that each member must own, if the assignor leaves no choice."""
     sizes: tuple[int, ...] = ()
-    """Where it does: how many partitions the members must have, the most first."""
+    """If the assignor leaves a choice: how many partitions the members must have, the most first."""
     because: str = ""
-    """Why that is free."""
+    """Why there is a choice."""
     moved: int | None = None
-    """How many partitions must have come from one member to another since the group was last at rest."""
+    """How many partitions must have moved between members since the group was last at rest."""
     callbacks: Mapping[str, tuple[tuple[Callback, int], ...]] = field(default_factory=dict)
-    """What clients must have been told since the last step that looked, each with a number of partitions."""
+    """Callbacks, with partition counts, that clients must have had since the last step that examined them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deliver:
-    """Records come to those who poll, and none comes twice."""
+    """Records are delivered to the clients that poll, each once."""
 
     clients: tuple[str, ...]
     values: Mapping[str, tuple[str, ...]]
-    """Partitions to the values that come of them, in this order."""
+    """The values that are delivered from each partition, in this order."""
     in_order: bool = True
-    """Whether the order counts: several members of a share group have one partition."""
+    """Whether the order counts; it does not if several members of a share group read one partition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """A client is told an error, or of partitions, on its own account."""
+    """A client reports an error or a callback by itself."""
 
     client: str
     names: tuple[str, ...]
-    """Names of errors, or a `Callback`, any of which will do."""
+    """Names of errors or callbacks, any of which satisfies the step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """What became of records is counted up: how often each was processed, by whomever."""
+    """The records are counted: how often each was processed, by any client."""
 
     topic: str
     processed: Mapping[str, int]
-    """Values to how often; what is not named must not have been processed."""
+    """How often each value must have been processed; other values must not have been."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindCoordinator:
-    """The partition of `__consumer_offsets` in which a group's commits lie is looked up, and must be one."""
+    """The partition of `__consumer_offsets` with a group's commits is looked up; it must be exactly one."""
 
     client: str
     group: str
@@ -244,7 +244,7 @@ class FindCoordinator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DoToBroker:
-    """Something is done to the coordinator's broker from outside."""
+    """An action is carried out on the coordinator's broker."""
 
     lever: "BrokerAction"
 
@@ -275,34 +275,34 @@ ClientStep: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientScript:
-    """What clients are to do, and what must come of it."""
+    """A script: what clients do, and what must happen."""
 
     id: str
     title: str
-    """One sentence."""
+    """The first sentence of the docstring."""
     notes: str
-    """What the docstring says beyond its sentence."""
+    """The rest of the docstring."""
     source: str
     uses: tuple[Feature, ...]
     steps: tuple[ClientStep, ...]
     protocol: GroupProtocol = GroupProtocol.CLASSIC
     since: tuple[int, int] = (0, 0)
-    """The first release whose brokers do what it is about."""
+    """The first release whose brokers support the script's subject."""
     waits_for_session: bool = False
-    """Whether a session of the consumer protocol must end, whose length is the broker's."""
+    """Whether it waits for a session timeout of the consumer protocol, which the broker decides."""
     two_owners_allowed: str = ""
-    """Why two clients may think at once that they own a partition; empty where they must not."""
+    """Why two clients may own a partition at once by their callbacks; empty if they must not."""
     extra_callbacks_allowed: str = ""
-    """Why clients may be told more at the end than the script looked at; empty where they must not."""
+    """Why clients may have callbacks at the end that no step examined; empty if they must not."""
 
     @property
     def broker_actions(self) -> "tuple[BrokerAction, ...]":
-        """What is done to its broker; it disturbs everybody else there."""
+        """The actions on the script's broker; they disturb all other scripts there."""
         return tuple(step.lever for step in self.steps if isinstance(step, DoToBroker))
 
 
-def step_text(step: ClientStep) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat case a kind of step
-    """Say a step in words."""
+def step_text(step: ClientStep) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat case per kind of step
+    """Return a step in words."""
     match step:
         case MakeTopic():
             return f"topic {step.topic} is made, with {step.partition_count} partitions"
@@ -344,11 +344,11 @@ def _refusal(step: Command) -> str:
 
 
 _STORED_NAMES: Final = {"Command": "Tell", "DoToBroker": "Pull"}
-"""Steps whose names in stored scripts are older than their classes."""
+"""Names in stored scripts of steps whose classes were renamed later."""
 
 
 def step_to_json(step: ClientStep) -> dict[str, Fact]:
-    """Write a step as JSON data, for the record of a run."""
+    """Return a step as JSON data, for the record of a run."""
     name = type(step).__name__
     content: dict[str, Fact] = {"step": _STORED_NAMES.get(name, name), "text": step_text(step)}
     for entry in fields(step):

@@ -1,4 +1,4 @@
-"""What brokers of ours are told for client scripts, and why a script cannot be carried out somewhere."""
+"""The configuration of our brokers for client scripts, and reasons why a script cannot run on a target."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -9,7 +9,7 @@ from harness.targets.base.interface import Capability, Target
 from harness.targets.jars.resolved import release_of
 
 BROKER_CONFIG: Final[Mapping[str, str]] = {"offsets.topic.num.partitions": "8"}
-"""Groups are to be spread over partitions, as they are in earnest."""
+"""Several partitions, so that groups are spread over them as in production."""
 CONSUMER_CONFIG: Final[Mapping[str, str]] = {
     **{
         f"group.{kind}.{least}{name}": value
@@ -22,21 +22,21 @@ CONSUMER_CONFIG: Final[Mapping[str, str]] = {
     },
     "group.share.min.record.lock.duration.ms": "1000",
 }
-"""In all protocols but the classic brokers decide how quick a group is."""
+"""Short intervals: in all protocols but the classic one, brokers decide how quick a group is."""
 SHARE_MIN: Final = (4, 1)
-"""The first release with share groups as they stayed."""
+"""The first release with share groups in their final form."""
 _KINDS: Final[Mapping[GroupProtocol, tuple[str, tuple[int, int], str]]] = {
     GroupProtocol.CONSUMER: ("consumer groups", (4, 0), "KIP-848"),
     GroupProtocol.SHARE: ("share groups", SHARE_MIN, "KIP-932"),
     GroupProtocol.STREAMS: ("streams groups", (4, 2), "KIP-1071"),
 }
-"""What a protocol's groups are called, the first release that has them as they stayed, and their proposal."""
+"""The name of a protocol's groups, the first release with their final form, and their KIP."""
 
 
 def config_for(target: Target) -> Mapping[str, str]:
-    """Return what a target's brokers are told: nothing where they run already.
+    """Return the configuration for a target's brokers; empty if they run already.
 
-    Who coordinates in a cluster is known by the one partition that its groups have.
+    In a cluster, all groups are in one partition, which identifies the coordinator.
     """
     if Capability.BROKER_CONFIG not in target.capabilities:
         return {}
@@ -45,7 +45,7 @@ def config_for(target: Target) -> Mapping[str, str]:
 
 
 def why_not(script: ClientScript, library: ClientLibrary, target: Target, profile: str) -> str | None:
-    """Say why a script cannot be carried out with a library on a target of a profile; None if it can."""
+    """Return why a script cannot run with a library on a target with a profile; None if it can."""
     lacking = [library.lacks[feature] for feature in script.uses if feature in library.lacks]
     lacking += [
         f"{target.spec} has no {action.needs}"

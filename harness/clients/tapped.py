@@ -1,4 +1,4 @@
-"""A tap between clients and brokers: each script's conversation is checked for invariants, and replayed."""
+"""A tap between clients and brokers: conversations are checked against invariants, and replayed."""
 
 import asyncio
 import contextlib
@@ -22,11 +22,11 @@ from harness.trace.files import write_records
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """How the clients of a conversation come to a broker.
+    """The way in which the clients of a conversation reach a broker.
 
     Attributes:
-        address: returns where they find it.
-        refusal: returns the first of their requests that was kept from the broker; None if none was.
+        address: returns the bootstrap address for a conversation.
+        refusal: returns the first request in it that was kept from the broker; None if none was.
     """
 
     address: Callable[[str], str]
@@ -37,14 +37,14 @@ class Way:
 async def tapped(
     broker: Broker, directory: Path, *, run_id: str, target: str, tell: Callable[[str], None]
 ) -> AsyncIterator[Way]:
-    """Give a way through a tap, which guards what others have on a broker; look at all at the end.
+    """Yield a way through a tap, which protects others' data on a broker; check the recording at the end.
 
     Args:
-        broker: the one that clients are to reach, or one of the cluster.
-        directory: the journal, the violations and what came of the replays are kept in it.
-        run_id: for the events.
-        target: its name, for the events.
-        tell: told what is going on.
+        broker: the broker that clients are to reach, or one of its cluster.
+        directory: the folder for the journal, the violations and the results of the replays.
+        run_id: the run's id, for the events.
+        target: the target's name, for the events.
+        tell: called with what is going on.
 
     Raises:
         TargetError: the tap could not be set up, or was lost.

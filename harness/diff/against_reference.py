@@ -1,7 +1,7 @@
-"""What a target did, compared with what the reference did at the same step of the same script.
+"""Compare a target's answers with those of the reference at the same steps of the same script.
 
-Looking at canonical answers only, so that ids, hosts and accidental orders are no differences. Where Kafka's
-answer hangs on chance, the reference declares the values that are right, and any of them is accepted.
+Only canonical answers are compared, so that ids, hosts and accidental orders are not differences. Where
+Kafka's answer depends on chance, the reference declares the correct values, and any of them is accepted.
 """
 
 import functools
@@ -20,13 +20,14 @@ from harness.trace.schema import parsed_json
 from harness.verdict import DifferenceClass
 
 _KEPT: Final = 4
-"""How many comparisons are kept: a starved target's answer is compared with dozens of courses of the
-reference, which mostly answer alike, and it may be of megabytes."""
+"""Number of cached comparisons. A starved target's answer, which may be megabytes long, is compared with
+dozens of courses of the reference, whose answers are mostly equal.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Permitted:
-    """Values that the reference declares right at a place."""
+    """The correct values for a field, as declared by the reference."""
 
     place: re.Pattern[str]
     any_of: tuple[str, ...]
@@ -43,7 +44,7 @@ class _Unequal:
 
 
 def against_reference(events: Sequence[Event], oracle_events: Sequence[Event]) -> tuple[RawDifference, ...]:
-    """Return everything that the reference did otherwise, as far as both conversations went."""
+    """Return all differences from the reference, up to the end of the shorter conversation."""
     return tuple(
         seen
         for pair in aligned(events, oracle_events)
@@ -97,7 +98,7 @@ def _fields_compared(event: Event, oracle_event: Event) -> Iterator[RawDifferenc
 def _unequal(
     canonical: str | None, oracle_canonical: str | None, permitted: str | None
 ) -> tuple[_Unequal, ...]:
-    """Return the fields in which two answers differ."""
+    """Return the fields in which two canonical answers differ."""
     actual, expected = _read(canonical), _read(oracle_canonical)
     entries = _read_permitted(permitted)
     return tuple(
@@ -132,12 +133,12 @@ def _read_permitted(text: str | None) -> tuple[_Permitted, ...]:
 
 
 def _place(field: str) -> re.Pattern[str]:
-    """Compile a field's path; `[]` in it stands for every item of a list."""
+    """Compile a field's path to a pattern, in which `[]` matches every item of a list."""
     return re.compile(re.escape(field).replace(r"\[\]", r"\[\d+\]") + r"(?=[.\[]|$)")
 
 
 def _accepts(entry: _Permitted, actual: Json, path: str) -> bool:
-    """Tell whether what stands in the declared place, on or above a path, is one of the right values."""
+    """Return whether the value at the declared place, on or above a path, is one of the correct values."""
     found = entry.place.match(path)
     if found is None:
         return False

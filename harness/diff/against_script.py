@@ -1,4 +1,4 @@
-"""What a target did, compared with what its script expects: the expectation side of the comparison."""
+"""Compare a target's answers with the expectations of its script."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -13,9 +13,9 @@ from harness.verdict import DifferenceClass
 
 
 def against_script(script: Script, events: Sequence[Event]) -> tuple[RawDifference, ...]:
-    """Return everything that is not as the script expects, in the order of happening.
+    """Return everything that differs from the script's expectations, in the order of events.
 
-    What the script awaits after the trace's end is not judged; what is missing before it is.
+    Steps after the end of the trace are not judged; answers that are missing before it are.
     """
     return (*_seen_in_events(script, events), *_holes(script, events))
 
@@ -26,7 +26,7 @@ def _seen_in_events(script: Script, events: Sequence[Event]) -> Iterator[RawDiff
     for event in events:
         if event.kind == EventKind.UNSOLICITED:
             if event.step in answered_unasked:
-                continue  # A target that answers without an end differs once, and not ten thousand times.
+                continue  # A target that answers without end differs once, not ten thousand times.
             answered_unasked.add(event.step)
         if 0 <= event.step < len(script.steps):
             yield from _seen(script.steps[event.step], event, resolution)
@@ -123,7 +123,7 @@ def _field_mismatches(
 
 
 def _out_of_time(step: Receive, event: Event) -> Iterator[RawDifference]:
-    """Check the time of an answer against its bounds; the measured time is chance, so it is not reported."""
+    """Check an answer's time against its bounds. The measured time varies, so it is not reported."""
     took_ms = event.elapsed_ms
     if took_ms is None:
         return
@@ -150,7 +150,7 @@ def _noted(event: Event, difference_class: DifferenceClass, expected: str, actua
 
 
 def _holes(script: Script, events: Sequence[Event]) -> Iterator[RawDifference]:
-    """Find steps that were passed although nothing is on record of what they awaited."""
+    """Find steps that the conversation passed without a record of the answer that they await."""
     answers = answers_by_step(events)
     last = max((event.step for event in events), default=-1)
     for index, step in enumerate(script.steps[: max(last, 0)]):

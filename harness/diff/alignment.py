@@ -1,8 +1,9 @@
-"""Which events of two conversations stand side by side: the one place that aligns them.
+"""Which events of two conversations are counterparts: the only module that aligns conversations.
 
-Both come from one script, so they are aligned step by step. Within a step, the answers of both stand side by
-side in their order, whatever else either did there. A poll is left out, and the request that it answers:
-their number is chance. What the sampler of starvation saw, and what nobody asked for, meets its like.
+Both conversations come from one script, so they are aligned step by step. Within a step, the answers of both
+are paired in their order, whatever other events either has there. A poll and the request that it answers are
+left out: their number is chance. Starvation events and unsolicited answers are paired with events of their
+kind.
 """
 
 import json
@@ -17,27 +18,27 @@ from harness.trace.events import ANSWER_KINDS, Event, EventKind
 
 _ANSWER: Final = "answer"
 _Key: TypeAlias = tuple[str, int, str | None, str | None]
-"""With what an event is paired, its number among these, actor and connection; equal keys make a pair."""
+"""Kind of event, number among events of the kind, actor, connection; events with equal keys are a pair."""
 AnswerPosition: TypeAlias = tuple[int, int, str | None, str | None]
-"""Step, from 0 which of its answers, actor and connection; answers at equal positions make a pair."""
+"""Step, number of the answer in the step from 0, actor, connection; answers at equal positions are a pair."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlignedEvents:
-    """Two events side by side, or one that has no counterpart."""
+    """A pair of counterparts, or one event that has no counterpart."""
 
     step: int
     occurrence: int
-    """From 0, in the order of the step's events, those of both conversations taken together."""
+    """Number in the step from 0, counted over the events of both conversations."""
     answer: int | None
-    """From 0, which of the step's answers they are; None of what is no answer."""
+    """Number among the answers of the step, from 0; None for an event that is not an answer."""
     event: Event | None
     other: Event | None
-    """Of the conversation that the first one is compared with."""
+    """The event of the conversation that the first one is compared with."""
 
     @property
     def position(self) -> AnswerPosition:
-        """Of an answer."""
+        """The position of an answer."""
         found = self.event or self.other
         assert found is not None, "one of them is there"
         assert self.answer is not None, "it is an answer"
@@ -45,7 +46,7 @@ class AlignedEvents:
 
     @property
     def is_equal(self) -> bool:
-        """Whether both are there and say the same; a request is compared by its content alone."""
+        """Whether both events exist and are equal; requests are compared by their canonical fields only."""
         if self.event is None or self.other is None or self.event.kind != self.other.kind:
             return False
         if self.event.kind == EventKind.REQUEST:
@@ -54,14 +55,14 @@ class AlignedEvents:
 
 
 def aligned(events: Sequence[Event], others: Sequence[Event]) -> Iterator[AlignedEvents]:
-    """Lay two conversations side by side, in the order of steps and of what happened within them."""
+    """Pair the events of two conversations, in the order of steps and of events within a step."""
     ours, theirs = _by_step(events), _by_step(others)
     for step in sorted(ours.keys() | theirs.keys()):
         yield from _step_aligned(step, _keyed(ours.get(step, ())), _keyed(theirs.get(step, ())))
 
 
 def answers_by_position(events: Sequence[Event]) -> dict[AnswerPosition, Event]:
-    """Return what was answered in a conversation, by where it is paired with another's."""
+    """Return the answers of a conversation, by the position that pairs them with another conversation's."""
     return {
         (step, number, actor, connection): event
         for step, members in _by_step(events).items()
@@ -73,13 +74,13 @@ def answers_by_position(events: Sequence[Event]) -> dict[AnswerPosition, Event]:
 def alignment(
     events: Sequence[Event], oracle_events: Sequence[Event], *, target: str, oracle: str | None
 ) -> Alignment | None:
-    """Return the record of an alignment; None where neither side has any event.
+    """Return the record of an alignment, or None where neither side has any event.
 
     Args:
-        events: of the target.
-        oracle_events: of its oracle; none where there is no oracle.
+        events: the target's.
+        oracle_events: the oracle's; empty where there is no oracle.
         target: the target's name.
-        oracle: the oracle's.
+        oracle: the oracle's name.
     """
     named = next(iter((*events, *oracle_events)), None)
     if named is None:
@@ -112,7 +113,7 @@ def _by_step(events: Sequence[Event]) -> Mapping[int, Sequence[Event]]:
 
 
 def _keyed(events: Sequence[Event]) -> dict[_Key, Event]:
-    """Give each event of a step its key."""
+    """Return the events of a step by their keys."""
     compared = [one for one, following in pairwise((*events, None)) if one and not _is_polled(one, following)]
     counts: Counter[str] = Counter()
     keyed: dict[_Key, Event] = {}
@@ -133,7 +134,7 @@ def _is_starved(event: Event | None) -> bool:
 
 
 def _kind(event: Event) -> str:
-    """Say with what an event is paired: answers with answers, and so on."""
+    """Return the kind that an event is paired by: answers pair with answers, and so on."""
     if event.kind in ANSWER_KINDS:
         return _ANSWER
     return event.kind if event.kind in (EventKind.STARVED, EventKind.UNSOLICITED) else "other"
@@ -142,7 +143,7 @@ def _kind(event: Event) -> str:
 def _step_aligned(
     step: int, ours: Mapping[_Key, Event], theirs: Mapping[_Key, Event]
 ) -> Iterator[AlignedEvents]:
-    """Pair the events of a step; what the sampler of starvation saw comes last."""
+    """Pair the events of a step; starvation events come last."""
     merged = sorted(_merged(tuple(ours), tuple(theirs)), key=lambda key: key[0] == EventKind.STARVED)
     for occurrence, key in enumerate(merged):
         kind, number, *_ = key
@@ -156,7 +157,7 @@ def _step_aligned(
 
 
 def _merged(ours: Sequence[_Key], theirs: Sequence[_Key]) -> Sequence[_Key]:
-    """Return all keys, each once; what only the latter has comes as late as the order of both lets it."""
+    """Return all keys once; each key that is only in the latter comes as late as the order of both allows."""
     places = {key: place for place, key in enumerate(theirs)}
     merged: dict[_Key, None] = {}
     taken = 0

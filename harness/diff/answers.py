@@ -1,4 +1,4 @@
-"""What a target answered, by the step of the script that awaited it."""
+"""A target's answers, by the step of the script that awaited them."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -16,12 +16,12 @@ _WORDS: Final = {
 
 
 def awaits(step: Step) -> bool:
-    """Tell whether a step is over only when something was seen."""
+    """Return whether a step ends only with an answer, its absence, or the close of the connection."""
     return isinstance(step, Receive | StayParked | SeeClosed | Repeat)
 
 
 def answers_by_step(events: Sequence[Event]) -> dict[int, tuple[Event, ...]]:
-    """Return the answers at each step, in the order of happening."""
+    """Return the answers at each step, in the order of events."""
     answers: dict[int, tuple[Event, ...]] = {}
     for event in events:
         if event.kind in ANSWER_KINDS:
@@ -30,5 +30,5 @@ def answers_by_step(events: Sequence[Event]) -> dict[int, tuple[Event, ...]]:
 
 
 def kind_words(kind: str) -> str:
-    """Say in words what came instead of an answer, or that one came."""
+    """Return the phrase for the kind of an event: an answer, or what came instead."""
     return _WORDS[EventKind(kind)]

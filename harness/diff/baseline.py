@@ -1,4 +1,4 @@
-"""How the judgements of a run stand to those of an earlier one."""
+"""Compare the judgements of a run with those of an earlier one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,20 +8,20 @@ from harness.diff.model import Judgement
 from harness.verdict import Confirmation, Delta, Expectation, Outcome
 
 GOOD: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.NOT_APPLICABLE))
-"""Outcomes that are no cause for concern."""
+"""Outcomes that need no attention."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared:
-    """Judgements with their delta."""
+    """Judgements with their deltas."""
 
     judgements: tuple[Judgement, ...]
     removed: tuple[Judgement, ...]
-    """What the baseline has of this run's targets and this run has not."""
+    """The baseline's judgements that this run lacks, of this run's targets."""
 
 
 def compared_with(judgements: Sequence[Judgement], baseline: Sequence[Judgement] | None) -> Compared:
-    """Set the delta of every judgement against the same scenario and target of a baseline run."""
+    """Set the delta of every judgement, from the baseline's judgement of the same scenario and target."""
     if baseline is None:
         return Compared(judgements=tuple(judgements), removed=())
     before = {(one.scenario_id, one.target): one for one in baseline}
@@ -41,12 +41,12 @@ def compared_with(judgements: Sequence[Judgement], baseline: Sequence[Judgement]
 
 
 def delta(now: Judgement, before: Judgement | None) -> Delta:
-    """Tell how a judgement stands to that of the baseline."""
+    """Return how a judgement differs from the baseline's."""
     if before is None:
         return Delta.ADDED
     if now.outcome in GOOD and before.outcome not in GOOD:
         return Delta.NEWLY_CONFORMING
-    # What a baseline showed once excuses nobody who shows it every time.
+    # A difference that was flaky in the baseline does not excuse one that is there every time.
     if now.outcome not in GOOD and (before.outcome in GOOD or (_is_flaky(before) and not _is_flaky(now))):
         return Delta.NEWLY_DIVERGING
     if (now.outcome, now.signature) == (before.outcome, before.signature):

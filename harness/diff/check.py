@@ -1,4 +1,4 @@
-"""A whole run, checked: the one place where outcome, expectation, confirmation and delta are set."""
+"""Check a whole run: the only module that sets outcome, expectation, confirmation and delta."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,29 +19,29 @@ from harness.trace.events import Event
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetTrace:
-    """What is on record of one target."""
+    """The recorded events of one target."""
 
     info: TargetInfo
     events: Mapping[str, Sequence[Event]]
-    """By scenario id, each in sequence."""
+    """Events by scenario id, in sequence."""
     repeats: Mapping[str, Sequence[Sequence[Event]]] = field(default_factory=dict)
-    """By scenario id, of those that were run more than once: all attempts but the first, in their order."""
+    """All attempts except the first, in order, by the ids of scenarios that were run more than once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckedRun:
-    """All that the checker has to say of a run."""
+    """All results of the checker for a run."""
 
     judgements: tuple[Judgement, ...]
     """One for every script and target, in the order of the targets and then of the scripts."""
     differences: tuple[Difference, ...]
     stale_entries: tuple[StaleEntry, ...]
     removed: tuple[Judgement, ...]
-    """What the baseline judged and this run did not."""
+    """Judgements of the baseline that this run lacks."""
     attempts: tuple[Attempt, ...] = ()
-    """Of scenarios that were run more than once, or were to be; in the order of the judgements."""
+    """Attempts at scenarios that were run more than once, or were to be; in the order of the judgements."""
     alignments: tuple[Alignment, ...] = ()
-    """Of all conversations that are on record; in the order of the judgements."""
+    """Alignments of all recorded conversations, in the order of the judgements."""
 
 
 def check_run(
@@ -51,14 +51,14 @@ def check_run(
     baseline: Sequence[Judgement] | None,
     today: date,
 ) -> CheckedRun:
-    """Judge every script with every target.
+    """Judge every script for every target.
 
     Args:
-        scripts: all that were to run; one without events is an error of the harness, not a pass.
+        scripts: all that were to run; one without events is a harness error, not a pass.
         traces: by the targets' names, oracles included.
         entries: the known differences.
         baseline: an earlier run's judgements, or None.
-        today: on which expiry is judged.
+        today: the date by which expiry is judged.
     """
     departures = Departures()
     judged = [
@@ -77,7 +77,7 @@ def judge_target(
     departures: Departures,
     retell: Retell | None = None,
 ) -> list[Repeated]:
-    """Judge every attempt at every script with one target; the rest is for `set_against`."""
+    """Judge every attempt at every script for one target; `set_against` sets the rest."""
     return [_repeated(script, trace, oracle, departures, retell) for script in scripts]
 
 
@@ -89,14 +89,14 @@ def set_against(
     baseline: Sequence[Judgement] | None,
     today: date,
 ) -> CheckedRun:
-    """Set what was judged against what was foreseen and what an earlier run came to.
+    """Apply expectations and the baseline to judgements.
 
     Args:
         judged: in the order of the targets and then of the scripts.
         infos: by the targets' names.
         entries: the known differences.
         baseline: an earlier run's judgements, or None.
-        today: on which expiry is judged.
+        today: the date by which expiry is judged.
     """
     each_attempt = [one.judgement for repeated in judged for one in repeated.attempts]
     applied = apply_expectations(each_attempt, infos, entries, today)
@@ -116,7 +116,7 @@ def set_against(
 
 
 def reported_by(trace: TargetTrace, judgements: Sequence[Judgement]) -> TargetTrace:
-    """Return a trace in which each scenario is told by the attempt that its result is of."""
+    """Return a trace in which each scenario has the events of the attempt that its result is from."""
     later = {
         each.scenario_id: trace.repeats[each.scenario_id][each.attempt - 2]
         for each in judgements
@@ -133,7 +133,7 @@ def with_attempt(
     oracle: TargetTrace | None,
     retell: Retell | None = None,
 ) -> Repeated:
-    """Return a scenario's attempts with a further one, judged as the others were."""
+    """Return a scenario's attempts with one more, judged like the others."""
     trace = TargetTrace(info=info, events={script.id: events})
     judged = _judged(script, trace, oracle, Departures(), retell)
     return replace(repeated, attempts=(*repeated.attempts, judged))
@@ -146,7 +146,7 @@ def _repeated(
     departures: Departures,
     retell: Retell | None,
 ) -> Repeated:
-    """Judge a scenario's attempts, each against the same oracle: its time is virtual, so it says the same."""
+    """Judge a scenario's attempts against the same oracle, whose answers do not vary: its time is virtual."""
     attempts = [_judged(script, trace, oracle, departures, retell)]
     missing = None
     for events in trace.repeats.get(script.id, ()):

@@ -1,8 +1,9 @@
-"""Everything in which a recorded conversation departs from its script and from the reference's.
+"""All differences of a recorded conversation from its script and from the reference.
 
-Both traces come from the same script, so they are aligned by step. A script pins what a scenario is about and
-outranks the reference; the reference fills in everything that is not pinned. One departure is told once. The
-first that a client would notice is the finding; what comes after may be no more than its consequence.
+Both traces come from the same script, so they are aligned by step. A script pins the answers that its
+scenario is about, and takes precedence over the reference; the reference covers everything that is not
+pinned. One difference is reported once. The first one that matters to a client is the finding; later ones may
+be only its consequences.
 """
 
 from collections.abc import Sequence
@@ -17,19 +18,19 @@ from harness.trace.events import Event
 
 
 class Departures:
-    """What conversations depart from their scripts in, each looked into once.
+    """The differences of conversations from their scripts, each conversation compared once.
 
-    An oracle's conversation is a measure twice for every target that is compared with it, and judged itself.
+    An oracle's conversation is used twice for every target that is compared with it, and is judged itself.
     """
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, int], tuple[Sequence[Event], tuple[RawDifference, ...]]] = {}
 
     def of(self, script: Script, events: Sequence[Event]) -> tuple[RawDifference, ...]:
-        """Return everything in which a conversation is not as its script expects."""
+        """Return everything in which a conversation differs from its script's expectations."""
         key = (script.id, id(events))
         if key not in self._found:
-            # The events are kept, so that no other conversation can come to stand at their address.
+            # The events are kept, so that no other conversation can get their address, which is the key.
             self._found[key] = (events, against_script(script, events))
         return self._found[key][1]
 
@@ -43,10 +44,10 @@ def differences(
     """Return a target's differences, the finding first and the others in the order of steps.
 
     Args:
-        script: what both conversations were to be.
-        events: of the target; each names its run, target and scenario.
-        oracle_events: of the reference, or None where nothing but the script is to be compared with.
-        departures: what was found so far, where several targets share a reference.
+        script: the script of both conversations.
+        events: the target's; each names its run, target and scenario.
+        oracle_events: the reference's, or None to compare with the script only.
+        departures: the cache of differences from scripts, where several targets share a reference.
     """
     if not events:
         return ()
@@ -68,7 +69,7 @@ def differences(
 
 
 def _is_same(one: RawDifference, other: RawDifference) -> bool:
-    """Tell whether two differences are about the same place of the same answer."""
+    """Return whether two differences are about the same place of the same answer."""
     if one.step != other.step:
         return False
     if one.field is None or other.field is None:

@@ -1,4 +1,4 @@
-"""Differences that are known and explained: TOML files beside the suites, and what they make of a run.
+"""Known and explained differences: TOML files beside the suites, and their effect on a run's judgements.
 
     [[expect]]
     scenario  = "classic/join/**"                    # an id, or a pattern: * within a part, ** across parts
@@ -7,14 +7,14 @@
     signature = "9c1e0b77a2d4"                       # only this finding; otherwise any
     reason    = "why this is as it is"
     link      = "KAFKA-12345"                        # a KAFKA-number, a KIP or an address
-    sometimes = true                                 # a race: it may show or not; needs a signature
+    sometimes = true                                 # a race: it may occur or not; needs a signature
     expires   = "2027-01-01"                         # the last day on which the entry applies
-    owner     = "who looks after it"
-    libraries = ["kafka-python", "java-*"]           # only of a client script: with which libraries
+    owner     = "who maintains the entry"
+    libraries = ["kafka-python", "java-*"]           # for a client script only: the libraries
 
-An entry explains what happened and excuses nothing else: another finding than the pinned one is unexpected,
-and an entry whose difference does not show any more, or that has expired, is stale. Both are red. What
-happens sometimes is not stale for staying away.
+An entry explains one difference and excuses nothing else. A finding other than the pinned one is unexpected.
+An entry that has expired, or whose difference no longer occurs, is stale. Both are red. An entry with
+`sometimes` is not stale when its difference does not occur.
 """
 
 import re
@@ -38,14 +38,14 @@ from harness.verdict import Expectation, Outcome
 _LINK: Final = re.compile(r"KAFKA-\d+|KIP-\d+|https?://\S+")
 _PLACEHOLDERS: Final = ("todo", "tbd", "fixme", "xxx")
 _CLIENT_SCRIPTS: Final = "clients/"
-"""How the ids of client scripts begin, and no scenario's."""
+"""Prefix of the ids of client scripts, which no scenario's id has."""
 _SIGNATURE_PATTERN: Final = "^[0-9a-f]{12}$"
 _QUIET: Final = frozenset((Outcome.CONFORMS, Outcome.LENIENT, Outcome.NOT_APPLICABLE))
 """Outcomes that need no entry."""
 
 
 class ExpectationError(Exception):
-    """An expectation file cannot be read; the message names file, entry and field, and says the remedy."""
+    """An expectation file cannot be read; the message gives the file, entry, field and remedy."""
 
 
 def _explained(text: object) -> object:
@@ -104,7 +104,7 @@ class Entry(BaseModel):
         return self
 
     def concerns(self, scenario_id: str, info: TargetInfo) -> bool:
-        """Tell whether the entry speaks of a scenario with a target, or of a client script with a library."""
+        """Return whether the entry covers a scenario with a target, or a client script with a library."""
         return (
             matches_scenario(self.scenario, scenario_id)
             and any(matches_target(pattern, info) for pattern in self.targets)
@@ -117,22 +117,22 @@ class Entry(BaseModel):
         return any(fnmatchcase(library, pattern) for pattern in self.libraries)
 
     def foresaw(self, judgement: Judgement) -> bool:
-        """Tell whether what happened is what the entry says."""
+        """Return whether a judgement has the outcome and finding that the entry expects."""
         is_pinned_finding = self.signature is None or self.signature == judgement.signature
         return judgement.outcome == self.outcome and is_pinned_finding
 
     def has_expired(self, today: date) -> bool:
-        """Tell whether its last day is over."""
+        """Return whether its last day has passed."""
         return self.expires is not None and self.expires < today
 
     def may_stay_away(self, today: date) -> bool:
-        """Tell whether it applies though its difference does not show."""
+        """Return whether its difference may be absent without making the entry stale."""
         return self.sometimes and not self.has_expired(today)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcedEntry:
-    """An entry and where it stands."""
+    """An entry and its place in a file."""
 
     entry: Entry
     source: str
@@ -141,7 +141,7 @@ class SourcedEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaleEntry:
-    """An entry that has expired, or whose difference did not show in any conversation that it speaks of."""
+    """An entry that has expired, or whose difference did not occur in any conversation that it applies to."""
 
     source: str
     scenario: str
@@ -150,7 +150,7 @@ class StaleEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
-    """Judgements with their expectation set, and the entries that no longer apply."""
+    """Judgements with their expectation set, and the stale entries."""
 
     judgements: tuple[Judgement, ...]
     stale_entries: tuple[StaleEntry, ...]
@@ -160,13 +160,13 @@ def load_expectations(paths: Sequence[Path]) -> tuple[SourcedEntry, ...]:
     """Read expectation files.
 
     Raises:
-        ExpectationError: a file is missing, is no TOML, or an entry is wrong; all faults of a file at once.
+        ExpectationError: a file is missing or not TOML, or entries are wrong; lists all faults of a file.
     """
     return tuple(entry for path in paths for entry in _load(path))
 
 
 def check_scenarios(entries: Sequence[SourcedEntry], catalogue: Sequence[str]) -> None:
-    """Refuse entries that speak of no scenario at all: a typo, or a scenario that was renamed.
+    """Reject entries that match no scenario: because of a typo, or because the scenario was renamed.
 
     Raises:
         ExpectationError: such an entry exists.
@@ -190,13 +190,13 @@ def apply_expectations(
     """Set the expectation of every judgement.
 
     Args:
-        judgements: of one run.
+        judgements: those of one run.
         infos: the run's targets by name.
-        entries: of all files.
-        today: on which expiry is judged.
+        entries: those of all files.
+        today: the date by which expiry is judged.
     """
     applied: list[Judgement] = []
-    # By their places among all entries: files of two folders may have one name.
+    # By their indexes among all entries: files of two folders may have the same name.
     spoken_of: set[int] = set()
     fired: set[int] = set()
     for judgement in judgements:
@@ -250,7 +250,7 @@ def _without_entry(judgement: Judgement) -> Judgement:
 
 
 def _not_foreseen(judgement: Judgement, concerned: Sequence[SourcedEntry]) -> Judgement:
-    """Judge what an entry speaks of but did not foresee: another difference, or none any more."""
+    """Judge a scenario that an entry covers, but whose difference is another one or no longer occurs."""
     sources = ", ".join(one.source for one in concerned)
     if judgement.outcome in _QUIET:
         return replace(
@@ -281,7 +281,7 @@ def _scenario_regex(pattern: str) -> re.Pattern[str]:
 
 
 def matches_scenario(pattern: str, scenario_id: str) -> bool:
-    """Tell whether a scenario's id fits a pattern: `*` stays within a part, `**` crosses parts."""
+    """Return whether a scenario's id matches a pattern: `*` stays within a part, `**` crosses parts."""
     return _scenario_regex(pattern).fullmatch(scenario_id) is not None
 
 
@@ -316,7 +316,7 @@ def _entries(path: Path, tables: list[object]) -> tuple[SourcedEntry, ...]:
 
 
 def _fault(error: ErrorDetails) -> str:
-    """Say what is wrong with a field and what to write instead."""
+    """Return what is wrong with a field and what to write instead."""
     field = ".".join(str(part) for part in error["loc"]) or "entry"
     match error["type"]:
         case "missing":

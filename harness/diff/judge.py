@@ -1,7 +1,7 @@
-"""The outcome of one scenario with one target, from what is on record and from nothing else.
+"""The outcome of one scenario for one target, from the recorded events alone.
 
-Doubt never becomes a pass: a conversation that broke off, a reference that cannot serve as a measure and a
-checker that fails are each told apart from a target that conforms and from one that diverges.
+Doubt never becomes a pass. A conversation that broke off, a reference that cannot be compared with, and a
+failed checker are each distinguished from a target that conforms and from one that diverges.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from harness.scenario.script import Script, step_text
 from harness.trace.events import TARGET_LOST, Event, EventKind
 from harness.verdict import Delta, Expectation, Outcome
 
-"""How the note of an event begins after which the target was no longer there."""
+"""The note of an event after which the target was gone begins with `TARGET_LOST`."""
 _VALUE_CHARACTERS: Final = 160
 CONFORMS_REASON: Final = "every answer is as the script expects and as the reference gives it"
 ALONE_REASON: Final = "every answer is as the script expects"
@@ -25,28 +25,28 @@ ALONE_REASON: Final = "every answer is as the script expects"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetInfo:
-    """What a checker must know of a target beside its trace."""
+    """What a checker needs to know about a target besides its trace."""
 
     run_id: str
     target: str
     """The target's name, e.g. `kafka-3.9.2`."""
     spec: str
-    """As the user wrote it, e.g. `kafka:3.9.2`."""
+    """The spec as the user wrote it, e.g. `kafka:3.9.2`."""
     profile: str
     oracle: str | None
-    """Name of the target that it is compared with; None for a reference."""
+    """Name of the target that this one is compared with; None for a reference."""
     library: str | None = None
-    """The client library that carried scripts out on it; None where scenarios were run."""
+    """The client library that ran scripts on the target; None where scenarios were run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A judgement, with expectation and delta still to be set, and the differences that it rests on."""
+    """A judgement without its final expectation and delta, and the differences that it is based on."""
 
     judgement: Judgement
     differences: tuple[Difference, ...] = ()
     alignment: Alignment | None = None
-    """None where nothing is on record, or where nobody asked for it."""
+    """None where nothing was recorded, or where no alignment was requested."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,15 +64,15 @@ def judge(
     departures: Departures | None = None,
     retell: Retell | None = None,
 ) -> Judged:
-    """Judge one scenario with one target.
+    """Judge one scenario for one target.
 
     Args:
-        script: what the conversation was to be.
+        script: the script of the conversation.
         info: the target.
-        events: what is on record of it, in sequence; none at all is our fault.
-        oracle_events: what is on record of the reference, when `info.oracle` names one.
-        departures: what was found of these conversations so far, where the same reference is used again.
-        retell: tells what the reference answers when it is starved as the target was; it is asked only
+        events: the target's recorded events, in sequence; none at all is a harness error.
+        oracle_events: the reference's recorded events, where `info.oracle` names one.
+        departures: the cache of differences from scripts, where the same reference is used again.
+        retell: yields what the reference answers when it is starved as the target was; called only
             where the target would diverge and the machine kept somebody from running.
     """
     try:
@@ -121,7 +121,7 @@ def _rule(
 
 
 def _refused(events: Sequence[Event]) -> _Ruling | None:
-    """Return the ruling where there is no conversation to judge."""
+    """Return the ruling where there is no conversation to judge, or None."""
     if not events:
         return _Ruling(outcome=Outcome.HARNESS_ERROR, reason="nothing was recorded")
     for kind, outcome in (
@@ -137,8 +137,8 @@ def _refused(events: Sequence[Event]) -> _Ruling | None:
 def _until_break(script: Script, events: Sequence[Event]) -> tuple[Sequence[Event], str | None]:
     """Return the events that can be judged, and why the conversation broke off if it did.
 
-    What the actors saw at the step in which the target went away tells of its end, not of its behaviour.
-    An event that breaks a conversation off may belong to no step: the limit of a whole drive, say.
+    Events of the step in which the target was lost are about its end, not about its behaviour. An event that
+    breaks off a conversation may belong to no step, for example when a whole drive reaches its time limit.
     """
     lost = next((event for event in events if (event.note or "").startswith(TARGET_LOST)), None)
     if lost is not None:
@@ -159,7 +159,7 @@ def _until_break(script: Script, events: Sequence[Event]) -> tuple[Sequence[Even
 def _doubt_about_oracle(
     script: Script, oracle: str, events: Sequence[Event] | None, departures: Departures
 ) -> str | None:
-    """Tell why the reference's trace is no measure, or None when it is one."""
+    """Return why the reference's trace cannot be compared with, or None if it can."""
     if not events:
         return f"{oracle} has no trace to compare with"
     for kind in (EventKind.HARNESS_ERROR, EventKind.NOT_APPLICABLE, EventKind.ABANDONED):
@@ -176,7 +176,7 @@ def _doubt_about_oracle(
 
 
 def _reason(script: Script, events: Sequence[Event], finding: Difference) -> str:
-    """Say in one sentence what was expected, what came, and where."""
+    """Describe a finding in one sentence: where it is, what came and what was expected."""
     whose = "expected" if finding.against == Against.EXPECTATION else "the reference gives"
     what = f"{finding.field} is {_short(finding.actual)}" if finding.field else finding.actual
     detail = _detail(events, finding)
@@ -184,7 +184,7 @@ def _reason(script: Script, events: Sequence[Event], finding: Difference) -> str
 
 
 def _short(text: str) -> str:
-    """Cut a long value; the difference has all of it."""
+    """Shorten a long value; the difference contains all of it."""
     return text if len(text) <= _VALUE_CHARACTERS else f"{text[: _VALUE_CHARACTERS - 1]}…"
 
 
@@ -195,7 +195,7 @@ def _at(script: Script, step: int) -> str:
 
 
 def _detail(events: Sequence[Event], finding: Difference) -> str:
-    """Return what was measured or noted; it differs from run to run and is therefore in no difference."""
+    """Return measurements and notes of an event, which vary between runs and are thus not in a difference."""
     if finding.field is not None:
         return ""
     event = next((one for one in events if one.sequence == finding.event_sequence), None)

@@ -1,4 +1,4 @@
-"""What a checker says: what stands side by side, differences, judgements, and what explains a change."""
+"""The records that a checker writes: alignments, differences, judgements, attempts, and attributions."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -6,7 +6,7 @@ from typing import TypeAlias
 from harness.verdict import Confirmation
 
 Cause: TypeAlias = tuple[str | None, str | None, str, str]
-"""API, field, what was expected and what came."""
+"""API, field, expected and actual value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,7 @@ class Difference:
     target: str
     scenario_id: str
     ordinal: int
-    """0 is the finding; what follows from it has higher ordinals."""
+    """0 is the finding; its consequences have higher ordinals."""
     is_consequence: bool
     against: str
     """`expectation` of the script, or `reference`: the trace of the oracle."""
@@ -29,18 +29,18 @@ class Difference:
     field: str | None
     """Path into the response, e.g. `members[0].assignment`; None where the whole answer differs."""
     expected: str
-    """JSON where it is a value, a phrase where it is an event."""
+    """JSON for a value, a phrase for an event."""
     actual: str
     signature: str
     """Hash of scenario, step, API, version, class, field, expected and actual: equal in every run."""
     is_lenient: bool
-    """Whether no client should take notice of the field."""
+    """Whether the difference is in a field that clients should ignore."""
     event_sequence: int = -1
-    """`sequence` of the target's event that it is about; -1 where nothing is on record."""
+    """`sequence` of the target's event; -1 where nothing was recorded."""
 
     @property
     def cause(self) -> Cause:
-        """What differs, without where: results of which it is equal most likely have one cause."""
+        """What differs, without the place; results for which this is equal most likely have one cause."""
         return (self.api, self.field, self.expected, self.actual)
 
 
@@ -48,26 +48,26 @@ class Difference:
 class Alignment:
     """Which events of a target stand beside which of its oracle's. Grain: run, target, scenario.
 
-    Of a scenario that was run more than once it is the attempt that the result is of, and the oracle's first.
+    For a scenario that was run more than once: the attempt that gives the result, beside the oracle's first.
     """
 
     run_id: str
     target: str
     oracle: str | None
-    """None for a reference, of which each event stands alone."""
+    """None for a reference, whose events have no counterparts."""
     scenario_id: str
     rows: str
     """JSON: a list of `[step, occurrence, answer, sequence, oracle sequence, is different]`, in their order.
 
-    `occurrence` numbers a step's rows and `answer` its answers, from 0; of what is no answer it is null. A
-    sequence is null on the side that has no such event. `is different` is 1 where there is an oracle, and
-    kind, digest or (of a request) canonical fields are not the same.
+    `occurrence` numbers a step's rows and `answer` its answers, from 0; `answer` is null for an event that is
+    not an answer. A sequence is null on the side that has no such event. `is different` is 1 where there is
+    an oracle, and kind, digest or (for a request) canonical fields differ.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What became of one scenario with one target. Grain: run, target, scenario."""
+    """The result of one scenario for one target. Grain: run, target, scenario."""
 
     run_id: str
     target: str
@@ -89,9 +89,9 @@ class Judgement:
     reason: str
     """Why: the first difference in words, the missing capability, or the entry that foresaw it."""
     link: str | None
-    """Of the expectation entry that matched."""
+    """The link of the expectation entry that matched."""
     signature: str | None
-    """Of the first difference."""
+    """The signature of the first difference."""
     first_step: int | None
     difference_count: int
     event_count: int
@@ -99,31 +99,31 @@ class Judgement:
     confirmation: str = Confirmation.NOT_REPEATED.value
     """A `harness.verdict.Confirmation`."""
     shown_count: int = 1
-    """In how many attempts the scenario came to this."""
+    """The number of attempts with this result."""
     attempt_count: int = 1
-    """How often it was run with the target."""
+    """How often the scenario was run with the target."""
     attempt: int = 1
-    """The attempt that the outcome, the signature and the differences are of; from 1."""
+    """The attempt that the outcome, the signature and the differences are from; from 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
     """One of several attempts at a scenario. Grain: run, target, scenario, attempt.
 
-    Only scenarios that were run more than once, or were to be, have any.
+    Only scenarios that were run more than once, or were to be, have attempts.
     """
 
     run_id: str
     target: str
     scenario_id: str
     attempt: int
-    """From 1, in the order of running; later ones were alone with the target."""
+    """From 1, in the order of running; later attempts ran alone with the target."""
     was_run: bool
-    """Whether it was run; else the reason tells why not, and all that follows says nothing."""
+    """Whether it was run; if not, `reason` contains why, and the other fields below mean nothing."""
     shows: bool
-    """Whether it came to what the result says."""
+    """Whether it had the same result as the judgement."""
     outcome: str
-    """A `harness.verdict.Outcome`, as is the next of `Expectation`."""
+    """A `harness.verdict.Outcome`; the next field is an `Expectation`."""
     expectation: str
     reason: str
     signature: str | None
@@ -134,7 +134,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attribution:
-    """Which named behaviours make two references tell a scenario differently.
+    """The named behaviours that make two references answer a scenario differently.
 
     Grain: run, scenario, pair of references.
     """
@@ -144,6 +144,6 @@ class Attribution:
     from_oracle: str
     to_oracle: str
     behaviours: tuple[str, ...]
-    """Names from the reference's table, each of which alone changes what is seen; in alphabetical order."""
+    """Names from the reference's table, each of which alone changes the answers; in alphabetical order."""
     sources: tuple[str, ...]
-    """Where Kafka decides each of them."""
+    """Where Kafka implements each of them."""

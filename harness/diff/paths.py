@@ -18,12 +18,12 @@ class _Absent:
 
 
 ABSENT: Final = _Absent()
-"""Stands where a response has no such field."""
+"""The value of a field that a response does not contain."""
 Leaf: TypeAlias = "Json | _Absent"
 
 
 def read_fields(text: str | None) -> dict[str, FieldValue]:
-    """Read decoded fields back from an event; bytes are bytes again."""
+    """Parse an event's decoded fields, with bytes converted back from their JSON form."""
     fields = _with_bytes(parsed_json(text, where="decoded fields")) if text else {}
     if not isinstance(fields, dict):
         raise TypeError(f"decoded fields are an object, not {text!r}")
@@ -31,12 +31,12 @@ def read_fields(text: str | None) -> dict[str, FieldValue]:
 
 
 def unindexed(path: str) -> str:
-    """Return the path of all items alike: `members[0].metadata` gives `members[].metadata`."""
+    """Return a path without indexes: `members[0].metadata` becomes `members[].metadata`."""
     return _INDEX.sub("[]", path)
 
 
 def value_at(value: Json, path: str) -> Leaf:
-    """Return what stands at a path, or ABSENT."""
+    """Return the value at a path, or ABSENT."""
     found: Leaf = value
     for part in _PART.finditer(path):
         if part["index"] is not None:
@@ -47,14 +47,14 @@ def value_at(value: Json, path: str) -> Leaf:
 
 
 def is_within(path: str, outer: str) -> bool:
-    """Tell whether a path is another one or leads on from it."""
+    """Return whether a path equals another path or continues it."""
     return path == outer or (path.startswith(outer) and path[len(outer)] in ".[")
 
 
 def unequal_leaves(left: Leaf, right: Leaf, path: str = "") -> tuple[tuple[str, Leaf, Leaf], ...]:
-    """Return every place where two canonical responses differ, with what stands there on either side.
+    """Return every path at which two canonical responses differ, with the values on either side.
 
-    Lists of unlike lengths differ as a whole: which of their items is the surplus one cannot be told.
+    Lists of different lengths differ as a whole: it is unknown which of their items is the extra one.
     """
     if _is_structure(left) and _is_structure(right):
         names = dict.fromkeys((*left, *right))

@@ -1,4 +1,4 @@
-"""A difference as soon as it is seen, before it is known whether it is the first one of its scenario."""
+"""A difference before it is known whether it is the first one of its scenario."""
 
 import hashlib
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from harness.verdict import DifferenceClass
 LENIENT_FIELDS: Final = {
     "error_message": "prose for people; clients decide by the error code",
 }
-"""Names of fields of which no client should take notice, with the reason."""
+"""Names of fields that clients should ignore, with the reason."""
 
 _SIGNATURE_CHARACTERS: Final = 12
 
 
 class Against(StrEnum):
-    """What a difference was seen against."""
+    """What an answer was compared with."""
 
     EXPECTATION = "expectation"
     REFERENCE = "reference"
@@ -28,11 +28,11 @@ class Against(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawDifference:
-    """One difference at one step. Its texts are canonical, so that it reads alike in every run."""
+    """One difference at one step. Its texts are canonical, so they are equal in every run."""
 
     step: int
     event_sequence: int
-    """Of the target's event that it is about; -1 where nothing is on record. No part of the signature."""
+    """Sequence number of the target's event; -1 where nothing was recorded. Not part of the signature."""
     api: str | None
     api_version: int | None
     against: Against
@@ -43,7 +43,7 @@ class RawDifference:
 
     @property
     def is_lenient(self) -> bool:
-        """Whether no client should take notice of the field."""
+        """Whether the difference is in a field that clients should ignore."""
         return self.field is not None and unindexed(self.field).rpartition(".")[2] in LENIENT_FIELDS
 
     def signature(self, scenario_id: str) -> str:
@@ -61,7 +61,7 @@ class RawDifference:
         return hashlib.sha256(canonical_json(parts).encode()).hexdigest()[:_SIGNATURE_CHARACTERS]
 
     def difference(self, event: Event, *, ordinal: int) -> Difference:
-        """Return it as a record of the run, target and scenario of an event."""
+        """Return the difference as a record for the run, target and scenario of an event."""
         return Difference(
             run_id=event.run_id,
             target=event.target,
@@ -83,12 +83,12 @@ class RawDifference:
 
 
 def field_class(field: str, *, presence_differs: bool, on_a_ladder: bool = False) -> DifferenceClass:
-    """Tell what kind of difference it makes that a field has another value, or one where none is due."""
+    """Return the class of a difference in a field's value, or in whether the field has one."""
     if unindexed(field).rpartition(".")[2] == "error_code":
         return DifferenceClass.ERROR_PRECEDENCE if on_a_ladder else DifferenceClass.ERROR_CODE
     return DifferenceClass.FIELD_PRESENCE if presence_differs else DifferenceClass.FIELD_VALUE
 
 
 def leaf_text(value: Leaf) -> str:
-    """Write what stands in a field, as canonical JSON."""
+    """Return the value of a field as canonical JSON."""
     return "absent" if value is ABSENT else canonical_json(value)  # type: ignore[arg-type] # the only other kind of leaf

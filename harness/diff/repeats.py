@@ -1,10 +1,10 @@
-"""What several attempts at one scenario with one target say together.
+"""Combine the results of several attempts at one scenario with one target.
 
-An accusation must not rest on what was seen once. So a scenario whose result is unexpected is run again, and
-what its attempts came to is set side by side here. Two attempts show the same if they depart at the same
-step, in the same API, in the same class of difference and in the same field. The values may differ: a race,
-or a timer, that leaves another value there breaks the same claim. Places in lists are not compared either,
-since an order that hangs on chance puts the same fault at another index.
+An accusation must not rest on a single observation. So a scenario with an unexpected result is run again, and
+the results of its attempts are compared here. Two attempts show the same if they differ at the same step, in
+the same API, in the same class of difference and in the same field. The values may differ: a race or a timer
+that leaves another value breaks the same claim. Indexes in lists are not compared either, since an order
+that depends on chance moves the same fault to another index.
 """
 
 import re
@@ -18,7 +18,7 @@ from harness.diff.model import Attempt, Judgement
 from harness.verdict import STARVED, Confirmation, Expectation, Outcome
 
 NO_FURTHER_ATTEMPT: Final = "no further attempt: "
-"""How the note of the only event of an attempt begins that was due and was not made; why follows."""
+"""Prefix of the note of an attempt that was due but not made, which is its only event; the reason follows."""
 _INDEX: Final = re.compile(r"\[\d+\]")
 _OPEN: Final = (Outcome.DIVERGES, Outcome.INDETERMINATE)
 
@@ -28,42 +28,42 @@ class Repeated:
     """All attempts at one scenario with one target, each judged as if it were the only one."""
 
     attempts: tuple[Judged, ...]
-    """In the order of running, the first among them."""
+    """In the order of running, the first included."""
     missing: str | None = None
     """Why no further attempt was made, where one was due."""
 
     @property
     def scenario_id(self) -> str:
-        """Which scenario it is."""
+        """The id of the scenario."""
         return self.first.judgement.scenario_id
 
     @property
     def first(self) -> Judged:
-        """What came of the first attempt."""
+        """The result of the first attempt."""
         return self.attempts[0]
 
     def expected_as(self, judgements: Sequence[Judgement]) -> "Repeated":
-        """Return the same with other judgements, one for each attempt."""
+        """Return a copy with other judgements, one for each attempt."""
         reported = zip(self.attempts, judgements, strict=True)
         return replace(self, attempts=tuple(replace(one, judgement=judgement) for one, judgement in reported))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighed:
-    """What a scenario came to with a target, and the attempts that say so."""
+    """The result of a scenario with a target, and the attempts that it is based on."""
 
     judged: Judged
     attempts: tuple[Attempt, ...]
-    """None where it was run once and nothing more was due."""
+    """Empty where the scenario was run once and no further attempt was due."""
 
 
 def is_accusation(judgement: Judgement) -> bool:
-    """Tell whether a result is one that has to show again before anybody is blamed for it."""
+    """Return whether a result must occur again before it counts against anybody."""
     return judgement.outcome in _OPEN and judgement.expectation == Expectation.UNEXPECTED
 
 
 def kind_of(judged: Judged) -> tuple[object, ...]:
-    """Say what an attempt came to, so that it is equal for attempts that show the same."""
+    """Return the result of an attempt in a form that is equal for attempts that show the same."""
     judgement = judged.judgement
     if judgement.outcome != Outcome.DIVERGES:
         return (judgement.outcome, is_accusation(judgement))
@@ -73,10 +73,10 @@ def kind_of(judged: Judged) -> tuple[object, ...]:
 
 
 def weigh(repeated: Repeated) -> Weighed:
-    """Say what the attempts come to together; their expectations have been set.
+    """Combine the attempts, whose expectations have been set, into one result.
 
-    An unexpected difference outweighs everything but a failure of ours, and of two the one that showed more
-    often. What broke off says nothing against what did not.
+    An unexpected difference outweighs everything except a harness error; of two unexpected differences, the
+    more frequent one wins. An attempt that broke off is no evidence against one that did not.
     """
     attempts = repeated.attempts
     if len(attempts) == 1 and repeated.missing is None:
@@ -98,7 +98,7 @@ def weigh(repeated: Repeated) -> Weighed:
 
 
 def _ruling(attempts: Sequence[Judged], kinds: Sequence[object]) -> int:
-    """Return the place of the attempt that the result is taken from: the worst, then the most usual."""
+    """Return the index of the attempt that gives the result: the worst, then the most frequent."""
     counts = Counter(kinds)
     starved_only = _has_conforming(attempts) and not any(
         is_accusation(each.judgement) and not _is_starved(each) for each in attempts
@@ -118,14 +118,14 @@ def _gravity(judgement: Judgement, *, starved_only: bool) -> int:
         if judgement.outcome == Outcome.DIVERGES:
             return 5
         return 0 if starved_only else 4
-    # An entry that fires in one attempt is not stale for staying away from another.
+    # An entry that matches one attempt is not stale because its difference is absent from another.
     if judgement.outcome in _OPEN:
         return 3
     return 1 if judgement.expectation == Expectation.STALE else 2
 
 
 def _is_quiet(judged: Judged) -> bool:
-    """Tell whether an attempt went as it should, or as an entry foresaw."""
+    """Return whether an attempt went as it should, or as an entry expected."""
     return not is_accusation(judged.judgement) and judged.judgement.outcome != Outcome.HARNESS_ERROR
 
 
@@ -153,7 +153,7 @@ def _confirmation(attempts: Sequence[Judged], ruling: int, shown: int) -> Confir
 
 
 def _reason(judgement: Judgement, repeated: Repeated) -> str:
-    """Say behind the reason how often it showed, and what else is to be known of the attempts."""
+    """Append to the reason how often it occurred, and what else matters about the attempts."""
     if judgement.confirmation == Confirmation.NOT_REPEATED:
         return judgement.reason
     if judgement.confirmation == Confirmation.CLEARED:
@@ -170,7 +170,7 @@ def _reason(judgement: Judgement, repeated: Repeated) -> str:
 
 
 def _reported(repeated: Repeated, shows: Sequence[bool]) -> tuple[Attempt, ...]:
-    """Put the attempts on record, and the one that was due and not made."""
+    """Return the records of the attempts, and of one that was due but not made."""
     reported = [
         _attempt(each.judgement, number, shows=is_same)
         for number, (each, is_same) in enumerate(zip(repeated.attempts, shows, strict=True), start=1)

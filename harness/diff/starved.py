@@ -1,10 +1,10 @@
-"""What of a target's differences a starved machine accounts for: such a difference accuses nobody.
+"""Which of a target's differences a starved machine accounts for: such differences accuse nobody.
 
-A bound on time that is broken by no more than the witness saw the machine take away is no difference of the
-target. Nor is an answer that the reference gives as well once it is kept from running where the target was;
-who drives the reference so stands above, and hands over what it told. Nothing else is excused: on a quiet
-machine the witness has nothing to say, and every bound applies as it is written. A frame that is no response,
-or that nobody asked for, is never excused: a slow broker sends no other frames than a fast one.
+A broken time bound is excused if the starvation that the witness measured is at least as long as the excess.
+An answer is excused if the reference gives it too when it is kept from running where the target was. The
+caller runs the reference in that way and passes in its conversations. Nothing else is excused: on a quiet
+machine the witness measures nothing, and every bound applies as written. A frame that is not a response, or
+that answers no request, is never excused: a slow broker sends the same frames as a fast one.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,16 +21,16 @@ from harness.trace.starvation import Starvation
 from harness.verdict import STARVED, DifferenceClass
 
 _NEAR_MS: Final = 100.0
-"""How long after a stretch it still shows: what had come was read one after the other."""
+"""How long a stretch still has an effect after its end: pending input was read piece by piece."""
 _WORK_SHARE: Final = 0.1
-"""Of the time that an answer has beyond the reference's, what a broker may take for work in any case.
+"""Share of the time beyond the reference's answer that a broker may use for work in any case.
 
-A broker that was kept from running for nearly all of a wait has had no time to do what the answer takes.
+A broker that was kept from running for nearly all of a wait had no time for the work of the answer.
 """
 _CLOCKS_MS: Final = 1.0
-"""How exactly the witness's clock and a session's are told in each other's terms."""
+"""Precision of the conversion between the witness's clock and a session's clock."""
 Retell = Callable[[Script, Sequence[Event], int], Iterable[Sequence[Event]]]
-"""Gives, in several ways, what the reference tells of a script up to a step when it is starved likewise."""
+"""Yields possible conversations of the reference with a script, up to a step, when it is starved likewise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class StarvedStretch:
     figures: Starvation
 
     def within(self, begin_ms: float, end_ms: float) -> Starvation:
-        """Return the figures as far as they can have been within a part of the conversation."""
+        """Return the figures, limited to what can have been within a part of the conversation."""
         overlap_ms = max(0.0, min(self.end_ms, end_ms) - max(self.begin_ms, begin_ms))
         return replace(
             self.figures,
@@ -53,31 +53,31 @@ class StarvedStretch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excused:
-    """What is left of a target's differences once the machine's part is taken away."""
+    """What remains of a target's differences without those that the machine accounts for."""
 
     reason: str | None
-    """Of the first difference that the machine accounts for; None if it accounts for none."""
+    """Why the machine accounts for the first such difference; None if it accounts for none."""
     left: tuple[Difference, ...]
-    """What it does not account for, the finding first; empty where nothing is left to accuse of."""
+    """Differences that it does not account for, the finding first; empty where no accusation is left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Breach:
-    """A bound on time that was broken."""
+    """A time bound that was broken."""
 
     begin_ms: float
-    """When the time began that the bound is about."""
+    """When the period began that the bound limits."""
     end_ms: float
     by_ms: float
     text: str
 
     def machine(self, stretches: Iterable[StarvedStretch], events: Sequence[Event]) -> tuple[Starvation, ...]:
-        """Return the machine's part in it."""
+        """Return the starvation that accounts for the breach."""
         return accounted(stretches, events, begin_ms=self.begin_ms, end_ms=self.end_ms)
 
 
 def starved_stretches(events: Iterable[Event]) -> tuple[StarvedStretch, ...]:
-    """Return what the witness told of a conversation, in the order of time."""
+    """Return the stretches that the witness recorded in a conversation, in the order of time."""
     return tuple(
         StarvedStretch(
             begin_ms=event.at_ms - (event.elapsed_ms or 0.0),
@@ -97,10 +97,10 @@ def starved_ms(stretches: Iterable[StarvedStretch], *, begin_ms: float, end_ms: 
 def accounted(
     stretches: Iterable[StarvedStretch], events: Sequence[Event], *, begin_ms: float, end_ms: float
 ) -> tuple[Starvation, ...]:
-    """Return what can have made an answer late that was awaited in a part of a conversation.
+    """Return the starvation that can have delayed an answer awaited in a part of a conversation.
 
-    A harness that is late while it waits for nothing but the answer delays nothing: its lateness counts where
-    it was about to send, or had something to read.
+    A harness that only waits for the answer delays nothing when it is late. Its lateness counts where it was
+    about to send, or had something to read.
     """
     moments = [each.at_ms for each in events if each.kind != EventKind.STARVED and each.at_ms >= begin_ms]
     found = []
@@ -124,14 +124,14 @@ def excused(
     differences: Sequence[Difference],
     retell: Retell | None,
 ) -> Excused:
-    """Take the machine's part from a target's differences.
+    """Separate a target's differences into those that the machine accounts for and the rest.
 
     Args:
-        script: what the conversation was to be.
-        events: of the target.
-        oracle_events: of the reference, where it is a measure.
-        differences: of the target, the finding first and the others in the order of steps.
-        retell: tells how the reference fares when it is starved; None where nobody can.
+        script: the script of the conversation.
+        events: the target's.
+        oracle_events: the reference's, where it can be compared with.
+        differences: the target's, the finding first and the others in the order of steps.
+        retell: yields conversations of the starved reference; None where it cannot be run.
     """
     stretches = starved_stretches(events)
     finding = next((each for each in differences if not each.is_lenient), None)
@@ -145,13 +145,13 @@ def excused(
         said = (difference.difference_class, difference.field, difference.expected, difference.actual)
         bound = (difference.step, *said)
         if difference.is_lenient or bound in weighed:
-            # A target that answers without an end differs ten thousand times at one step, in the same words.
+            # A target that answers without end has ten thousand equal differences at one step.
             continue
         weighed.add(bound)
         if not _is_weighable(script, difference):
             return Excused(reason=next(iter(reasons), None), left=_led_by(difference, differences))
         if is_another_course:
-            # What comes after an answer that starvation changed is its consequence.
+            # Differences after an answer that starvation changed are consequences of it.
             continue
         breach = _breach(script, events, oracle_events, difference)
         machine = () if breach is None else breach.machine(stretches, events)
@@ -167,9 +167,9 @@ def excused(
 
 
 def _is_weighable(script: Script, difference: Difference) -> bool:
-    """Tell whether starvation may account for a difference at all.
+    """Return whether starvation may account for a difference at all.
 
-    Where a connection was to be closed any frame counts as one that nobody asked for, a late answer too.
+    Where a connection was to be closed, any frame counts as unsolicited, even a late answer.
     """
     was_to_close = isinstance(_step(script, difference), SeeClosed)
     return difference.difference_class != DifferenceClass.ENCODING or was_to_close
@@ -180,7 +180,7 @@ def _step(script: Script, difference: Difference) -> Step | None:
 
 
 def _led_by(finding: Difference, differences: Sequence[Difference]) -> tuple[Difference, ...]:
-    """Put the first difference that nothing accounts for in front."""
+    """Put the first difference that nothing accounts for at the front."""
     others = sorted((each for each in differences if each is not finding), key=lambda each: each.step)
     return tuple(
         replace(each, ordinal=ordinal, is_consequence=ordinal > 0)
@@ -191,7 +191,7 @@ def _led_by(finding: Difference, differences: Sequence[Difference]) -> tuple[Dif
 def _breach(
     script: Script, events: Sequence[Event], oracle_events: Sequence[Event] | None, difference: Difference
 ) -> _Breach | None:
-    """Return the bound on time that a difference is about; None if it is about none, or about too early."""
+    """Return the breach of a time bound; None if there is none, or if the answer was too early."""
     step = _step(script, difference)
     if not isinstance(step, Receive) or difference.field is not None:
         return None
@@ -212,7 +212,7 @@ def _lateness(step: Receive, events: Sequence[Event], answer: Event) -> _Breach 
         return None
     by_ms = took_ms - bound_ms
     text = f"the answer came {by_ms:.0f} ms past its bound of {bound_ms} ms"
-    # The event is written a moment after the answer was read: with it the wait is over.
+    # The event is written a moment after the answer was read, and the wait ends with the event.
     end_ms = max(begin_ms + took_ms, answer.at_ms)
     return _Breach(begin_ms=begin_ms, end_ms=end_ms, by_ms=by_ms, text=text)
 
@@ -220,7 +220,7 @@ def _lateness(step: Receive, events: Sequence[Event], answer: Event) -> _Breach 
 def _absence(
     step: Receive, events: Sequence[Event], answer: Event, oracle_events: Sequence[Event] | None
 ) -> _Breach | None:
-    """Tell by how much an answer is later than the reference's that was not waited for any longer."""
+    """Return how far the wait for a missing answer exceeds the reference's time and the share for work."""
     begin_ms = _sent_ms(events, step, answer)
     due = _answer(oracle_events or (), answer.step)
     if begin_ms is None or due is None or due.kind != EventKind.RESPONSE or due.elapsed_ms is None:
@@ -235,7 +235,7 @@ def _absence(
 
 
 def _sent_ms(events: Sequence[Event], step: Receive, answer: Event) -> float | None:
-    """Return when the request was sent that an answer is to."""
+    """Return when the request of an answer was sent."""
     requests = [each for each in events if each.kind == EventKind.REQUEST and each.step == step.sent_at]
     own = [each for each in requests if each.correlation_id == answer.correlation_id] or requests
     return own[-1].at_ms if own else None
@@ -252,7 +252,7 @@ def _is_retold(
     late_steps: set[int],
     retell: Retell | None,
 ) -> bool:
-    """Tell whether the reference, starved as the target was, comes to the same answer the same way."""
+    """Return whether the reference, starved as the target was, reaches the same answer in the same way."""
     if retell is None:
         return False
     until = [each for each in events if each.step <= difference.step]
@@ -283,7 +283,7 @@ def _agrees(
 
 
 def _breaks_as_much(step: Receive, answer: Event, observed: Event) -> bool:
-    """Tell whether an answer of the starved reference breaks the same bound by no less than the target's."""
+    """Return whether the starved reference's answer breaks the same bound by as much as the target's."""
     took_ms, observed_ms = answer.elapsed_ms or 0.0, observed.elapsed_ms or 0.0
     if step.not_before_ms is not None and observed_ms < step.not_before_ms:
         return took_ms < step.not_before_ms and took_ms <= observed_ms + _NEAR_MS
@@ -303,7 +303,7 @@ def _retold_reason(
 
 
 def _figures(parts: Sequence[Starvation]) -> str:
-    """Say whom the machine kept from running and for how long."""
+    """Describe who was kept from running by the machine, and for how long."""
     kept = [each for each in parts if each.starved_ms]
     broker_ms = sum(min(each.broker_ms, each.starved_ms) for each in kept)
     sides = (("broker", broker_ms), ("harness", sum(each.harness_ms for each in kept)))

@@ -1,4 +1,4 @@
-"""Which targets a pattern such as `kafka:>=3.9,<4.0` speaks of, and which are the reference."""
+"""Which targets a pattern such as `kafka:>=3.9,<4.0` matches, and which are the reference."""
 
 import re
 from fnmatch import fnmatchcase
@@ -11,19 +11,20 @@ from harness.diff.judge import TargetInfo
 
 _COMPARISONS = ("<", ">", "=", "!", "~")
 REFERENCE: Final = r"reference(?:[:-](?!tcp).*)?"
-"""Matches the whole spec, or the whole name, of the reference in process; in Python and in Java alike."""
+"""Matches the whole spec or name of the in-process reference; valid in Python and in Java."""
 
 
 def is_reference(spec: str) -> bool:
-    """Tell whether a target's spec, or its name, is of the reference in process.
+    """Return whether a target's spec or name is that of the in-process reference.
 
-    That one is a measure. Over TCP the reference is a server like others: it has an oracle, and is judged.
+    Targets are compared with that one. Over TCP, the reference is a server like others: it has an oracle and
+    is judged.
     """
     return re.fullmatch(REFERENCE, spec) is not None
 
 
 def is_target_pattern(pattern: str) -> bool:
-    """Tell whether a text can match any target at all."""
+    """Return whether a text can match any target at all."""
     kind, _, rest = pattern.partition(":")
     if not kind.strip() or pattern != pattern.strip():
         return False
@@ -31,10 +32,10 @@ def is_target_pattern(pattern: str) -> bool:
 
 
 def matches_target(pattern: str, info: TargetInfo) -> bool:
-    """Tell whether a target is meant: by a range of versions, or by spec or name with wildcards.
+    """Return whether a pattern matches a target: by a range of versions, or by spec or name with wildcards.
 
-    The version is that in the spec (`kafka:3.9.2`, the tag of `container:apache/kafka:3.9.2`); a spec that
-    has none (`path:…`, `external:…`) goes by the profile that it is compared with.
+    The version is the one in the spec (`kafka:3.9.2`, the tag of `container:apache/kafka:3.9.2`). For a spec
+    without a version (`path:…`, `external:…`) it is the profile that the target is compared with.
     """
     kind, _, rest = pattern.partition(":")
     spec_kind, _, spec_rest = info.spec.partition(":")

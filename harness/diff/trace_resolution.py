@@ -1,7 +1,7 @@
-"""A recorded conversation told once more, so that what a script names can be compared with what came.
+"""Resolve a script's references in a recorded conversation, to compare expectations with answers.
 
-Learning goes on in the order of the trace, as it did while the conversation was run: `ana.generation_id`
-in step 12 is what ana knew before step 12.
+Values are learnt in the order of the trace, as they were while the conversation was run: `ana.generation_id`
+in step 12 is the value that ana knew before step 12.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ from harness.trace.events import Event, EventKind
 
 
 class TraceResolution:
-    """What the actors of one recorded conversation have learnt so far."""
+    """The values that the actors of one recorded conversation have learnt so far."""
 
     def __init__(self, script: Script, events: Sequence[Event]) -> None:
         groups = _groups_of(script, events)
@@ -53,7 +53,7 @@ class TraceResolution:
         )
 
     def learn(self, event: Event) -> None:
-        """Take note of a response or a poll; to be told of it again teaches nothing."""
+        """Learn from a response or a poll; learning from the same event again has no effect."""
         if event.kind not in (EventKind.RESPONSE, EventKind.POLL) or event.actor is None or event.api is None:
             return
         if event is self._learnt:
@@ -64,21 +64,21 @@ class TraceResolution:
         self._canonicaliser.canonical(actor=event.actor, api=event.api, fields=answered)
 
     def answered(self, event: Event) -> FieldValue:
-        """Return a response's decoded fields, in canonical order where Kafka gives none."""
+        """Return a response's decoded fields, in canonical order where Kafka defines no order."""
         return self._canonicaliser.arranged(self._fields(event), api=event.api or "")
 
     def _fields(self, event: Event) -> dict[str, FieldValue]:
-        """Read an event's fields, those of the same event once."""
+        """Parse an event's fields, once for consecutive calls with the same event."""
         if self._read is None or self._read[0] is not event:
             self._read = (event, read_fields(event.fields))
         return self._read[1]
 
     def resolved(self, expected: Mapping[str, Pattern], event: Event) -> dict[str, Pattern]:
-        """Put values where references stand, and learn from the answer that is expected to be so.
+        """Replace references with values, and learn from the answer that is being checked.
 
-        A reference means what was known before the answer, so that `ana.member_id` cannot be satisfied by
-        whatever comes. Only what no earlier answer brought, an actor's first id, may come from the answer
-        itself. What then is still unknown stays a reference, which nothing equals.
+        A reference means the value that was known before the answer, so that `ana.member_id` does not match
+        just any id. Only a value that no earlier answer contained, such as an actor's first id, may come from
+        the answer itself. A reference that is still unknown stays a reference, which nothing equals.
         """
         before = {name: self._resolve(pattern) for name, pattern in expected.items()}
         self.learn(event)
@@ -111,7 +111,7 @@ class TraceResolution:
         return tuple(self.arranged(item, api=api, path=f"{path}[]") for item in items)
 
     def _in_order(self, items: tuple[Pattern, ...], api: str, path: str) -> Pattern:
-        """Sort items as the answer's are sorted; items that do not pin their key match in any order."""
+        """Sort items as the answer's items are sorted; items that do not pin their key match in any order."""
         key = sort_key_fields(api, path)
         keyed = {} if key is None else {self._key_of(item, api, path, key): item for item in items}
         if None in keyed or len(keyed) < len(items):
@@ -129,7 +129,7 @@ class TraceResolution:
         return sort_key(self._canonicaliser.value(pinned, api=api, path=f"{path}[]"), key)
 
     def actual_text(self, mismatch: Mismatch, *, api: str) -> str:
-        """Write what came, with names instead of ids; an id's spelling where that was what mattered."""
+        """Return the actual value with names instead of ids; for `StartingWith`, with the form of the id."""
         if mismatch.actual is MISSING:
             return leaf_text(ABSENT)
         if isinstance(mismatch.expected, StartingWith) and isinstance(mismatch.actual, str):
@@ -138,7 +138,7 @@ class TraceResolution:
         return leaf_text(self._canonicaliser.value(actual, api=api, path=unindexed(mismatch.path)))
 
     def expected_text(self, mismatch: Mismatch) -> str:
-        """Write what was expected, with names instead of ids: JSON for a value, a phrase for a choice."""
+        """Return the expected value with names instead of ids: JSON for a value, a phrase for a choice."""
         named = self._named(mismatch.expected)
         return phrase(named) if _is_choice(named) else leaf_text(named)  # type: ignore[arg-type] # no choice within it
 
@@ -159,7 +159,7 @@ class TraceResolution:
 
 
 def _is_choice(pattern: Pattern) -> bool:
-    """Tell whether there is anything in a pattern that JSON has no word for."""
+    """Return whether a pattern contains anything that JSON cannot express."""
     if isinstance(pattern, Mapping):
         return any(_is_choice(item) for item in pattern.values())
     if isinstance(pattern, Sequence) and not isinstance(pattern, str | bytes):
@@ -168,9 +168,9 @@ def _is_choice(pattern: Pattern) -> bool:
 
 
 def _groups_of(script: Script, events: Sequence[Event]) -> dict[str, str]:
-    """Find what ids the groups had, by comparing the requests as scripted with those that were sent.
+    """Map the names of groups to their real ids, by comparing scripted requests with those that were sent.
 
-    A group that no request named keeps its name for an id: no answer can speak of it.
+    A group that no request named gets a placeholder as its id, which no answer can contain.
     """
     groups: dict[str, str] = {}
     for event in events:

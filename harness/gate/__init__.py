@@ -1,1 +1,1 @@
-"""From judgements to a decision: what a pipeline asks of stored runs, and what is changed of expectations."""
+"""Turn the judgements of stored runs into a decision for a pipeline, and edit expectation files."""

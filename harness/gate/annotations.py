@@ -1,4 +1,4 @@
-"""A decision as GitHub's workflow commands: at most ten, a cause each, worst first, the rest counted."""
+"""A decision as GitHub's workflow commands: at most ten, one a cause, worst first, the rest counted."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -9,11 +9,11 @@ from harness.gate.words import next_step, plain
 from harness.report.model.phrases import counted, shortened
 
 COUNT_MAX: Final = 10
-"""GitHub shows no more of a step."""
+"""GitHub shows no more annotations of a step."""
 
 
 def annotations(decision: Decision) -> Iterator[str]:
-    """Write the complaints as errors and, where there is room, what was passed over as notices."""
+    """Yield the complaints as errors and, if there is room, what was passed over as notices."""
     reported = [("error", each) for each in causes_of(decision.complaints)]
     reported += [("notice", each) for each in causes_of(decision.passed_over)]
     shown = reported if len(reported) <= COUNT_MAX else reported[: COUNT_MAX - 1]

@@ -1,4 +1,4 @@
-"""Complaints by what most likely causes them: what several results do in the same way is told once."""
+"""Complaints grouped by their most likely cause, so that the same difference is reported once."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ from harness.gate.complaint import Complaint
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """Complaints of one kind in which the same differs, whatever the scenario and the target."""
+    """Complaints of one kind with the same difference, in any scenarios and targets."""
 
     first: Complaint
     others: tuple[Complaint, ...]
 
     @property
     def count(self) -> int:
-        """How many complaints there are."""
+        """The number of complaints."""
         return 1 + len(self.others)
 
 
 def causes_of(complaints: Sequence[Complaint]) -> tuple[Cause, ...]:
-    """Gather complaints, in the order of the first of each; one without a difference stands alone."""
+    """Group complaints by cause, ordered by first occurrence; one without a difference is its own group."""
     alike: dict[object, list[Complaint]] = {}
     for place, each in enumerate(complaints):
         alike.setdefault(_likeness(each) or place, []).append(each)

@@ -1,7 +1,7 @@
-"""What a client would notice of Kafka's named behaviours, for somebody who is about to change releases.
+"""What a client would notice of Kafka's named behaviours, for people who plan to change releases.
 
-Each text says how a release with the behaviour affects clients. "It" is the behaviour.
-A change without a text here explains itself (`consequences`).
+Each text says how a release with the behaviour affects clients. "It" is the behaviour. A change without a
+text here is described by its changed answer (`harness.results.answer_impact.consequence`).
 """
 
 from collections.abc import Mapping
@@ -256,7 +256,7 @@ _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def client_impact(behaviour: str) -> str | None:
-    """Return what a client would notice of a named behaviour; None where the change itself tells it."""
+    """Return what a client would notice of a named behaviour; None if it has no text."""
     return _IMPACT.get(behaviour)
 
 
@@ -285,7 +285,7 @@ _SLIGHT: Final = frozenset(
         "sync_in_stable_refreshes_session",
     }
 )
-"""Behaviours that no common client meets."""
+"""Behaviours that do not affect common clients."""
 
 _WAYS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -324,16 +324,16 @@ _WAYS: Final[Mapping[str, str]] = MappingProxyType(
         ),
     }
 )
-"""How the two coordinators differ where no named behaviour does, by the difference from Scala to Java."""
+"""How the two coordinators differ apart from named behaviours, by the deviation from Scala to Java."""
 
 
 def is_slight(cause: str) -> bool:
-    """Tell whether no common client meets a cause."""
+    """Return whether a cause does not affect common clients."""
     return set(cause.split(", ")) <= _SLIGHT
 
 
 def coordinators_way(deviation: str) -> str:
-    """Return how the Scala and the Java coordinator differ in something; nothing if that is not listed."""
+    """Return how the Scala and the Java coordinator differ in a deviation; empty if it is not listed."""
     return _WAYS.get(deviation, "")
 
 

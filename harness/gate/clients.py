@@ -1,4 +1,4 @@
-"""Client scripts as a gate takes them: judged like scenarios, with what only their folder can say of them."""
+"""Client scripts as evidence for a gate: judged like scenarios, with details from their own folder."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,25 +26,25 @@ _LOST_REMEDY: Final = "TARGET/logs/ in the clients' folder has what its brokers 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientPlace:
-    """Where to look for a result of a client script."""
+    """Where to find the result of a client script, and how to run the script again."""
 
     line: str
-    """A command line that carries it out again."""
+    """A command line that runs the script again."""
     page: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientEvidence:
-    """What the client scripts of a run bring to a decision; nothing where it has none."""
+    """The evidence from a run's client scripts for a decision; empty if it has none."""
 
     checked: CheckedRun = NOTHING_CHECKED
     infos: Mapping[str, TargetInfo] = field(default_factory=dict)
-    """By target and library, those of the baseline included."""
+    """By target and library, including the libraries of the baseline."""
     baseline: tuple[Judgement, ...] = ()
-    """Its targets by the names that they have here."""
+    """The baseline's judgements, with its targets renamed to this run's names."""
     places: Mapping[ResultKey, ClientPlace] = field(default_factory=dict)
     further: tuple[Weighed, ...] = ()
-    """What is to be said of the scripts together."""
+    """Complaints about the scripts as a whole."""
 
 
 def client_evidence(
@@ -55,7 +55,7 @@ def client_evidence(
     entries: Sequence[SourcedEntry] = (),
     today: date,
 ) -> ClientEvidence:
-    """Judge the client scripts of a run with today's expectations, and beside those of a baseline."""
+    """Judge a run's client scripts with today's expectations, and compare them with a baseline's."""
     if run is None:
         return ClientEvidence() if baseline is None else ClientEvidence(further=(_gone(policy),))
     before = None
@@ -104,7 +104,7 @@ def _of_ending(run: ClientsRun) -> Iterator[Weighed]:
 
 
 def _of_lost(run: ClientsRun, policy: Policy) -> Iterator[Weighed]:
-    """Complain of each target that was lost under its scripts; all of them then broke off."""
+    """Complain of each target that was lost while its scripts ran, which broke off all of them."""
     infos = client_infos(run)
     lost = {
         name: each.because.removeprefix(TARGET_LOST)

@@ -1,4 +1,4 @@
-"""The gate on a run of client scripts alone, whose folder is another than that of wire suites."""
+"""The gate for a run of client scripts alone, whose folder differs from that of wire suites."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ _KINDS_OF_SOAKS: Final = {
     ExitCode.NOTHING_RAN: Kind.NOTHING_RAN,
     ExitCode.UNAVAILABLE: Kind.TARGET_LOST,
 }
-"""What is wrong with a soak that came to its end, or lost its target."""
+"""The kinds of complaint about a soak that completed, or that lost its target."""
 _REASONS_OF_SOAKS: Final = {
     Kind.UNEXPECTED: "its account is not as it should be",
     Kind.NOTHING_RAN: "it has no account",
@@ -32,7 +32,7 @@ _REASONS_OF_SOAKS: Final = {
 
 
 def evaluate_clients(run: ClientsRun, policy: Policy, given: Given) -> Gated:
-    """Decide on a run of client scripts with today's expectations, or on a soak; its folder stays as it is.
+    """Decide on a run of client scripts with today's expectations, or on a soak, without changing its folder.
 
     Raises:
         ExpectationError: an expectation file is wrong.
@@ -74,9 +74,9 @@ def evaluate_clients(run: ClientsRun, policy: Policy, given: Given) -> Gated:
 
 
 def clients_cut_short(run: ClientsRun) -> tuple[str, ...]:
-    """Say what is missing of client scripts that did not come to their end, or whose results are gone.
+    """Return what is missing if client scripts did not complete, or if their results are missing.
 
-    A target that was lost is no such thing: that is on record.
+    A lost target does not count as missing, because it is on record.
     """
     if run.ended.startswith(TARGET_LOST):
         return ()
@@ -99,7 +99,7 @@ def _info(run: ClientsRun, name: str) -> TargetInfo:
 
 
 def _of_soak(run: ClientsRun, targets: tuple[str, ...]) -> Decision:
-    """Decide on a soak, which has an account and no results: it is red if it is not as it should be."""
+    """Decide on a soak, which has an account and no results: it is red if the account is not as expected."""
     code = soak_exit_code(run)
     complaints = []
     if code is not ExitCode.EXPECTED:
@@ -124,7 +124,7 @@ def _of_soak(run: ClientsRun, targets: tuple[str, ...]) -> Decision:
 
 
 def _baseline(path: Path | None, policy: Policy, targets: Sequence[str]) -> ClientsRun | None:
-    """Read a baseline: a run of client scripts alone, or one that has them beside wire suites."""
+    """Read a baseline: a run of client scripts alone, or one of wire suites with client scripts beside."""
     if path is None:
         return None
     folder = path.resolve() if is_clients_folder(path) else clients_folder(path.resolve())

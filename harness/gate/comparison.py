@@ -1,7 +1,7 @@
-"""What a client sees change from one coordinator to another, and what explains it.
+"""The changes that a client observes from one coordinator to another, and their explanation.
 
-The answers of both are compared place by place in their canonical form. Where Kafka's answer hangs on chance
-and both give one of the right ones, nothing has changed.
+The answers of both are compared position by position in their canonical form. If Kafka's answer depends on
+chance and both give a permitted answer, nothing has changed.
 """
 
 import re
@@ -38,10 +38,10 @@ def compare(
     """Compare two targets, scenario by scenario.
 
     Args:
-        before: the former.
-        after: the latter.
-        explain: whether to look for the named behaviours that changes hang on; references are driven for it.
-        progress: told what is being worked on.
+        before: the former target.
+        after: the latter target.
+        explain: whether to find the named behaviours that cause the changes, by running references.
+        progress: called with a message at each stage of the work.
     """
     scripts = before.loaded.scripts
     common = [name for name in scripts if name in after.loaded.scripts]
@@ -76,7 +76,7 @@ def compare(
 
 
 def _added(before: ComparedTarget, after: ComparedTarget) -> Mapping[str, Mapping[str, str]]:
-    """Return, by scenario id, what brokers of either side had and the scenario did not ask for."""
+    """Return, by scenario id, properties that brokers of either side had but the scenario did not ask for."""
     found: dict[str, dict[str, str]] = {}
     for side in (before, after):
         for (target, scenario_id), added in added_properties(side.loaded.run.folder).items():
@@ -86,18 +86,18 @@ def _added(before: ComparedTarget, after: ComparedTarget) -> Mapping[str, Mappin
 
 
 def _is_measure_of(before: ComparedTarget, after: ComparedTarget) -> bool:
-    """Tell whether a target is compared with its own reference."""
+    """Return whether a target is compared with its own reference."""
     return before.loaded is after.loaded and before.target == after.trace.info.oracle
 
 
 def _behaviours(side: ComparedTarget) -> frozenset[str]:
-    """Return the named behaviours of the release that a side is compared with."""
+    """Return the named behaviours of the release that is a side's profile."""
     profile = reference_profile(side.trace.info.profile)
     return frozenset(behaviour.name.lower() for behaviour in profile.behaviours)
 
 
 def _left_out(names: Collection[str], side: ComparedTarget) -> tuple[LeftOut, ...]:
-    """Say why some scenarios could not run on a side, the most frequent reason first."""
+    """Return the reasons why some scenarios could not run on a side, the most frequent first."""
     found: dict[str, list[str]] = {}
     for name in sorted(names):
         judgement = side.judgement(name)
@@ -118,7 +118,7 @@ def _ran(side: ComparedTarget) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ChangedAnswer:
-    """A place in two conversations in which they differ."""
+    """A position at which two conversations differ."""
 
     before: Event | None
     after: Event | None
@@ -143,7 +143,7 @@ class _ChangedAnswer:
 def _change(
     script: Script, before: ComparedTarget, after: ComparedTarget, *, since: int = 0
 ) -> ClientChange | None:
-    """Return what changed in a scenario from some step on."""
+    """Return what changed in a scenario from a given step on; None if nothing did."""
     judged = before.judgement(script.id), after.judgement(script.id)
     assert judged[0] is not None
     assert judged[1] is not None
@@ -151,7 +151,7 @@ def _change(
     chance = _left_to_chance(script.id, before, after) if are_right else {}
     places = list(_places(script.id, before, after, chance))
     if _is_measure_of(before, after) and judged[1].first_step is not None:
-        # What came before the finding was found permitted.
+        # The checker found everything before the finding permitted.
         since = max(since, judged[1].first_step)
     places = [place for place in places if place.event.step >= since]
     if not places:
@@ -166,7 +166,7 @@ def _with_later(
     before: ComparedTarget,
     after: ComparedTarget,
 ) -> ClientChange:
-    """Return a change with the answers in which something else is first seen to change."""
+    """Return a change with the later answers at which further causes first show."""
     later = [
         replace(with_cause(seen, cause.behaviours), later=())
         for cause in causes
@@ -235,7 +235,7 @@ def _fields(one: Event | None, other: Event | None, chance: Sequence[str]) -> It
 
 
 def _names_in(answer: Mapping[str, object]) -> Sequence[str]:
-    """Return the names of the APIs that an answer lists, which say more than their places in it."""
+    """Return the names of the APIs that an answer lists; they say more than their positions in it."""
     rows = answer.get("api_keys")
     keys = [row.get("api_key") for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
     return [API_NAMES.get(key, str(key)) if isinstance(key, int) else str(key) for key in keys]
@@ -251,7 +251,7 @@ def _with_name(path: str, names: Sequence[str]) -> str:
 def _left_to_chance(
     scenario_id: str, before: ComparedTarget, after: ComparedTarget
 ) -> dict[AnswerPosition, list[str]]:
-    """Return the fields that either reference declares to hang on chance, by the answer's position."""
+    """Return the fields that either reference declares to depend on chance, by the answer's position."""
     found: dict[AnswerPosition, list[str]] = {}
     for side in (before, after):
         if side.oracle is None:

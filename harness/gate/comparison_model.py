@@ -1,4 +1,4 @@
-"""What a comparison of two targets says, and how what changed is grouped."""
+"""The result of comparing two targets, and the grouping of its changes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,69 +10,69 @@ from harness.targets.reference.variants import COORDINATOR
 from harness.verdict import RIGHT
 
 UNKNOWN: Final = "unknown"
-"""The cause of a change of which nothing is known."""
+"""The cause of a change whose cause is not known."""
 ADVERTISED: Final = "advertised versions"
-"""The cause where each side advertises the APIs that its release has."""
+"""The cause if each side advertises the API versions of its release."""
 FLAKY: Final = "flaky"
-"""The cause where a side's result showed once and not again: no release need have changed."""
+"""The cause if a side's result occurred once and not again: there need not be a change between releases."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientChange:
-    """One scenario that is answered otherwise."""
+    """One scenario that the two targets answer differently."""
 
     scenario_id: str
     title: str
     source: str
     api: str
-    """Of the answer in which the change is first seen; `connection` where it was none."""
+    """The API of the first answer that changed; `connection` if there was no API."""
     api_version: int | None
     step: int
     actor: str | None
     before_kind: str | None
-    """An `EventKind`, or None where the conversation had ended by then."""
+    """An `EventKind`, or None if the conversation had ended by then."""
     after_kind: str | None
     fields: tuple[FieldChange, ...]
-    """All that differ in that answer; none where only one of them answered."""
+    """All fields that differ in that answer; none if only one side answered."""
     answer_count: int
-    """In how many answers of the conversation they differ."""
+    """The number of answers in the conversation that differ."""
     before_outcome: str
     after_outcome: str
     delta: str
-    """How the judgement stands to the earlier one: a `harness.verdict.Delta`."""
+    """How the judgement relates to the former one: a `harness.verdict.Delta`."""
     behaviours: tuple[str, ...]
-    """Named behaviours that the change hangs on, if any was found."""
+    """Named behaviours that cause the change, if any were found."""
     sources: tuple[str, ...]
-    """Where Kafka decides each of them."""
+    """Where Kafka decides each of these behaviours."""
     known_as: tuple[str, ...]
     """KAFKA-numbers and KIPs that the scenario is about."""
     notes: str = ""
-    """What the scenario says beyond its title."""
+    """The scenario's notes, beyond its title."""
     before_note: str | None = None
-    """What was seen where there was no answer, in words."""
+    """What happened instead of an answer, in words."""
     after_note: str | None = None
     later: tuple[Contrast, ...] = ()
-    """The other answers that differ; they may follow from the first one."""
+    """The other answers that differ; they may be consequences of the first difference."""
     is_flaky: bool = False
-    """Whether a side's result showed once and not again."""
+    """Whether a side's result occurred once and not again."""
     also: tuple["ClientChange", ...] = ()
-    """The same scenario at later answers, each of which hangs on more behaviours than the answers before."""
+    """The same scenario at later answers, each caused by further behaviours than the answers before."""
 
     @property
     def contrast(self) -> Contrast:
-        """The answer in which the change is first seen."""
+        """The first answer that changed."""
         return Contrast(
             api=self.api, before_kind=self.before_kind, after_kind=self.after_kind, fields=self.fields
         )
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The behaviours that say most; that the coordinator is another says least."""
+        """The most specific behaviours: all but a different coordinator, unless that is the only one."""
         return tuple(name for name in self.behaviours if name != COORDINATOR) or self.behaviours
 
     @property
     def cause(self) -> str:
-        """What it is put down to: named behaviours, else what the scenario is about, else `unknown`."""
+        """The cause: named behaviours, else the issues that the scenario is about, else `unknown`."""
         if self.is_flaky:
             return FLAKY
         named = ", ".join(self.named) or ", ".join(self.known_as)
@@ -82,37 +82,37 @@ class ClientChange:
 
     @property
     def deviation(self) -> str:
-        """What it is, in a few words."""
+        """The deviation in a few words."""
         return deviation(self.contrast)
 
     @property
     def way(self) -> str:
-        """How the two coordinators go about it, where nothing else is its cause."""
+        """How the two coordinators differ in this, if a different coordinator is the only cause."""
         return coordinators_way(self.deviation) if self.named == (COORDINATOR,) else ""
 
     @property
     def notice(self) -> str:
-        """What a client would notice: as its behaviours are known for it, else as the answer itself says."""
+        """What a client would notice: the texts of the behaviours, else the effect of the changed answer."""
         reported = [text for name in self.named if (text := client_impact(name)) is not None]
         return " ".join(reported) or consequence(self.contrast)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientImpact:
-    """What clients would notice in one way, out of one cause."""
+    """Changes of one cause with the same effect on clients."""
 
     notice: str
     changes: tuple[ClientChange, ...]
-    """The first is the example."""
+    """The first change is the example."""
 
     @property
     def way(self) -> str:
-        """How the two coordinators go about it, where that is the cause."""
+        """How the two coordinators differ in this, if that is the cause."""
         return self.changes[0].way
 
     @property
     def detail(self) -> str:
-        """What differs, where the cause says no more than that the coordinator is another."""
+        """What differs, if the cause is only that the coordinator is a different one."""
         first = self.changes[0]
         return first.deviation if first.cause == COORDINATOR else ""
 
@@ -137,37 +137,37 @@ class Comparison:
     newly_run: tuple[LeftOut, ...]
     """Scenarios of both runs that could run only on the latter, by what the former lacks."""
     run_no_more: tuple[LeftOut, ...]
-    """And only with the former, by what the latter lacks."""
+    """Scenarios of both runs that could run only on the former, by what the latter lacks."""
     only_after: tuple[str, ...]
     """Scenarios that only the latter's run has."""
     only_before: tuple[str, ...]
-    """And only the former's."""
+    """Scenarios that only the former's run has."""
     rewritten: tuple[str, ...]
-    """Scenarios that are not the same conversation on both sides, and are therefore not compared."""
+    """Scenarios whose scripts differ between the two sides; these are not compared."""
     is_explained: bool
     """Whether named behaviours were looked for."""
     is_judgement: bool = False
     """Whether the former is the latter's reference, so that every difference is the latter's fault."""
     gained: frozenset[str] = frozenset()
-    """Named behaviours that the latter has and the former has not."""
+    """Named behaviours that the latter has and the former does not have."""
     lost: frozenset[str] = frozenset()
-    """And the other way round."""
+    """Named behaviours that the former has and the latter does not have."""
     specs: tuple[str, ...] = ()
-    """Of the targets with which a scenario shows the change again."""
+    """Specs of the targets on which a scenario reproduces the change."""
     added: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """By scenario id: the properties that brokers had in either run and the scenario did not ask for."""
+    """By scenario id: properties that brokers had in either run but the scenario did not ask for."""
 
     @property
     def parted(self) -> frozenset[str]:
-        """Named behaviours that one of them has."""
+        """Named behaviours that only one of the two has."""
         return self.gained | self.lost
 
     def cause_of(self, change: ClientChange) -> str:
-        """Return what a change is put down to; where one side is the measure, this is what it is."""
+        """Return the cause of a change; if one side is the other's reference, return the deviation."""
         return change.deviation if self.is_judgement else change.cause
 
     def later(self) -> Mapping[str, Sequence[tuple[ClientChange, Contrast]]]:
-        """Gather what differs after the first difference of a scenario, by what it is; each scenario once."""
+        """Group the differences after each scenario's first by deviation; count each scenario once."""
         found: dict[str, dict[str, tuple[ClientChange, Contrast]]] = {}
         for change in self.changes:
             for contrast in change.later:
@@ -179,9 +179,9 @@ class Comparison:
         return {name: tuple(seen.values()) for name, seen in ordered}
 
     def by_cause(self) -> Mapping[str, Sequence[ClientChange]]:
-        """Gather the changes of each cause: without a known one first, what no common client sees last.
+        """Group changes by cause: unknown causes first, causes that do not affect common clients last.
 
-        A scenario stands under each cause of its answers.
+        A scenario appears under each cause of its answers.
         """
         seen = [each for change in self.changes for each in (change, *change.also)]
         grouped = _grouped(seen, self.cause_of)
@@ -194,7 +194,7 @@ class Comparison:
 
 
 def findings(changes: Sequence[ClientChange]) -> tuple[ClientImpact, ...]:
-    """Gather changes of one cause by what a client would notice; what is seen most comes first."""
+    """Group changes of one cause by what a client would notice, the most frequent first."""
     grouped = _grouped(changes, lambda change: change.notice)
     return tuple(
         ClientImpact(notice=notice, changes=tuple(found))

@@ -1,4 +1,4 @@
-"""Comparisons for people and programs: terminal, Markdown, JSON, and an HTML page that needs nothing else."""
+"""Comparisons for people and programs: terminal, Markdown, JSON, and a self-contained HTML page."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ from harness.results.answer_impact import consequence
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
-    """Print what changed, a cause after the other; nothing that a target sent acts as markup."""
+    """Print what changed, cause by cause; text from a target is never interpreted as markup."""
 
     def line(text: str, style: str = "", depth: int = 0) -> None:
         console.print(Text("  " * depth + plain(text), style), soft_wrap=True)
@@ -60,7 +60,7 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 
 
 def _places(finding: ClientImpact) -> Iterator[tuple[int, str]]:
-    """Return where it is seen, the example with what it was and became, each line with its depth."""
+    """Yield the places of a finding, with before and after for the example, as lines with their depth."""
     for number, change in enumerate(finding.changes):
         yield 2, f"{change.scenario_id}: {place(change)}"
         if number == 0:
@@ -220,11 +220,11 @@ def _row(change: ClientChange, prefix: str) -> str:
 
 
 def comparisons_html(comparisons: Sequence[Comparison], *, pages: str | None = None) -> str:
-    """Write comparisons as one page, with the site's own style and no script at all.
+    """Return comparisons as one HTML page, with the site's own style and no scripts.
 
     Args:
-        comparisons: what to tell, one after the other.
-        pages: where the scenarios' pages of the run are, from the page; without, none is linked to.
+        comparisons: the comparisons to show, in this order.
+        pages: the path from the page to the run's scenario pages; if None, they are not linked.
     """
     environment = Environment(
         loader=PackageLoader("harness.gate"),

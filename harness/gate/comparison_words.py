@@ -1,4 +1,4 @@
-"""A comparison in words: how much changed, where it is seen, what it was and became, and what a cause is."""
+"""A comparison in words: how much changed, where, before and after, and the meaning of causes."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -20,9 +20,9 @@ from harness.targets.reference.variants import COORDINATOR
 from harness.trace.events import EventKind
 
 FIELD_COUNT_MAX: Final = 6
-"""Fields told of one change; JSON has all."""
+"""The number of fields shown of one change; JSON has all."""
 NAME_COUNT_MAX: Final = 6
-"""Scenarios named in a line; JSON has all."""
+"""The number of scenarios named in a line; JSON has all."""
 LATER: Final = "After a first difference"
 LATER_MEANING: Final = "Later differences in these conversations; they may follow from the first one."
 _VALUE_LENGTH_MAX: Final = 160
@@ -40,7 +40,7 @@ _MEANINGS: Final = {
 
 
 def sentence(comparison: Comparison) -> str:
-    """Say in one sentence how much changed."""
+    """Return one sentence on how much changed."""
     changed = len(comparison.changes)
     unknown = len(comparison.by_cause().get(UNKNOWN, ()))
     ran = changed + comparison.same_count
@@ -51,7 +51,7 @@ def sentence(comparison: Comparison) -> str:
 
 
 def remarks(comparison: Comparison) -> Iterator[str]:
-    """Say what could not be compared, and why."""
+    """Yield what could not be compared, and why."""
     for left_out, which in ((comparison.newly_run, "latter"), (comparison.run_no_more, "former")):
         yield from (_left_out(each, which) for each in left_out)
     for names, what in (
@@ -78,19 +78,19 @@ def _named(names: tuple[str, ...]) -> str:
 
 
 def place(change: ClientChange) -> str:
-    """Say where a change is first seen."""
+    """Return where a change first shows, in words."""
     version = "" if change.api_version is None else f" v{change.api_version}"
     more = f", and in {change.answer_count - 1} more" if change.answer_count > 1 else ""
     return f"step {change.step}, {change.api}{version}{more}"
 
 
 def claim(change: ClientChange) -> str:
-    """Say what the scenario is about: its sentence, and what it says beyond that."""
+    """Return what the scenario claims: its title and its notes."""
     return f"{change.title} {change.notes}".strip()
 
 
 def contrasts(change: ClientChange) -> tuple[tuple[str, str, str], ...]:
-    """Say what changed: field, what it was and what it became; the field of a whole answer is empty."""
+    """Return each changed field, with its values before and after; for a whole answer, the field is empty."""
     if not change.fields:
         was = _happening(change.before_kind, change.before_note)
         return (("", was, _happening(change.after_kind, change.after_note)),)
@@ -100,7 +100,7 @@ def contrasts(change: ClientChange) -> tuple[tuple[str, str, str], ...]:
 
 
 def contrast_lines(change: ClientChange) -> tuple[str, ...]:
-    """Say what changed, a line a field."""
+    """Return what changed, with one line for each field."""
     reported = tuple(
         f"{path}: {was} → {became}" if path else f"{was} → {became}"
         for path, was, became in contrasts(change)
@@ -131,26 +131,26 @@ def _value(text: str) -> str:
 
 
 def status_words(comparison: Comparison, cause: str) -> str:
-    """Say whether the latter alone has the behaviours of a cause, or the former alone."""
+    """Return whether the behaviours of a cause are `new` or `gone` in the latter; empty if neither."""
     names = cause.split(", ")
     reported = ["new" if name in comparison.gained else "gone" for name in names if name in comparison.parted]
     return ", ".join(reported if len(set(reported)) > 1 else reported[:1])
 
 
 def versions(changes: Sequence[ClientChange]) -> str:
-    """Say in which versions of its API something was seen, e.g. `Seen with JoinGroup v5, v6.`."""
+    """Return the API versions in which changes occurred, e.g. `Seen with JoinGroup v5, v6.`."""
     found = sorted({change.api_version for change in changes if change.api_version is not None})
     return f"Seen with {changes[0].api} {', '.join(f'v{version}' for version in found)}." if found else ""
 
 
 def meaning(cause: str) -> str:
-    """Say what a cause is; nothing for a KAFKA-number, which is told elsewhere."""
+    """Return the meaning of a cause; empty for a KAFKA-number, which is explained elsewhere."""
     known = [sheet.meaning for sheet in _sheets(cause)]
     return " ".join(([_MEANINGS[cause]] if cause in _MEANINGS else []) + known)
 
 
 def whereabouts(cause: str) -> str:
-    """Say which releases have a cause and where Kafka decides it; nothing where that is not known."""
+    """Return which releases have a cause and where Kafka decides it; empty if unknown."""
     reported = [f"{sheet.releases} ({sheet.source})" for sheet in _sheets(cause)]
     return "; ".join(reported) or deviation_source(cause)
 

@@ -1,4 +1,4 @@
-"""What makes a gate red, by kinds, and the exit code of each."""
+"""The kinds of complaint that make a gate red, and the exit code of each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from harness.results.exit_code import ExitCode
 
 
 class Kind(StrEnum):
-    """What a complaint is about; in the order in which complaints are told."""
+    """The kind of a complaint, in the order in which complaints are reported."""
 
     CUT_SHORT = "cut short"
     HARNESS_ERROR = "harness error"
     TARGET_LOST = "target lost"
     NEW_DIFFERENCE = "new difference"
-    """Unexpected, and the baseline conforms."""
+    """Unexpected, and the baseline conforms, was flaky, or lacks the result."""
     CHANGED_DIFFERENCE = "changed difference"
-    """Unexpected, and not what the baseline has either."""
+    """Unexpected, and different from the baseline's result, which does not conform either."""
     UNEXPECTED = "unexpected difference"
     NOTHING_RAN = "nothing ran"
     TARGET_MISSING = "required target missing"
@@ -27,7 +27,7 @@ class Kind(StrEnum):
     """The baseline ran it on this target, and this run did not."""
     INDETERMINATE = "indeterminate"
     FLAKY = "flaky"
-    """Unexpected, and it did not show again."""
+    """Unexpected, and it did not occur again."""
     STALE = "stale expectation"
     EXPIRED = "expired expectation"
 
@@ -53,18 +53,18 @@ ORDER: Final = tuple(Kind)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Complaint:
-    """One thing that makes a gate red, or would if the policy did not let it pass."""
+    """One thing that makes a gate red, or would do so if the policy did not let it pass."""
 
     kind: Kind
     subject: str
-    """What it is about: a scenario with a target, a target, an entry, the run."""
+    """What the complaint is about: a scenario on a target, a target, an entry, the run."""
     reason: str
     remedy: str = ""
-    """What to do where there is no scenario to run again."""
+    """What to do if there is no scenario to run again."""
     judgement: Judgement | None = None
     difference: Difference | None = None
-    """The first one, where a scenario differs."""
+    """The first difference, if a scenario differs."""
     line: str = ""
-    """A command line that shows the same again, where it is about a scenario or a client script."""
+    """A command line that reproduces it, if the complaint is about a scenario or a client script."""
     page: str = ""
-    """And where the site tells of it."""
+    """The page of the site that shows it."""

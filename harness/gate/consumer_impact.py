@@ -1,4 +1,4 @@
-"""What a client would notice of the behaviours of consumer groups (KIP-848), as `client_impact` says it."""
+"""What a client would notice of the behaviours of consumer groups (KIP-848), for `client_impact`."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,7 +1,7 @@
 """The decision on a run: what is red and why, worst first, and what was let pass.
 
-Nothing is judged anew here: outcome, expectation and delta are the checker's. The gate only says which of
-them count, under a policy.
+Nothing is judged anew here: outcome, expectation and delta are the checker's. The gate only decides, under a
+policy, which of them count.
 """
 
 from collections import Counter
@@ -27,7 +27,7 @@ from harness.verdict import Delta, Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What a gate says of a run."""
+    """A gate's decision on a run."""
 
     run_id: str
     targets: tuple[str, ...]
@@ -38,49 +38,49 @@ class Decision:
     """What the policy lets pass."""
     notes: tuple[str, ...]
     standings: Mapping[str, Mapping[ResultStatus, int]]
-    """Of the results that count: target, or target and library, to how many have which standing."""
+    """By target, or target and library: how many of the results that count have each status."""
     client_result_count: int = 0
-    """How many of these are of client scripts."""
+    """How many of the results that count are of client scripts."""
     ran: Mapping[str, int] = field(default_factory=dict)
-    """By target that was asked for and counts: how many scenarios, or else scripts, were run on it."""
+    """By requested target that counts: how many scenarios, or else client scripts, were run on it."""
 
     @property
     def code(self) -> ExitCode:
-        """How the process should end."""
+        """The exit code of the process."""
         return worst((ExitCode.EXPECTED, *(CODES[each.kind] for each in self.complaints)))
 
     @property
     def is_green(self) -> bool:
-        """Whether nothing speaks against it."""
+        """Whether there are no complaints."""
         return not self.complaints
 
     @property
     def result_count(self) -> int:
-        """How many results of its targets count; what oracles are measured by is not among them."""
+        """How many results of the run's targets count, without those of oracles and of client scripts."""
         return sum(sum(self.standings.get(target, {}).values()) for target in self.targets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """All that a decision rests on."""
+    """All data that a decision is based on."""
 
     run_id: str
     targets: tuple[str, ...]
-    """Those that the run was asked for; oracles are not among them."""
+    """The targets that the run was asked for, without oracles."""
     infos: Mapping[str, TargetInfo]
     footer: RunFooter | None
     checked: CheckedRun
     entries: Sequence[SourcedEntry]
     baseline_id: str | None
     baseline: Sequence[Judgement] | None
-    """Its targets by the names that they have here."""
+    """The baseline's judgements, with its targets renamed to this run's names."""
     today: date
     command: str = ""
     """The command line of the run."""
     added: AddedProperties = field(default_factory=dict)
-    """What scenarios were run with beyond what they asked for."""
+    """Broker properties that scenarios were run with but did not ask for."""
     clients: ClientEvidence = field(default_factory=ClientEvidence)
-    """Its client scripts; their results count as those of scenarios do."""
+    """The run's client scripts; their results count like those of scenarios."""
 
     @property
     def judgements(self) -> Sequence[Judgement]:
@@ -88,16 +88,16 @@ class Evidence:
         return (*self.checked.judgements, *self.clients.checked.judgements)
 
     def info(self, target: str) -> TargetInfo | None:
-        """Return what is known of a target, or of a target with a library; None where this run has none."""
+        """Return the information on a target, or on a target with a library; None if the run has none."""
         return self.infos.get(target) or self.clients.infos.get(target)
 
     def is_of_clients(self, judgement: Judgement) -> bool:
-        """Tell whether a result is one of a client script."""
+        """Return whether a result is one of a client script."""
         return judgement.target in self.clients.infos
 
 
 def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> Decision:
-    """Decide on a run that is not whole: what it lacks might be what is red."""
+    """Decide on an incomplete run: it is red, since what it lacks might be red."""
     return Decision(
         run_id=run_id,
         targets=targets,
@@ -118,7 +118,7 @@ def refusal(run_id: str, targets: tuple[str, ...], reasons: Sequence[str]) -> De
 
 
 def decide(evidence: Evidence, policy: Policy) -> Decision:
-    """Decide on a whole run."""
+    """Decide on a complete run."""
     counted = [each for each in evidence.judgements if _counts(each, evidence, policy)]
     of_clients = [each for each in counted if evidence.is_of_clients(each)]
     of_scenarios = [each for each in counted if not evidence.is_of_clients(each)]
@@ -150,7 +150,7 @@ def decide(evidence: Evidence, policy: Policy) -> Decision:
 
 
 def _placed(complaint: Complaint, evidence: Evidence) -> Complaint:
-    """Return a complaint about a result with the command line that shows it again, and its page."""
+    """Return a complaint about a result with the command line that reproduces it, and its page."""
     judgement = complaint.judgement
     assert judgement is not None, "it is about a result"
     place = evidence.clients.places.get((judgement.target, judgement.scenario_id))
@@ -160,7 +160,7 @@ def _placed(complaint: Complaint, evidence: Evidence) -> Complaint:
 
 
 def _line(judgement: Judgement, evidence: Evidence) -> str:
-    """Return a command line that runs a scenario again as it was run, against the same."""
+    """Return a command line that runs a scenario again in the same way, against the same oracle."""
     oracle = evidence.infos.get(judgement.oracle or "")
     is_measure = oracle is not None and stands_for_reference(oracle.spec, evidence.command)
     return repetition(
@@ -187,7 +187,10 @@ def _standings(counted: Sequence[Judgement]) -> Mapping[str, Mapping[ResultStatu
 
 
 def _counts(judgement: Judgement, evidence: Evidence, policy: Policy) -> bool:
-    """Tell whether a result counts; an oracle's always does, for what it measures rests on it."""
+    """Return whether a result counts.
+
+    The policy's targets do not exclude oracles, because other results are based on theirs.
+    """
     is_oracle = judgement.target not in evidence.targets and not evidence.is_of_clients(judgement)
     info = evidence.info(judgement.target)
     return policy.counts.scenario(judgement.scenario_id) and (
@@ -218,7 +221,7 @@ def _on(judgement: Judgement, evidence: Evidence) -> str:
 
 
 def _of_results(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
-    """Complain of what differs without being foreseen, and of our own failures."""
+    """Complain of unexpected differences, and of harness errors."""
     only_new = policy.baseline.fail_on is FailOn.NEW
     firsts = {(one.target, one.scenario_id): one for one in evidence.checked.differences if one.ordinal == 0}
     for each in counted:
@@ -254,7 +257,7 @@ def _kind_of_difference(judgement: Judgement) -> Kind:
 
 
 def _of_indeterminate(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
-    """Complain of conversations that broke off, if they are more than a share of those that ran."""
+    """Complain of conversations that broke off, if they exceed the allowed share of those that ran."""
     only_new = policy.baseline.fail_on is FailOn.NEW
     broken = [
         each
@@ -273,7 +276,7 @@ def _of_indeterminate(counted: Sequence[Judgement], evidence: Evidence, policy: 
 
 
 def _of_numbers(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
-    """Complain where too little was run to decide anything."""
+    """Complain if too little was run to decide anything."""
     ran = _ran(counted, evidence)
     if not any(ran.values()):
         reason = "no scenario that counts was run on any target"
@@ -297,7 +300,7 @@ def _of_numbers(counted: Sequence[Judgement], evidence: Evidence, policy: Policy
 
 
 def _ran(counted: Sequence[Judgement], evidence: Evidence) -> Mapping[str, int]:
-    """Count by target what was run; client scripts where no scenario counts: the run is about them."""
+    """Count what was run by target: scenarios, or client scripts if no scenario counts."""
     of_scenarios = [each for each in counted if not evidence.is_of_clients(each)]
     ran: dict[str, set[str]] = {}
     for each in of_scenarios or counted:
@@ -314,7 +317,7 @@ def _missing(kind: Kind, subject: str, reason: str) -> Complaint:
 
 
 def _of_vanished(evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
-    """Complain of what the baseline ran, and this run did not."""
+    """Complain of what the baseline ran and this run did not."""
     now = {(each.target, each.scenario_id): each for each in evidence.judgements}
     for before in (*(evidence.baseline or ()), *evidence.clients.baseline):
         if before.outcome == Outcome.NOT_APPLICABLE or not policy.counts.scenario(before.scenario_id):
@@ -334,10 +337,10 @@ def _of_vanished(evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
 
 
 def _of_expectations(counted: Sequence[Judgement], evidence: Evidence, policy: Policy) -> Iterator[_Weighed]:
-    """Complain of entries that no longer apply; of each once."""
+    """Complain of entries that no longer apply, once for each."""
     stale = [each for each in counted if status_of(each) is ResultStatus.STALE]
     for each in stale:
-        # An entry that has expired still shows its difference; one that is stale does not.
+        # The difference of an expired entry still occurs; that of a stale entry does not.
         is_expired = each.outcome not in (Outcome.CONFORMS, Outcome.LENIENT)
         subject = _on(each, evidence)
         yield _weighed_entry(subject, each.reason, each, policy, is_expired=is_expired)

@@ -1,4 +1,4 @@
-"""A decision as data: `gate.json`, which pages and other programs read."""
+"""A decision as data for pages and other programs: `gate.json`."""
 
 import json
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from harness.trace.files import write_whole
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecisionFiles:
-    """Where a decision was written."""
+    """The files that a decision was written to."""
 
     data: Path
     summary: Path
@@ -41,7 +41,7 @@ def write_decision(gated: Gated, directory: Path, *, policy: Policy) -> Decision
 
 
 def decision_data(gated: Gated, policy: Policy) -> dict[str, Json]:
-    """Return a decision, and how the run stands to each rule of the policy, as JSON-like fields."""
+    """Return a decision, and how the run fares under each rule of the policy, as JSON-like fields."""
     decision, infos = gated.decision, gated.infos
     return {
         "run_id": decision.run_id,
@@ -69,7 +69,7 @@ def decision_data(gated: Gated, policy: Policy) -> dict[str, Json]:
 
 
 def _difference_data(difference: Difference | None) -> Json:
-    """Return what differs, whatever the scenario and the target, and what a client notices of it."""
+    """Return what differs, independent of scenario and target, and what a client notices of it."""
     if difference is None:
         return None
     return {

@@ -1,4 +1,4 @@
-"""A stored run, checked against a policy, today's expectations and, where there is one, a baseline."""
+"""Check a stored run against a policy, today's expectations and, if there is one, a baseline."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,35 +23,35 @@ from harness.trace.schema import TraceError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gated:
-    """A decision and what it was made of."""
+    """A decision and the data that it is based on."""
 
     decision: Decision
     judgements: tuple[Judgement, ...]
-    """Of all targets, oracles included, and of client scripts; none where the run was refused."""
+    """Judgements of all targets, including oracles, and of client scripts; none if the run was refused."""
     infos: Mapping[str, TargetInfo]
     baseline: BaselineData | None = None
-    """What it was compared with, with what the decision made of each result that is not well in both."""
+    """The baseline, with the decision's weight of each result that is not good in both runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """What a run is checked against beside a policy."""
+    """What a run is checked against in addition to a policy."""
 
     expectation_files: Sequence[Path]
     catalogue: frozenset[str]
-    """Every scenario id that there is."""
+    """The ids of all scenarios."""
     baseline: Path | None
-    """An earlier run, if one was named; else the policy's."""
+    """An earlier run, if one was named; otherwise the policy's baseline is used."""
     today: date
 
 
 def evaluate(run: StoredRun, policy: Policy, given: Given) -> Gated:
-    """Judge a run in memory with today's expectations, and decide on it; its folder stays as it is.
+    """Judge a run in memory with today's expectations, and decide on it, without changing its folder.
 
     Raises:
         ExpectationError: an expectation file is wrong.
         PolicyError: the policy chooses nothing, or has no target in common with the baseline.
-        ReportError: the baseline is no judged run.
+        ReportError: the baseline is not a judged run.
         TraceError: a file of either run is damaged, or the baseline was cut short.
     """
     entries = read_expectations(given.expectation_files, given.catalogue)
@@ -117,7 +117,7 @@ def _compared_with(
 
 
 def _script_ids(path: Path) -> frozenset[str]:
-    """Return the ids of client scripts, which a policy may name as well."""
+    """Return the ids of client scripts, which a policy may name too."""
     folder = clients_folder(path)
     return frozenset() if folder is None else frozenset(load_clients(folder).scripts)
 
@@ -129,7 +129,7 @@ class _Earlier:
 
 
 def _baseline(path: Path | None, policy: Policy, infos: Mapping[str, TargetInfo]) -> _Earlier | None:
-    """Read a baseline, its targets renamed to those that stand in their place here."""
+    """Read a baseline, with its targets renamed to this run's targets that they are paired with."""
     if path is None:
         return None
     judged = read_baseline(path)

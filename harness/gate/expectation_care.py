@@ -1,4 +1,4 @@
-"""Whether expectation files still make sense: what is wrong in them, what is over, and what applies where."""
+"""Maintenance of expectation files: faults in them, obsolete entries, and which entries apply where."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,17 +16,17 @@ from harness.verdict import Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linted:
-    """What was found in expectation files."""
+    """The result of checking expectation files."""
 
     entry_count: int
     faults: tuple[str, ...]
-    """What makes a run refuse them, or cannot be meant."""
+    """What makes a run refuse the files, or is probably a mistake."""
     expired: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outworn:
-    """An entry that can go, and why."""
+    """An entry that can be removed, and why."""
 
     entry: LocatedEntry
     why: str
@@ -34,15 +34,15 @@ class Outworn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applies:
-    """What an entry has to say of a scenario with a target."""
+    """Whether an entry applies to a scenario on a target."""
 
     entry: LocatedEntry
     obstacles: tuple[str, ...]
-    """Why it does not apply; nothing where it does."""
+    """Why the entry does not apply; empty if it does."""
 
 
 def lint(paths: Sequence[Path], catalogue: frozenset[str], today: date) -> Linted:
-    """Check files for what a run would refuse, for entries that say the same twice, and for expired ones."""
+    """Check files for what a run would refuse, for duplicate entries, and for expired entries."""
     faults: list[str] = []
     entries: list[LocatedEntry] = []
     for path in paths:
@@ -66,7 +66,7 @@ def lint(paths: Sequence[Path], catalogue: frozenset[str], today: date) -> Linte
 
 
 def _twins(entries: Iterable[LocatedEntry]) -> Iterator[str]:
-    """Tell of entries of which one alone would do."""
+    """Yield a message for each duplicate entry."""
     alike: dict[tuple[object, ...], list[LocatedEntry]] = defaultdict(list)
     for one in entries:
         entry = one.entry
@@ -83,12 +83,12 @@ def outworn(
     entries: Sequence[LocatedEntry],
     today: date,
 ) -> tuple[Outworn, ...]:
-    """Return the entries that have expired, and those that fired in none of the runs that they speak of.
+    """Return the entries that have expired, and those that matched no result that they apply to.
 
     Args:
-        runs: each judged with `LocatedEntry.sourced()` of the entries, and its targets.
-        entries: of all files.
-        today: on which expiry is judged.
+        runs: each run, judged with `LocatedEntry.sourced()` of the entries, and its targets.
+        entries: the entries of all files.
+        today: the date by which entries expire.
     """
     return tuple(Outworn(entry=one, why=why) for one in entries if (why := _outworn(one, runs, today)))
 
@@ -125,14 +125,14 @@ def applying(
     judgement: Judgement | None,
     today: date,
 ) -> tuple[Applies, ...]:
-    """Say of every entry that names a scenario whether it applies to it with a target, and if not why not.
+    """Return, for every entry that names a scenario, whether it applies to it on a target, or why not.
 
     Args:
-        entries: of all files.
-        scenario_id: what is asked about.
+        entries: the entries of all files.
+        scenario_id: the scenario.
         info: the target.
-        judgement: what became of it in some run, if one was given.
-        today: on which expiry is judged.
+        judgement: its result in a run, if a run was given.
+        today: the date by which entries expire.
     """
     return tuple(
         Applies(entry=one, obstacles=tuple(_obstacles(one, scenario_id, info, judgement, today)))

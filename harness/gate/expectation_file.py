@@ -1,9 +1,8 @@
-"""Changes to expectation files that leave the rest as its author wrote it: comments, order, spelling.
+"""Edits of expectation files that leave the rest as its author wrote it: comments, order, formatting.
 
-Values are changed by tomlkit, which keeps what stands around them. Entries are taken out line by line, each
-with the comment that stands directly above it, because TOML gives such a comment to the entry before.
-Whatever was done, the result is read again and must have exactly the entries that it should; otherwise it is
-refused.
+Values are changed with tomlkit, which preserves their surroundings. Entries are removed line by line, each
+with the comment directly above it, because TOML parsers assign such a comment to the entry before. After
+every edit the result is parsed again; it is refused unless it has exactly the intended entries.
 """
 
 import re
@@ -23,25 +22,25 @@ _ENTRY: Final = re.compile(r"\s*\[\[\s*expect\s*\]\]\s*(#.*)?")
 
 
 class EditError(Exception):
-    """A file cannot be changed as it was asked for; the message says why and what to do by hand."""
+    """A file cannot be changed as requested; the message says why, and what to do by hand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocatedEntry:
-    """An entry and where exactly it stands."""
+    """An entry and its exact place in a file."""
 
     path: Path
     index: int
-    """From 0, in its file."""
+    """The entry's number in its file, from 0."""
     entry: Entry
 
     @property
     def place(self) -> str:
-        """File and number, as messages name it."""
+        """The entry's file and number, as used in messages."""
         return f"{self.path}, entry {self.index + 1}"
 
     def sourced(self) -> SourcedEntry:
-        """Return it as the checker takes it, with a source that no entry of another file shares."""
+        """Return the entry in the checker's form, with a source that is unique across files."""
         return SourcedEntry(entry=self.entry, source=self.place)
 
 
@@ -49,7 +48,7 @@ def located_entries(paths: Sequence[Path]) -> tuple[LocatedEntry, ...]:
     """Read expectation files.
 
     Raises:
-        ExpectationError: a file is wrong; the faults of all files at once.
+        ExpectationError: a file is wrong; the message has the faults of all files.
     """
     faults: list[str] = []
     found: list[LocatedEntry] = []
@@ -66,10 +65,10 @@ def located_entries(paths: Sequence[Path]) -> tuple[LocatedEntry, ...]:
 
 
 def without_entries(text: str, indexes: Collection[int]) -> str:
-    """Take entries out, each with the comment directly above it.
+    """Remove entries, each with the comment directly above it.
 
     Raises:
-        EditError: the file is written in a way that this cannot handle.
+        EditError: the file is written in a way that this function cannot handle.
     """
     lines = text.splitlines(keepends=True)
     starts = _starts(lines)
@@ -89,10 +88,10 @@ def without_entries(text: str, indexes: Collection[int]) -> str:
 
 
 def with_values(text: str, index: int, values: Mapping[str, str]) -> str:
-    """Give keys of an entry other values, or add them.
+    """Change or add values of an entry.
 
     Raises:
-        EditError: the file is written in a way that this cannot handle.
+        EditError: the file is written in a way that this function cannot handle.
     """
     wanted = _entries(text)
     wanted[index] = {**wanted[index], **values}
@@ -109,10 +108,10 @@ def with_values(text: str, index: int, values: Mapping[str, str]) -> str:
 
 
 def with_entry(text: str, entry: str) -> str:
-    """Put an entry behind all others.
+    """Append an entry after all others.
 
     Raises:
-        EditError: the file is written in a way that this cannot handle.
+        EditError: the file is written in a way that this function cannot handle.
     """
     wanted = [*_entries(text), *_entries(entry)]
     head = text.rstrip("\n")
@@ -127,13 +126,13 @@ def _starts(lines: Sequence[str]) -> list[int]:
             start = number
             while start > 0 and lines[start - 1].lstrip().startswith("#"):
                 start -= 1
-            # A comment on top of a file is about the file.
+            # A comment at the top of a file is about the file.
             starts.append(number if start == 0 and not starts else start)
     return starts
 
 
 def _end(lines: Sequence[str], start: int, following: int) -> int:
-    """Return the line behind an entry; a comment that stands apart between two entries is of neither."""
+    """Return the line after an entry; a separate comment between two entries belongs to neither."""
     end = following
     while end > start and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
         end -= 1

@@ -1,4 +1,4 @@
-"""What expectation files would have to say for a run's unexpected results to be foreseen."""
+"""The changes to expectation files that would make a run's unexpected results expected."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ from harness.verdict import Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """One entry to be written, or changed, for results that are the same on some targets."""
+    """One entry to write or change, for results that are the same on some targets."""
 
     judgement: Judgement
-    """Of the first of them."""
+    """The judgement of the first of these results."""
     specs: tuple[str, ...]
     library: str | None
-    """Of a client script, with which it was carried out."""
+    """The library that a client script was run with; None for a scenario."""
     changes: LocatedEntry | None
-    """The entry that foresaw something else and is to be brought up to date; None for a new one."""
+    """The outdated entry to change; None for a new entry."""
 
     @property
     def says(self) -> str:
-        """What is proposed, in a line."""
+        """The proposal in one line."""
         scenario = self.judgement.scenario_id + (f" with {self.library}" if self.library else "")
         what = f"{scenario} {self.judgement.outcome} on {', '.join(self.specs)}"
         where = "a new entry" if self.changes is None else f"changes {self.changes.place}"
@@ -65,14 +65,14 @@ def proposals(
     scenarios: Sequence[str],
     targets: Sequence[str],
 ) -> tuple[Proposal, ...]:
-    """Return what would foresee the unexpected results of chosen scenarios and targets.
+    """Return the entries that would make the unexpected results of chosen scenarios and targets expected.
 
     Args:
         checked: the run, judged with the entries.
-        infos: its targets.
-        entries: as the files have them now.
-        scenarios: patterns; none chooses all.
-        targets: patterns; none chooses all.
+        infos: the run's targets.
+        entries: the current entries of the files.
+        scenarios: patterns; if empty, all are chosen.
+        targets: patterns; if empty, all are chosen.
     """
     groups: dict[tuple[str, str | None, str, str | None], list[Judgement]] = {}
     for each in checked.judgements:
@@ -119,7 +119,7 @@ def _is_outdated(
     ran: Sequence[Judgement],
     infos: Mapping[str, TargetInfo],
 ) -> bool:
-    """Tell whether an entry is about these results alone: to change it takes nothing from any other."""
+    """Return whether an entry applies to these results alone, so that changing it affects no others."""
     concerned = [each for each in ran if one.entry.concerns(each.scenario_id, infos[each.target])]
     return (
         one.entry.scenario == alike[0].scenario_id

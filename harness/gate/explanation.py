@@ -1,8 +1,8 @@
-"""Which named behaviours the changes between two targets hang on, as their references tell.
+"""The named behaviours that cause the changes between two targets, found with their references.
 
-A behaviour is found if to exchange it changes the answer in which a change is first seen. Of several, those
-count that make the one reference answer as the other does; the others only meddle. The former reference then
-gets what was found, and the first answer that still differs is explained in the same way.
+A behaviour is a candidate if exchanging it changes the first answer that changed. Of several candidates,
+only those count that make one reference answer as the other does. The former's reference then gets the
+behaviours that were found, and the first answer that still differs is explained in the same way.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ from harness.targets.reference.variants import behaviour_source, variant
 from harness.trace.events import Event
 
 _LATER_COUNT_MAX: Final = 2
-"""Answers after the first that are explained in one scenario."""
+"""The number of answers after the first that are explained in one scenario."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaterCause:
-    """Behaviours on which a later answer of a scenario hangs, beside those of the answers before it."""
+    """The behaviours that change a later answer of a scenario, in addition to those of earlier answers."""
 
     scenario_id: str
     step: int
@@ -34,19 +34,19 @@ class LaterCause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Search:
-    """A search for the behaviours on which answers of some scenarios hang."""
+    """A search for the behaviours that change answers of some scenarios."""
 
     scripts: Mapping[str, Script]
     before: ComparedTarget
     after: ComparedTarget
     progress: Callable[[str], None]
     known: frozenset[str] = frozenset()
-    """What the former's reference has of the latter's."""
+    """The latter's behaviours that the former's reference already has."""
 
     def decisive(self, steps: Mapping[str, int]) -> Mapping[str, tuple[str, ...]]:
         """Return, by scenario, the behaviours that make either reference answer a step as the other does.
 
-        Where none does so alone, it is all that change the answer.
+        If no behaviour does so alone, return all that change the answer.
         """
         found = self.attributed(steps)
         several = {name: steps[name] for name, each in found.items() if len(each.behaviours) > 1}
@@ -56,13 +56,13 @@ class _Search:
     def attributed(
         self, steps: Mapping[str, int | None], *, is_crossed: bool = False
     ) -> Mapping[str, Attribution]:
-        """Find the named behaviours of which an exchange makes a reference answer otherwise than it does.
+        """Find the named behaviours whose exchange changes the answers of a reference.
 
-        Both may be of one name, in two runs, so they are told apart by names of their own.
+        Both references may have the same name, in two runs, so this search gives them names of its own.
 
         Args:
-            steps: the scenarios, each with the step that is looked at; None for all of them.
-            is_crossed: whether to find those that make it answer otherwise than the other reference does.
+            steps: the scenarios, each with the step to examine; None for all steps.
+            is_crossed: whether to find those whose exchange makes it differ from the other reference.
         """
         oracles = self.before.oracle, self.after.oracle
         if not steps or oracles[0] is None or oracles[1] is None:
@@ -96,11 +96,11 @@ class _Search:
         return {each.scenario_id: each for each in found if each.behaviours}
 
     def knowing(self, known: frozenset[str], names: Sequence[str]) -> "_Search":
-        """Return a search in which the former's reference has some behaviours of the latter's.
+        """Return a search in which the former's reference has some of the latter's behaviours.
 
         Args:
-            known: the behaviours.
-            names: the scenarios that it answers anew; the search is among these that it answers to the end.
+            known: these behaviours.
+            names: the scenarios to run again; the search covers those that the new reference completes.
         """
         former, latter = self.before.oracle, self.after.oracle
         assert former is not None
@@ -116,7 +116,7 @@ class _Search:
         return replace(self, before=replace(self.before, loaded=replace(loaded, traces=traces)), known=known)
 
     def steps_that_differ(self, scenario_id: str) -> Iterator[int]:
-        """Return the steps at which the two references answer a scenario otherwise."""
+        """Yield the steps at which the two references answer a scenario differently."""
         sides = [_events(side.oracle, scenario_id) for side in (self.before, self.after)]
         if all(sides):
             yield from (step for step, *_ in unequal_places(*map(seen_in, sides)))
@@ -129,9 +129,9 @@ def explained(
     after: ComparedTarget,
     progress: Callable[[str], None],
 ) -> tuple[list[ClientChange], tuple[LaterCause, ...]]:
-    """Return changes with the named behaviours that they hang on, and what later answers hang on too.
+    """Return changes with the named behaviours that cause them, and the further causes of later answers.
 
-    Where nothing explains the answer in which a change is first seen, all answers are looked at together.
+    If nothing explains the first answer that changed, all answers are examined together.
     """
     search = _Search(scripts=scripts, before=before, after=after, progress=progress)
     steps = {change.scenario_id: change.step for change in changes}
@@ -139,17 +139,17 @@ def explained(
     rest = {name: None for name in steps if name not in found}
     names = {**found, **{name: each.behaviours for name, each in search.attributed(rest).items()}}
     named = [with_cause(change, names.get(change.scenario_id, ())) for change in changes]
-    # A flaky change is put down to nothing else.
+    # A flaky change has no other cause.
     first = {change.scenario_id: (change.step, change.behaviours) for change in named if not change.is_flaky}
     return named, tuple(_later({name: first[name] for name in found if name in first}, search))
 
 
 def _later(first: Mapping[str, tuple[int, tuple[str, ...]]], search: _Search) -> Iterator[LaterCause]:
-    """Explain the first answer that still differs where all that is found is known, and so on.
+    """Repeatedly explain the first answer that still differs once all behaviours found so far are applied.
 
     Args:
-        first: by scenario: the step at which the first change is seen, and the behaviours that it hangs on.
-        search: of the first changes.
+        first: by scenario: the step of the first change, and the behaviours that cause it.
+        search: the search for the first changes.
     """
     known = {name: frozenset(behaviours) for name, (_, behaviours) in first.items()}
     since = {name: step for name, (step, _) in first.items()}
@@ -166,7 +166,7 @@ def _later(first: Mapping[str, tuple[int, tuple[str, ...]]], search: _Search) ->
                 if name not in looked_at:
                     del known[name]
                     continue
-                # What is explained in part may be explained further.
+                # A step that is explained in part may have further causes.
                 since[name] = looked_at[name] + (name not in found)
                 if name in found:
                     known[name] |= set(found[name])
@@ -174,7 +174,7 @@ def _later(first: Mapping[str, tuple[int, tuple[str, ...]]], search: _Search) ->
 
 
 def _gathered(known: Mapping[str, frozenset[str]]) -> Mapping[frozenset[str], Sequence[str]]:
-    """Gather scenarios in which the same is known."""
+    """Group scenarios with the same known behaviours."""
     found: dict[frozenset[str], list[str]] = {}
     for name, behaviours in known.items():
         found.setdefault(behaviours, []).append(name)
@@ -186,7 +186,7 @@ def _next(changed: frozenset[int], since: int, differing: Iterable[int]) -> int 
 
 
 def _steps_that_changed(scenario_id: str, search: _Search) -> frozenset[int]:
-    """Return the steps at which the targets answer otherwise, and their references too."""
+    """Return the steps at which both the targets and their references answer differently."""
     sides = [seen_in(_events(side.trace, scenario_id)) for side in (search.before, search.after)]
     return frozenset(step for step, *_ in unequal_places(*sides)) & frozenset(
         search.steps_that_differ(scenario_id)
@@ -198,7 +198,7 @@ def _events(trace: TargetTrace | None, scenario_id: str) -> Sequence[Event]:
 
 
 def _decisive(found: Attribution, meddling: Attribution | None) -> tuple[str, ...]:
-    """Return the behaviours that make either reference answer as the other does; all, where none does."""
+    """Return the behaviours that make either reference answer as the other does; all if none does."""
     if meddling is None:
         return found.behaviours
     decisive = tuple(name for name in found.behaviours if name not in meddling.behaviours)
@@ -206,12 +206,12 @@ def _decisive(found: Attribution, meddling: Attribution | None) -> tuple[str, ..
 
 
 def with_cause(change: ClientChange, names: tuple[str, ...]) -> ClientChange:
-    """Return a change with the named behaviours that it hangs on."""
+    """Return a change with the named behaviours that cause it."""
     return replace(change, behaviours=names, sources=tuple(behaviour_source(name) for name in names))
 
 
 def _at_steps(trace: TargetTrace, steps: Mapping[str, int | None]) -> TargetTrace:
-    """Return what is on record of one step of each scenario."""
+    """Return a trace reduced to one step of each scenario, or to all steps where none is given."""
     events = {
         name: tuple(event for event in trace.events.get(name, ()) if step is None or event.step == step)
         for name, step in steps.items()

@@ -1,4 +1,4 @@
-"""A whole stored run, judged with expectations of now: scenarios, client scripts, or both."""
+"""A complete stored run, judged with current expectations: scenarios, client scripts, or both."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from harness.trace.schema import TraceError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRun:
-    """What a run's results are, and what they are of."""
+    """A run's results and the targets that they belong to."""
 
     checked: CheckedRun
     infos: Mapping[str, TargetInfo]
@@ -28,10 +28,10 @@ class JudgedRun:
 
 
 def judge_whole(path: Path, entries: Sequence[SourcedEntry], today: date) -> JudgedRun:
-    """Judge a run of which nothing is missing; its folder stays as it is.
+    """Judge a complete run, without changing its folder.
 
     Raises:
-        ReportError: it is no run's folder, or one of another kind.
+        ReportError: it is not a run's folder, or it is of another kind.
         TraceError: it was cut short, or a file is damaged.
     """
     if is_clients_folder(path):

@@ -1,6 +1,6 @@
-"""A decision as JUnit XML: a suite a target, a case a result that counts, and one suite for the run itself.
+"""A decision as JUnit XML: a suite for each target, a case for each of its results, and a suite for the run.
 
-What is red here is what the gate found red; `junit.xml` beside it tells what the checker found.
+Failures here are what the gate found red; `junit.xml` beside this file shows what the checker found.
 """
 
 import re
@@ -17,11 +17,11 @@ from harness.verdict import Outcome
 
 _ERRORS: Final = frozenset((Kind.HARNESS_ERROR, Kind.INDETERMINATE, Kind.CUT_SHORT, Kind.TARGET_LOST))
 _NO_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot contain at all, escaped or not."""
+"""Characters that XML 1.0 cannot contain at all, escaped or not."""
 
 
 def junit(gated: Gated) -> str:
-    """Write a decision as JUnit XML."""
+    """Return a decision as JUnit XML."""
     decision = gated.decision
     red = {
         (each.judgement.target, each.judgement.scenario_id): each
@@ -86,7 +86,7 @@ def _case(judgement: Judgement, complaint: Complaint | None, gated: Gated) -> ET
 
 
 def _own_case(gated: Gated, complaints: Sequence[Complaint]) -> ET.Element:
-    """The run as such: a file in which everything passed must not come of a run that was refused."""
+    """Return a case for the run itself, so that a refused run never has a file with only passed cases."""
     case = ET.Element("testcase", classname="gate", name="the run can be decided on")
     if complaints:
         _tell(case, complaints[0], gated)
@@ -113,5 +113,5 @@ def _tell(case: ET.Element, complaint: Complaint, gated: Gated) -> None:
 
 
 def _text(value: str) -> str:
-    """Spell out the characters that XML cannot contain."""
+    """Return a text with the characters that XML cannot contain written as escapes."""
     return _NO_XML.sub(lambda found: f"\\u{ord(found.group()):04x}", value)

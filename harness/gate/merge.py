@@ -1,8 +1,8 @@
-"""Shards of one plan, joined into one run: as if one machine had run all of it.
+"""Join the shards of one plan into one run, as if one machine had run all of it.
 
-Shards have other scenarios (`run --shard 1/3`) or other targets of the same plan. What was cut short, what
-was made by another harness or of other scenarios, what ran twice or not at all is refused, by
-naming what differs.
+Shards have different scenarios (`run --shard 1/3`) or different targets of the same plan. Runs that were cut
+short or made by another harness or of other scenarios are refused, as are scenarios that ran twice or not at
+all. The refusal names what differs.
 """
 
 import json
@@ -41,13 +41,13 @@ _ALIKE: Final = {
     "harness_commit": "commit of the harness",
     "scenario_digest": "digest of the plan's scenarios",
 }
-"""What all headers must have in common, with what to call it."""
+"""Fields that all headers must have in common, with their names for messages."""
 _OF_TARGET: Final = ("spec", "version", "image", "profile", "api_ranges", "oracle")
-"""What headers of one target must have in common, whichever machine drove it."""
+"""Fields that the headers of one target must have in common, whichever machine ran it."""
 
 
 class MergeError(Exception):
-    """Runs are no shards of one plan; the message names what differs."""
+    """Runs are not shards of one plan; the message names what differs."""
 
 
 def merge(
@@ -63,11 +63,11 @@ def merge(
 
     Args:
         runs: the shards.
-        folder: exists, and is empty.
-        command: what was typed, for the header.
-        expectation_files: to judge the joined run by.
-        catalogue: every scenario id that there is.
-        today: on which expiry is judged.
+        folder: the new run's folder, which exists and is empty.
+        command: the command line, for the header.
+        expectation_files: the files with which the joined run is judged.
+        catalogue: the ids of all scenarios.
+        today: the date by which entries expire.
 
     Raises:
         ExpectationError: an expectation file is wrong.
@@ -87,10 +87,10 @@ def merge(
 
 
 def refuse_strangers(runs: Sequence[StoredRun]) -> None:
-    """Refuse runs that are no shards of one plan, before anything is written.
+    """Refuse runs that are not shards of one plan, before anything is written.
 
     Raises:
-        MergeError: all that differs, a line each.
+        MergeError: lists everything that differs, one line each.
     """
     faults = [f"{run.path}: {reason}" for run in runs for reason in cut_short(run)]
     faults += [
@@ -119,7 +119,7 @@ def _unlike(called: str, values: Sequence[tuple[str, object]]) -> Iterator[str]:
 
 
 def _unlike_targets(runs: Sequence[StoredRun]) -> Iterator[str]:
-    """Tell of targets of one name that are not the same."""
+    """Yield a message for each field in which targets of one name differ."""
     headers: dict[str, list[tuple[str, TraceHeader]]] = defaultdict(list)
     for run in runs:
         for target in run.infos:
@@ -144,7 +144,7 @@ def _run_twice(runs: Sequence[StoredRun]) -> Iterator[str]:
 
 
 def _gaps(runs: Sequence[StoredRun]) -> Iterator[str]:
-    """Tell of scenarios of the plan that no run has with a target that another shard ran them on."""
+    """Yield a message for each target on which some scenarios of the plan are in no shard."""
     scripts = {run.path: read_scripts(run.folder) for run in runs}
     wanted = runs[0].header.scenario_digest
     for target in dict.fromkeys(name for run in runs for name in run.header.targets):
@@ -217,7 +217,7 @@ def _copy_records(runs: Sequence[StoredRun], folder: RunFolder, run_id: str) -> 
 
 
 def _join_target(target: str, runs: Sequence[StoredRun], folder: RunFolder, run_id: str) -> None:
-    """Join the traces of one target; an oracle may have told several shards the same, which is kept once."""
+    """Join the traces of one target; a scenario that an oracle ran in several shards is kept once."""
     headers: dict[str, TraceHeader] = {}
     reported: set[str] = set()
     with EventWriter(folder.events(target)) as writer:
@@ -240,7 +240,7 @@ def _join_target(target: str, runs: Sequence[StoredRun], folder: RunFolder, run_
 def _join_attempt(
     events: Path, folder: RunFolder, name: str, run_id: str, scenario_ids: AbstractSet[str]
 ) -> None:
-    """Take over a further attempt at scenarios whose first one came from the same shard."""
+    """Copy a further attempt at scenarios whose first attempt was taken from the same shard."""
     with EventWriter(folder.events(name)) as writer:
         for event in read_events(events).events:
             if event.scenario_id in scenario_ids:

@@ -1,15 +1,15 @@
-"""What a gate lets pass: `gate.toml`.
+"""The policy of a gate, which decides what it lets pass: `gate.toml`.
 
     [counts]
-    scenarios = ["classic/**", "offsets/**"]   # whose results count; all by default
-    except    = ["classic/timing/**"]          # and whose do not
-    targets   = ["kafka:>=3.9"]                # on which targets; all by default
-    classes   = ["error code", "liveness"]     # which kinds of difference are severe enough; all by default
-    lenient   = false                          # whether fields count of which no client takes notice
+    scenarios = ["classic/**", "offsets/**"]   # scenarios whose results count; all by default
+    except    = ["classic/timing/**"]          # scenarios whose results do not count
+    targets   = ["kafka:>=3.9"]                # targets whose results count; all by default
+    classes   = ["error code", "liveness"]     # classes of difference that are severe enough; all by default
+    lenient   = false                          # whether fields that clients ignore count
 
     [allow]
     indeterminate_share = 0.02                 # of the results that count; 0 by default
-    flaky               = "warn"               # or "fail", of what showed once and not again
+    flaky               = "warn"               # or "fail", for what occurred once and not again
 
     [require]
     targets            = ["kafka:*"]           # each must name a target on which something was run
@@ -18,15 +18,15 @@
     [expectations]
     stale   = "fail"                           # or "warn"
     expired = "fail"                           # or "warn"
-    warn_before_days = 14                      # of an entry that is about to expire
+    warn_before_days = 14                      # when to warn of an entry that is about to expire
 
     [baseline]
-    run      = "reports/main"                  # the earlier run, from this file on; --baseline comes first
+    run      = "reports/main"                  # earlier run, relative to this file; --baseline overrides it
     fail_on  = "new"                           # or "unexpected"; "new" lets pass what the baseline had too
-    vanished = "fail"                          # or "warn", of scenarios that the baseline ran
-    targets  = { "kafka-4.4.0" = "kafka-4.3.1" }  # name of a target here to its name there
+    vanished = "fail"                          # or "warn", for scenarios that only the baseline ran
+    targets  = { "kafka-4.4.0" = "kafka-4.3.1" }  # a target's name in this run to its name in the baseline
 
-Every key may be left out; one that is not known is refused.
+Every key is optional; unknown keys are refused.
 """
 
 import tomllib
@@ -48,23 +48,23 @@ FILE_NAME: Final = "gate.toml"
 
 
 class PolicyError(Exception):
-    """A `gate.toml` cannot be used; the message names file and key, and says the remedy."""
+    """A `gate.toml` cannot be used; the message names the file, the key and the remedy."""
 
 
 class Handling(StrEnum):
-    """What something makes of the gate."""
+    """The effect of a complaint on the gate."""
 
     FAIL = "fail"
     WARN = "warn"
 
 
 class FailOn(StrEnum):
-    """Which unexpected results are red where there is a baseline."""
+    """Which unexpected results are red if there is a baseline."""
 
     UNEXPECTED = "unexpected"
-    """All of them."""
+    """All unexpected results."""
     NEW = "new"
-    """Those that the baseline did not have in the same way."""
+    """Unexpected results that the baseline did not have in the same way."""
 
 
 def _targeted(pattern: object) -> object:
@@ -91,30 +91,30 @@ class Counts(_Section):
     lenient: Annotated[bool, Field(strict=True)] = False
 
     def scenario(self, scenario_id: str) -> bool:
-        """Tell whether a scenario counts."""
+        """Return whether a scenario counts."""
         return _fits_any(self.scenarios, scenario_id) and not _fits_any(self.excepted, scenario_id)
 
     def target(self, info: TargetInfo) -> bool:
-        """Tell whether a target counts."""
+        """Return whether a target counts."""
         return any(matches_target(pattern, info) for pattern in self.targets)
 
 
 class Allow(_Section):
-    """What is let pass."""
+    """What the gate lets pass."""
 
     indeterminate_share: Annotated[float, Field(ge=0, le=1)] = 0.0
     flaky: Handling = Handling.WARN
 
 
 class Require(_Section):
-    """What must be there."""
+    """What a run must contain."""
 
     targets: list[TargetPattern] = []
     scenario_count_min: Annotated[int, Field(ge=1, strict=True)] = 1
 
 
 class Expectations(_Section):
-    """What becomes of entries that no longer apply."""
+    """How entries that no longer apply are handled."""
 
     stale: Handling = Handling.FAIL
     expired: Handling = Handling.FAIL
@@ -122,7 +122,7 @@ class Expectations(_Section):
 
 
 class Baseline(_Section):
-    """How an earlier run counts."""
+    """How an earlier run is used."""
 
     run: Path | None = None
     fail_on: FailOn = FailOn.NEW
@@ -142,11 +142,11 @@ class Policy(_Section):
 
     @property
     def file(self) -> str:
-        """Where it was read, for messages."""
+        """The file that the policy was read from, for messages."""
         return self._file
 
     def read_at(self, path: Path) -> Self:
-        """Have messages name the file."""
+        """Set the file that messages name, and return the policy."""
         self._file = str(path)
         return self
 
@@ -155,7 +155,7 @@ def load_policy(path: Path | None) -> Policy:
     """Read a policy; None gives the default one.
 
     Raises:
-        PolicyError: the file is missing, is no TOML, or something in it is wrong; all faults at once.
+        PolicyError: the file is missing, is not TOML, or has faults; the message lists all of them.
     """
     if path is None:
         return Policy()
@@ -173,7 +173,7 @@ def load_policy(path: Path | None) -> Policy:
 
 
 def _seen_from(folder: Path, policy: Policy) -> Policy:
-    """Say where a policy's baseline is, whose file is in a folder."""
+    """Return a policy with its baseline's path resolved relative to the folder of its file."""
     if policy.baseline.run is None:
         return policy
     baseline = policy.baseline.model_copy(update={"run": folder / policy.baseline.run})
@@ -181,10 +181,10 @@ def _seen_from(folder: Path, policy: Policy) -> Policy:
 
 
 def refuse_idle_patterns(policy: Policy, catalogue: Iterable[str], infos: Iterable[TargetInfo]) -> None:
-    """Refuse patterns that choose nothing at all: a typo would otherwise make a gate green.
+    """Refuse patterns that match nothing: otherwise a typo would make a gate green.
 
     Raises:
-        PolicyError: names each of them.
+        PolicyError: names each of these patterns.
     """
     known, targets = tuple(catalogue), tuple(infos)
     counts = policy.counts
@@ -210,7 +210,7 @@ def _fits_any(patterns: Iterable[str], scenario_id: str) -> bool:
 
 
 def _fault(error: ErrorDetails) -> str:
-    """Say what is wrong with a key and what to write instead."""
+    """Return what is wrong with a key, and what to write instead."""
     key = ".".join(str(part) for part in error["loc"])
     if error["type"] == "extra_forbidden":
         return f"key {key!r}: is unknown; {_meant(error['loc'])}"

@@ -1,7 +1,7 @@
 """A decision posted to GitHub: one comment on a pull request or one issue, which a later run updates.
 
-What is posted begins with a marker that readers do not see. A later run finds it by the marker. GitHub's own
-command line, `gh`, makes all calls: it has the token and knows proxies.
+Each post begins with a marker that readers do not see. A later run finds it by the marker. GitHub's own
+command line, `gh`, makes all calls: it has the token and handles proxies.
 """
 
 import json
@@ -14,16 +14,16 @@ from typing import Final
 from harness.trace.schema import parsed_json
 
 BODY_LENGTH_MAX: Final = 65_000
-"""Characters; GitHub refuses a comment or an issue of more than 65,536."""
+"""In characters; GitHub refuses a comment or an issue of more than 65,536."""
 _TIMEOUT_S: Final = 60.0
 _MAY_WRITE: Final = frozenset({"OWNER", "MEMBER", "COLLABORATOR"})
-"""Authors, beside bots, whose text with our marker is taken for ours: nobody else can plant one."""
+"""Authors, besides bots, whose posts with our marker we accept as ours, so that nobody else can plant one."""
 _FIELDS: Final = "{number, id, body, author: .user.type, association: .author_association}"
 """The fields of an issue or a comment that are read, as a filter of `gh`; one JSON object a line."""
 
 
 class PostError(Exception):
-    """GitHub did not take what was to be posted; the message says why, in its words."""
+    """GitHub did not accept a post; the message says why, in GitHub's words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,23 +36,23 @@ class Posted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """What GitHub says about the workflow that posts."""
+    """GitHub's data on the workflow that posts."""
 
     repository: str
     """OWNER/NAME."""
     pull_request: int | None
     """The pull request that the workflow checks, if it checks one."""
     is_fork: bool
-    """Whether the changes come from a fork: GitHub then lends the workflow no right to write."""
+    """Whether the changes come from a fork: GitHub then gives the workflow no write permission."""
     run_address: str
-    """The page of the workflow's run, which has the artifacts; empty if there is none."""
+    """The page of the workflow's run, with its artifacts; empty if there is none."""
 
 
 def circumstances(environment: Mapping[str, str]) -> Circumstances:
-    """Read what GitHub says about a workflow from the environment that it gives to each step.
+    """Read the data on a workflow from the environment that GitHub gives to each step.
 
     Raises:
-        PostError: this is no step of a workflow.
+        PostError: this is not a step of a workflow.
         TraceError: the file with the event is damaged.
     """
     repository = environment.get("GITHUB_REPOSITORY")
@@ -72,19 +72,19 @@ def circumstances(environment: Mapping[str, str]) -> Circumstances:
 
 def _is_fork(pull_request: Mapping[str, Mapping[str, object]] | None, repository: str) -> bool:
     source = None if pull_request is None else pull_request["head"]["repo"]
-    # A fork that was deleted since is null.
+    # A fork that has been deleted since is null.
     return pull_request is not None and (
         not isinstance(source, Mapping) or source.get("full_name") != repository
     )
 
 
 def marker_of(name: str) -> str:
-    """Return the line by which a later run finds what was posted under a name."""
+    """Return the marker line by which a later run finds the post with a name."""
     return f"<!-- kafka-conformance: {name.replace('--', '—')} -->"
 
 
 def body_of(summary: str, name: str, run_address: str) -> str:
-    """Return the text to post: the marker, a decision in Markdown, and where the report is kept."""
+    """Return the text to post: the marker, a decision in Markdown, and a link to the report."""
     tail = f"\n\nThe report is an artifact of [this run]({run_address}).\n" if run_address else "\n"
     room = BODY_LENGTH_MAX - len(tail)
     text = f"{marker_of(name)}\n{summary.strip()}"
@@ -95,7 +95,7 @@ def body_of(summary: str, name: str, run_address: str) -> str:
 
 
 def post_comment(body: str, name: str, where: Circumstances) -> Posted:
-    """Write the comment of that name on the pull request, or update the one that is there.
+    """Post the comment of this name on the pull request, or update the existing one.
 
     Raises:
         PostError: GitHub refused it, or could not be reached.
@@ -110,7 +110,7 @@ def post_comment(body: str, name: str, where: Circumstances) -> Posted:
 
 
 def post_issue(title: str, body: str, name: str, where: Circumstances, *, is_green: bool) -> Posted | None:
-    """Open the issue of that name, or update the open one; a green decision opens none.
+    """Open the issue of this name, or update the open one; a green decision opens none.
 
     Raises:
         PostError: GitHub refused it, or could not be reached.

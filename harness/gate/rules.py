@@ -1,4 +1,4 @@
-"""The rules of a policy, one by one, with how a run stands to each."""
+"""The rules of a policy, each with the result of a run under it."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ class Rule:
 
 
 def rules_of(decision: Decision, policy: Policy) -> tuple[Rule, ...]:
-    """Say of every rule what it asks for, what the run has, and whether that is enough."""
+    """Return, for every rule, its threshold, the run's value, and whether the rule is kept."""
     return tuple(_rules(decision, policy))
 
 
@@ -62,7 +62,7 @@ def _rules(decision: Decision, policy: Policy) -> Iterator[Rule]:
 
 
 def _run_at_least(decision: Decision) -> int:
-    """Return how many results the target has that has the fewest; what could not run is none."""
+    """Return the smallest number of results of any target; scenarios that could not run do not count."""
     return min(decision.ran.values(), default=0)
 
 

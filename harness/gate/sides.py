@@ -1,8 +1,8 @@
-"""What is compared with what: two runs, two targets of one run, or one target each of two runs.
+"""The two sides of a comparison: two runs, two targets of one run, or one target each of two runs.
 
 RUN             every target of a run
-RUN@TARGET      one of them, by name or spec
-TARGET          one of the run that `--run` names, e.g. `kafka:3.9.2`
+RUN@TARGET      one target of a run, by name or spec
+TARGET          one target of the run that `--run` names, e.g. `kafka:3.9.2`
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from harness.trace.schema import TraceError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedRun:
-    """A run and all that was recorded in it."""
+    """A run with all its recorded data."""
 
     run: StoredRun
     scripts: Mapping[str, Script]
@@ -42,12 +42,12 @@ class ComparedTarget:
 
     @property
     def trace(self) -> TargetTrace:
-        """What it did."""
+        """The target's trace."""
         return self.loaded.traces[self.target]
 
     @property
     def oracle(self) -> TargetTrace | None:
-        """What it is compared with; a reference is its own measure."""
+        """The trace of the target's oracle; a reference is its own oracle."""
         return self.loaded.traces.get(self.trace.info.oracle or self.target)
 
     @property
@@ -56,19 +56,19 @@ class ComparedTarget:
         return f"{self.trace.info.spec} (run {self.loaded.run.header.run_id})"
 
     def judgement(self, scenario_id: str) -> Judgement | None:
-        """Return what became of a scenario, if it was judged."""
+        """Return the judgement of a scenario, if it was judged."""
         return self.loaded.judgements.get((self.target, scenario_id))
 
 
 def find_steps(texts: Sequence[str], *, run: Path) -> tuple[tuple[ComparedTarget, ComparedTarget], ...]:
-    """Return what is to be compared with what, each side with the one that is named before it.
+    """Return the pairs of targets to compare: each side with the one named before it.
 
     Args:
-        texts: each as the module's text says.
-        run: where targets are looked for that are named without a run.
+        texts: sides, each in a form that the module's docstring describes.
+        run: the run in which to look for targets that are named without a run.
 
     Raises:
-        PlanError: nothing on the one side fits to the other.
+        PlanError: nothing on one side matches the other.
         ReportError: there is no such run, or it was not judged.
         TraceError: a run was cut short, or is damaged.
     """
@@ -92,7 +92,7 @@ def _pairs(
 
 
 def _named(text: str, run: Path, loaded: dict[Path, LoadedRun]) -> Mapping[str, ComparedTarget]:
-    """Return the sides that a text stands for, by target."""
+    """Return the targets that a text denotes, by name."""
     folder, target = _parted(text, run)
     if folder is run and not RunFolder(run).run_json.is_file():
         raise ReportError(
@@ -121,7 +121,7 @@ def _parted(text: str, run: Path) -> tuple[Path, str | None]:
 
 
 def _is_path(text: str) -> bool:
-    """Tell whether a text names a place and no target, whose kind stands before the first slash, if any."""
+    """Return whether a text is a path and not a target, which has its kind and a colon before any slash."""
     head, slash, _ = text.partition("/")
     return bool(slash) and ":" not in head
 

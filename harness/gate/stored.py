@@ -1,4 +1,4 @@
-"""Stored runs as whoever decides on them needs them: whole, or with the reason why they are not."""
+"""Stored runs as input to decisions: complete, or with the reason why they are not."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,22 +16,22 @@ from harness.trace.schema import TraceError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredRun:
-    """A run's folder and what it says of itself."""
+    """A run's folder with its header, footer and targets."""
 
     folder: RunFolder
     header: RunHeader
     footer: RunFooter | None
     infos: Mapping[str, TargetInfo]
-    """By the targets' names, oracles included."""
+    """By the targets' names, including oracles."""
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """The path of the run's folder."""
         return self.folder.path
 
     @property
     def oracles(self) -> frozenset[str]:
-        """Names of those that were driven only for others to be compared with."""
+        """Names of the targets that were run only for others to be compared with."""
         return frozenset(self.infos) - frozenset(self.header.targets)
 
 
@@ -39,8 +39,8 @@ def open_run(path: Path) -> StoredRun:
     """Open a run's folder.
 
     Raises:
-        ReportError: it is no run's folder, or one of another kind.
-        TraceError: what it says of itself is damaged.
+        ReportError: it is not a run's folder, or it is of another kind.
+        TraceError: its header, footer or targets' headers are damaged.
     """
     folder = open_folder(path, RunKind.SUITES)
     return StoredRun(
@@ -52,7 +52,7 @@ def open_run(path: Path) -> StoredRun:
 
 
 def _info(folder: RunFolder, target: str) -> TargetInfo | None:
-    """Return what a run says of a target; None where it was cut short before the first broker was ready."""
+    """Return a run's data on a target; None if the run was cut short before the first broker was ready."""
     if not folder.headers_json(target).is_file():
         return None
     headers = folder.read_headers(target)
@@ -65,9 +65,9 @@ def _info(folder: RunFolder, target: str) -> TargetInfo | None:
 
 
 def cut_short(run: StoredRun) -> tuple[str, ...]:
-    """Say what is missing of a run that did not come to its end, or lost some of what it had recorded.
+    """Return what is missing if a run did not complete, or lost part of its records.
 
-    A target that was lost is no such thing: that is on record, scenario by scenario.
+    A lost target does not count as missing, because it is on record, scenario by scenario.
     """
     if run.footer is None:
         return ("it has no footer: the run was stopped before its end",)
@@ -78,7 +78,7 @@ def cut_short(run: StoredRun) -> tuple[str, ...]:
 
 
 def _event_counts(folder: RunFolder, footer: RunFooter) -> Mapping[str, int]:
-    """Return how many events each trace had; raises TraceError where the footer's text does not say it."""
+    """Return how many events each trace had; raise TraceError if the footer's text is not valid."""
     try:
         return TypeAdapter(dict[str, int]).validate_json(footer.event_counts)
     except ValidationError as error:

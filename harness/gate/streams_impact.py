@@ -1,4 +1,4 @@
-"""What a client would notice of the behaviours of streams groups (KIP-1071), as `client_impact` says it."""
+"""What a client would notice of the behaviours of streams groups (KIP-1071), for `client_impact`."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -18,9 +18,9 @@ from harness.results.answer_impact import impact_of
 from harness.results.status import ResultStatus
 
 SIZE_MAX: Final = 60_000
-"""Bytes; GitHub refuses a comment of 64 KiB and a step summary of 1 MiB."""
+"""In bytes; GitHub refuses a comment of 64 KiB and a step summary of 1 MiB."""
 _ALIKE_MAX: Final = 50
-"""Results named that differ as another one does."""
+"""The number of results that are named because they differ like the first one."""
 _COLUMNS: Final = (
     ResultStatus.PASSED,
     ResultStatus.KNOWN,
@@ -34,7 +34,7 @@ _COLUMNS: Final = (
 
 
 def markdown(decision: Decision, infos: Mapping[str, TargetInfo]) -> str:
-    """Write a decision as Markdown; what does not fit is counted."""
+    """Return a decision as Markdown; what does not fit is only counted."""
     text = "\n".join(_head(decision))
     causes = causes_of(decision.complaints)
     for index, cause in enumerate(causes):

@@ -17,7 +17,7 @@ from harness.verdict import Confirmation, Outcome
 
 _REASON_LENGTH_MAX: Final = 300
 _FLAKY_MAX: Final = 3
-"""Flaky results that are named beside a decision."""
+"""The number of flaky results that are named in a decision."""
 _PLURALS: Final = {
     Kind.NEW_DIFFERENCE: "new differences",
     Kind.CHANGED_DIFFERENCE: "changed differences",
@@ -32,7 +32,7 @@ _MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>#|~&@])")
 
 
 def three_lines(decision: Decision) -> tuple[str, ...]:
-    """Say what was decided, why, and what to do next."""
+    """Return the decision, the reason, and what to do next, one line each."""
     if decision.is_green:
         return (f"gate: green: {_ran(decision)}{_known(decision)}", *_flaky(decision))
     first = decision.complaints[0]
@@ -45,7 +45,7 @@ def three_lines(decision: Decision) -> tuple[str, ...]:
 
 
 def _flaky(decision: Decision) -> tuple[str, ...]:
-    """Name what showed once and not again, where the policy lets it pass: a race stays visible."""
+    """Return a line with the flaky results that the policy lets pass, so that races stay visible."""
     subjects = [each.subject for each in decision.passed_over if each.kind is Kind.FLAKY]
     if not subjects:
         return ()
@@ -55,7 +55,7 @@ def _flaky(decision: Decision) -> tuple[str, ...]:
 
 
 def listed_kinds(decision: Decision) -> str:
-    """Count the complaints, e.g. `2 unexpected differences, 1 stale expectation`."""
+    """Return the counts of complaints, e.g. `2 unexpected differences, 1 stale expectation`."""
     counts = Counter(each.kind for each in decision.complaints)
     return ", ".join(
         f"{count} {kind if count == 1 else _PLURALS.get(kind, kind)}" for kind, count in counts.items()
@@ -68,7 +68,7 @@ def _ran(decision: Decision) -> str:
 
 
 def listed_results(decision: Decision) -> str:
-    """Count the results, e.g. `12 results and 4 of clients`; of clients alone, `4 results of clients`."""
+    """Return the counts of results, e.g. `12 results and 4 of clients`, or `4 results of clients`."""
     count, of_clients = decision.result_count, decision.client_result_count
     shown = count or of_clients
     results = "1 result" if shown == 1 else f"{shown} results"
@@ -86,12 +86,12 @@ def _known(decision: Decision) -> str:
 
 
 def next_step(complaint: Complaint) -> str:
-    """Return the command that runs the scenario again, or what else to do."""
+    """Return the remedy, or the command that runs the scenario again."""
     return complaint.remedy or complaint.line
 
 
 def weights(decision: Decision, judgements: Iterable[Judgement]) -> Mapping[tuple[str, str], str]:
-    """Say what a decision made of each result, by target and scenario id; nothing of what merely passed."""
+    """Return how a decision weighed each result, by target and scenario id; plain passes are left out."""
     found = {
         (each.target, each.scenario_id): status_of(each).value
         for each in judgements
@@ -106,7 +106,7 @@ def weights(decision: Decision, judgements: Iterable[Judgement]) -> Mapping[tupl
 
 
 def can_be_foreseen(complaint: Complaint) -> bool:
-    """Tell whether an expectation can say that this is known."""
+    """Return whether an expectation entry can list this complaint's difference as known."""
     return complaint.judgement is not None and complaint.judgement.outcome in (
         Outcome.DIVERGES,
         Outcome.INDETERMINATE,
@@ -115,7 +115,7 @@ def can_be_foreseen(complaint: Complaint) -> bool:
 
 
 def entry_to_paste(judgement: Judgement, info: TargetInfo) -> str:
-    """Return a TOML entry that foresees a result; it is refused until it has a reason and a link."""
+    """Return a TOML entry that lists a result; it is refused until it has a reason and a link."""
     return entry_text(judgement, [info.spec], library=info.library, reason="", link="")
 
 
@@ -128,7 +128,7 @@ def entry_text(
     link: str,
     further: Mapping[str, str] | None = None,
 ) -> str:
-    """Return a TOML entry for one result on some targets; of a client script, with one library."""
+    """Return a TOML entry for one result on some targets; for a client script, with its library."""
     table = tomlkit.table()
     table.add("scenario", judgement.scenario_id)
     table.add("targets", targets)
@@ -147,7 +147,7 @@ def entry_text(
 
 
 def plain(text: str) -> str:
-    """Make one line of what a target may have sent, its control characters spelt out."""
+    """Return text from a target as one line, with unprintable characters written as escapes."""
     line = " ".join(text.split())
     return "".join(
         each if each.isprintable() else each.encode("unicode_escape", "backslashreplace").decode()
@@ -156,5 +156,5 @@ def plain(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Make Markdown text of what a target may have sent: no markup, no mention, no new line."""
+    """Return text from a target as Markdown text: no markup, no mention, no new line."""
     return _MARKUP.sub(r"\\\1", plain(text))

@@ -1,1 +1,1 @@
-"""Images of Apache Kafka, built on this machine where no registry can be reached."""
+"""Images of Apache Kafka, built on this machine if no registry can be reached."""

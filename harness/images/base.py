@@ -1,4 +1,4 @@
-"""The image below all others: Debian with a Java, made by debootstrap from where apt gets its packages."""
+"""The base image: Debian with a JRE, built by debootstrap from apt's package source."""
 
 import functools
 import os
@@ -22,9 +22,9 @@ _SUITE: Final = "bookworm"
 _JAVA: Final = "openjdk-17-jre-headless"
 """Runs every broker from 2.4 to 4.4."""
 _SNAPSHOT: Final = "20260711T101637Z"
-"""When Debian made the state of the suite that the image is of, as its snapshot service names it."""
+"""The timestamp of the suite's state in the image, as Debian's snapshot service names it."""
 _RELEASE_SHA256: Final = "c8394efad1f4e1a7440d044a3598dee3266171d189990fb7b8a2331f346a3801"
-"""Of that state's Release file, which has the SHA-256 of the lists that have the SHA-256 of each package."""
+"""The hash of that state's Release file, which has the SHA-256 of the lists with each package's SHA-256."""
 SOURCE_VARIABLE: Final = "KAFKA_CONFORMANCE_DEBIAN"
 """Environment variable that names the package source, such as a snapshot's address."""
 BASE_IMAGE: Final = f"kafka-conformance/java:17-{_SUITE}-{_SNAPSHOT[:8]}"
@@ -35,17 +35,17 @@ _DISPENSABLE: Final = (
     "usr/share/man",
     "usr/share/locale",
 )
-"""A third of what debootstrap leaves, and nothing that a broker reads."""
+"""Directories with a third of debootstrap's output, and nothing that a broker reads."""
 _LOG_TAIL_LINES: Final = 8
 _PIECE_BYTES: Final = 1 << 20
 _OTHERWISE: Final = "or name an image that has a Java and bash with --base"
 
 
 def base_image(client: Client, progress: Progress) -> Image:
-    """Return the base image, made if it is not there yet, which takes half a minute.
+    """Return the base image, and build it if it is missing, which takes half a minute.
 
     Raises:
-        TargetError: it cannot be made, with the remedy.
+        TargetError: it cannot be built, with the remedy.
     """
     try:
         return client.images.get(BASE_IMAGE)
@@ -55,10 +55,10 @@ def base_image(client: Client, progress: Progress) -> Image:
 
 
 def named_base(client: Client, name: str, progress: Progress) -> Image:
-    """Return the image of a name as a base, pulled if it is not here.
+    """Return the image with a name as a base, and pull it if it is missing.
 
     Raises:
-        TargetError: it cannot be had.
+        TargetError: it is missing and cannot be pulled.
     """
     try:
         return client.images.get(name)
@@ -74,7 +74,7 @@ def debootstrap_found() -> str:
     """Return the path of debootstrap.
 
     Raises:
-        TargetError: it is not there, or we are not root; with the remedy.
+        TargetError: it is not installed, or this process is not root's; with the remedy.
     """
     debootstrap = shutil.which("debootstrap", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     if debootstrap is None:
@@ -120,13 +120,13 @@ def _bootstrap(debootstrap: str, root: Path, progress: Progress) -> None:
 
 
 def check_snapshot(root: Path, progress: Progress) -> None:
-    """Check whether a Debian was made of the snapshot that the image is meant to be of.
+    """Check whether a Debian was built from the snapshot that the image should have.
 
-    A package source that somebody named must have that snapshot. The source of this machine has what Debian
-    has by now: a later state is told and taken.
+    A package source that the user named must have that snapshot. The source of this machine has Debian's
+    current state; a later state is reported and accepted.
 
     Raises:
-        TargetError: the source that was named has another state of the suite; with the remedy.
+        TargetError: the named source has another state of the suite; with the remedy.
     """
     files = sorted((root / "var/lib/apt/lists").glob(f"*_dists_{_SUITE}_*Release"))
     found = [sha256(file.read_bytes()).hexdigest() for file in files]
@@ -142,7 +142,7 @@ def check_snapshot(root: Path, progress: Progress) -> None:
 
 
 def _mirror() -> Sequence[str]:
-    """Return the source that the user names, else apt's of this machine; else debootstrap has a default."""
+    """Return the source that the user named, else apt's of this machine, else none: debootstrap's default."""
     if named := os.environ.get(SOURCE_VARIABLE):
         return (named,)
     apt_get = shutil.which("apt-get")
@@ -162,7 +162,7 @@ def _import(client: Client, root: Path) -> None:
     command = ["tar", "-C", str(root), "--numeric-owner", "-c", "."]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as tar:  # noqa: S603 - a fixed command, no shell
         assert tar.stdout is not None
-        # In pieces, for the engine is told that their number is not known.
+        # Streamed in pieces, since the total size is unknown.
         pieces = iter(functools.partial(tar.stdout.read, _PIECE_BYTES), b"")
         try:
             client.api.import_image_from_stream(pieces, repository=repository, tag=tag, changes=())

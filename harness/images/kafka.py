@@ -36,16 +36,16 @@ class BuiltImage:
     created: str
     size_bytes: int
     was_there: bool = True
-    """Whether it was found, made from the very same things, and not built anew."""
+    """Whether it existed already, built from the same inputs, and was not rebuilt."""
 
 
 def build_image(jars: KafkaJars, progress: Progress, *, base: str | None = None) -> BuiltImage:
-    """Build the image of a version, unless it is there already and nothing that it is made of has changed.
+    """Build the image of a version, unless it exists and none of its inputs has changed.
 
     Args:
-        jars: resolved, of a released version.
-        progress: told what is going on.
-        base: an image with a Java and bash to build on; by default a Debian that is made here.
+        jars: the resolved jars of a released version.
+        progress: called with the current activity.
+        base: an image with Java and bash to build on; by default a Debian that is built here.
 
     Raises:
         TargetError: it cannot be built, with the remedy.
@@ -66,7 +66,7 @@ def build_image(jars: KafkaJars, progress: Progress, *, base: str | None = None)
         arguments = {"BASE": below.id, "VERSION": jars.version}
         built = _built(client, name, jars.home / "libs", arguments, labels)
         if present is not None and present.id != built.id:
-            with suppress(*ENGINE_ERRORS):  # a container may still be made of it
+            with suppress(*ENGINE_ERRORS):  # a container may still use it
                 client.images.remove(present.id, force=False)
         return _described(built, name, was_there=False)
 
@@ -140,7 +140,7 @@ def _described(image: Image, name: str, *, was_there: bool = True) -> BuiltImage
 
 
 def _recipe(libs: Path, below: Image) -> str:
-    """Return a hash of all that an image is made of."""
+    """Return a hash of all inputs of an image."""
     recipe = hashlib.sha256(below.id.encode())
     for name, content in _texts():
         recipe.update(f"{name} {len(content)}\n".encode() + content)
@@ -161,7 +161,7 @@ def _jars(libs: Path) -> list[Path]:
 
 
 def _write_context(file: IO[bytes], libs: Path) -> None:
-    """Write what the engine builds from, as an archive."""
+    """Write the engine's build context as an archive."""
     with tarfile.open(fileobj=file, mode="w") as archive:
         for name, content in _texts():
             entry = tarfile.TarInfo(name)

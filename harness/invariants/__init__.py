@@ -1,7 +1,7 @@
-"""What must be true in every conversation with group coordinators, whoever speaks and whatever is asked.
+"""Invariants of every conversation with a group coordinator, for any client and any requests.
 
-violations = check(events)                      # of a whole trace, any target's, tapped or scripted
-checker = Checker(); checker.feed(event)        # the same one event after the other, while they happen
+violations = check(events)                      # of a whole trace of any target, tapped or scripted
+checker = Checker(); checker.feed(event)        # of one event after another, as they happen
 """
 
 from harness.invariants.checker import Checker, check

@@ -1,4 +1,4 @@
-"""What a consumer's assignment says, as far as ownership goes."""
+"""The partitions that a consumer's assignment contains."""
 
 import struct
 from typing import Final, TypeAlias
@@ -11,9 +11,9 @@ _LENGTH: Final = struct.Struct(">h")
 
 
 def owned(assignment: bytes) -> frozenset[TopicPartition] | None:
-    """Return the partitions of an assignment; None where the bytes are none.
+    """Return the partitions of a serialized assignment, or None where the bytes are not an assignment.
 
-    Source: ConsumerProtocol#deserializeAssignment (4.3.1). Versions differ only behind the partitions.
+    Source: ConsumerProtocol#deserializeAssignment (4.3.1). Versions differ only after the partitions.
     """
     try:
         return frozenset(_partitions(assignment))

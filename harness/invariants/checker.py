@@ -1,4 +1,4 @@
-"""All invariants over a stream of events, one event after the other."""
+"""A checker of all invariants over a stream of events, one event after another."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -29,10 +29,10 @@ class _Conversation:
 
 
 class Checker:
-    """Keeps what is known of every group, and looks at each event as it comes."""
+    """Tracks the state of every group, and checks each event as it comes."""
 
     def __init__(self, *, offsets_expire: bool = False) -> None:
-        """Begin with nothing known.
+        """Start with no known groups.
 
         Args:
             offsets_expire: whether brokers remove committed offsets within the time of the trace.
@@ -42,7 +42,7 @@ class Checker:
         self._conversations: dict[ConversationKey, _Conversation] = {}
 
     def feed(self, event: Event) -> tuple[Violation, ...]:
-        """Take in the next event and return what it shows to be broken."""
+        """Process the next event and return the violations that it shows."""
         conversation = self._conversations.setdefault(
             (event.run_id, event.target, event.scenario_id), _Conversation()
         )
@@ -117,13 +117,13 @@ class Checker:
 
 
 def check(events: Iterable[Event], *, offsets_expire: bool = False) -> tuple[Violation, ...]:
-    """Return everything that is broken in a trace."""
+    """Return all violations in a trace."""
     checker = Checker(offsets_expire=offsets_expire)
     return tuple(violation for event in events for violation in checker.feed(event))
 
 
 def _of_groups(answered: Answered) -> Iterator[tuple[str, Fields]]:
-    """Yield the groups that an answer is about, each with its part of it."""
+    """Yield the groups that an answer is about, each with the fields of the answer for that group."""
     group_id = text(answered.asked.fields, "group_id")
     if group_id:
         yield group_id, answered.fields

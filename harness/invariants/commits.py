@@ -1,7 +1,7 @@
-"""Committed offsets of one group: which values may be there, given who wrote what and when it was answered.
+"""Committed offsets of one group: which values are possible, given the writes and when they were answered.
 
-Places in the order of happening take the role of time: a write that was answered before another was sent
-is before it, and of two that overlap either may be the later.
+Sequence numbers of events serve as time. A write that was answered before another was sent precedes it;
+of two writes that overlap, either may be the later one.
 """
 
 from collections.abc import Iterator
@@ -28,17 +28,17 @@ UNDECIDED: Final = frozenset(
         *("UNKNOWN_SERVER_ERROR", "NETWORK_EXCEPTION", "KAFKA_STORAGE_ERROR"),
     )
 )
-"""A commit that is answered so may be in the log all the same."""
+"""Errors of a commit that may be in the log all the same."""
 
 
 @dataclass(slots=True)
 class Write:
-    """A value that may have been put in the place of a committed offset."""
+    """A value that may have been written as a committed offset."""
 
     value: int
     asked_at: int
     answered_at: int | None = None
-    """None while, or if, it is not known when it took effect, or whether it did."""
+    """None while it is unknown when the write took effect, or whether it took effect at all."""
 
 
 @dataclass(slots=True)
@@ -46,15 +46,15 @@ class Commits:
     """The committed offsets of one group."""
 
     may_expire: bool
-    """Whether an offset may be gone without anybody's doing."""
+    """Whether an offset may disappear without a request that deletes it."""
     names: dict[str, str]
     """Topic ids to names."""
     _writes: dict[TopicPartition, list[Write]] = field(default_factory=dict)
     _open: dict[int, list[tuple[TopicPartition, Write]]] = field(default_factory=dict)
-    """Writes of requests that are not answered, by the request's place."""
+    """Writes of unanswered requests, by the request's sequence number."""
 
     def asked(self, asked: Asked) -> None:
-        """Take in a request that writes."""
+        """Process a request that writes offsets."""
         use = descriptor(asked.api).offsets
         if use not in NAMES_WRITTEN_OFFSETS:
             return
@@ -65,15 +65,15 @@ class Commits:
             value = _NO_OFFSET if use is OffsetUse.DELETES else number(entry, "committed_offset")
             written.append((partition, self._add(partition, Write(value=value, asked_at=asked.at))))
         if use is not OffsetUse.COMMITS_AT_END:
-            # What a transaction commits takes effect at its end, whenever that comes.
+            # The offsets that a transaction commits take effect when it ends, whenever that is.
             self._open[asked.at] = written
 
     def answered(self, answered: Answered, of_group: Fields) -> Iterator[Found]:
-        """Take in an answer and yield what it shows to be broken.
+        """Process an answer and yield the violations that it shows.
 
         Args:
-            answered: the whole of it.
-            of_group: the part of its fields that is about this group.
+            answered: the whole answer.
+            of_group: the part of the answer's fields that is about this group.
         """
         match descriptor(answered.asked.api).offsets:
             case OffsetUse.COMMITS | OffsetUse.DELETES:
@@ -84,12 +84,12 @@ class Commits:
                 pass
 
     def removed(self, answered: Answered) -> None:
-        """Take in that the group, with all its offsets, was removed."""
+        """Record that the group was removed with all its offsets."""
         for partition in self._writes:
             self._add(partition, Write(value=_NO_OFFSET, asked_at=answered.asked.at, answered_at=answered.at))
 
     def topic_removed(self, topic: str, answered: Answered) -> None:
-        """Take in that a topic was removed; its offsets are some time later."""
+        """Record that a topic was removed; its offsets are removed some time later."""
         for partition in self._writes:
             if partition[0] == topic:
                 self._add(partition, Write(value=_NO_OFFSET, asked_at=answered.asked.at))
@@ -130,7 +130,7 @@ class Commits:
         )
 
     def _is_past(self, partition: TopicPartition, write: Write, answered: Answered) -> bool:
-        """Tell whether another value had surely taken its place before the fetch was sent."""
+        """Return whether another value had certainly replaced the write before the fetch was sent."""
         if write.answered_at is None:
             return False
         return any(

@@ -1,6 +1,6 @@
-"""What is known of one member of a consumer group: what it may own, its epoch, and to what it subscribes.
+"""The known state of one member of a consumer group: the partitions it may own, its epoch, its subscription.
 
-Classic members have no epoch of ours, and say what they gave up by joining again.
+Classic members have no member epoch, and report by joining again what they gave up.
 """
 
 import math
@@ -10,17 +10,17 @@ from typing import Final, TypeAlias
 from harness.invariants.exchange import Answered, Asked, Fields, items, number, structure, text, texts
 
 TopicPartition: TypeAlias = tuple[str, int]
-"""A topic's id, and the number of a partition."""
+"""A topic's id and a partition's number."""
 Owned: TypeAlias = frozenset[TopicPartition]
 
 NOTHING: Final[Owned] = frozenset()
 JOINS: Final = 0
-"""The epoch of a heartbeat that joins. Lower ones leave."""
+"""The member epoch of a heartbeat that joins. Lower epochs leave."""
 _UNCHANGED: Final = -1
 
 
 def owned_partitions(fields: Fields) -> Owned | None:
-    """Return the partitions that a structure lists, or nothing where it does not say."""
+    """Return the partitions that a structure lists, or None where the field is null or missing."""
     if fields.get("topic_partitions") is None:
         return None
     return frozenset(
@@ -37,37 +37,37 @@ def _numbers(topic: Fields) -> list[int]:
 
 @dataclass(slots=True)
 class Consumer:
-    """A member, which speaks the consumer protocol or the classic one."""
+    """A member that uses the consumer protocol or the classic protocol."""
 
     spoke_anew_at: int
-    """The place of its latest request that gave everything up; what was asked before says no more of it."""
+    """Place of its latest request that gave up everything; answers to earlier requests are ignored."""
     instance_id: str = ""
     epoch: int = 0
-    """The highest that an answer named since it joined."""
+    """The highest epoch that an answer contained since the member joined."""
     epoch_known_at: int = -1
     assigned: Owned = NOTHING
-    """What the latest answer with an assignment gives it."""
+    """The assignment in the latest answer that contained one."""
     kept: Owned = NOTHING
-    """What it was given, and has not said that it gave up."""
+    """The partitions that were assigned to it and that it has not reported as given up."""
     accepted_ms: float = -math.inf
-    """When it sent the latest heartbeat that was accepted."""
+    """When the member sent the latest heartbeat that was accepted."""
     interval_ms: int = 0
-    """How often it is to heartbeat. A session is longer than that; as for classic members, not shorter."""
+    """The heartbeat interval. A session timeout is longer than that; a classic member's is not shorter."""
     is_classic: bool = False
     rebalance_timeout_ms: int = 0
     revokes_since_ms: float | None = None
-    """Since when it is to give something up."""
+    """When the revocation that it still has to complete began; None while it has nothing to give up."""
     subscribed: frozenset[str] | None = None
-    """None where it is not known, or not by names alone."""
+    """The subscribed topic names; None where they are unknown, or where it subscribes not only by name."""
     has_regex: bool = False
 
     @property
     def owned(self) -> Owned:
-        """What nobody else may have, as long as it is a member."""
+        """The partitions that no other member may own while this one is a member."""
         return self.assigned | self.kept
 
     def asked(self, asked: Asked) -> None:
-        """Take in a heartbeat of the member."""
+        """Process a heartbeat request of the member."""
         self.instance_id = text(asked.fields, "instance_id") or self.instance_id
         self.is_classic = False
         if number(asked.fields, "member_epoch") <= JOINS:
@@ -77,12 +77,12 @@ class Consumer:
             self.kept &= kept
 
     def gives_all_up(self) -> None:
-        """Take in that the member has given up whatever it had."""
+        """Record that the member gave up all its partitions."""
         self.assigned = self.kept = NOTHING
         self.revokes_since_ms = None
 
     def accepted(self, answered: Answered) -> None:
-        """Take in an answer without an error."""
+        """Process an answer without an error."""
         fields, sent_ms = answered.asked.fields, answered.asked.event.at_ms
         epoch = number(answered.fields, "member_epoch")
         self.epoch = epoch if number(fields, "member_epoch") == JOINS else max(self.epoch, epoch)
@@ -102,31 +102,31 @@ class Consumer:
             self.revokes_since_ms = sent_ms
 
     def joined(self, asked: Asked) -> None:
-        """Take in that it was let in as a classic member: it may have to give something up from then on."""
+        """Record that it joined as a classic member; from then on it may have to revoke partitions."""
         self.is_classic, self.accepted_ms = True, asked.event.at_ms
         self.rebalance_timeout_ms = number(asked.fields, "rebalance_timeout_ms")
         self.interval_ms = min(self.rebalance_timeout_ms, number(asked.fields, "session_timeout_ms"))
 
     def beat(self, asked: Asked, *, joins_again: bool) -> None:
-        """Take in that it is still a classic member, and perhaps has to give something up."""
+        """Record that it is still a classic member; with `joins_again`, it may have to revoke partitions."""
         if not joins_again:
             self.accepted_ms = max(self.accepted_ms, asked.event.at_ms)
         elif self.revokes_since_ms is None:
             self.revokes_since_ms = asked.event.at_ms
 
     def subscribed_by(self, fields: Fields) -> frozenset[str] | None:
-        """Return the names to which it subscribes with a request."""
+        """Return the topic names that the member subscribes to after a request."""
         names = texts(fields, "subscribed_topic_names")
         return self.subscribed if names is None else names
 
     def has_regex_by(self, fields: Fields) -> bool:
-        """Tell whether it has a regular expression with a request."""
+        """Return whether the member subscribes with a regular expression after a request."""
         if fields.get("subscribed_topic_regex") is None:
             return self.has_regex
         return bool(text(fields, "subscribed_topic_regex"))
 
     def is_surely_member(self, now_ms: float) -> bool:
-        """Tell whether neither its silence nor its slow revocation can have cost it its membership."""
+        """Return whether the member cannot have been removed for missed heartbeats or a slow revocation."""
         if now_ms - self.accepted_ms > self.interval_ms:
             return False
         since_ms = self.revokes_since_ms
@@ -134,6 +134,6 @@ class Consumer:
 
 
 def given_by(answered: Answered) -> Owned | None:
-    """Return what an answer gives, or nothing where it says nothing of that."""
+    """Return the assignment in an answer, or None where it contains none."""
     assignment = structure(answered.fields, "assignment")
     return None if assignment is None else owned_partitions(assignment)

@@ -1,7 +1,7 @@
-"""What is known of one consumer group (KIP-848), and what its answers show to be broken.
+"""The known state of one consumer group (KIP-848), and the violations that its answers show.
 
-Whoever tells whether a member still owns something has to be sure that it is a member. A member that was
-accepted within its heartbeat interval is: sessions are longer than that.
+A check that depends on a member's ownership must be sure that it is still a member. It is, if a heartbeat
+was accepted within its heartbeat interval: session timeouts are longer than that.
 """
 
 from collections.abc import Iterable, Iterator
@@ -35,12 +35,12 @@ from harness.invariants.violation import AtFault, Found, Invariant
 _UNKNOWN: Final = "UNKNOWN_MEMBER_ID"
 _FENCED: Final = "FENCED_MEMBER_EPOCH"
 _GIVES_ALL_UP: Final = frozenset((_UNKNOWN, _FENCED, "FENCED_INSTANCE_ID", "GROUP_ID_NOT_FOUND"))
-"""On these a member gives up its partitions.
+"""Errors on which a member gives up its partitions.
 
 Source: AbstractHeartbeatRequestManager#onErrorResponse (4.3.1).
 """
 _REFUSALS: Final = frozenset((NO_ERROR, *_GIVES_ALL_UP))
-"""Other errors may come of a write that failed, and that took back what was refused meanwhile."""
+"""Other errors may come from a failed write, which also reverts the state that caused earlier refusals."""
 _CLASSIC_MEMBER: Final = 0
 _JOINS_AGAIN: Final = "REBALANCE_IN_PROGRESS"
 _EPOCHS: Final = ("group_epoch", "assignment_epoch")
@@ -48,15 +48,15 @@ _EPOCHS: Final = ("group_epoch", "assignment_epoch")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Refused:
-    """A heartbeat that was refused, and that is to be refused again."""
+    """A heartbeat that was refused, and that must be refused again."""
 
     at: int
     epoch: int | None
-    """None where every epoch is refused."""
+    """None where the heartbeat is refused with any epoch."""
     kept: Owned | None
 
     def is_meant_by(self, asked: Asked) -> bool:
-        """Tell whether a request that was sent later says the same."""
+        """Return whether a request that was sent later repeats the refused one."""
         if self.at >= asked.at:
             return False
         same = (number(asked.fields, "member_epoch"), owned_partitions(asked.fields))
@@ -65,7 +65,7 @@ class _Refused:
 
 @dataclass(slots=True)
 class ConsumerGroup:
-    """A consumer group, followed through heartbeats and descriptions."""
+    """A consumer group, tracked through heartbeats and descriptions."""
 
     names: dict[str, str]
     """Topic ids to names."""
@@ -73,12 +73,12 @@ class ConsumerGroup:
     _refused: dict[tuple[str, str], list[_Refused]] = field(default_factory=dict)
     """By member and instance id."""
     _floors: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
-    """Epochs of the group, by connection and name, each with the place where it was seen."""
+    """Epochs of the group, by connection and name, each with the sequence number of the answer."""
     _may_lag: bool = False
-    """Whether a coordinator may describe the group that was replaced without knowing it."""
+    """Whether a replaced coordinator that does not know of its replacement may still describe the group."""
 
     def asked(self, asked: Asked) -> None:
-        """Take in a request."""
+        """Process a request."""
         self._forget_epochs_if_empty(asked.event.at_ms)
         match asked.api:
             case "ConsumerGroupHeartbeat":
@@ -104,7 +104,7 @@ class ConsumerGroup:
             self._may_join(member_id)
 
     def _gone(self, member_id: str, instance_id: str) -> None:
-        """Take in that a member may be one no more: it was removed, or goes on in the classic protocol."""
+        """Record that a member may have been removed, or may continue in the classic protocol."""
         for known, consumer in [*self.consumers.items()]:
             if known == member_id or (instance_id and consumer.instance_id == instance_id):
                 del self.consumers[known]
@@ -114,23 +114,23 @@ class ConsumerGroup:
             del self._refused[key]
 
     def coordinator_may_have_changed(self) -> None:
-        """Forget what only the former coordinator knew; from now on, one that was replaced may answer too."""
+        """Forget what only the former coordinator knew; a replaced coordinator may still answer."""
         self._may_lag = True
         self._floors.clear()
         self._refused.clear()
 
     def removed(self) -> None:
-        """Begin anew, since the group is no more."""
+        """Clear the state, since the group no longer exists."""
         self.consumers.clear()
         self._floors.clear()
         self._refused.clear()
 
     def answered(self, answered: Answered, of_group: Fields) -> Iterator[Found]:
-        """Take in an answer and yield what it shows to be broken.
+        """Process an answer and yield the violations that it shows.
 
         Args:
-            answered: the whole of it.
-            of_group: the part of its fields that is about this group.
+            answered: the whole answer.
+            of_group: the part of the answer's fields that is about this group.
         """
         if text(of_group, "error_code") in COORDINATOR_CHANGED:
             self.coordinator_may_have_changed()
@@ -149,7 +149,7 @@ class ConsumerGroup:
                 pass
 
     def _joined(self, answered: Answered) -> None:
-        """Take in that a classic member was let in: there is no leader, since the coordinator assigns."""
+        """Record a classic member that joined. The answer names no leader, since the coordinator assigns."""
         consumer = self.consumers.get(text(answered.fields, "member_id"))
         if answered.is_right and not text(answered.fields, "leader") and consumer is not None:
             consumer.joined(answered.asked)
@@ -165,7 +165,7 @@ class ConsumerGroup:
         consumer.assigned = given
 
     def _beat(self, answered: Answered) -> None:
-        """Take in whether a classic member is still one, and has what it was given."""
+        """Record whether a classic member is still a member, and still owns its partitions."""
         consumer, error = self._classic_member(answered), text(answered.fields, "error_code")
         if consumer is None:
             return
@@ -225,7 +225,7 @@ class ConsumerGroup:
             yield Invariant.FENCED_STAY_OUT, AtFault.COORDINATOR, what
 
     def _replaced(self, member_id: str, consumer: Consumer) -> None:
-        """Remove whoever had the member's instance id before."""
+        """Remove any other member with this member's instance id."""
         for known, other in [*self.consumers.items()]:
             if known != member_id and other.instance_id and other.instance_id == consumer.instance_id:
                 del self.consumers[known]
@@ -246,7 +246,7 @@ class ConsumerGroup:
     def _given_twice(
         self, answered: Answered, member_id: str, consumer: Consumer, given: Owned
     ) -> Iterator[Found]:
-        """Compare with what others have; classic members alone may have assigned a partition twice."""
+        """Report partitions that another member owns, except where both members are classic."""
         for other_id, other in self.consumers.items():
             if other is consumer or not other.is_surely_member(answered.event.at_ms):
                 continue
@@ -281,7 +281,7 @@ class ConsumerGroup:
             self._floors[key] = epoch, answered.at
 
     def _described_twice(self, group: Fields, name: str, verb: str) -> Iterator[Found]:
-        """Compare what members have; what clients of the classic protocol assigned is their own affair."""
+        """Report partitions of two members, except if both are classic members, whose clients assign."""
         owners: dict[TopicPartition, Fields] = {}
         for member in items(group, "members"):
             assignment = structure(member, name) or {}
@@ -297,7 +297,7 @@ class ConsumerGroup:
             owners |= dict.fromkeys(partitions, member)
 
     def _forget_epochs_if_empty(self, now_ms: float) -> None:
-        """Forget the group's epochs where nobody is sure to be in it: it may be removed, and made anew."""
+        """Forget the group's epochs if no member is certain: the group may be removed and created again."""
         consumers = (each for each in self.consumers.values() if not each.is_classic)
         if self._floors and not any(each.is_surely_member(now_ms) for each in consumers):
             self._floors.clear()

@@ -1,4 +1,4 @@
-"""Requests and answers as invariants look at them: read, paired, and placed in the order of happening."""
+"""Requests and answers in the form that invariants check: parsed, paired, and in the order of events."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ Fields: TypeAlias = Mapping[str, Json]
 LOOKED_AT: Final = apis_where(
     lambda api: api.subject is Subject.MEMBERSHIP or api.offsets is not None
 ) | frozenset(("ConsumerGroupHeartbeat", "ConsumerGroupDescribe", "Metadata", "DeleteTopics"))
-"""What invariants are about: members, offsets, and which topics there are. Nothing else is read."""
+"""The APIs that affect invariants: members, offsets, and the existing topics. Other events are ignored."""
 _ANSWERS: Final = frozenset((EventKind.RESPONSE, EventKind.POLL))
 
 
@@ -29,7 +29,7 @@ class Asked:
 
     @property
     def at(self) -> int:
-        """Its place in the order of happening."""
+        """The request's sequence number."""
         return self.event.sequence
 
 
@@ -43,12 +43,12 @@ class Answered:
 
     @property
     def at(self) -> int:
-        """Its place in the order of happening."""
+        """The response's sequence number."""
         return self.event.sequence
 
     @property
     def is_right(self) -> bool:
-        """Whether it tells of no error at its top level."""
+        """Whether the response has no error at its top level."""
         return self.fields.get("error_code", NO_ERROR) == NO_ERROR
 
 
@@ -56,18 +56,18 @@ NO_ERROR: Final = "NONE"
 COORDINATOR_CHANGED: Final = frozenset(
     ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE")
 )
-"""After one of these, another coordinator may have taken over, which knows only what is in the log."""
+"""After one of these errors, another coordinator may have taken over, with only the state in the log."""
 TrafficKind: TypeAlias = tuple[str, str, str | None, str | None, int | None]
 
 
 @dataclass(slots=True)
 class Pairing:
-    """Finds the request that an answer belongs to."""
+    """Matches answers with their requests."""
 
     _open: dict[TrafficKind, Asked] = field(default_factory=dict)
 
     def take(self, event: Event) -> Asked | Answered | None:
-        """Take in the next event; None where invariants have no interest in it."""
+        """Process the next event; return None where invariants do not depend on it."""
         if event.api not in LOOKED_AT or event.fields is None:
             return None
         conversation = (event.target, event.scenario_id, event.actor, event.connection, event.correlation_id)
@@ -83,32 +83,32 @@ class Pairing:
 
 
 def text(fields: Fields, name: str) -> str:
-    """Return a field that contains a text, or an empty one where it is null or missing."""
+    """Return a text field, or an empty string where it is null or missing."""
     value = fields.get(name)
     return value if isinstance(value, str) else ""
 
 
 def number(fields: Fields, name: str) -> int:
-    """Return a field that contains a number, -1 where it is missing."""
+    """Return a number field, or -1 where it is missing."""
     value = fields.get(name)
     return value if isinstance(value, int) else -1
 
 
 def items(fields: Fields, name: str) -> Iterator[Fields]:
-    """Yield the structures of a collection; none where it is null or missing."""
+    """Yield the structures of a collection; yield nothing where it is null or missing."""
     value = fields.get(name)
     if isinstance(value, Sequence) and not isinstance(value, str):
         yield from (item for item in value if isinstance(item, Mapping))
 
 
 def structure(fields: Fields, name: str) -> Fields | None:
-    """Return a field that contains a structure, or nothing where it is null or missing."""
+    """Return a structure field, or None where it is null or missing."""
     value = fields.get(name)
     return value if isinstance(value, Mapping) else None
 
 
 def texts(fields: Fields, name: str) -> frozenset[str] | None:
-    """Return the texts of a collection, or nothing where it is null or missing."""
+    """Return the texts of a collection, or None where it is null or missing."""
     value = fields.get(name)
     if not isinstance(value, Sequence) or isinstance(value, str):
         return None
@@ -116,7 +116,7 @@ def texts(fields: Fields, name: str) -> frozenset[str] | None:
 
 
 def binary(fields: Fields, name: str) -> bytes:
-    """Return a field that contains bytes."""
+    """Return a bytes field, or empty bytes where it is missing."""
     value = fields.get(name)
     digits = value.get("$bytes") if isinstance(value, Mapping) else None
     return bytes.fromhex(digits) if isinstance(digits, str) else b""

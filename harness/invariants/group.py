@@ -1,4 +1,4 @@
-"""What is known of one group: its members, its generations, who was told to lead, what was sent and given."""
+"""The known state of one classic group: members, generations, leaders, and assignments sent and received."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -23,24 +23,24 @@ _CONSUMERS: Final = "consumer"
 
 @dataclass(slots=True)
 class Generation:
-    """One generation, as its members were told of it."""
+    """One generation, as its members saw it."""
 
     number: int
     leaders: set[str] = field(default_factory=set)
-    """Ids that JoinGroup responses named; a static leader that comes back has another."""
+    """Member ids of leaders in JoinGroup responses; a static leader that comes back has a new id."""
     reported: frozenset[str] = frozenset()
-    """The members that the leader was told of; empty while nobody saw its response."""
+    """The members in the leader's JoinGroup response; empty while that response is unknown."""
     sent: list[Mapping[str, bytes]] = field(default_factory=list)
-    """The leader's assignments by member id, each time it sent some."""
+    """The leader's assignments by member id, one entry for each SyncGroup that contained some."""
     given: dict[str, bytes] = field(default_factory=dict)
-    """What members got, by instance id or else by member id; the first of it makes the generation stable."""
+    """Assignments that members received, by instance or else member id; the first makes it stable."""
     is_looked_through: bool = False
-    """Whether its members were compared with what the leader sent."""
+    """Whether its members were already compared with the assignments that the leader sent."""
 
 
 @dataclass(slots=True)
 class Member:
-    """A member while it may be alive."""
+    """A member that may still be alive."""
 
     session_timeout_ms: int
     heard_ms: float
@@ -48,7 +48,7 @@ class Member:
 
 @dataclass(slots=True)
 class Group:
-    """A group, followed through joins and syncs."""
+    """A group, tracked through joins and syncs."""
 
     generations: dict[int, Generation] = field(default_factory=dict)
     members: dict[str, Member] = field(default_factory=dict)
@@ -56,12 +56,12 @@ class Group:
     """Member id to instance id."""
     is_consumers: bool = False
     joined_floor: list[tuple[int, int]] = field(default_factory=list)
-    """Generations with the places where they were first seen, the latest last."""
+    """Generations with the sequence number of the answer that first contained each, the latest last."""
     synced: int = -1
-    """The latest generation that is surely in the coordinator's log."""
+    """The latest generation that is certainly in the coordinator's log."""
 
     def asked(self, asked: Asked) -> None:
-        """Take in a request of a member."""
+        """Process a request of a member."""
         member_id = text(asked.fields, "member_id")
         if instance_id := text(asked.fields, "group_instance_id"):
             self.instances[member_id] = instance_id
@@ -76,12 +76,12 @@ class Group:
             text(each, "member_id"): binary(each, "assignment") for each in items(asked.fields, "assignments")
         }
         if generation is None or generation.given:
-            return  # In a stable generation nothing is assigned anew.
+            return  # A stable generation is not assigned again.
         if text(asked.fields, "member_id") in generation.leaders:
             generation.sent.append(sent)
 
     def answered(self, answered: Answered) -> Iterator[Found]:
-        """Take in an answer to a member and yield what it shows to be broken."""
+        """Process an answer to a member and yield the violations that it shows."""
         if answered.fields.get("error_code") in COORDINATOR_CHANGED:
             self.coordinator_may_have_changed()
         if not answered.is_right:
@@ -101,7 +101,7 @@ class Group:
         self.joined_floor = [each for each in self.joined_floor if each[0] <= self.synced]
 
     def removed(self) -> None:
-        """Begin anew, since the group is no more."""
+        """Clear the state, since the group no longer exists."""
         self.generations.clear()
         self.members.clear()
         self.joined_floor.clear()
@@ -112,7 +112,7 @@ class Group:
         self.is_consumers = text(asked.fields, "protocol_type") == _CONSUMERS
         joined, leader = number(fields, "generation_id"), text(fields, "leader")
         if not leader:
-            # In a consumer group each member has an epoch of its own, and the coordinator assigns.
+            # In a consumer group each member has its own epoch, and the coordinator assigns.
             self.generations.pop(joined, None)
             return
         floor = max((known for known, seen_at in self.joined_floor if seen_at < asked.at), default=joined)
@@ -197,7 +197,7 @@ class Group:
 
     def _not_from_leader(self, generation: Generation, member_id: str, assignment: bytes) -> Iterator[Found]:
         if not generation.reported:
-            return  # The leader was not heard, or had nothing to assign anew.
+            return  # The leader's response is unknown, or it had nothing to assign again.
         expected = [self._for(sent, member_id) for sent in generation.sent] or [b""]
         if assignment not in expected:
             sent = " or ".join(_reported(each) for each in expected)
@@ -205,7 +205,7 @@ class Group:
             yield Invariant.LEADER_ASSIGNS, AtFault.COORDINATOR, f"in generation {generation.number} {what}"
 
     def _for(self, sent: Mapping[str, bytes], member_id: str) -> bytes:
-        """Return what was sent for a member, also for a static one under the id that it had before."""
+        """Return a member's assignment; a static member's may be under the member id it had before."""
         if member_id in sent or member_id not in self.instances:
             return sent.get(member_id, b"")
         instance_id = self.instances[member_id]

@@ -1,4 +1,4 @@
-"""Invariants over runs on file: read from their traces, kept beside them."""
+"""Invariants of stored runs: checked from their traces, with the violations stored beside them."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,13 +11,13 @@ from harness.trace.files import RunFolder, read_events, write_records
 from harness.trace.schema import json_object
 
 VIOLATIONS: Final = "violations.jsonl"
-"""Name of the file in a run's folder: a `Violation` a line; empty where no invariant is broken."""
+"""Name of the file in a run's folder: one `Violation` a line; empty where no invariant is broken."""
 _RETENTION: Final = "offsets.retention"
-"""How all properties begin that let offsets expire within minutes; the default is days."""
+"""Prefix of all properties that let offsets expire within minutes; the default is days."""
 
 
 def checker_for(headers: Iterable[TraceHeader]) -> Checker:
-    """Return a checker for what was driven with these configurations."""
+    """Return a checker for brokers that ran with these configurations."""
     configured = (
         name
         for header in headers
@@ -27,7 +27,7 @@ def checker_for(headers: Iterable[TraceHeader]) -> Checker:
 
 
 def check_run(folder: RunFolder) -> tuple[Violation, ...]:
-    """Check every trace of a run, and keep what was found in its folder.
+    """Check every trace of a run, and write the violations to its folder.
 
     Raises:
         TraceError: a file of the run is damaged.
@@ -42,12 +42,12 @@ def check_run(folder: RunFolder) -> tuple[Violation, ...]:
 
 
 def keep(folder: RunFolder, violations: Iterable[Violation]) -> Path:
-    """Put violations into a run's folder; return where."""
+    """Write violations to a run's folder; return the file's path."""
     path = folder.path / VIOLATIONS
     write_records(path, violations)
     return path
 
 
 def _in_order(events: Iterable[Event]) -> list[Event]:
-    """Gather conversations, which are written as they happen: side by side."""
+    """Sort events by conversation, since concurrent conversations are interleaved in a trace."""
     return sorted(events, key=lambda event: (event.scenario_id, event.sequence))

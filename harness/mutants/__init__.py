@@ -1,14 +1,14 @@
-"""Mutants of the reference: faults derived from its code, each of which some scenario ought to notice.
+"""Mutants of the reference: faults derived from its code, each of which some scenario should detect.
 
-source      which modules, and their syntax trees
-faults/…    what can be wrong in a function, kind by kind
-derive      all mutants, each under an id that says where and what
-transplant  a mutant put into the running reference, in memory
-rehearsal   one scenario run on the reference in process
-yardstick   what the unmutated reference does, and which lines it takes
-trial       one mutant against the scenarios that reach it
-crew        processes that share the trials out
-equivalents mutants that nobody can notice, with the reason of each
-campaign    all of it
+source      the modules to mutate, and their syntax trees
+faults/…    the possible faults in a function, kind by kind
+derive      all mutants, each with an id that names its place and fault
+patch       a mutant put into the running reference, in memory
+dry_run     one scenario run on the reference in process
+baseline    the answers of the unmutated reference, and the lines that it executes
+trial       one mutant run against the scenarios that reach it
+pool        processes that share the trials
+equivalents mutants that no client can detect, each with the reason
+campaign    a whole campaign
 outcome     the score, as tables and as records
 """

@@ -1,4 +1,4 @@
-"""What the unmutated reference does with each scenario, and which of its lines that takes."""
+"""The answers of the unmutated reference to each scenario, and the lines that it executes."""
 
 import sys
 from collections import defaultdict
@@ -23,32 +23,32 @@ if TYPE_CHECKING:
 ScenarioKey = tuple[str, str]
 """Profile and scenario id."""
 Lines = Mapping[str, frozenset[int]]
-"""Module to lines of it."""
+"""Line numbers by module."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineResult:
-    """One scenario in one profile, as it should be."""
+    """The result of one scenario in one profile on the unmutated reference."""
 
     profile: str
     scenario: str
     outcome: str
-    """An `Outcome`: one that does not conform measures nothing."""
+    """An `Outcome`: a scenario that does not conform cannot be used."""
     reason: str
     events: tuple[Event, ...]
     lines: Lines
-    """What was executed in the conversation."""
+    """The lines that were executed in the conversation."""
     prepared: Lines
-    """What was executed while the coordinator was made ready for it."""
+    """The lines that were executed while the coordinator was made ready for it."""
     asked: frozenset[str]
-    """The named behaviours that the reference asked its profile for."""
+    """The named behaviours that the reference looked up in its profile."""
 
 
 _Seen = defaultdict[str, set[int]]
 
 
 class Witness:
-    """Sees which lines of the reference are executed, and which of them only to make it ready."""
+    """Records which lines of the reference are executed, and which of them only to make it ready."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         self._is_preparing = False
@@ -59,7 +59,7 @@ class Witness:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Watch for as long as the block lasts."""
+        """Record lines for the duration of the block."""
         self._lines, self._prepared, self._asked = defaultdict(set), defaultdict(set), set()
         sys.settrace(self._call)
         try:
@@ -69,17 +69,17 @@ class Witness:
 
     @property
     def lines(self) -> Lines:
-        """What was executed in the last watch, other than to make the coordinator ready."""
+        """The lines that were executed in the last block, other than to make the coordinator ready."""
         return {module: frozenset(lines) for module, lines in self._lines.items()}
 
     @property
     def prepared(self) -> Lines:
-        """What was executed to make it ready."""
+        """The lines that were executed to make the coordinator ready."""
         return {module: frozenset(lines) for module, lines in self._prepared.items()}
 
     @property
     def asked(self) -> frozenset[str]:
-        """The named behaviours that a profile was asked for."""
+        """The named behaviours that were looked up in a profile."""
         return frozenset(self._asked)
 
     def _call(self, frame: FrameType, *_: object) -> "TraceFunction | None":
@@ -131,7 +131,7 @@ def measured(script: Script, profile: str, dry_run: DryRun, witness: Witness) ->
 
 
 def no_measure(profile: str, script: Script, reason: str) -> BaselineResult:
-    """Say of a scenario that it cannot measure anything."""
+    """Return the result of a scenario that cannot be used, with the reason."""
     return BaselineResult(
         profile=profile,
         scenario=script.id,
@@ -146,17 +146,17 @@ def no_measure(profile: str, script: Script, reason: str) -> BaselineResult:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """All that mutants are compared with."""
+    """The results with which mutants are compared."""
 
     measures: Mapping[ScenarioKey, BaselineResult]
-    """Of the conversations that can measure something."""
+    """The results of conversations that conform."""
     distinct: Mapping[ScenarioKey, BaselineResult]
-    """Those without the ones that take the same lines to the same answers as in another profile."""
+    """These results without those that have the same lines and answers as in another profile."""
 
     def reaching(self, mutant: Mutant) -> tuple[ScenarioKey, ...]:
-        """Return the conversations that execute what is wrong in a mutant, the shortest first.
+        """Return the conversations that execute a mutant's fault, the shortest first.
 
-        Where it is executed to make the coordinator ready, every conversation may show it; those come last.
+        Conversations that execute it only while the coordinator is made ready come last.
         """
         concerned = (
             self.distinct
@@ -168,7 +168,7 @@ class Baseline:
         return tuple(dict.fromkeys((*reaching, *prepared)))
 
     def decides_nothing(self, mutant: Mutant) -> bool:
-        """Tell whether a behaviour is asked for, but never in the profile where a mutant switches it."""
+        """Return whether a mutant switches a behaviour in a profile in which it is never looked up."""
         if mutant.kind is not Kind.BEHAVIOUR:
             return False
         asking = {one.profile for one in self.measures.values() if mutant.behaviour in one.asked}
@@ -176,7 +176,7 @@ class Baseline:
 
 
 def measured_baseline(measures: Collection[BaselineResult]) -> Baseline:
-    """Make a baseline of the scenarios that conform."""
+    """Return a baseline of the scenarios that conform."""
     fit = [one for one in measures if one.outcome == Outcome.CONFORMS]
     fit.sort(key=lambda one: sum(map(len, one.lines.values())))
     kinds = {_kind(one): one for one in reversed(fit)}

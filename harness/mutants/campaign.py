@@ -1,4 +1,4 @@
-"""All mutants against all scenarios: measure first, then try."""
+"""A campaign of all mutants against all scenarios: measure the baseline first, then try the mutants."""
 
 import fnmatch
 import importlib
@@ -40,26 +40,26 @@ DEFAULT_PROFILES: Final = (
     "3.7-java",
     "3.9-java",
 )
-"""Both coordinators in their last release, and releases with and without each named behaviour."""
+"""Both coordinators in their latest release, and releases with and without each named behaviour."""
 
 _CONVERSATION_S: Final = 3.0
 _TRIAL_S: Final = 1_800.0
 _MEASURE_S: Final = 60.0
 
 Tell = Callable[[str, int, int], None]
-"""Told what is done, how much of it is through, and how much there is."""
+"""Called with the current activity, how much of it is done, and how much there is in all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is wanted of a campaign."""
+    """The parameters of a campaign."""
 
     scripts: Mapping[str, Script]
     profiles: tuple[str, ...] = DEFAULT_PROFILES
     only: str | None = None
     """A glob that the mutants' ids must match."""
     sample: int | None = None
-    """How many of them to try, drawn by the seed."""
+    """The number of mutants to try, drawn by the seed."""
     seed: int = 0
     jobs: int = 1
     equivalents: tuple[Equivalent, ...] = ()
@@ -67,18 +67,18 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Campaign:
-    """What a campaign found."""
+    """The results of a campaign."""
 
     trials: tuple[Trial, ...]
     """In the order of derivation."""
     unknown_equivalents: tuple[str, ...]
-    """What is wrong with entries that mean no mutant any more."""
+    """Messages about entries of the equivalents that no longer match a mutant."""
     unfit: tuple[str, ...]
-    """Conversations that measure nothing, each with why: the reference itself does not conform."""
+    """Conversations that cannot be used, each with the reason: the reference itself does not conform."""
 
 
 def chosen_mutants(order: Order) -> tuple[Mutant, ...]:
-    """Derive the mutants that an order speaks of, named behaviours that decide nothing among them."""
+    """Derive the mutants that an order selects, including named behaviours that decide nothing."""
     return _chosen(order, derive_mutants(order.profiles))
 
 
@@ -92,10 +92,10 @@ def _chosen(order: Order, mutants: Sequence[Mutant]) -> tuple[Mutant, ...]:
 
 
 def campaign(order: Order, tell: Tell) -> Campaign:
-    """Try the mutants that an order speaks of."""
+    """Try the mutants that an order selects."""
     sources = (*behaviour_sources(), source_of("profile.profiles"))
     for source in sources:
-        # What is not imported before the fork would be read again, and could have changed.
+        # A module that is imported only after the fork would be read again, and could have changed.
         importlib.import_module(f"{PACKAGE}.{source.name}")
     every = derive_mutants(order.profiles)
     reasons = known(order.equivalents, every)
@@ -118,7 +118,7 @@ def campaign(order: Order, tell: Tell) -> Campaign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Workplace:
-    """What both parts of a campaign need."""
+    """The data that both parts of a campaign need."""
 
     order: Order
     sources: Sequence[Source]
@@ -130,7 +130,7 @@ class _Workplace:
         return DryRun(self.directory, limit_s=limit_s, modules=modules)
 
     def measures(self) -> Iterator[BaselineResult]:
-        """Run every scenario in every profile with the reference as it is."""
+        """Run every scenario in every profile on the unmutated reference."""
         order = self.order
         wanted = [(profile, script) for profile in order.profiles for script in order.scripts.values()]
 
@@ -151,7 +151,7 @@ class _Workplace:
     def trials(
         self, mutants: Sequence[Mutant], stick: Baseline, reasons: Mapping[str, str]
     ) -> Iterator[Trial]:
-        """Try mutants, in whatever order they come to their ends."""
+        """Try mutants, and yield the results in the order of completion."""
 
         def prepare() -> Work[Trial]:
             court = Court(

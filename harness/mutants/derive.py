@@ -1,4 +1,4 @@
-"""All mutants of the reference, derived from its code and from nothing else."""
+"""Derivation of all mutants of the reference, from its code alone."""
 
 import ast
 import functools
@@ -27,18 +27,18 @@ _ASKED = "Profile.has"
 
 
 def derive_mutants(profiles: Sequence[str], package: str = PACKAGE) -> tuple[Mutant, ...]:
-    """Derive every mutant, module by module in the order of the text; named behaviours come first.
+    """Derive every mutant, module by module in source order; named behaviours come first.
 
     Args:
-        profiles: in each of which each named behaviour is switched by itself.
-        package: of the reference.
+        profiles: the profiles; in each, every named behaviour is switched separately.
+        package: the reference's package.
     """
     return (*_behaviour_mutants(profiles, package), *_code_mutants(package))
 
 
 @functools.cache
 def _code_mutants(package: str) -> tuple[Mutant, ...]:
-    """Derive those that are the same in every profile, once: it takes seconds."""
+    """Derive the mutants that are the same in every profile; cached, since it takes seconds."""
     declared = response_fields(message_sources(package))
     return tuple(
         mutant
@@ -80,7 +80,7 @@ def _faults(function: ast.FunctionDef, declared: FieldTypes) -> Iterator[Fault]:
 
 
 def _shown(fault: Fault) -> tuple[str, str]:
-    """Return what is changed, as it is and as it becomes."""
+    """Return the changed code, before and after the fault."""
     if fault.edit.start is not None and all(isinstance(node, ast.stmt) for node in fault.edit.nodes):
         block: list[ast.AST] = getattr(fault.edit.parent, fault.edit.attribute)
         return _joined(block[fault.edit.start : fault.edit.stop]), _joined(fault.edit.nodes)
@@ -123,7 +123,7 @@ def _behaviour_mutants(profiles: Sequence[str], package: str) -> Iterator[Mutant
 
 
 def behaviour_names(package: str = PACKAGE) -> tuple[str, ...]:
-    """Read the names of all named behaviours, in the order of their writing."""
+    """Return the names of all named behaviours, in source order."""
     return tuple(
         target.id
         for source in every_source(package)
@@ -137,7 +137,7 @@ def behaviour_names(package: str = PACKAGE) -> tuple[str, ...]:
 
 
 def decisive_behaviours(package: str = PACKAGE) -> tuple[str, ...]:
-    """Return the names of the behaviours that some function asks for which is mutated, in the same order."""
+    """Return the names of the behaviours that a mutated function reads, in the same order."""
     asked = {
         node.attr
         for source in behaviour_sources(package)

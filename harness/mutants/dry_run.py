@@ -18,22 +18,22 @@ from harness.targets.reference.target import ReferenceTarget
 from harness.trace.events import Event
 
 RUN_ID: Final = "mutants"
-"""The same in every rehearsal, so that group ids are."""
+"""The same in every dry run, so that group ids are the same."""
 UNMUTATED: Final = "unmutated reference"
 _IDLE_FACTOR: Final = 20
-"""How many times longer than its processor's time a conversation may last."""
+"""How many times longer than its CPU time limit a conversation may last."""
 
 
 class Hung(Exception):  # noqa: N818 - an observation
-    """A conversation did not come to its end."""
+    """A conversation did not end."""
 
 
 class DryRun:
     """Runs scenarios, keeping the brokers that they need.
 
     Attributes:
-        limit_s: how much of a processor's time one conversation may take, in seconds.
-        modules: of the reference, whose caches are emptied before each.
+        limit_s: how much CPU time one conversation may take, in seconds.
+        modules: the reference's modules whose caches are emptied before each run.
     """
 
     def __init__(self, directory: Path, *, limit_s: float, modules: Sequence[str] = ()) -> None:
@@ -45,7 +45,7 @@ class DryRun:
         self._is_late = False
 
     def run(self, script: Script, profile: str) -> tuple[Event, ...]:
-        """Run a scenario and return what was recorded.
+        """Run a scenario and return the recorded events.
 
         Raises:
             Hung: it took longer than the limit.
@@ -76,14 +76,14 @@ class DryRun:
         return tuple(events)
 
     def close(self) -> None:
-        """Let go of the event loop: whatever a mutant left in it must not meet the next one. Idempotent."""
+        """Close the event loop, so that nothing a mutant left in it affects the next one. Idempotent."""
         if self._loop is not None:
             self._loop.close()
             self._loop = None
 
     @contextlib.contextmanager
     def _alarm(self) -> Iterator[None]:
-        """Interrupt what takes too long, endless loops too."""
+        """Interrupt a run that takes too long, even in an endless loop."""
         self._is_late = False
 
         def interrupt(_: int, __: FrameType | None) -> None:
@@ -91,8 +91,8 @@ class DryRun:
             raise Hung
 
         before = {each: signal.signal(each, interrupt) for each in (signal.SIGPROF, signal.SIGALRM)}
-        # A processor's time, so that other jobs do not make anything hang; but who waits uses none. Again and
-        # again: what is interrupted may catch the first.
+        # CPU time, so that other jobs cannot make a run exceed its limit; and real time, since a waiting run
+        # uses none. Repeated, since the interrupted code may catch the first.
         signal.setitimer(signal.ITIMER_PROF, self.limit_s, self.limit_s)
         idle_s = self.limit_s * _IDLE_FACTOR
         signal.setitimer(signal.ITIMER_REAL, idle_s, idle_s)
@@ -106,5 +106,5 @@ class DryRun:
 
 
 def mutant_info(profile: str) -> TargetInfo:
-    """Return what the checker is told of a mutant: it is compared with the reference as it should be."""
+    """Return the description of a mutant for the checker: it is compared with the unmutated reference."""
     return TargetInfo(run_id=RUN_ID, target="mutant", spec="reference", profile=profile, oracle=UNMUTATED)

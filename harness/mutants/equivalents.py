@@ -1,12 +1,12 @@
-"""Mutants that nobody can notice, with the reason of each: a TOML file beside the suites.
+"""Mutants that no client can detect, each with the reason: a TOML file beside the suites.
 
     [[equivalent]]
     mutant = "groups.classic.sync:validate_sync_group:check-dropped:0"
-    change = "if group.state is ClassicGroupState.DEAD: -> pass"   # as `mutate --list` tells it
+    change = "if group.state is ClassicGroupState.DEAD: -> pass"   # as `mutate --list` prints it
     reason = "why no client can tell the difference"
 
-The change is told again so that an entry cannot come to mean another mutant when code moves. `*` in place of
-a profile means a named behaviour in each of them.
+The change is repeated so that an entry cannot come to mean another mutant when code moves. `*` in place of a
+profile means a named behaviour in every profile.
 """
 
 import tomllib
@@ -32,7 +32,7 @@ def _explained(text: object) -> object:
 
 
 class Equivalent(BaseModel):
-    """One mutant that nobody can notice."""
+    """One mutant that no client can detect."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -48,10 +48,10 @@ class _File(BaseModel):
 
 
 def read_equivalents(path: Path) -> tuple[Equivalent, ...]:
-    """Read the list; a file that is not there lists nothing.
+    """Read the list; a missing file is an empty list.
 
     Raises:
-        EquivalentsError: it is no TOML, an entry is wrong, or a mutant is listed twice.
+        EquivalentsError: it is not TOML, an entry is wrong, or a mutant is listed twice.
     """
     if not path.exists():
         return ()
@@ -67,7 +67,7 @@ def read_equivalents(path: Path) -> tuple[Equivalent, ...]:
 
 
 def known(entries: Iterable[Equivalent], mutants: Iterable[Mutant]) -> Mapping[str, str]:
-    """Return the reasons by mutant, of the entries that still mean one."""
+    """Return the reasons by mutant, for the entries that still match one."""
     changes = {mutant.id: mutant.change for mutant in mutants}
     return {
         mutant: each.reason
@@ -78,7 +78,7 @@ def known(entries: Iterable[Equivalent], mutants: Iterable[Mutant]) -> Mapping[s
 
 
 def unknown(entries: Iterable[Equivalent], mutants: Iterable[Mutant]) -> tuple[str, ...]:
-    """Say of each entry that means no mutant any more what is wrong with it."""
+    """Return a message for each entry that no longer matches a mutant."""
     changes = {mutant.id: mutant.change for mutant in mutants}
     return tuple(
         f"{mutant}: there is no such mutant"
@@ -91,7 +91,7 @@ def unknown(entries: Iterable[Equivalent], mutants: Iterable[Mutant]) -> tuple[s
 
 
 def _by_mutant(entry: Equivalent, mutants: Collection[str]) -> Mapping[str, Equivalent]:
-    """Write out what an entry means; one that means nothing stays as it is, to be told of."""
+    """Expand an entry to its mutants; one that matches none stays as it is, to be reported."""
     stem, star, rest = entry.mutant.partition(_EACH_PROFILE)
     if not star or rest:
         return {entry.mutant: entry}

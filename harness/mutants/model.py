@@ -1,4 +1,4 @@
-"""What is said of a mutant: what it is, and what became of it."""
+"""The description of a mutant, and its fate."""
 
 import ast
 from collections.abc import Sequence
@@ -13,30 +13,30 @@ _REACHING_NAMED: Final = 5
 
 @unique
 class Kind(StrEnum):
-    """What of the reference is wrong in a mutant."""
+    """The kinds of faults in mutants."""
 
     BEHAVIOUR = "behaviour"
     """A named behaviour is present where it should not be, or the other way round."""
     CHECK = "check"
-    """A check is missing, or comes after the one that should follow it."""
+    """A check is missing, or comes after the one that it should precede."""
     TIMER = "timer"
-    """A deadline is not set, not lifted, or twice as far away."""
+    """A deadline is not set, not cancelled, or twice as far away."""
     FIELD = "field"
     """A field of a response, or an error code, has another value."""
     GUARD = "guard"
-    """A comparison or a boolean operator is another one."""
+    """A comparison or a boolean operator is replaced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """Other syntax in a place of a tree: an attribute of a node, or a stretch of its list.
+    """A replacement in a syntax tree: of an attribute of a node, or of a slice of its list.
 
     Attributes:
         parent: the node that contains the place.
         attribute: the attribute's name.
-        start: where the stretch begins; None where the attribute is no list.
-        stop: where it ends.
-        nodes: what is to stand there; one node where the attribute is no list.
+        start: where the slice begins; None if the attribute is not a list.
+        stop: where the slice ends.
+        nodes: the replacement; one node if the attribute is not a list.
     """
 
     parent: ast.AST
@@ -46,7 +46,7 @@ class Edit:
     nodes: tuple[ast.AST, ...]
 
     def apply(self) -> "Edit":
-        """Put the other syntax in; returns the edit that takes it out again."""
+        """Apply the replacement; return the edit that reverts it."""
         if self.start is None:
             before: ast.AST = getattr(self.parent, self.attribute)
             setattr(self.parent, self.attribute, self.nodes[0])
@@ -70,17 +70,17 @@ class Mutant:
     id: str
     """`module:function:fault:index`, the index counting the faults of that name in the function."""
     module: str
-    """Below the reference's package, e.g. `groups.classic.join`."""
+    """The name below the reference's package, e.g. `groups.classic.join`."""
     function: str
-    """Qualified within the module, e.g. `ClassicGroup.add`."""
+    """The qualified name within the module, e.g. `ClassicGroup.add`."""
     kind: Kind
     fault: str
-    """E.g. `dropped`."""
+    """The name of the fault, e.g. `dropped`."""
     lines: range
-    """Lines of the module of which one must be executed for the fault to matter."""
+    """Lines of the module, one of which must be executed for the fault to matter."""
     before: str
     after: str
-    """The line or lines concerned, as they are and as they become."""
+    """The code concerned, after the fault; `before` is the original."""
     behaviour: str | None = None
     """The named behaviour that is switched, if that is the fault."""
     profile: str | None = None
@@ -88,33 +88,33 @@ class Mutant:
     source: Source = field(repr=False, compare=False)
     """The module whose tree is edited."""
     compiled: str
-    """Qualified name of the function in that module that gets other code."""
+    """The qualified name of the function in that module whose code is replaced."""
     edit: Edit = field(repr=False, compare=False)
 
     @property
     def change(self) -> str:
-        """The fault in one line, by which an entry of the equivalents is checked against what it meant."""
+        """The fault in one line, which shows whether an entry of the equivalents still means this mutant."""
         return f"{self.before} -> {self.after}"
 
 
 @unique
 class Fate(StrEnum):
-    """What became of a mutant."""
+    """The fate of a mutant."""
 
     KILLED = "killed"
-    """A scenario noticed."""
+    """A scenario detected it."""
     SURVIVED = "survived"
-    """Scenarios executed it, and none noticed."""
+    """Scenarios executed it, and none detected it."""
     NOT_COVERED = "not covered"
     """No scenario executes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What became of one mutant. Grain: campaign, mutant."""
+    """The result of trying one mutant. Grain: campaign, mutant."""
 
     mutant: str
-    """Its id."""
+    """The mutant's id."""
     module: str
     function: str
     kind: str
@@ -125,19 +125,19 @@ class Trial:
     fate: str
     """A `Fate`."""
     equivalent: str | None
-    """Why nobody could notice, where the list of equivalents says so."""
+    """Why no client can detect it, if it is in the list of equivalents."""
     profile: str | None
-    """In which it was noticed."""
+    """The profile in which it was detected."""
     scenario: str | None
-    """Which noticed."""
+    """The scenario that detected it."""
     how: str | None
-    """What was noticed."""
+    """The difference that was detected."""
     run_count: int
-    """How many conversations were run on it."""
+    """The number of conversations that were run on it."""
     reached: int
-    """How many conversations execute it."""
+    """The number of conversations that execute it."""
     reached_by: tuple[str, ...]
-    """The shortest of these, `profile scenario` each."""
+    """The shortest of these, each as `profile scenario`."""
     took_ms: float
 
 
@@ -152,7 +152,7 @@ def trial_of(
     run_count: int = 0,
     took_ms: float = 0.0,
 ) -> Trial:
-    """Tell what became of a mutant; who killed it and who reaches it are profile and scenario each."""
+    """Return the result for a mutant; `killer` and `reached_by` contain profiles with scenarios."""
     return Trial(
         mutant=mutant.id,
         module=mutant.module,

@@ -1,4 +1,4 @@
-"""What a campaign came to: the score, the mutants by module and kind, and who survived."""
+"""The outcome of a campaign: the score, the mutants by module and kind, and the survivors."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ RECORDS: Final = "mutants.jsonl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """How many of the mutants that could be noticed were."""
+    """How many of the detectable mutants were detected."""
 
     killed: int
     all: int
@@ -27,12 +27,12 @@ class Score:
 
     @property
     def percent(self) -> float:
-        """Killed of all but the equivalent ones; 100 where there was none to kill."""
+        """The killed share of all but the equivalent ones; 100 if there was none to kill."""
         return 100.0 * self.killed / self.all if self.all else 100.0
 
 
 def score(trials: Sequence[Trial]) -> Score:
-    """Count; a mutant that is listed as equivalent is neither killed nor alive, whatever became of it."""
+    """Compute the score; a mutant listed as equivalent counts as neither killed nor alive."""
     counted = [each for each in trials if each.equivalent is None]
     return Score(
         killed=sum(each.fate == Fate.KILLED for each in counted),
@@ -42,7 +42,7 @@ def score(trials: Sequence[Trial]) -> Score:
 
 
 def wrongly_listed(found: Campaign) -> tuple[str, ...]:
-    """Say of each entry of the equivalents that no longer applies why."""
+    """Return a message for each entry of the equivalents that is wrong."""
     killed = (
         f"{each.mutant}: {each.scenario} noticed it in {each.profile}: {each.how}"
         for each in found.trials
@@ -52,7 +52,7 @@ def wrongly_listed(found: Campaign) -> tuple[str, ...]:
 
 
 def write_outcome(found: Campaign, folder: Path) -> Path:
-    """Write a record of each mutant, and return where."""
+    """Write a record of each mutant, and return the path."""
     path = folder / RECORDS
     write_records(path, found.trials)
     return path
@@ -110,6 +110,6 @@ def _table(trials: Sequence[Trial]) -> Table:
 
 
 def _of(trials: Sequence[Trial]) -> str:
-    """Return `killed/all`, the equivalent ones in neither."""
+    """Return `killed/all`, without the equivalent ones in either."""
     counted = Counter(one.fate for one in trials if one.equivalent is None)
     return f"{counted[Fate.KILLED.value]}/{counted.total()}" if trials else ""

@@ -1,6 +1,6 @@
-"""A mutant put into the running reference: one function gets other code, and its own back afterwards.
+"""Patching a mutant into the running reference: one function gets other code, and its own back afterwards.
 
-Nothing is written and nothing is imported anew; the objects of the reference stay the same.
+No file is written and no module is imported again; the objects of the reference stay the same.
 """
 
 import builtins
@@ -19,7 +19,7 @@ from harness.mutants.source import PACKAGE
 
 @contextmanager
 def patched(mutant: Mutant, package: str = PACKAGE) -> Iterator[None]:
-    """Let the reference be the mutant for as long as the block lasts."""
+    """Turn the reference into the mutant for the duration of the block."""
     function = live_function(mutant.source.name, mutant.compiled, package)
     healthy = function.__code__
     mutated = mutated_code(mutant)
@@ -34,7 +34,7 @@ def patched(mutant: Mutant, package: str = PACKAGE) -> Iterator[None]:
 
 
 def mutated_code(mutant: Mutant) -> CodeType:
-    """Compile the function as the mutant has it."""
+    """Compile the function with the mutant's code."""
     source = mutant.source
     undo = mutant.edit.apply()
     try:
@@ -60,21 +60,21 @@ def live_function(module: str, qualname: str, package: str = PACKAGE) -> Functio
         found = found.fget
     elif isinstance(found, classmethod | staticmethod):
         found = found.__func__
-    # What decorates a function may be one itself, as a context manager's is.
+    # A decorator, such as that of a context manager, may wrap the function.
     found = inspect.unwrap(found)  # type: ignore[arg-type] # it may be called
     assert isinstance(found, FunctionType), f"{module}:{qualname} is no function"
     return found
 
 
 def forget_answers(modules: Sequence[str], package: str = PACKAGE) -> None:
-    """Empty the caches of functions, so that no answer of one mutant is another's."""
+    """Empty the caches of functions, so that no result of one mutant is used in another."""
     for forget in _caches(tuple(modules), package):
         forget()
 
 
 @cache
 def _caches(modules: tuple[str, ...], package: str) -> tuple[Callable[[], None], ...]:
-    """Find what empties the caches; modules do not change, and there are many of them."""
+    """Return the functions that empty the caches; cached, since modules do not change and are many."""
     found = (
         getattr(each, "cache_clear", None)
         for module in modules
@@ -84,7 +84,7 @@ def _caches(modules: tuple[str, ...], package: str) -> tuple[Callable[[], None],
 
 
 def other_than(value: object, instead_of_none: object) -> object:
-    """Return another value of the same type; an empty tuple has no other that could be made up."""
+    """Return another value of the same type; for any tuple, an empty one."""
     match value:
         case None:
             return instead_of_none

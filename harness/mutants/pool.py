@@ -1,4 +1,4 @@
-"""Processes that share jobs out: forked, so that each has what its parent had read, and replaceable."""
+"""Processes that share jobs: forked, so that each has the data its parent had read, and replaceable."""
 
 import multiprocessing
 import resource
@@ -16,15 +16,15 @@ from typing import Final, Generic, TypeVar
 ResultT = TypeVar("ResultT")
 
 Work = Callable[[int], ResultT]
-"""Does the job of a number."""
+"""Runs the job with a number."""
 
 _MEMORY_BYTES: Final = 2 * 2**30
-"""How much a worker may take beyond what it was forked with: a mutant may grow without end."""
+"""How much memory a worker may use beyond what it was forked with: a mutant may grow without end."""
 _STATM: Final = Path("/proc/self/statm")
 
 
 class WorkerError(Exception):
-    """A job failed in a process of its own; the message is the traceback."""
+    """A job failed in its process; the message is the traceback."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -37,12 +37,12 @@ class _Worker:
 
 @dataclass(slots=True, kw_only=True)
 class WorkerPool(Generic[ResultT]):
-    """Does numbered jobs in several processes.
+    """Runs numbered jobs in several processes.
 
     Attributes:
-        prepare: called in each process; returns what does a job there.
-        given_up: makes the result of a job whose process died, or exceeded the limit.
-        size: how many processes.
+        prepare: called in each process; returns the function that runs a job there.
+        given_up: returns the result of a job whose process died, or exceeded the limit.
+        size: the number of processes.
         limit_s: how long one job may take.
     """
 
@@ -52,7 +52,7 @@ class WorkerPool(Generic[ResultT]):
     limit_s: float
 
     def results(self, count: int) -> Iterator[ResultT]:
-        """Do the jobs from 0 on and yield their results, each as soon as it is there."""
+        """Run the jobs from 0 on and yield each result as soon as it is there."""
         jobs = deque(range(count))
         workers = [self._hired() for _ in range(min(self.size, count))]
         try:
@@ -102,7 +102,7 @@ class WorkerPool(Generic[ResultT]):
 
     def _serve(self, line: "Connection[object, int | None]") -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        # The parent's way to end is not the worker's.
+        # The worker must not inherit the parent's handler.
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _limit_memory()
         work = self.prepare()
@@ -121,7 +121,7 @@ def _limit_memory() -> None:
 
 
 def _dismiss(worker: _Worker) -> None:
-    """End a process, whatever it is at."""
+    """Kill a process, whatever it is doing."""
     worker.process.kill()
     worker.process.join()
     worker.line.close()

@@ -1,4 +1,4 @@
-"""The reference's modules as source text, and which of them decide how a coordinator behaves."""
+"""The reference's modules as source text, and the selection of those that are mutated."""
 
 import ast
 import functools
@@ -69,7 +69,7 @@ LEFT_OUT: Final[Mapping[str, str]] = {
     "topic_logs": _DATA_PLANE,
     "wire": "bytes, compared with kio's by tests of their own",
 }
-"""Modules and packages that are not mutated, with the reason of each."""
+"""Modules and packages that are not mutated, each with the reason."""
 
 FUNCTIONS_LEFT_OUT: Final[Mapping[str, str]] = {
     **dict.fromkeys(
@@ -132,7 +132,7 @@ FUNCTIONS_LEFT_OUT: Final[Mapping[str, str]] = {
     "broker.listener:_alone": "the shell around the coordinator",
     "core.java:_mend": "bytes that are no text, compared with what Java made of them by tests of their own",
 }
-"""Functions that are not mutated, with the reason of each."""
+"""Functions that are not mutated, each with the reason."""
 
 _DECLARATIONS: Final = ("broker_messages", "messages")
 
@@ -142,14 +142,14 @@ class Source:
     """One module."""
 
     name: str
-    """Below the package, e.g. `groups.classic.join`."""
+    """The name below the package, e.g. `groups.classic.join`."""
     path: Path
     tree: ast.Module
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function:
-    """One function or method, with what is nested in it."""
+    """One function or method, with everything nested in it."""
 
     source: Source
     qualname: str
@@ -172,7 +172,7 @@ def source_of(name: str, package: str = PACKAGE) -> Source:
 
 
 def functions(source: Source) -> Iterator[Function]:
-    """Find the functions and methods of a module that are mutated, in the order of their writing."""
+    """Return the functions and methods of a module that are mutated, in source order."""
     return (
         each
         for each in _functions(source, source.tree.body, "")
@@ -189,7 +189,7 @@ def _functions(source: Source, body: list[ast.stmt], prefix: str) -> Iterator[Fu
 
 
 def every_source(package: str = PACKAGE) -> tuple[Source, ...]:
-    """Return every module but those of the tests, in alphabetical order; each is read once."""
+    """Return every module except those of the tests, in alphabetical order; each is read once."""
     return _every_source(package)
 
 

@@ -1,4 +1,4 @@
-"""One mutant against the scenarios that execute what is wrong in it."""
+"""The trial of one mutant against the scenarios that execute its fault."""
 
 import time
 from collections import defaultdict
@@ -15,7 +15,7 @@ from harness.verdict import Outcome
 
 
 class Court:
-    """Tries mutants; whoever killed another mutant of the same function is heard first."""
+    """Tries mutants; conversations that killed another mutant of the same function are run first."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Court:
         self._killers: defaultdict[str, list[ScenarioKey]] = defaultdict(list)
 
     def try_mutant(self, mutant: Mutant, equivalent: str | None) -> Trial:
-        """Run conversation after conversation until one notices."""
+        """Run conversations until one detects the mutant."""
         began_s = time.monotonic()
         reaching = self._baseline.reaching(mutant)
         run_count, killer, how = 0, None, None
@@ -55,7 +55,7 @@ class Court:
         )
 
     def _in_order(self, mutant: Mutant, reaching: Sequence[ScenarioKey]) -> Iterator[ScenarioKey]:
-        """Go through the conversations: those that killed before, then the shortest first."""
+        """Yield the conversations: those that killed before, then the shortest first."""
         left = set(reaching)
         for conversation in (*self._killers[mutant.function], *reaching):
             if conversation in left:
@@ -63,7 +63,7 @@ class Court:
                 yield conversation
 
     def _found(self, conversation: ScenarioKey) -> str | None:
-        """Run a conversation with the mutant and tell what is not as it should be."""
+        """Run a conversation with the mutant, and return the difference; None if there is none."""
         profile, scenario = conversation
         measure = self._baseline.measures[conversation]
         try:
@@ -89,7 +89,7 @@ class Court:
 
 
 def _traits(events: Sequence[Event]) -> list[tuple[object, ...]]:
-    """Return all of a trace that could be noticed; equal traits need no judge."""
+    """Return all detectable values of a trace; equal values need no judge."""
     return [
         (event.step, event.kind, event.digest, event.permitted, event.elapsed_ms, event.note)
         for event in events

@@ -1,1 +1,1 @@
-"""A whole run, from the choice of scenarios to the report: what the command line and pytest both do."""
+"""A whole run, from the choice of scenarios to the report, as both the command line and pytest start it."""

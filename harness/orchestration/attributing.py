@@ -1,7 +1,7 @@
-"""Which named behaviours of the reference's table make two versions tell a scenario differently.
+"""Which named behaviours of the reference make two versions answer a scenario differently.
 
-A behaviour is responsible if it alone, taken from the one profile into the other, changes what is seen where
-the two references differ. That takes no broker: the references are driven again, a behaviour at a time.
+A behaviour is responsible if it alone, taken from one profile into the other, changes an answer where the two
+references differ. This needs no broker: the references are driven again, with one behaviour at a time.
 """
 
 import asyncio
@@ -25,11 +25,11 @@ from harness.verdict import COMPARABLE
 from harness.workers import workers
 
 AnswerDigests = Mapping[AnswerPosition, str]
-"""What was answered, as a digest."""
+"""The digests of a conversation's answers, by position."""
 ChangedAnswers = Mapping[str, frozenset[AnswerPosition]]
-"""By scenario id: where it is not told as usual."""
+"""By scenario id, the positions of the answers that are not as usual."""
 _SHARED_COUNT: Final = 400
-"""Conversations; fewer are told by one process before others have started."""
+"""The least number of conversations to share among processes: one runs fewer before others have started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -42,7 +42,7 @@ class _Pair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Trial:
-    """One reference with one behaviour of another's, and what it is to tell anew."""
+    """A run of one reference with one behaviour of the other."""
 
     pair: _Pair
     name: str
@@ -51,7 +51,7 @@ class _Trial:
     of: str
     behaviour: str
     known: frozenset[str]
-    """Behaviours that it has of the other one already."""
+    """Behaviours of the other reference that it has already."""
 
 
 async def attribute(
@@ -63,15 +63,15 @@ async def attribute(
     progress: Callable[[str], None],
     known: frozenset[str] = frozenset(),
 ) -> tuple[Attribution, ...]:
-    """Attribute to named behaviours what changes from each target to the next.
+    """Attribute the changes from each target to the next to named behaviours.
 
     Args:
-        scripts: of the run.
-        traces: of all targets and their references.
-        judgements: of the run; what was not run is passed over.
+        scripts: the run's scripts.
+        traces: the traces of all targets and their references.
+        judgements: the run's judgements; those without a comparable outcome are skipped.
         order: the targets' names; neighbours in it are compared.
-        progress: told what is being worked on.
-        known: behaviours that the former reference of each pair has of the latter, which its trace shows.
+        progress: called with a text about the current work.
+        known: behaviours of each pair's second reference that the trace of the first already shows.
     """
     pairs = _where_references_part(traces, judgements, order)
     trials = [trial for pair in sorted(pairs) for trial in _trials(traces, pair, known)]
@@ -94,7 +94,7 @@ async def _tried(
     pairs: Mapping[_Pair, Mapping[str, frozenset[AnswerPosition]]],
     progress: Callable[[str], None],
 ) -> AsyncIterator[tuple[_Trial, ChangedAnswers]]:
-    """Make all trials, and give each as it ends: many in processes of their own, few in a thread."""
+    """Run all trials, and yield each as it ends: many trials in several processes, few in one thread."""
     loop = asyncio.get_running_loop()
     is_much = sum(len(pairs[trial.pair]) for trial in trials) >= _SHARED_COUNT
     with workers(len(trials)) if is_much else ThreadPoolExecutor(1) as pool:
@@ -130,7 +130,7 @@ def _attribution(run_id: str, scenario_id: str, pair: _Pair, names: Iterable[str
 def _where_references_part(
     traces: Mapping[str, TargetTrace], judgements: Iterable[Judgement], order: Sequence[str]
 ) -> dict[_Pair, dict[str, frozenset[AnswerPosition]]]:
-    """Return, for each pair of references, the scenarios that they tell differently and where."""
+    """Return, for each pair of references, the scenarios that they answer differently, and where."""
     oracles: dict[str, list[tuple[int, str]]] = {}
     for judgement in judgements:
         oracle = judgement.oracle
@@ -148,7 +148,7 @@ def _where_references_part(
 
 
 def _trials(traces: Mapping[str, TargetTrace], pair: _Pair, known: frozenset[str]) -> Iterator[_Trial]:
-    """Name every trial of a pair: each behaviour in which they differ, on either side."""
+    """Yield every trial of a pair: each behaviour in which the profiles differ, on either side."""
     profiles = [traces[name].info.profile for name in (pair.from_oracle, pair.to_oracle)]
     for behaviour in differing_behaviours(*profiles):
         if behaviour in known:
@@ -163,7 +163,7 @@ def _trials(traces: Mapping[str, TargetTrace], pair: _Pair, known: frozenset[str
 def _changed_answers(
     trial: _Trial, scripts: Sequence[Script], usual: Mapping[str, AnswerDigests]
 ) -> ChangedAnswers:
-    """Return, of the scenarios that a trial tells whole, where it does not tell them as usual."""
+    """Return where a trial's answers are not as usual, for the scenarios that it could complete."""
     changed = variant(trial.base, {trial.behaviour, *trial.known}, of=trial.of)
     reported = asyncio.run(recorded(changed, scripts))
     return {
@@ -174,7 +174,7 @@ def _changed_answers(
 
 
 async def recorded(target: VariantTarget, scripts: Sequence[Script]) -> dict[str, list[Event]]:
-    """Run scripts on a reference, and return what happened, which is kept in memory alone."""
+    """Run scripts on a reference, and return their events, which are only kept in memory."""
     reported: dict[str, list[Event]] = {}
     with TemporaryDirectory(prefix="kafka-conformance-variant-") as logs:
         drive = Drive(
@@ -194,17 +194,17 @@ async def recorded(target: VariantTarget, scripts: Sequence[Script]) -> dict[str
 
 
 def is_whole(events: Sequence[Event]) -> bool:
-    """Tell whether a variant, which no release is, could tell a scenario at all."""
+    """Return whether a variant, which matches no release, could run a scenario at all."""
     return bool(events) and all(event.kind != EventKind.HARNESS_ERROR for event in events)
 
 
 def seen_in(events: Sequence[Event]) -> AnswerDigests:
-    """Return what was answered in a conversation, by its position."""
+    """Return the digests of a conversation's answers, by position."""
     return {
         position: f"{event.kind} {event.digest}" for position, event in answers_by_position(events).items()
     }
 
 
 def unequal_places(one: AnswerDigests, other: AnswerDigests) -> frozenset[AnswerPosition]:
-    """Return where two conversations differ."""
+    """Return the positions at which two conversations differ."""
     return frozenset(place for place in one.keys() | other.keys() if one.get(place) != other.get(place))

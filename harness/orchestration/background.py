@@ -1,4 +1,4 @@
-"""Work that goes on in a process of its own, beside brokers that must not wait for it."""
+"""Work in a process of its own, beside brokers that must not wait for it."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ from typing import Final, TypeVar, cast
 from harness.workers import collect_rarely, leave_signals_to_parent
 
 _NICENESS: Final = 5
-"""Brokers get three times as much of a core where there is none left, and this process still gets on."""
+"""Gives brokers three times as much of a busy core as this process, which still makes progress."""
 T = TypeVar("T")
 
 
@@ -19,26 +19,26 @@ class BackgroundError(Exception):
 
 
 async def in_background(function: Callable[[], T]) -> T:
-    """Call a function in a process of its own, and return what it returned.
+    """Call a function in a process of its own, and return its result.
 
     Args:
-        function: with its arguments, all of which can be pickled.
+        function: the function with its arguments, all of which can be pickled.
 
     Raises:
-        BackgroundError: the process was killed, or ended by itself.
+        BackgroundError: the process was killed, or ended without a result.
         Exception: whatever the function raised.
     """
     context = get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_call, args=(function, sender), daemon=True)
-    # It returns when the process has read its arguments, a second later: brokers are served meanwhile.
+    # `start` returns when the process has read its arguments, a second later: brokers are served meanwhile.
     starting = asyncio.create_task(asyncio.to_thread(process.start))
     try:
         await asyncio.shield(starting)
         sender.close()
         is_done, outcome = await asyncio.to_thread(_received, receiver)
     finally:
-        # Who is interrupted meanwhile waits for it: a process that is not there yet cannot be ended.
+        # An interruption meanwhile waits for the start: a process that does not exist yet cannot be killed.
         await asyncio.wait([starting])
         sender.close()
         if process.pid is not None:

@@ -1,8 +1,9 @@
-"""Scenarios run again: all of them for `--repeat`, and those whose result is unexpected.
+"""Scenarios that are run again: all of them for `--repeat`, and those whose result is unexpected.
 
-What shows again is the target's doing. What does not may be a race, or the machine: then nobody is blamed,
-and it stays visible. Attempts are kept beside the target's trace, under numbers from 2, so that a stored run
-is judged by all of them again. References in virtual time do the same every time and are not run again.
+A difference that occurs again is attributed to the target. One that does not may be due to a race or to the
+machine: it accuses nobody, and stays visible. Attempts are kept beside the target's trace, numbered from 2,
+so that a stored run is judged by all of them again. References run in virtual time, give the same result
+every time, and are not run again.
 """
 
 import asyncio
@@ -44,34 +45,34 @@ from harness.trace.files import EventWriter, RunFolder, attempt_name
 from harness.verdict import Confirmation, Outcome
 
 ATTEMPTS: Final = 3
-"""How often a scenario is run in all, the first time included, before its result is an accusation."""
+"""How often a scenario is run in total, including the first time, before its result is an accusation."""
 SHARE: Final = 0.2
-"""Of the drive's time, for as long as nobody names another limit."""
+"""The share of the drive's time in which attempts may begin, unless the user sets another limit."""
 FIRST_CAUSES: Final = 3
-"""How many results of different causes are shown as often as is due before any other is run again."""
+"""How many results of different causes get all their attempts before any other result is run again."""
 LEAST_S: Final = 60.0
-"""However short the drive was, for as long as nobody names another limit.
+"""The least time in which attempts may begin, in seconds, unless the user sets another limit.
 
-On two busy cores an attempt takes up to 15 s, most of it a JVM's start: that is two results of different
-causes, each shown three times. A run that is as expected takes no part of it.
+On two busy cores an attempt takes up to 15 s, most of it a JVM's start. So the time is enough for two results
+of different causes, each run three times in total. A run without unexpected results uses none of it.
 """
 
 
 @dataclass(slots=True, kw_only=True)
 class _Accused:
-    """A result that is to show again."""
+    """A result to be confirmed by further attempts."""
 
     target: Target
     script: Script
     as_driven: Script
-    """The same, fitted to a broker of others."""
+    """The script as it was run: fitted to the settings of an external broker."""
     info: TargetInfo
     repeated: Repeated
     """All attempts so far."""
     oracle: TargetTrace | None
     retell: Retell | None
     judgement: Judgement
-    """What they come to."""
+    """The judgement of all attempts so far."""
 
     @property
     def attempt_count(self) -> int:
@@ -84,7 +85,7 @@ class _Accused:
 
     @property
     def differs(self) -> bool:
-        """Whether it is a difference that is to show again, and not that a conversation broke off."""
+        """Whether the result is a difference, and not a conversation that broke off."""
         return self.judgement.outcome == Outcome.DIVERGES
 
     @property
@@ -92,7 +93,7 @@ class _Accused:
         return self.judgement.confirmation == Confirmation.CONFIRMED
 
     def add(self, events: Sequence[Event]) -> None:
-        """Judge what was recorded of a further attempt, if anything was."""
+        """Judge the events of a further attempt, if there are any."""
         if events:
             self.repeated = with_attempt(
                 self.repeated, self.as_driven, self.info, events, self.oracle, self.retell
@@ -109,19 +110,19 @@ class Rerun:
     entries: Sequence[SourcedEntry]
     """The known differences."""
     today: date
-    """On which expiry is judged."""
+    """The date for judging the expiry of expectations."""
     cluster: Cluster | None = None
-    """Whose executors drive; without it, this machine does."""
+    """The cluster whose executors drive the targets; None if this machine does."""
     _lost: dict[str, str] = field(default_factory=dict, init=False)
-    """Why a target could not be had again, by its name."""
+    """By target name, why the target could not be started again."""
     _has_begun: bool = field(default=False, init=False)
     """Whether any unexpected result was run again."""
 
     async def repeat(self) -> bool:
-        """Run everything as often as the plan says, target by target; tell whether nobody interrupted it."""
+        """Run every scenario as often as the plan says, target by target; return False if interrupted."""
         scripts, targets = tuple(self.plan.scripts.values()), tuple(self._real_targets())
         try:
-            # It has loops of its own, so it cannot be in this one.
+            # `packings` runs its own event loops, so it cannot run in this one.
             packed = await asyncio.to_thread(packings, scripts, targets, merges=self.plan.merges_configs)
             for number in range(2, self.plan.repeat + 1):
                 for target in (each for each in targets if each.name not in self._lost):
@@ -134,21 +135,22 @@ class Rerun:
     async def confirm(
         self, judged: JudgedTargets, checked: CheckedRun, *, time_s: float
     ) -> tuple[JudgedTargets, bool]:
-        """Run what is unexpected again.
+        """Run the scenarios with unexpected results again.
 
-        Differences are run one scenario at a time. The first ones of different causes are run as often as is
-        due before any other, so that some accusations are sure however short the time is. Of the rest, every
-        result is run a second time before any is run a third time: what has shown twice is decided.
-        What broke off or was starved accuses nobody: it is run again together, and alone only after that.
+        Scenarios with differences are run one at a time. The first differences of distinct causes get all
+        their attempts before any other, so that some accusations are certain even if time is short. Each of
+        the other differences is run a second time before any is run a third time: two occurrences decide it.
+        Conversations that broke off or were starved accuse nobody: they are first run again together, then
+        alone.
 
         Args:
-            judged: every attempt so far.
-            checked: what they came to.
-            time_s: for how many seconds attempts may begin at what differed, and then for how many at what
-                broke off or was starved; the first of all always does.
+            judged: all attempts so far.
+            checked: the results of these attempts.
+            time_s: for how many seconds attempts at differences may begin, and after that attempts at
+                conversations that broke off or were starved; the very first attempt always begins.
 
         Returns:
-            All attempts, the further ones among them; and whether nobody interrupted it.
+            All attempts, including the further ones; and False if the run was interrupted.
         """
         first, differing, others = self._accused(judged, checked)
         if not any((first, differing, others)):
@@ -172,7 +174,7 @@ class Rerun:
     ) -> None:
         for number in range(2, ATTEMPTS + 1):
             due = [each for each in accused if each.attempt_count == number - 1 and not each.is_settled]
-            # What has shown again needs no more to be decided on.
+            # A confirmed difference is decided already, so its further attempts come last.
             due.sort(key=lambda each: each.is_confirmed)
             batches = _by_target(due) if together and number == 2 else [[each] for each in due]
             if not await self._round(batches, number, until_s):
@@ -210,7 +212,7 @@ class Rerun:
                 judgement=each,
             )
             if one.differs:
-                # Most likely results of one cause show one fault.
+                # Results of the same cause most likely show the same fault.
                 (differing if cause in reported else first).append(one)
                 reported.add(cause)
             else:
@@ -218,7 +220,7 @@ class Rerun:
         return first, differing, others
 
     def _measures(self, chosen: Sequence[Judgement]) -> Mapping[str, tuple[TargetTrace, Retell]]:
-        """Return, by target, what its reference answered in some scenarios, and who tells it starved."""
+        """Return, by target, its reference's events in the chosen scenarios, and a function to starve it."""
         known = frozenset(self.folder.targets())
         oracles = {each.target: each.oracle for each in chosen if each.oracle and each.oracle in known}
         return {
@@ -237,7 +239,7 @@ class Rerun:
         return script if settings is None else fitted(script, settings)
 
     async def _round(self, batches: Sequence[Sequence[_Accused]], number: int, until_s: float) -> bool:
-        """Run each batch once more, and tell whether there was time for all; a run's first always has it."""
+        """Run each batch once more; return whether there was time for all. The first batch always runs."""
         due = [each for batch in batches for each in batch]
         counts = Counter(each.target.name for each in due)
         targets = {each.target.name: each.target for each in due}
@@ -262,13 +264,13 @@ class Rerun:
         return True
 
     def _judged_again(self, one: _Accused) -> Judgement:
-        """Say what all attempts so far come to, to know whether and when another is due."""
+        """Judge all attempts so far, to find out whether and when another is due."""
         infos = {one.target.name: one.info}
         checked = set_against([one.repeated], infos, entries=self.entries, baseline=None, today=self.today)
         return checked.judgements[0]
 
     def _configs_of(self, target: Target) -> Packing | None:
-        """Return the properties with which the run had its scenarios: a fault may show with them alone."""
+        """Return the properties that the run gave its scenarios: a fault may occur only with them."""
         configs = self.folder.read_broker_configs().get(target.name)
         return None if configs is None else Packing(configs=configs)
 
@@ -289,9 +291,9 @@ class Rerun:
         recorded: list[Event],
         packing: Packing | None = None,
     ) -> None:
-        """Run some scripts with fresh brokers; `recorded` gets what is put on record.
+        """Run some scripts with fresh brokers, and append their events to `recorded`.
 
-        Without a packing each has a broker of the configuration that it asks for.
+        Without a packing, each script has a broker with the configuration that it asks for.
         """
         logs = self.folder.logs(target.name) / f"attempt-{number}"
         with EventWriter(self.folder.events(attempt_name(target.name, number))) as writer:
@@ -301,7 +303,7 @@ class Rerun:
                 writer.write(recorded[-1])
 
             drive = Drive(
-                # On the wire no attempt has the ids of another: a broker that runs on may remember them.
+                # Each attempt has its own ids on the wire: a broker that still runs may remember others.
                 run_id=f"{self.plan.run_id}.{number}",
                 target=target,
                 target_name=target.name,
@@ -325,7 +327,7 @@ class Rerun:
                 self._lost[target.name] = lost
 
     def _leave(self, accused: Sequence[_Accused], why: str) -> None:
-        """Put on record what was not run again as often as was due."""
+        """Record, with the reason, which results were not run again as often as was due."""
         for one in accused:
             if one.is_settled:
                 continue
@@ -347,7 +349,7 @@ class Rerun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _AgainWatcher:
-    """Passes on what a drive tells, under a name that says which attempt it is; how many come was told."""
+    """Forwards the progress of a drive, under a name that contains the attempt's number."""
 
     watcher: Watcher
     name: str
@@ -357,7 +359,7 @@ class _AgainWatcher:
         self.watcher.target_says(self.name, text)
 
     def drive_begins(self, target: str, scenario_count: int) -> None:
-        """Tell nothing: an attempt is driven in parts, and its whole was told of."""
+        """Forward nothing: an attempt is driven in parts, and its total is known already."""
 
     def scenario_ended(self, target: str, scenario_id: str) -> None:
         del target
@@ -365,7 +367,7 @@ class _AgainWatcher:
 
 
 def time_for_confirming(plan: RunPlan, drive_s: float) -> float:
-    """Return for how many seconds attempts of a kind may begin, after a drive of some seconds."""
+    """Return for how many seconds attempts of one kind may begin, given the duration of the drive."""
     return max(LEAST_S, SHARE * drive_s) if plan.confirm_s is None else plan.confirm_s
 
 
@@ -374,7 +376,7 @@ def _now_s() -> float:
 
 
 def _by_target(accused: Sequence[_Accused]) -> Sequence[Sequence[_Accused]]:
-    """Put what is due into one batch for each target."""
+    """Group the results that are due into one batch for each target."""
     batches: dict[str, list[_Accused]] = {}
     for each in accused:
         batches.setdefault(each.target.name, []).append(each)
@@ -382,7 +384,7 @@ def _by_target(accused: Sequence[_Accused]) -> Sequence[Sequence[_Accused]]:
 
 
 def _with_attempts(judged: JudgedTargets, accused: Sequence[_Accused]) -> JudgedTargets:
-    """Put what was run again in the place of what was known of it."""
+    """Replace the attempts at each scenario that was run again by all its attempts."""
     again = {(one.target.name, one.script.id): one.repeated for one in accused}
     return {
         name: [again.get((name, one.scenario_id), one) for one in of_target]

@@ -1,4 +1,4 @@
-"""How much of the catalogue is exercised: by the scripts as they stand, or by a run, target by target."""
+"""How much of the catalogue is exercised: by the scripts alone, or by a run on each of its targets."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from harness.trace.files import RunFolder
 
 
 def static_coverage(clauses: Mapping[str, Clause], scripts: Mapping[str, Script]) -> Coverage:
-    """Tell which rows some scenario names, without any run."""
+    """Return which rows the scenarios name, without any run."""
     naming: dict[str, list[str]] = defaultdict(list)
     for script in scripts.values():
         for name in script.clauses:
@@ -37,11 +37,11 @@ def static_coverage(clauses: Mapping[str, Clause], scripts: Mapping[str, Script]
 
 
 def run_coverage(run_dir: Path) -> Coverage:
-    """Tell what a run says of the catalogue that it kept.
+    """Return a run's coverage of the catalogue that is stored with it.
 
     Raises:
-        TraceError: it is no run's folder.
-        ReportError: its tables were not built.
+        TraceError: the folder is not a run's.
+        ReportError: the run's tables were not built.
     """
     header = RunFolder(run_dir).read_run()
     rows = read_rows(run_dir, "clause_coverage", ClauseCoverage)

@@ -1,4 +1,4 @@
-"""The drive: every target with every script, then the references that they are compared with."""
+"""The drive: every target runs every script, then the references that the targets are compared with."""
 
 import asyncio
 import time
@@ -34,7 +34,7 @@ from harness.trace.events import TARGET_LOST, EventKind
 from harness.trace.files import EventWriter, RunFolder
 
 _BACKGROUND_FROM: Final = 200
-"""Scenarios from which on a reference is driven in a process of its own, which takes a second to start."""
+"""The number of scenarios from which a reference is driven in its own process, which starts in a second."""
 _NO_BROKER_YET: Final = "interrupted before a broker was ready"
 _NOBODY_COMPARED: Final = "no target was compared with it"
 
@@ -44,9 +44,9 @@ class DriveReport:
     """How the drive of a whole run went."""
 
     ended: str
-    """`complete`, `interrupted`, or `target lost: …`, as the footer says it."""
+    """`complete`, `interrupted`, or `target lost: …`, as written in the footer."""
     drive_ms: Mapping[str, float]
-    """Target name to milliseconds."""
+    """By target name, the duration of its drive in milliseconds."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,16 +57,16 @@ class RunDrive:
     folder: RunFolder
     watcher: Watcher
     cluster: Cluster | None = None
-    """Whose executors drive; without it, this machine does."""
+    """The cluster whose executors drive the targets; None if this machine does."""
     _records: dict[str, TargetRecord] = field(default_factory=dict, init=False)
     _packings: Mapping[str, Packing] = field(default_factory=dict, init=False)
     _fetches: Fetches = field(default_factory=lambda: Fetches({}), init=False)
     _one_in_background: AbstractAsyncContextManager[object] = field(default_factory=asyncio.Lock, init=False)
-    """Taken while a reference runs beside brokers: one leaves them a core. Executors have their own."""
+    """Acquired while a reference runs beside brokers: only one may do so at a time, except on executors."""
     _oracles: dict[str, asyncio.Task[str | None]] = field(default_factory=dict, init=False)
-    """By target, the name of its oracle, when that was driven."""
+    """By target, the task that drives its oracle and returns the oracle's name."""
     _beside: asyncio.TaskGroup = field(default_factory=asyncio.TaskGroup, init=False)
-    """References that are driven while brokers are."""
+    """The tasks that drive references while brokers are driven."""
 
     def __post_init__(self) -> None:
         if self.cluster is not None:
@@ -88,7 +88,7 @@ class RunDrive:
                 if not self._uses_background:
                     await asked_for
                 await asyncio.to_thread(self._pack, others)
-                # Executors are machines of their own, and take all that there is.
+                # Executors are separate machines, so all targets can be driven at once.
                 at_once = self.plan.at_once or (None if self.cluster is None else len(others))
                 for wave in _waves(others, at_once):
                     await self._drive_together(wave)
@@ -102,7 +102,7 @@ class RunDrive:
         )
 
     def _pack(self, targets: Sequence[Target]) -> None:
-        """Find which scripts may share brokers, and put it on file."""
+        """Find which scripts may share brokers, and write the result to the run's folder."""
         scripts = tuple(self.plan.scripts.values())
         self._packings = packings(scripts, targets, merges=self.plan.merges_configs)
         reported = brokers_json if self.cluster is None else partial(brokers_json, divided=divided_group)
@@ -116,7 +116,7 @@ class RunDrive:
 
     @property
     def _uses_background(self) -> bool:
-        """Whether references are driven in a process of their own, while brokers are."""
+        """Whether references are driven in their own process while brokers are driven."""
         are_alone = all(is_reference(target.spec) for target in self.plan.targets)
         return self.cluster is None and not are_alone and len(self.plan.scripts) >= _BACKGROUND_FROM
 
@@ -128,7 +128,7 @@ class RunDrive:
         base_config: Mapping[str, str] | None,
         scripts: Mapping[str, Script] | None,
     ) -> TargetRecord:
-        """Drive one reference, and return what is on file of it."""
+        """Drive one reference, and return its record."""
         await self._drive(target, name, base_config=base_config, scripts=scripts)
         return self._records[name]
 
@@ -150,7 +150,7 @@ class RunDrive:
             return
         chosen = self.plan.scripts if scripts is None else scripts
         self.watcher.drive_begins(name, len(chosen))
-        # Other targets may have what cannot be handed to another process, and are of no use there.
+        # Other targets may not be picklable, and the other process does not need them.
         plan = replace(self.plan, targets=())
         drive = partial(_driven, plan, self.folder, target, name, base_config, scripts)
         try:
@@ -164,7 +164,7 @@ class RunDrive:
             self.watcher.scenario_ended(name, scenario_id)
 
     def _give_up(self, target: Target, name: str, why: str) -> None:
-        """Put on record that a reference was not driven; what its process had written may be torn."""
+        """Record that a reference was not driven; delete its trace first, which may be incomplete."""
         self.folder.events(name).unlink(missing_ok=True)
         record = self._records[name] = TargetRecord(name=name)
         is_lost = why != ENDED_INTERRUPTED
@@ -174,7 +174,7 @@ class RunDrive:
             self._abandon_rest(record, target, trace, f"{TARGET_LOST}{why}" if is_lost else why, why=why)
 
     async def _drive_together(self, targets: Sequence[Target]) -> None:
-        """Drive some targets at once, in rounds of as many brokers as the machine carries."""
+        """Drive some targets at once, in rounds of as many brokers as the machine can run."""
         admission = Admission(frozenset(target.name for target in targets), jobs=self.plan.limits.jobs)
         async with asyncio.TaskGroup() as tasks:
             for target in targets:
@@ -242,14 +242,14 @@ class RunDrive:
     def _abandon_rest(
         self, record: TargetRecord, target: Target, trace: Trace, note: str, *, why: str
     ) -> None:
-        """Put on record of every scenario that was not begun that it never will be.
+        """Record every scenario that was not begun as abandoned.
 
         Args:
-            record: of the target.
-            target: itself.
-            trace: gets a note for each scenario that it tells nothing of.
-            note: what it says.
-            why: there is no broker to describe, where there is none.
+            record: the record of the target.
+            target: the target.
+            trace: receives a note for each scenario that has no event in it.
+            note: the text of that note.
+            why: why there is no broker to describe, if there is none.
         """
         self._describe_none(record, target, why)
         for script in self.plan.scripts.values():
@@ -259,7 +259,7 @@ class RunDrive:
             recorder.note(EventKind.ABANDONED, EventPosition(step=-1), note)
 
     def _describe_none(self, record: TargetRecord, target: Target, why: str) -> None:
-        """Put on record why there was no broker to describe, where there was none."""
+        """Record why there was no broker to describe, if there was none."""
         if record.headers:
             return
         nothing = BrokerDescription(
@@ -285,7 +285,7 @@ class RunDrive:
         )
 
     async def _settle_oracle_of(self, target: Target) -> None:
-        """Name what a target is compared with: the reference of its profile, or what the plan says."""
+        """Set what a target is compared with: its profile's reference, or the one that the plan names."""
         record = self._records[target.name]
         if not record.descriptions:
             return
@@ -299,13 +299,13 @@ class RunDrive:
             self.folder.write_headers(target.name, record.headers)
 
     def _foresee_oracle(self, target: Target, record: TargetRecord) -> None:
-        """Have the reference driven while its target is, if its first broker tells all that matters."""
+        """Start to drive a target's reference beside it, if the first broker determines the reference."""
         is_known = self.plan.against is None and not target.is_external and not is_reference(target.spec)
         if (self._uses_background or self.cluster) and is_known and target.name not in self._oracles:
             self._oracles[target.name] = self._beside.create_task(self._oracle_of(target, record))
 
     async def _oracle_of(self, target: Target, record: TargetRecord) -> str | None:
-        """Drive the reference that a target is compared with, unless it was already, and return its name."""
+        """Drive the reference that a target is compared with, if not driven yet, and return its name."""
         try:
             with blaming_target():
                 oracle = oracle_for(target, record.descriptions[0])
@@ -322,9 +322,9 @@ class RunDrive:
         return name
 
     def _compared(self, target: Target) -> Mapping[str, Script]:
-        """Return what a reference is to be driven with: of what its target cannot do, it has nothing to say.
+        """Return the scripts for a target's reference; for an external broker, only those applicable to it.
 
-        One that may be several targets' is driven with everything.
+        A reference that several targets may share runs all scripts.
         """
         if not target.is_external:
             return self.plan.scripts
@@ -337,14 +337,14 @@ class RunDrive:
         }
 
     def _note_rest(self, name: str, chosen: Mapping[str, Script], trace: Trace) -> None:
-        """Put on record of every scenario that a reference is not driven with that nothing needs it."""
+        """Record every scenario that a reference does not run as not applicable: no target needs it."""
         for script in self.plan.scripts.values():
             if script.id not in chosen:
                 recorder = self._bare_recorder(name, script, trace)
                 recorder.note(EventKind.NOT_APPLICABLE, EventPosition(step=-1), _NOBODY_COMPARED)
 
     def _name_of(self, oracle: Oracle) -> str:
-        """Return the name of a reference that the user asked for if it is the same, else the oracle's."""
+        """Return the name of an equal reference among the plan's targets, or else the oracle's."""
         if not oracle.base_config:
             for target in self.plan.targets:
                 record = self._records.get(target.name)
@@ -365,12 +365,12 @@ def _driven(
     base_config: Mapping[str, str] | None,
     scripts: Mapping[str, Script] | None,
 ) -> TargetRecord:
-    """Drive a reference, in whatever process this is called in, and return what is on file of it."""
+    """Drive a reference in the calling process, and return its record."""
     drive = RunDrive(plan=plan, folder=folder, watcher=Unwatched())
     return asyncio.run(drive.alone(target, name, base_config=base_config, scripts=scripts))
 
 
 def _waves(targets: Sequence[Target], at_once: int | None) -> Iterator[Sequence[Target]]:
-    """Split targets, in their order, into those that are driven together: if nobody says, one a core."""
+    """Split targets, in their order, into groups that are driven together; by default, one target a core."""
     size = at_once or machine().cores
     return (targets[start : start + size] for start in range(0, len(targets), size))

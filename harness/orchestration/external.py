@@ -1,4 +1,4 @@
-"""What a run will do to brokers of others, told before the first request to them."""
+"""What a run will do to external brokers, reported before the first request to them."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -18,11 +18,11 @@ from harness.targets.external.run_namespace import RunNamespace
 
 
 def announcement(target: Target, *, topics: str = f"{len(CONFORMANCE_TOPICS)} topics") -> str:
-    """Say in one line what is made on a target that others use, and what becomes of it.
+    """Return a line that says what a run creates on an external broker, and what becomes of it.
 
     Args:
-        target: a broker of others.
-        topics: which topics are made.
+        target: an external broker.
+        topics: which topics are created.
     """
     return (
         f"{target.spec} is an external broker: the run makes groups, {topics} and "
@@ -32,7 +32,7 @@ def announcement(target: Target, *, topics: str = f"{len(CONFORMANCE_TOPICS)} to
 
 
 def tap_announcement(target: Target) -> str:
-    """Say in one line what a tap makes on a target that others use, and what it lets pass."""
+    """Return a line that says what a tap creates on an external broker, and what passes through it."""
     return (
         f"{target.spec} is an external broker: the tap makes {len(CONFORMANCE_TOPICS)} topics called {MARK}… "
         "and deletes them at the end; your clients' requests pass unchanged; "
@@ -41,7 +41,7 @@ def tap_announcement(target: Target) -> str:
 
 
 def outline(run_id: str) -> Iterator[str]:
-    """List by which names a run's own things are known, and its topics."""
+    """List the prefix of the names that a run creates, and its topics."""
     namespace = Namespace.new(run_id)
     yield f"prefix: {namespace.prefix} (time and random part are new in each run)"
     for name, count in CONFORMANCE_TOPICS.items():
@@ -52,9 +52,9 @@ def dry_run(target: Target, scripts: Mapping[str, Script], *, run_id: str) -> It
     """List what a run would do to a target, as far as that is known without a request to it.
 
     Args:
-        target: a broker of others.
-        scripts: what is to be run, by scenario id.
-        run_id: of the run.
+        target: an external broker.
+        scripts: the scripts to run, by scenario id.
+        run_id: the run's id.
     """
     run_namespace = _unasked(run_id)
     refused = {
@@ -81,7 +81,7 @@ def _why_not(script: Script, target: Target, run_namespace: RunNamespace) -> str
 
 
 def _unasked(run_id: str) -> RunNamespace:
-    """Return what is minded on a broker that nobody has asked anything yet."""
+    """Return the run namespace for a broker that no request was sent to yet."""
     namespace = Namespace.new(run_id)
     return RunNamespace(
         namespace=namespace,

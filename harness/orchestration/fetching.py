@@ -1,4 +1,4 @@
-"""Downloads ahead of a drive: what the brokers of all targets are made of, side by side."""
+"""Downloads before a drive: the files that brokers are started from, for all targets at once."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -8,16 +8,16 @@ from harness.targets.base.interface import Target
 
 
 class Fetches:
-    """The downloads of a run's targets, begun at once; each target is driven when it has its own."""
+    """The downloads of a run's targets, started together; a target is driven once its own has finished."""
 
     def __init__(self, tasks: dict[str, asyncio.Task[None]]) -> None:
         self._tasks = tasks
 
     async def of(self, target: Target) -> None:
-        """Wait until a target has what its brokers are made of; one that nobody began needs nothing.
+        """Wait until a target's download has finished; return at once for a target that has none.
 
         Raises:
-            TargetError: it cannot be had.
+            TargetError: the download failed.
         """
         if (task := self._tasks.get(target.name)) is not None:
             await asyncio.shield(task)
@@ -25,11 +25,11 @@ class Fetches:
 
 @asynccontextmanager
 async def fetching(targets: Sequence[Target], tell: Callable[[str, str], None]) -> AsyncIterator[Fetches]:
-    """Begin the downloads of some targets, and end what is left of them on leaving.
+    """Start the downloads of some targets, and cancel the unfinished ones on leaving.
 
     Args:
-        targets: what is going to be driven.
-        tell: told, of a target by name, what is going on.
+        targets: the targets that will be driven.
+        tell: called with a target's name and a text about the progress of its download.
     """
 
     async def fetch(target: Target) -> None:
@@ -41,5 +41,5 @@ async def fetching(targets: Sequence[Target], tell: Callable[[str, str], None]) 
     finally:
         for task in tasks.values():
             task.cancel()
-        # A failure that nobody waited for, because the run was interrupted, is no news.
+        # If the run was interrupted, nobody awaited some downloads: their failures do not matter.
         await asyncio.gather(*tasks.values(), return_exceptions=True)

@@ -1,4 +1,4 @@
-"""The judgement of a run: its traces and scripts in, judgements and differences on file."""
+"""The judgement of a run: from its traces and scripts to judgements and differences on file."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -28,11 +28,11 @@ from harness.trace.schema import TraceError, json_object
 from harness.workers import workers
 
 EXTERNAL: Final = "external:"
-"""How the spec of a target begins that others use."""
+"""How the spec of an external broker begins."""
 JudgedTargets: TypeAlias = Mapping[str, Sequence[Repeated]]
-"""By target, in their order: its scenarios, each with all attempts."""
+"""By target, in the run's order: its scenarios, each with all attempts."""
 _SHARED_BYTES: Final = 24 * 1024 * 1024
-"""Of traces; below, other processes take longer to start than to help."""
+"""The size of traces below which starting more processes takes longer than it saves."""
 
 
 def judge_run(
@@ -44,20 +44,20 @@ def judge_run(
     today: date,
     checked: CheckedRun | None = None,
 ) -> CheckedRun:
-    """Judge a recorded run, and keep what was found beside its traces.
+    """Judge a recorded run, and write the results beside its traces.
 
     Args:
-        folder: of the run.
+        folder: the run's folder.
         expectation_files: the known differences.
-        catalogue: every scenario id that there is.
+        catalogue: all existing scenario ids.
         baseline: an earlier run's folder, or None.
-        today: on which expiry is judged.
-        checked: what was found with the same expectations and baseline, if no trace was added since.
+        today: the date for judging the expiry of expectations.
+        checked: the results with the same expectations and baseline, if no trace was added since.
 
     Raises:
         TraceError: a file of the run is damaged.
-        ExpectationError: an expectation file is.
-        ReportError: the baseline is no judged run.
+        ExpectationError: an expectation file is wrong.
+        ReportError: the baseline is not a judged run.
     """
     entries = read_expectations(expectation_files, catalogue)
     before = read_baseline(baseline)
@@ -69,7 +69,7 @@ def judge_run(
 
 
 def keep_judgements(folder: RunFolder, checked: CheckedRun) -> None:
-    """Keep what was found beside a run's traces."""
+    """Write the results of judging a run beside its traces."""
     write_records(folder.alignments, checked.alignments)
     write_records(folder.judgements, checked.judgements)
     write_records(folder.differences, checked.differences)
@@ -92,7 +92,7 @@ def check_folder(
     baseline: Sequence[Judgement] | None,
     today: date,
 ) -> CheckedRun:
-    """Judge a recorded run, and leave its folder as it is.
+    """Judge a recorded run without changing its folder.
 
     Raises:
         TraceError: a file of the run is damaged.
@@ -101,7 +101,7 @@ def check_folder(
 
 
 def judge_folder(folder: RunFolder) -> JudgedTargets:
-    """Judge every attempt at every scenario of a recorded run; the rest is for `check_judged`.
+    """Judge every attempt at every scenario of a recorded run; `check_judged` does the rest.
 
     Raises:
         TraceError: a file of the run is damaged.
@@ -127,7 +127,7 @@ def check_judged(
     baseline: Sequence[Judgement] | None,
     today: date,
 ) -> CheckedRun:
-    """Set what was judged of a run against what was foreseen and what an earlier run came to."""
+    """Compare a run's judged attempts with the expectations and with the results of an earlier run."""
     return set_against(
         [each for of_target in judged.values() for each in of_target],
         {name: target_info(folder, name) for name in judged},
@@ -138,7 +138,7 @@ def check_judged(
 
 
 def _shares(folder: RunFolder, names: Sequence[str]) -> list[tuple[str, ...]]:
-    """Divide targets into what is judged together: a target and, with the first that needs it, its oracle."""
+    """Divide targets into shares to judge together: each oracle goes with the first target that needs it."""
     left = dict.fromkeys(names)
     shares: list[tuple[str, ...]] = []
     for name in names:
@@ -155,7 +155,7 @@ def _trace_bytes(folder: RunFolder, names: Sequence[str]) -> int:
 
 
 def _judge_share(folder: RunFolder, share: Sequence[str]) -> dict[str, list[Repeated]]:
-    """Judge some targets of a run; each trace is read once."""
+    """Judge some targets of a run, reading each trace once."""
     scripts = tuple(read_scripts(folder).values())
     is_cut_short = folder.read_footer() is None
     traces: dict[str, TargetTrace] = {}
@@ -180,7 +180,7 @@ def _judge_share(folder: RunFolder, share: Sequence[str]) -> dict[str, list[Repe
 
 
 def imposed_settings(folder: RunFolder, name: str) -> Mapping[str, str] | None:
-    """Return the settings that scripts were fitted to: those of a broker of others, for its reference too."""
+    """Return the external broker's settings that its and its reference's scripts were fitted to, or None."""
     for other in folder.targets():
         header = folder.read_headers(other)[0]
         is_alone = header.oracle is not None and header.oracle.endswith(f"-as-{other}")
@@ -193,7 +193,7 @@ def imposed_settings(folder: RunFolder, name: str) -> Mapping[str, str] | None:
 
 
 def read_expectations(paths: Sequence[Path], catalogue: frozenset[str]) -> tuple[SourcedEntry, ...]:
-    """Read expectation files, and refuse entries that speak of no scenario.
+    """Read expectation files, and refuse entries that match no scenario.
 
     Raises:
         ExpectationError: a file or an entry is wrong.
@@ -207,8 +207,8 @@ def read_baseline(folder: Path | None) -> tuple[Judgement, ...] | None:
     """Read the judgements of an earlier run to compare with, if there is one.
 
     Raises:
-        ReportError: the folder has none.
-        TraceError: they are damaged.
+        ReportError: the folder has no judgements.
+        TraceError: the judgements are damaged.
     """
     if folder is None:
         return None
@@ -223,7 +223,7 @@ def read_baseline(folder: Path | None) -> tuple[Judgement, ...] | None:
 
 
 def _refuse_unjudged(folder: RunFolder, judgements: Sequence[Judgement]) -> None:
-    """Refuse judgements of which some are missing: every scenario with every target has one."""
+    """Raise TraceError if a judgement is missing: there is one for each scenario with each target."""
     if not folder.scripts_json.is_file():
         return
     judged = {(each.target, each.scenario_id) for each in judgements}
@@ -242,10 +242,10 @@ def judge_run_again(
     catalogue: frozenset[str],
     baseline: Path | None,
 ) -> ExitCode:
-    """Judge a stored run with today's expectations, and say how a process that ran it would end.
+    """Judge a stored run with today's expectations, and return the exit code of a process that ran it.
 
     Raises:
-        TraceError: it had ended in order and has lost events since, or a file is damaged.
+        TraceError: the run ended in order but has lost events since, or a file is damaged.
     """
     refuse_lost_events(folder)
     checked = judge_run(
@@ -259,9 +259,9 @@ def judge_run_again(
 
 
 def ending(checked: CheckedRun, *, catalogue: frozenset[str], footer: RunFooter | None) -> ExitCode:
-    """Say how a judged run ends; a scenario of the baseline that exists no more makes it red.
+    """Return the exit code of a judged run; it fails if a scenario of the baseline no longer exists.
 
-    One that was merely not chosen this time does not.
+    A scenario of the baseline that was merely not chosen this time does not matter.
     """
     code = exit_code(checked.judgements, footer)
     is_gone = any(each.scenario_id not in catalogue for each in checked.removed)
@@ -269,10 +269,10 @@ def ending(checked: CheckedRun, *, catalogue: frozenset[str], footer: RunFooter 
 
 
 def read_scripts(folder: RunFolder) -> Mapping[str, Script]:
-    """Read the scripts that a run ran, by scenario id.
+    """Read the scripts of a run, by scenario id.
 
     Raises:
-        TraceError: one is none.
+        TraceError: one of them is not a valid script.
     """
     scripts: dict[str, Script] = {}
     for name, data in folder.read_scripts().items():
@@ -284,19 +284,19 @@ def read_scripts(folder: RunFolder) -> Mapping[str, Script]:
 
 
 def read_first_attempts(folder: RunFolder, target: str, scenario_ids: Collection[str]) -> TargetTrace:
-    """Read what is on record of the first attempts at some scenarios with a target."""
+    """Read the events of the first attempts at some scenarios with a target."""
     events = _by_scenario(folder, target, scenario_ids)
     return TargetTrace(info=target_info(folder, target), events=events)
 
 
 def read_traces(folder: RunFolder, targets: Iterable[str] | None = None) -> Mapping[str, TargetTrace]:
-    """Read the traces of some targets, or of all, their events gathered by scenario."""
+    """Read the traces of some targets, or of all, with their events grouped by scenario."""
     names = folder.targets() if targets is None else targets
     return {target: _read_trace(folder, target) for target in names}
 
 
 def _cut_short(trace: TargetTrace, scripts: Sequence[Script]) -> TargetTrace:
-    """Say of every scenario without an event that its run was cut short, for that is no fault of ours."""
+    """Note for each scenario without an event that the run was cut short: this is not a harness error."""
     missing: list[Event] = []
     for script in scripts:
         if script.id not in trace.events:
@@ -313,7 +313,7 @@ def _cut_short(trace: TargetTrace, scripts: Sequence[Script]) -> TargetTrace:
 
 
 def target_info(folder: RunFolder, target: str) -> TargetInfo:
-    """Return what is on record of a target itself."""
+    """Return what the run recorded about a target itself."""
     header = folder.read_headers(target)[0]
     return TargetInfo(
         run_id=header.run_id,

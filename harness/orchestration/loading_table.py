@@ -1,6 +1,6 @@
-"""What each API answered while the coordinator was paused in its load: a table made from traces.
+"""What each API answered while the coordinator was paused during its load: a table made from traces.
 
-It says what came, not what should have: a cell that differs from the reference's names both.
+The table shows actual answers, not expected ones; a cell that differs from the reference's shows both.
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ _TODAY: Final[Mapping[str, str]] = {
     _PAUSES.replace("will be paused", "will be held"): _PAUSES,
     _RESUMES.replace("the paused coordinator", "the coordinator that is held"): _RESUMES,
 }
-"""The notes of traces from before these steps had their names of today."""
+"""The notes of these steps in older traces, which had other names for them, and the notes of today."""
 _HEAD: Final = """# What each API answers while a coordinator loads
 
 Made by `kafka-conformance loading-table` from runs in which brokers were paused in the midst of their load.
@@ -36,19 +36,19 @@ A dash marks a version that the broker does not serve.
 
 @dataclass(slots=True, kw_only=True)
 class LoadingTable:
-    """Answers of several targets, and of what they are compared with, over any number of runs."""
+    """The answers of several targets and of their references, over any number of runs."""
 
     runs: int = 0
     answers: dict[str, dict[Asked, set[str]]] = field(default_factory=dict)
-    """By the spec of a target."""
+    """The targets' answers, by target spec."""
     oracles: dict[str, dict[Asked, set[str]]] = field(default_factory=dict)
-    """The same by the same specs: what the reference answered."""
+    """The reference's answers, by the same specs."""
 
     def add(self, folder: RunFolder) -> None:
         """Add what a run's targets answered.
 
         Raises:
-            TraceError: it is no run, or has lost events since it ended.
+            TraceError: the folder is not a run's, or the run has lost events since it ended.
         """
         folder.read_run()
         refuse_lost_events(folder)
@@ -63,7 +63,7 @@ class LoadingTable:
 
     @property
     def differing(self) -> Sequence[str]:
-        """Name, for people, each cell in which a target and its reference do not say the same."""
+        """The cells in which a target and its reference answer differently, as texts for people."""
         return [
             f"{spec}: {api} v{version}"
             for spec, answers in self.answers.items()
@@ -72,7 +72,7 @@ class LoadingTable:
         ]
 
     def markdown(self) -> str:
-        """Write the table; versions of an API that are answered alike share a line."""
+        """Return the table as Markdown; versions of an API with the same answers share a line."""
         specs = sorted(self.answers)
         lines = [_line(["API", *specs]), _line(["---"] * (len(specs) + 1))]
         asked = sorted({asked for answers in self.answers.values() for asked in answers}, key=_order)
@@ -113,7 +113,7 @@ def _answers(folder: RunFolder, target: str) -> Answers:
 
 
 def _while_loading(events: Iterable[Event]) -> Iterator[Event]:
-    """Yield the answers between the deed that has the log loaded and the release."""
+    """Yield the answers between the broker action that starts the load and the end of the pause."""
     is_armed = is_loading = False
     for event in events:
         if event.kind == EventKind.CONTROL:
@@ -125,7 +125,7 @@ def _while_loading(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def _words(fields: object) -> str:
-    """Say which error codes a response has, and where; NONE is only said where there is no other."""
+    """Describe which error codes a response has, and where; NONE is only listed if there is no other."""
     codes = list(_codes(fields, within=""))
     errors = {(code, within) for code, within in codes if code != "NONE"}
     if not codes:

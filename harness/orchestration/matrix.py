@@ -18,12 +18,12 @@ _KAFKA: Final = "kafka:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixTargets:
-    """What a matrix is of."""
+    """The targets of a matrix."""
 
     targets: tuple[Target, ...]
-    """Versions from the oldest to the newest, then whatever else was asked for."""
+    """Versions from the oldest to the newest, then the further targets."""
     against: str | None
-    """Name of the target that all others are compared with; None where each has its own profile."""
+    """Name of the target that all others are compared with; None if each has its own reference."""
 
 
 def matrix_targets(
@@ -37,7 +37,7 @@ def matrix_targets(
         against: spec of the target to compare all others with; a bare version is Kafka's.
 
     Raises:
-        PlanError: something of it names no version and no target, or fewer than two are left to compare.
+        PlanError: a name is neither a version nor a target, or fewer than two targets are left to compare.
     """
     chosen = choose_versions(versions) if versions.strip() else ()
     specs = [f"{_KAFKA}{version}" for version in chosen]
@@ -54,7 +54,7 @@ def matrix_targets(
 
 
 def _spec_of(against: str) -> str:
-    """Return a target's spec; what has no kind is a version of Kafka."""
+    """Return a target's spec; a name without a kind is a version of Kafka."""
     return against if ":" in against or against.startswith("reference") else f"{_KAFKA}{_only(against)}"
 
 
@@ -66,7 +66,7 @@ def _only(version: str) -> str:
 
 
 def explain_changes(completed: CompletedRun, progress: Callable[[str], None]) -> None:
-    """Attribute what changed from version to version to named behaviours, and keep it in the run's folder."""
+    """Attribute the changes between versions to named behaviours, and write that to the run's folder."""
     folder = completed.folder
     oracles = {each.oracle for each in completed.checked.judgements if each.oracle is not None}
     attributions = asyncio.run(

@@ -1,8 +1,8 @@
-"""What scripts need of a broker of others beside what they ask for, as the reference shows.
+"""Settings that scripts need of an external broker besides those they ask for, found on the reference.
 
-Brokers of the harness let members of the newer groups join, be assigned and be fenced at once, and scripts
-take it for granted. Others have waits, and bounds of what a group may be configured to. Whether a script
-minds them is tried on the reference in virtual time.
+The harness's own brokers let members of the newer group types join, be assigned and be fenced at once, and
+scripts rely on this. External brokers have delays, and bounds on a group's configuration. Whether a script
+depends on them is tried on the reference in virtual time.
 """
 
 import asyncio
@@ -29,14 +29,14 @@ async def with_needs(scripts: Sequence[Script], description: BrokerDescription) 
     """Return scripts that ask for usual settings where the broker's own make a difference.
 
     Args:
-        scripts: of a run.
-        description: of a broker of others.
+        scripts: the scripts of a run.
+        description: describes an external broker.
     """
     reported = description.broker_config
     other = {name: reported[name] for name in _USUAL if reported.get(name, _USUAL[name]) != _USUAL[name]}
     if not other:
         return scripts
-    # Hundreds of conversations in virtual time would keep this loop from its timers.
+    # Hundreds of conversations in virtual time would delay the timers of this event loop.
     return await asyncio.to_thread(lambda: asyncio.run(_with_usual(scripts, description, other)))
 
 

@@ -1,4 +1,4 @@
-"""Releases that are newer than all that the reference knows."""
+"""Notices about releases that are newer than every release of the reference."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,14 +9,14 @@ from harness.trace.files import RunFolder
 
 
 def judged_as_older(targets: Iterable[Target]) -> Iterator[str]:
-    """Yield a line for each target that is judged as an older release than it is."""
+    """Yield a line for each target that is judged as an older release than its own."""
     for target in targets:
         if target.foreseen_profile is not None:
             yield from _line(target.spec, target.foreseen_profile)
 
 
 def found_newer(targets: Iterable[Target], folder: RunFolder) -> Iterator[str]:
-    """Yield such a line for each target whose release was not known before it ran, `kafka:latest` for one."""
+    """Yield the same line for each target whose release was unknown before it ran, such as `kafka:latest`."""
     ran = folder.targets()
     for target in targets:
         if target.foreseen_profile is None and target.name in ran:

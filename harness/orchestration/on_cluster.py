@@ -1,4 +1,4 @@
-"""The drive of a target on a Spark cluster: its shares are tasks, and what they leave is taken in here."""
+"""The drive of a target on a Spark cluster: its shares run as tasks, whose results are collected here."""
 
 import asyncio
 import shutil
@@ -41,10 +41,10 @@ T = TypeVar("T")
 S = TypeVar("S", bound=InFolder)
 
 _GOODBYE_S: Final = 20.0
-"""So long may interrupted shares take to stop their brokers."""
+"""How long interrupted shares may take to stop their brokers."""
 _POLL_S: Final = 0.1
 _LOOKS_A_CORE: Final = 2
-"""How often executors look at the folder before a run: likely each of them once."""
+"""How many times for each core the folder is checked before a run, so that likely each executor does it."""
 
 _ALIKE: Final = (
     "Every machine needs the same version of the harness under the same Python; PYSPARK_PYTHON says where "
@@ -53,14 +53,14 @@ _ALIKE: Final = (
 
 
 class Executors(Protocol):
-    """Other machines, as `harness.spark.executors` has them."""
+    """Executors on other machines, as `harness.spark.executors` implements them."""
 
     @property
     def core_count(self) -> int:
         """How many tasks they run at once."""
 
     async def run(self, function: Callable[[T, int], None], argument: T) -> None:
-        """Call a function there; raises TaskError where it failed on every try."""
+        """Call a function on an executor; raises TaskError if it failed on every try."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +72,10 @@ class Cluster:
     _drives: "count[int]" = field(default_factory=partial(count, 1), init=False)
 
     async def drive(self, drive: Drive, scripts: Sequence[Script]) -> DriveResult:
-        """Do what `Drive.run` does, with executors' brokers; a share's events come when it has ended.
+        """Do what `Drive.run` does, with brokers on executors; a share's events come when it has ended.
 
         Raises:
-            TargetError: no broker, or no executor, could be had; what others recorded stays.
+            TargetError: no broker, or no executor, was available; the events of other shares are kept.
         """
         drive.watcher.drive_begins(drive.target_name, len(scripts))
         folder = self.folder / f"{drive.target_name}-{next(self._drives)}"
@@ -98,16 +98,16 @@ class Cluster:
         )
 
     async def attempt(self, run: Callable[[S, int], None], share: S) -> Path:
-        """Have a share carried out, and return the folder of the attempt that counts.
+        """Run a share on an executor, and return the folder of its complete attempt.
 
         Args:
-            run: carries it out on an executor's machine, which can import it.
-            share: can be pickled; its folder is in that of the cluster.
+            run: runs the share on an executor's machine, which can import it.
+            share: can be pickled; its folder is in the cluster's folder.
 
         Raises:
-            TaskError: it failed on every try, or nothing of it is seen here.
-            SparkError: no executor could be had.
-            CancelledError: somebody ended it; its last attempt has said how it ended, or is gone.
+            TaskError: the share failed on every try, or its results are not visible here.
+            SparkError: no executor was available.
+            CancelledError: the share was cancelled; its last attempt had time to write its outcome.
         """
         try:
             await self.executors.run(run, share)
@@ -143,7 +143,7 @@ class Cluster:
 
 
 def begun_attempt(share: InFolder) -> Path | None:
-    """Return the folder of the attempt that counts, or of the last that was begun."""
+    """Return the folder of the complete attempt, or else of the last that was begun."""
     return whole(share) or last_attempt(share)
 
 
@@ -158,7 +158,7 @@ async def _goodbye(share: InFolder) -> None:
 
 
 def _take_in(drive: Drive, share: Share, attempt: Path) -> ShareOutcome:
-    """Put what an attempt at a share left where its drive would have put it."""
+    """Copy the results of an attempt at a share to where a drive on this machine would have put them."""
     outcome = read_outcome(attempt)
     for description, start_ms in outcome.brokers:
         drive.sinks.broker_ready(description, start_ms)
@@ -166,7 +166,7 @@ def _take_in(drive: Drive, share: Share, attempt: Path) -> ShareOutcome:
     for event in read_events(events_file(attempt)).events if events_file(attempt).exists() else ():
         try:
             drive.sinks.write(event)
-        except TargetError as error:  # the trace is full: only how scenarios ended is taken in
+        except TargetError as error:  # the trace is full: it only accepts how scenarios ended
             full = str(error)
     logs = logs_folder(attempt)
     if logs.is_dir():
@@ -175,7 +175,7 @@ def _take_in(drive: Drive, share: Share, attempt: Path) -> ShareOutcome:
 
 
 def _failed(drive: Drive, share: Share, why: str) -> ShareOutcome:
-    """Put on record of a share's scripts that no executor could carry them out; others go on."""
+    """Record a share's scripts as abandoned, since no executor could run them; other shares go on."""
     first_line = why.partition("\n")[0]
     for script in share.scripts:
         recorder = recorder_of(
@@ -187,7 +187,7 @@ def _failed(drive: Drive, share: Share, why: str) -> ShareOutcome:
 
 
 def refuse_unfit(master: str, targets: Sequence[Target]) -> None:
-    """Refuse what cannot be driven on a cluster.
+    """Check that targets can be driven on a cluster.
 
     Raises:
         PlanError: the master is of another kind, or a target's password would have to travel.
@@ -210,12 +210,12 @@ def refuse_unfit(master: str, targets: Sequence[Target]) -> None:
 
 @contextmanager
 def cluster_of(master: str | None, reports: Path, say: Callable[[str], None]) -> Iterator[Cluster | None]:
-    """Have a cluster's executors meanwhile, all of which see the folder of runs; nothing without a master.
+    """Provide a cluster's executors, all of which see the folder of runs; None without a master.
 
     Args:
-        master: Spark's, of a kind that `refuse_unfit` lets pass.
-        reports: gets the run's folder.
-        say: told what is being waited for.
+        master: Spark's master, of a kind that `refuse_unfit` accepts.
+        reports: the parent of the run's folder.
+        say: called with a text about what is being waited for.
 
     Raises:
         SparkError: there is no master or no executor, or an executor does not see the folder.
@@ -223,7 +223,7 @@ def cluster_of(master: str | None, reports: Path, say: Callable[[str], None]) ->
     if master is None:
         yield None
         return
-    # Without PySpark there are runs, but none on a cluster.
+    # PySpark is optional: only runs on a cluster need it.
     from harness.spark.executors import executors  # noqa: PLC0415 - as said
 
     reports.mkdir(parents=True, exist_ok=True)
@@ -238,7 +238,7 @@ def cluster_of(master: str | None, reports: Path, say: Callable[[str], None]) ->
 
 
 async def _look(found: Executors, folder: Path) -> None:
-    """Have executors look at the folder; raises SparkError where one does not see it."""
+    """Check the folder from all executors; raises SparkError if one cannot use it."""
     try:
         await found.run(look_as_task, (folder, __version__))
         async with asyncio.TaskGroup() as tasks:
@@ -251,5 +251,5 @@ async def _look(found: Executors, folder: Path) -> None:
 
 
 def look_as_task(folder_and_version: tuple[Path, str], _: int) -> None:
-    """Look, as a task does."""
+    """Check the folder, as a Spark task."""
     look(*folder_and_version)

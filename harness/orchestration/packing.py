@@ -1,8 +1,8 @@
-"""Fewer brokers for the same scripts: who may share one is shown on the reference, in virtual time.
+"""Fewer brokers for the same scripts: runs on the reference, in virtual time, show which may share one.
 
 A script may run with properties that it did not ask for if its conversation on the reference is the same
-with them, to the millisecond. It keeps every value that it did ask for: where two ask for different ones,
-they do not share, for a fault of the target may show with one of them and not with the other.
+with them, to the millisecond. It keeps every value that it did ask for. Two scripts that ask for different
+values do not share a broker, since a fault of the target may occur with one value and not with the other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,14 +21,14 @@ from harness.targets.base.interface import (
 )
 
 _COMMIT_TIMEOUT: Final[Mapping[str, str]] = {"offsets.commit.timeout.ms": "5000"}
-"""What every script that writes is taken to ask for: on a busy machine, writes take long."""
+"""A property that every writing script counts as asking for: on a busy machine, writes take long."""
 _ABOUT_WRITES: Final = frozenset({"message.max.bytes", "min.insync.replicas", *_COMMIT_TIMEOUT})
 _ONE_PARTITION: Final[Mapping[str, str]] = {
     "offsets.topic.num.partitions": CONFORMANCE_CONFIG["offsets.topic.num.partitions"]
 }
-"""What a script that is not the same in any partition is taken to ask for.
+"""A property that a script counts as asking for if its conversation depends on its groups' partitions.
 
-The id of a group is another in every run, and so is its partition: no run in virtual time could tell.
+Each run gives a group another id, and so another partition: runs in virtual time cannot show the dependence.
 """
 
 
@@ -38,9 +38,9 @@ class _Bin:
 
     scripts: list[Script]
     asked: Mapping[str, str]
-    """The values that they ask for, what every broker is given anyway among them."""
+    """The values that they ask for, including those that every broker is given anyway."""
     config: Mapping[str, str] = field(default_factory=dict)
-    """What their brokers are given beyond that."""
+    """The properties of their brokers beyond those that every broker is given."""
 
 
 async def pack(
@@ -49,9 +49,9 @@ async def pack(
     """Find which scripts may share the brokers of a target.
 
     Args:
-        scripts: of a run.
-        capabilities: of the target; scripts that are not applicable to it need no broker.
-        runs: on the reference, in the target's profile.
+        scripts: the scripts of a run.
+        capabilities: the target's capabilities; scripts that are not applicable to it need no broker.
+        runs: runs on the reference, in the target's profile.
         merges: whether scripts may run with properties that others asked for.
     """
     if Capability.BROKER_CONFIG not in capabilities:
@@ -75,25 +75,25 @@ async def pack(
 
 
 async def _writes(script: Script, runs: RunCache) -> bool:
-    """Tell whether a script has anything written, or asks for what keeps a write from being done."""
+    """Return whether a script writes to the log, or asks for a property that can make a write fail."""
     asked = asked_config(script)
     return bool(asked.keys() & _ABOUT_WRITES) or await runs.writes(script, asked)
 
 
 def may_not_be_usual(script: Script) -> bool:
-    """Tell whether a script may want another broker than the many that only talk to a usual one."""
+    """Return whether a script may need another broker than the usual one that most scripts share."""
     return bool(asked_config(script)) or acts_on_broker(script) or takes_log_away(script)
 
 
 async def _is_alone(script: Script, config: Mapping[str, str], runs: RunCache) -> bool:
-    """Tell whether a script needs a broker alone; who acts on it does so with those who act alike."""
+    """Return whether a script needs a broker alone; scripts that act on a broker share it with their like."""
     if acts_on_broker(script):
         return False
     return await runs.disturbs(script, config) or await minds_topics(script, config, runs)
 
 
 async def minds_topics(script: Script, config: Mapping[str, str], runs: Runs) -> bool:
-    """Tell whether a script's conversation is another one if others make topics while it waits."""
+    """Return whether a script's conversation changes if other clients create topics while it waits."""
     if not any(isinstance(step, Elapse) for step in script.steps):
         return False
     return await runs.trace_among_topics(script, config) != await runs.trace(script, config)
@@ -103,21 +103,21 @@ async def _left(script: Script, config: Mapping[str, str], runs: RunCache) -> Le
     if not acts_on_broker(script) and not await runs.disturbs(script, config):
         return Left.CLEAN
     left = await runs.left(script, config)
-    # A broker has its log again before it coordinates, which takes no time on the reference. Clearing the log
-    # awaits both.
+    # A broker gets its log back before it coordinates again, which takes no time on the reference. Clearing
+    # the log awaits both.
     return Left.TO_CLEAR if left is Left.CLEAN and takes_log_away(script) else left
 
 
 async def _spread_spoilers(
     bins: Sequence[_Bin], lefts: dict[str, Left], writing: frozenset[str], runs: RunCache
 ) -> None:
-    """Let who spoils a broker be the last on another configuration's, where its own has others that do.
+    """Move scripts that spoil their broker to bins that have no such script, if their own has too many.
 
     Args:
         bins: changed in place.
-        lefts: by scenario id, likewise.
-        writing: who has anything written.
-        runs: on the reference.
+        lefts: by scenario id; changed in place too.
+        writing: the ids of the scripts that write to the log.
+        runs: runs on the reference.
     """
     spoilt = {id(each): sum(lefts[one.id] is Left.SPOILT for one in each.scripts) for each in bins}
     for crowded in bins:
@@ -140,7 +140,7 @@ async def _spread_spoilers(
 async def _bins(
     scripts: Iterable[Script], writing: frozenset[str], runs: RunCache, *, merges: bool
 ) -> list[_Bin]:
-    """Put scripts that ask for the same into one bin, and bins together, the largest first."""
+    """Put scripts that ask for the same properties into one bin, and merge bins, the largest first."""
     alike: dict[tuple[tuple[str, str], ...], list[Script]] = {}
     for script in scripts:
         alike.setdefault(tuple(sorted(asked_config(script).items())), []).append(script)
@@ -165,12 +165,12 @@ def _asked(scripts: Sequence[Script], writing: frozenset[str]) -> Mapping[str, s
 
 
 async def _joins(one: _Bin, bins: Iterable[_Bin], runs: RunCache) -> bool:
-    """Put a bin's scripts into the first that they may share a configuration with, if there is one."""
+    """Move a bin's scripts to the first that can share its configuration; return whether there is one."""
     for other in bins:
         if _conflict(one, other):
             continue
         config = {**other.config, **one.config}
-        # Whoever is there already is known to be alike unless a property is added.
+        # The scripts of the other bin were checked already, unless a property is added.
         others = other.scripts if config != other.config else []
         if await _all_alike((*one.scripts, *others), config, runs):
             other.scripts += one.scripts
@@ -181,9 +181,9 @@ async def _joins(one: _Bin, bins: Iterable[_Bin], runs: RunCache) -> bool:
 
 
 def _conflict(one: _Bin, other: _Bin) -> bool:
-    """Tell whether two ask for what one broker cannot give.
+    """Return whether two bins ask for values that one broker cannot have together.
 
-    A pause where a coordinator removes a group also pauses its sweeps, which remove those of others.
+    A pause where a coordinator removes a group also pauses its sweeps, which remove other scripts' groups.
     """
     if any(other.asked.get(name, value) != value for name, value in one.asked.items()):
         return True
@@ -203,7 +203,7 @@ async def _all_alike(scripts: Iterable[Script], config: Mapping[str, str], runs:
 
 
 async def is_alike(script: Script, config: Mapping[str, str], runs: RunCache) -> bool:
-    """Tell whether a script's conversation under a configuration is the one that it asked for."""
+    """Return whether a script's conversation under a configuration equals the one under its own."""
     own = asked_config(script)
     if own == config:
         return True

@@ -1,4 +1,4 @@
-"""The packings of a run's targets, found out for several profiles at once where they are not known yet."""
+"""The packings of a run's targets, computed for several profiles at once if they are not cached yet."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from harness.workers import workers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wanted:
-    """What a packing hangs on, beside the scripts."""
+    """What a packing depends on besides the scripts."""
 
     profile: str
     capabilities: frozenset[Capability]
@@ -29,12 +29,12 @@ def packings(
 ) -> Mapping[str, Packing]:
     """Find which scripts may share brokers, for each target by its name.
 
-    What a profile's reference tells is kept for the next run. A target whose profile is known only when it
-    has been started is taken to be like the newest release.
+    The results of runs on a profile's reference are cached for the next run. A target whose profile is only
+    known once it has started is treated like the newest release.
 
     Args:
-        scripts: of a run.
-        targets: all but the reference in process, which has a coordinator for each script anyway.
+        scripts: the scripts of a run.
+        targets: all targets except the in-process reference, which has a coordinator for each script anyway.
         merges: whether scripts may run with properties that others asked for.
     """
     wanted = {
@@ -66,7 +66,7 @@ def _packing(scripts: Sequence[Script], wanted: _Wanted) -> Packing:
 
 
 def _nobody_shares(scripts: Sequence[Script]) -> Packing:
-    """Return what is safe where the reference has no such profile: nothing is known of anybody."""
+    """Return a safe packing for a profile that the reference lacks, where nothing is known of any script."""
     return Packing(
         alone=frozenset(each.id for each in scripts if asked_config(each) and not acts_on_broker(each)),
         final=frozenset(each.id for each in scripts if may_not_be_usual(each)),

@@ -1,4 +1,4 @@
-"""What a run is to do: scenarios, targets, limits."""
+"""The plan of a run: its scenarios, targets and limits."""
 
 import json
 import re
@@ -26,7 +26,7 @@ _SHARD: Final = re.compile(r"(\d{1,4})/(\d{1,4})")
 
 
 class PlanError(Exception):
-    """A run cannot be planned as it was asked for; the message names what is wrong and the remedy."""
+    """A run cannot be planned as requested; the message names the fault and the remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +35,9 @@ class RunPlan:
 
     run_id: str
     scripts: Mapping[str, Script]
-    """What is to run, by scenario id."""
+    """The scripts to run, by scenario id."""
     catalogue: frozenset[str]
-    """Every scenario id that there is, chosen or not."""
+    """All existing scenario ids, chosen or not."""
     targets: tuple[Target, ...]
     reports: Path
     command: str
@@ -45,33 +45,33 @@ class RunPlan:
     expectation_files: tuple[Path, ...] = ()
     baseline: Path | None = None
     broker_properties: Mapping[str, str] = field(default_factory=dict)
-    """What every broker of ours is given, below what a scenario asks for."""
+    """Properties of every broker that the harness starts; those of a scenario override them."""
     merges_configs: bool = True
     """Whether scenarios may run with properties that others asked for, where it makes no difference."""
     at_once: int | None = None
-    """How many targets may have their brokers up together; None for all."""
+    """How many targets may have their brokers up together; None for one a core, or for all on a cluster."""
     against: str | None = None
-    """Name of the target that all others are compared with, in place of the reference of their profile."""
+    """Name of the target that all others are compared with, instead of the references of their profiles."""
     clauses: tuple[Clause, ...] = ()
-    """The rows of the catalogue, for the run to say which of them it exercised."""
+    """The rows of the catalogue, stored with the run to report which of them it exercised."""
     shard: "RunShard | None" = None
-    """Which part of the selection this run is to run; None for all of it."""
+    """The part of the selection that this run runs; None for all of it."""
     selection: Mapping[str, Script] | None = None
-    """The scenarios of all shards; None where `scripts` has them all."""
+    """The scenarios of all shards; None if `scripts` contains them all."""
     repeat: int = 1
     """How often every scenario is run with every target."""
     confirms: bool = True
-    """Whether unexpected results are run again, alone, before they count."""
+    """Whether scenarios with unexpected results are run again before the results count."""
     confirm_s: float | None = None
     """For how many seconds attempts to confirm may begin; None for a share of the drive's time."""
 
     @property
     def scenario_digest(self) -> str:
-        """A hash of all scripts of the plan, those of other shards among them."""
+        """A hash of all scripts of the plan, including those of other shards."""
         return scenario_digest(self.scripts if self.selection is None else self.selection)
 
     def __post_init__(self) -> None:
-        """Refuse an id that cannot name a folder of its own; raises PlanError."""
+        """Check that a run id can name a folder of its own; raises PlanError."""
         refuse_unfit_id(self.run_id)
 
 
@@ -80,12 +80,12 @@ class RunShard:
     """A part of a selection, so that several machines can share it."""
 
     number: int
-    """From 1."""
+    """Counted from 1."""
     count: int
 
     @classmethod
     def parse(cls, text: str) -> "RunShard":
-        """Read `2/3`; raises PlanError."""
+        """Parse a shard such as `2/3`; raises PlanError."""
         found = _SHARD.fullmatch(text)
         if found is None or not 1 <= int(found[1]) <= int(found[2]):
             raise PlanError(f"{text!r} is not a shard; write 1/3, 2/3 and 3/3 for three machines")
@@ -95,7 +95,7 @@ class RunShard:
         return f"{self.number}/{self.count}"
 
     def part_of(self, scripts: Mapping[str, Script]) -> Mapping[str, Script]:
-        """Return this shard's scenarios: they are dealt out by the brokers that they need, then by id.
+        """Return this shard's scenarios, dealt out in the order of their broker configurations and ids.
 
         Raises:
             PlanError: there are fewer scenarios than shards.
@@ -110,13 +110,13 @@ class RunShard:
 
 
 def scenario_digest(scripts: Mapping[str, Script]) -> str:
-    """Return a hash of scripts: equal where the same conversations are run."""
+    """Return a hash of scripts; it is equal if the same conversations are run."""
     digests = "".join(scripts[name].digest() for name in sorted(scripts))
     return sha256(digests.encode()).hexdigest()[:16]
 
 
 def refuse_unfit_id(run_id: str) -> None:
-    """Refuse an id that cannot name a folder of its own; raises PlanError."""
+    """Check that a run id can name a folder of its own; raises PlanError."""
     if len(run_id) > _RUN_ID_LENGTH_MAX or not _RUN_ID.fullmatch(run_id) or run_id == LATEST:
         raise PlanError(
             f"a run cannot be called {run_id!r}: use letters, digits, dots and hyphens, "
@@ -125,10 +125,10 @@ def refuse_unfit_id(run_id: str) -> None:
 
 
 def parse_properties(texts: Sequence[str]) -> Mapping[str, str]:
-    """Read `name=value`, several times.
+    """Parse broker properties, each written as `name=value`.
 
     Raises:
-        PlanError: one is none.
+        PlanError: a text does not have this form.
     """
     properties: dict[str, str] = {}
     for text in texts:
@@ -140,7 +140,7 @@ def parse_properties(texts: Sequence[str]) -> Mapping[str, str]:
 
 
 def new_run_id(now: datetime | None = None) -> str:
-    """Return an id that sorts by time and that no other run has."""
+    """Return an id for a run, which sorts by time and is unique."""
     instant = now or datetime.now(UTC)
     return f"{instant:%Y%m%dT%H%M%S}-{secrets.token_hex(2)}"
 
@@ -155,10 +155,10 @@ def select_scripts(
     """Choose scenarios by id, by the beginning of an id (`classic/join`) or by glob; no pattern chooses all.
 
     Args:
-        scripts: all that there are.
-        patterns: which of them to choose.
-        skipped: which of these to leave out again.
-        quick: whether to choose only what a quick run has.
+        scripts: all existing scripts.
+        patterns: which scripts to choose.
+        skipped: which of the chosen scripts to leave out again.
+        quick: whether to choose only the scripts of a quick run.
 
     Raises:
         PlanError: a pattern matches nothing, or nothing is left.
@@ -192,13 +192,13 @@ def parse_targets(
     """Parse target specs; the profile, if given, applies to all but references that name one of their own.
 
     Args:
-        specs: as a command line names targets.
-        profile: what targets are compared with.
-        guards_external: whether all that is sent to a broker of others passes its guard.
+        specs: the specs of targets, as on the command line.
+        profile: the profile that targets are compared with.
+        guards_external: whether all requests to an external broker pass its guard.
 
     Raises:
-        PlanError: a spec names no target or one that nobody guards, two have one name, or nobody takes the
-            profile.
+        PlanError: a spec is invalid or names an unguarded external broker, two targets have one name, or the
+            profile applies to no target.
         CommandConfigError: the security settings for external brokers are wrong.
     """
     if profile is not None and all(_is_reference_with_profile(spec) for spec in specs):

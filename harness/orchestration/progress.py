@@ -1,4 +1,4 @@
-"""A progress display for slow things: a line a target while a run is driven."""
+"""A progress display for slow work: one line for each target while a run is driven."""
 
 from collections.abc import Callable
 from typing import Self
@@ -19,7 +19,7 @@ from harness.targets.base.interface import Lasting, Passing
 
 
 class Bars:
-    """A bar for each of several things; none on a pipe."""
+    """A progress bar for each of several subjects; no bars on a pipe."""
 
     def __init__(self, console: Console, *further: ProgressColumn) -> None:
         self._console = console
@@ -51,19 +51,19 @@ class ProgressDisplay(Bars):
         self._reported: set[str] = set()
 
     def target_says(self, target: str, text: str) -> None:
-        """Tell what a target's slow start is busy with."""
+        """Show what a target's slow start is doing."""
         self._progress.update(self._task(target), says=escape(text))
         if not isinstance(text, Passing):
             self._line(f"{target}: {text}", lasting=isinstance(text, Lasting))
 
     def drive_begins(self, target: str, scenario_count: int) -> None:
-        """Count what a target is driven with, on the line that it may have already."""
+        """Set the number of a target's scenarios, on the target's line if it already has one."""
         self._progress.update(self._task(target), total=scenario_count)
         self._left[target] = scenario_count
         self._line(f"{target}: {scenario_count} scenarios")
 
     def scenario_ended(self, target: str, scenario_id: str) -> None:
-        """Move a target's line on."""
+        """Advance a target's progress by one scenario."""
         self._progress.update(self._tasks[target], advance=1, says=scenario_id)
         self._left[target] -= 1
         if not self._left[target]:
@@ -71,7 +71,7 @@ class ProgressDisplay(Bars):
             self._line(f"{target}: done")
 
     def teller(self, subject: str) -> Callable[[str], None]:
-        """Return what tells the progress of something that has no count."""
+        """Return a function that shows the progress of a subject without a count."""
         self._task(subject)
         return lambda text: self.target_says(subject, text)
 
@@ -81,18 +81,18 @@ class ProgressDisplay(Bars):
         return self._tasks[subject]
 
     def finish(self, subject: str) -> None:
-        """Close the line of something that has no count."""
+        """Mark the line of a subject without a count as done."""
         self._progress.update(self._tasks[subject], total=1, completed=1, says="done")
 
     def _line(self, text: str, *, lasting: bool = False) -> None:
-        """Print a line where none can be replaced; once, though each of a target's brokers may say it."""
+        """Print a line, the first time it is reported, if it is lasting or the console is not a terminal."""
         if (lasting or not self._console.is_terminal) and text not in self._reported:
             self._reported.add(text)
             self._console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def plainly(console: Console) -> Callable[[str], None]:
-    """Return what prints a line as it is: no markup in what was sent, and no break within it."""
+    """Return a function that prints a line unchanged: it interprets no markup and does not wrap."""
 
     def say(text: str) -> None:
         if not isinstance(text, Passing):

@@ -1,15 +1,15 @@
-"""The part of the scenarios that a quick run has: what any broker answers at once."""
+"""The scenarios of a quick run: those that any broker answers at once."""
 
 from typing import Final
 
 from harness.scenario.script import Elapse, Receive, Script, StayParked, Step
 
 WAIT_MS_MAX: Final = 500
-"""Milliseconds that a scenario of a quick run lets pass at most."""
+"""The longest that a scenario of a quick run waits in total, in milliseconds."""
 
 
 def is_quick(script: Script) -> bool:
-    """Tell whether a scenario needs no broker action, no configuration of its own and hardly any time.
+    """Return whether a scenario needs no broker action, no configuration of its own and hardly any time.
 
     All such scenarios share one broker of a target. None waits for a session or a rebalance to time out.
     """
@@ -21,7 +21,7 @@ def is_quick(script: Script) -> bool:
 
 
 def _waits_ms(step: Step) -> int:
-    """Return the least time that a step takes on a broker that does as it should."""
+    """Return the least time that a step takes on a broker that behaves correctly."""
     match step:
         case Elapse(duration_ms=waits_ms) | StayParked(for_ms=waits_ms):
             return waits_ms

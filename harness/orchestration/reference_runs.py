@@ -1,8 +1,8 @@
-"""Runs of single scripts on the reference, for what they tell of sharing a broker.
+"""Runs of single scripts on the reference, which show whether scripts may share a broker.
 
-Virtual time makes a run a matter of milliseconds, and equal runs equal to the byte. So it can be tried what a
-real broker would take minutes to show: whether a script notices another configuration, whether others notice
-the script, and what it leaves behind.
+In virtual time a run takes milliseconds, and equal runs are equal to the byte. So the runs quickly show what
+a real broker would take minutes to show: whether another configuration affects a script, whether the script
+affects others, and what it leaves behind.
 """
 
 import json
@@ -38,25 +38,25 @@ from harness.trace.canonical import Canonicaliser, member_prefixes
 from harness.trace.events import Event, EventKind
 
 CHECK_INTERVAL: Final = "offsets.retention.check.interval.ms"
-"""The property whose effect hangs on when requests come."""
+"""The property whose effect depends on when requests arrive."""
 _REPORTED: Final = (
     *("step", "kind", "actor", "connection", "api", "api_version"),
     *("elapsed_ms", "canonical", "permitted", "note"),
 )
-"""What of an event is neither chance nor the time when the conversation began."""
+"""The fields of an event that depend neither on chance nor on when the conversation began."""
 _CLEAR_MS: Final = 200.0
 _RUN_ID: Final = "on-the-reference"
 
 
 class Left(StrEnum):
-    """How others find a broker on which a script has run."""
+    """The state of a broker on which a script has run, for the scripts after it."""
 
     CLEAN = "clean"
-    """As a new one."""
+    """Like a new broker."""
     TO_CLEAR = "to clear"
-    """As a new one, once its log is cleared."""
+    """Like a new broker, once its log is cleared."""
     SPOILT = "spoilt"
-    """Otherwise than a new one."""
+    """Unlike a new broker, even once its log is cleared."""
 
 
 class ReferenceRuns:
@@ -66,28 +66,28 @@ class ReferenceRuns:
         self._target = ReferenceTarget(profile)
         self._brokers: dict[str, Broker] = {}
         self._new: dict[tuple[str, bool], str] = {}
-        """What the probe's conversation is on a broker that nobody used before, by its configuration."""
+        """Digests of the probe's conversation on unused brokers, by configuration and `cleared`."""
 
     async def is_served(self, script: Script) -> bool:
-        """Tell whether the profile has what a script asks about, whatever else the script needs."""
+        """Return whether the profile serves the requests of a script, whatever else the script needs."""
         description = (await self._broker(asked_config(script))).description
         return why_not_served(script, description) is None
 
     async def trace(self, script: Script, config: Mapping[str, str]) -> str:
-        """Return a digest of what a script's conversation is under a configuration, times included."""
+        """Return a digest of a script's conversation under a configuration, including times."""
         return await self._digest(script, config, lambda session: session)
 
     async def hurried_trace(self, script: Script, config: Mapping[str, str]) -> str:
-        """Return the same where time passes before each request, in which offsets are looked through.
+        """Return a digest of the conversation where time passes and offsets expire before each request.
 
-        On a real broker the sweep of a short interval may come between any two requests, where in virtual
-        time no time passes. If the configuration has no sweep to speak of, there is none here either.
+        On a real broker with a short interval, a sweep may come between any two requests; in virtual time, no
+        time passes between them. If the configuration sets no interval, there is no sweep here either.
         """
         hurried = {**config, CHECK_INTERVAL: str(PACE_MS)} if CHECK_INTERVAL in config else config
         return await self._digest(script, hurried, Paced)
 
     async def disturbs(self, script: Script, config: Mapping[str, str]) -> bool:
-        """Tell whether another group on the same broker is answered otherwise while a script runs."""
+        """Return whether a script deletes the log, or changes the answers to another group on its broker."""
         return takes_log_away(script) or await self._disturbs_others(script, config)
 
     async def _disturbs_others(self, script: Script, config: Mapping[str, str]) -> bool:
@@ -103,11 +103,11 @@ class ReferenceRuns:
             await session.close()
 
     async def trace_among_topics(self, script: Script, config: Mapping[str, str]) -> str:
-        """Return a digest of the conversation where others make a topic whenever the script waits."""
+        """Return a digest of the conversation where others create a topic whenever the script waits."""
         return await self._digest(script, config, AmongTopics)
 
     async def writes(self, script: Script, config: Mapping[str, str]) -> bool:
-        """Tell whether a script has anything written to the coordinator's log, or makes or deletes that."""
+        """Return whether a script writes to the coordinator's log, or creates or deletes it."""
         broker = await self._broker(config)
         session = broker.open_session(script.id)
         partitions = num_partitions(broker.description) or 1
@@ -121,7 +121,7 @@ class ReferenceRuns:
             await session.close()
 
     async def left(self, script: Script, config: Mapping[str, str]) -> Left:
-        """Tell how others find a broker on which a script has run."""
+        """Return the state of a broker on which a script has run."""
         if takes_log_away(script) and not await self._disturbs_others(script, config):
             return Left.SPOILT
         for left in (Left.CLEAN, Left.TO_CLEAR):
@@ -173,7 +173,7 @@ class ReferenceRuns:
         partitions = num_partitions(broker.description)
         events: list[Event] = []
         reason = why_not_applicable(script, self._target.capabilities, broker.description)
-        # Where a script cannot be run, its groups may have no place either.
+        # If a script is not applicable, its groups may have no partition either.
         groups = {} if reason else group_ids(script, prefix=f"{_RUN_ID}.", partitions=partitions)
         recorder = _recorder(script, groups, session, events)
         if reason is not None:
@@ -213,17 +213,17 @@ def _recorder(
 
 
 def _digest_of(events: list[Event]) -> str:
-    """Hash what a client could tell apart: everything but chance, and when the conversation began."""
+    """Hash what a client could distinguish: everything except chance, and when the conversation began."""
     reported = [[getattr(each, name) for name in _REPORTED] for each in events]
     return sha256(json.dumps(reported).encode()).hexdigest()[:20]
 
 
 @cache
 def probe(partitions: int, *, consumers: bool) -> Script:
-    """Return what is run behind a script, to see whether the broker is as it was.
+    """Return the script that runs after another one, to find out whether the broker is as it was.
 
     Args:
-        partitions: of `__consumer_offsets`; there is a group in each.
+        partitions: the number of partitions of `__consumer_offsets`; there is a group in each.
         consumers: whether one of the groups is a consumer group (KIP-848).
     """
 

@@ -1,4 +1,4 @@
-"""What stands between a script and the reference where it is tried who minds whom on a shared broker."""
+"""Sessions that wrap the reference's, to find out which scripts affect each other on a shared broker."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -11,13 +11,13 @@ from harness.targets.base.interface import BrokerSession, Connection, Frame
 from harness.wire.codec import Fields
 
 PACE_MS: Final = 7
-"""Between two requests, where time must pass: more than none, and less than any script waits for."""
+"""The time that passes before a paced request: more than none, and less than any script waits for."""
 _LOG: Final = "__consumer_offsets"
 _LATEST: Final = -1
-"""The timestamp by which ListOffsets asks for the end of a log."""
+"""The timestamp with which ListOffsets requests the end of a log."""
 _OTHER: Final = "kafka-conformance-other"
 _SESSION_MS: Final = 1_800_000
-"""The longest that Kafka grants by default: no script lasts as long."""
+"""The longest session timeout that Kafka grants by default: no script lasts as long."""
 
 
 async def end_offsets(session: BrokerSession, partitions: int) -> list[tuple[str | None, int]]:
@@ -39,7 +39,7 @@ async def end_offsets(session: BrokerSession, partitions: int) -> list[tuple[str
 
 
 class OtherGroup:
-    """A group of one member that has nothing to do with a script, and asks the same again and again."""
+    """A group with one member that is unrelated to a script, and repeats the same requests."""
 
     def __init__(self, session: BrokerSession) -> None:
         self._session = session
@@ -49,7 +49,7 @@ class OtherGroup:
         self._disturbed = False
 
     async def join(self) -> None:
-        """Become a stable group; raises NotYet where the configuration allows none."""
+        """Form a stable group; raises NotYet if the configuration does not allow one."""
         self._dialogue = Dialogue(await self._session.connect())
         await self._dialogue.learn_versions()
         joining: Fields = {
@@ -70,7 +70,7 @@ class OtherGroup:
         self._usual = await self._answers()
 
     async def look(self) -> None:
-        """Ask once more, and keep in mind if the answer is another one."""
+        """Repeat the requests, and remember if an answer differs from the usual one."""
         if self._disturbed:
             return
         try:
@@ -79,7 +79,7 @@ class OtherGroup:
             self._disturbed = True
 
     async def is_disturbed(self) -> bool:
-        """Tell whether any answer was another one."""
+        """Return whether any answer differed from the usual one."""
         await self.look()
         return self._disturbed
 
@@ -107,7 +107,7 @@ class OtherGroup:
 
 
 class Watched(DelegatedSession):
-    """A broker session on which another group looks after everything that happens whether it is as it was."""
+    """A broker session on which another group checks after each answer and wait that its own are as usual."""
 
     def __init__(self, session: BrokerSession, other: OtherGroup) -> None:
         super().__init__(session)
@@ -137,7 +137,7 @@ class _LookingConnection(DelegatedConnection):
 
 
 class AmongTopics(DelegatedSession):
-    """A broker session on which somebody else makes a topic whenever time passes."""
+    """A broker session on which another client creates a topic whenever time passes."""
 
     def __init__(self, session: BrokerSession) -> None:
         super().__init__(session)

@@ -1,4 +1,4 @@
-"""The tables that a run's pages are made of: its own, and those of the runs before it in an archive."""
+"""The tables behind a run's pages: those of the run itself, and those of earlier runs in an archive."""
 
 import shutil
 from collections.abc import Callable, Sequence
@@ -27,9 +27,9 @@ _MARTS: Final = {name: TREND_MARTS[name] for name in PAGE_TABLES}
 def archive_and_build_tables(
     folder: RunFolder, archive: Archive, *, master: str, progress: Callable[[str], None]
 ) -> None:
-    """Put a run into the archive and make the tables of its pages.
+    """Add a run to the archive, and build the tables of its pages.
 
-    An archive that is damaged costs the run its history and nothing else; the remedy is told.
+    With a damaged archive the run only lacks its history; the progress text names the remedy.
 
     Raises:
         SparkError: Spark cannot be started.
@@ -37,7 +37,7 @@ def archive_and_build_tables(
     """
     partitions = _partitions(archive)
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="archive") as pool:
-        # Spark takes as long to start as a run to be archived, and is asked for the run's own tables first.
+        # Spark takes as long to start as archiving a run takes, and builds the run's own tables first.
         archived = pool.submit(_archived, folder, archive, progress)
         build_page_tables(
             folder, archive, archived.result, partitions=partitions, master=master, progress=progress
@@ -48,11 +48,11 @@ def _partitions(archive: Archive) -> int:
     try:
         return shuffle_partitions(archive)
     except (ArchiveError, OSError):
-        return 1  # whoever archives says what is wrong, and there will be no history to shuffle
+        return 1  # archiving reports what is wrong, and there will be no history to shuffle
 
 
 def _archived(folder: RunFolder, archive: Archive, progress: Callable[[str], None]) -> Sequence[str]:
-    """Put a run into the archive; return the runs of its history, none if the archive is damaged."""
+    """Add a run to the archive; return the ids of its history's runs, none if the archive is damaged."""
     try:
         if folder.read_footer() is not None:
             pack([folder], archive, clients_of=client_verdicts, progress=progress)
@@ -73,22 +73,22 @@ def build_page_tables(
     master: str,
     progress: Callable[[str], None],
 ) -> None:
-    """Make the tables of a run, and of its trend where the archive has earlier runs and can be read.
+    """Build the tables of a run, and of its trend if the archive has earlier runs and is readable.
 
     Args:
-        folder: of the run.
-        archive: has the runs of the trend.
-        run_ids: returns those runs, as `newest_up_to` finds them; asked when the run's tables are made.
-        partitions: into how many parts the archive is shuffled.
-        master: Spark's.
-        progress: told what is being worked on.
+        folder: the run's folder.
+        archive: contains the runs of the trend.
+        run_ids: returns the ids of those runs, as `newest_up_to` does; called after the run's own tables.
+        partitions: the number of partitions in Spark's shuffles of the archive.
+        master: Spark's master.
+        progress: called with a text about the current work.
 
     Raises:
         SparkError: Spark cannot be started.
         TraceError: the run's files are damaged.
     """
     trend = (folder.path / TREND_FOLDER).resolve()
-    # Pages show what is there, so a history of before must not outlive the archive.
+    # Pages show all tables that exist, so an old trend must not outlive the archive.
     shutil.rmtree(trend, ignore_errors=True)
     with spark_session(master=master, partitions=partitions, progress=progress) as spark:
         build_tables([folder.path], folder.tables, master=master, progress=progress)
@@ -105,7 +105,7 @@ def build_page_tables(
 
 
 def newest_up_to(run_id: str, archive: Archive) -> tuple[str, ...]:
-    """Return a run and those of an archive that began before it, the newest so many, in their order."""
+    """Return a run and the newest archived runs before it, oldest first; nothing if it is not archived."""
     with naming_damage(archive.root):
         tables = [pq.read_table(file, columns=["run_id", "started_at"]) for file in archive.files("runs")]
     archived = set(archive.run_ids())

@@ -1,4 +1,4 @@
-"""A run from its plan to its report, step by step; whatever fails later loses nothing recorded before."""
+"""A run from its plan to its report, step by step; a later failure loses nothing recorded before it."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompletedRun:
-    """What is left of a run that was driven and judged."""
+    """A run that was driven and judged."""
 
     folder: RunFolder
     checked: CheckedRun
@@ -49,7 +49,7 @@ class CompletedRun:
 
     @property
     def exit_code(self) -> ExitCode:
-        """How the process that ran it should end."""
+        """The exit code for the process that ran it."""
         return ending(self.checked, catalogue=self.catalogue, footer=self.footer)
 
 
@@ -57,14 +57,14 @@ def orchestrate(plan: RunPlan, watcher: Watcher, cluster: Cluster | None = None)
     """Drive a plan's targets and judge what was recorded.
 
     Args:
-        plan: what to do.
-        watcher: told how it goes on.
-        cluster: whose executors drive; without it, this machine does.
+        plan: the plan of the run.
+        watcher: receives the progress.
+        cluster: the cluster whose executors drive the targets; None if this machine does.
 
     Raises:
         ExpectationError: an expectation file is wrong; nothing was driven.
-        ReportError: the baseline is no judged run; nothing was driven.
-        PlanError: there is a run of that id already.
+        ReportError: the baseline is not a judged run; nothing was driven.
+        PlanError: there is already a run with that id.
     """
     read_expectations(plan.expectation_files, plan.catalogue)
     read_baseline(plan.baseline)
@@ -76,11 +76,11 @@ def orchestrate(plan: RunPlan, watcher: Watcher, cluster: Cluster | None = None)
     if plan.clauses:
         write_records(folder.clauses, plan.clauses)
     began_s = time.monotonic()
-    # Python's development mode debugs every loop; that makes this one late, and late loops spoil verdicts.
+    # Python's development mode debugs every event loop; the delays of a debugged loop spoil verdicts.
     drive = RunDrive(plan=plan, folder=folder, watcher=watcher, cluster=cluster)
     driven = asyncio.run(drive.run(), debug=False)
     drive_s = time.monotonic() - began_s
-    # What was driven is whole, whatever becomes of the attempts that follow.
+    # The drive is complete, even if the attempts that follow fail.
     folder.write_footer(_footer(plan, folder, driven))
     today = datetime.now(UTC).date()
     checked = None
@@ -112,7 +112,7 @@ def _run_again(
     """Run all scenarios again, or those whose result is unexpected, as the plan says.
 
     Returns:
-        What was found, if anything was judged; and whether nobody interrupted it.
+        The results, if anything was judged; and False if the run was interrupted.
     """
     entries = read_expectations(plan.expectation_files, plan.catalogue)
     rerun = Rerun(plan=plan, folder=folder, watcher=watcher, entries=entries, today=today, cluster=cluster)
@@ -136,14 +136,14 @@ def report(
     progress: Callable[[str], None],
     archive: Path | None = None,
 ) -> "Rendered":
-    """Make a judged run's tables and everything that people and machines read of them.
+    """Build a judged run's tables, and the reports for people and machines.
 
     Args:
-        folder: of the run.
-        allure: whether Allure's results are wanted too.
+        folder: the run's folder.
+        allure: whether to write Allure's results too.
         spark_master: Spark's master.
-        progress: told what is being worked on.
-        archive: where runs are kept and the trend comes from; `runs` beside the run's folder if not given.
+        progress: called with a text about the current work.
+        archive: the archive of runs, which the trend comes from; by default, `runs` beside the run's folder.
     """
     # PySpark, Arrow and Allure take most of a second to import, and a verdict needs none of them.
     from harness.orchestration.reporting import archive_and_build_tables  # noqa: PLC0415 - as said
@@ -191,7 +191,7 @@ def _machine() -> str:
 
 
 def _commit() -> str | None:
-    """Return the commit of the checkout that this code runs from, if it does and git is there."""
+    """Return the commit of the checkout that this code runs from; None without a checkout or git."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None

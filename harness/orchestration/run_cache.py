@@ -1,4 +1,4 @@
-"""What runs on the reference told, kept from one process to the next."""
+"""The results of runs on the reference, cached from one process to the next."""
 
 import json
 import tempfile
@@ -22,39 +22,39 @@ _SOURCES: Final = (
     _PACKAGE.parent / "kio_extension",
     _PACKAGE.parent / "reference_coordinator",
 )
-"""Whatever a run on the reference hangs on."""
+"""The code that a run on the reference depends on."""
 _DIGEST_LENGTH: Final = 20
 
 
 class Runs(Protocol):
-    """Runs of scripts on the reference, as `harness.orchestration.reference_runs` has them."""
+    """Runs of scripts on the reference, as `harness.orchestration.reference_runs` implements them."""
 
     async def is_served(self, script: Script) -> bool:
-        """Tell whether the profile has what a script asks about."""
+        """Return whether the profile serves the requests that a script is about."""
 
     async def trace(self, script: Script, config: Mapping[str, str]) -> str:
         """Return a digest of the conversation."""
 
     async def hurried_trace(self, script: Script, config: Mapping[str, str]) -> str:
-        """Return one of the same where time passes before each request."""
+        """Return a digest of the conversation where time passes before each request."""
 
     async def disturbs(self, script: Script, config: Mapping[str, str]) -> bool:
-        """Tell whether others notice."""
+        """Return whether the script affects other groups on the broker."""
 
     async def trace_among_topics(self, script: Script, config: Mapping[str, str]) -> str:
-        """Return a digest of the conversation where others make topics."""
+        """Return a digest of the conversation where other clients create topics."""
 
     async def writes(self, script: Script, config: Mapping[str, str]) -> bool:
-        """Tell whether the coordinator's log grows."""
+        """Return whether the coordinator's log grows."""
 
     async def left(self, script: Script, config: Mapping[str, str]) -> Left:
-        """Tell how others find the broker afterwards."""
+        """Return the state in which the script leaves the broker."""
 
 
 class RunCache:
-    """Runs on the reference, of which none is done twice while code, script and configuration are the same.
+    """Runs on the reference that are not repeated while code, script and configuration stay the same.
 
-    A damaged file is as none: what it had is found out again.
+    A damaged cache file counts as missing: its results are computed again.
     """
 
     def __init__(self, runs: Runs, file: Path, code: str) -> None:
@@ -64,10 +64,10 @@ class RunCache:
         self._known: dict[str, str] = _read(file, code)
         self._known_before = len(self._known)
         self._digests: dict[str, str] = {}
-        """Of scripts, by id."""
+        """The digests of scripts, by scenario id."""
 
     async def is_served(self, script: Script) -> bool:
-        """Tell whether the profile has what a script asks about; that is found out fast enough each time."""
+        """Return whether the profile serves the requests that a script is about, which is fast uncached."""
         return await self._runs.is_served(script)
 
     async def trace(self, script: Script, config: Mapping[str, str]) -> str:
@@ -75,23 +75,23 @@ class RunCache:
         return await self._once("trace", script, config, self._runs.trace)
 
     async def hurried_trace(self, script: Script, config: Mapping[str, str]) -> str:
-        """Return one of the same where time passes before each request."""
+        """Return a digest of the conversation where time passes before each request."""
         return await self._once("hurried", script, config, self._runs.hurried_trace)
 
     async def disturbs(self, script: Script, config: Mapping[str, str]) -> bool:
-        """Tell whether others notice."""
+        """Return whether the script affects other groups on the broker."""
         return await self._is("disturbs", script, config, self._runs.disturbs)
 
     async def trace_among_topics(self, script: Script, config: Mapping[str, str]) -> str:
-        """Return a digest of the conversation where others make topics."""
+        """Return a digest of the conversation where other clients create topics."""
         return await self._once("among topics", script, config, self._runs.trace_among_topics)
 
     async def writes(self, script: Script, config: Mapping[str, str]) -> bool:
-        """Tell whether the coordinator's log grows."""
+        """Return whether the coordinator's log grows."""
         return await self._is("writes", script, config, self._runs.writes)
 
     async def left(self, script: Script, config: Mapping[str, str]) -> Left:
-        """Tell how others find the broker afterwards."""
+        """Return the state in which the script leaves the broker."""
         return Left(await self._once("left", script, config, self._runs.left))
 
     async def _is(
@@ -121,7 +121,7 @@ class RunCache:
         return self._known[key]
 
     def keep(self) -> None:
-        """Write down what is known; where that cannot be done, the next process finds it out again."""
+        """Write the results to the cache file; if that fails, the next process computes them again."""
         if len(self._known) == self._known_before:
             return
         content = {"code": self._code, "known": self._known}
@@ -135,7 +135,7 @@ class RunCache:
 
 
 def is_known(profile: str) -> bool:
-    """Tell whether anything is known of a profile that this code would find out."""
+    """Return whether the cache has any results of this code for a profile."""
     return bool(_read(_file(profile), code_digest()))
 
 
@@ -144,13 +144,13 @@ def _file(profile: str) -> Path:
 
 
 def cached(runs: Runs, profile: str) -> RunCache:
-    """Return runs of a profile with what is known of them on this machine."""
+    """Return the runs of a profile with the results that are cached on this machine."""
     return RunCache(runs, _file(profile), code_digest())
 
 
 @cache
 def code_digest() -> str:
-    """Return a hash of all code that a run on the reference hangs on."""
+    """Return a hash of all code that a run on the reference depends on."""
     files = (path for each in _SOURCES for path in ([each] if each.is_file() else sorted(each.rglob("*.*"))))
     return _digest([version("kio"), *(path.read_text(encoding="utf-8") for path in files if _counts(path))])
 

@@ -1,9 +1,10 @@
-"""A share in a process of its own on an executor's machine, which ends in order when its executor does.
+"""A process on an executor's machine that runs one share, and ends in order when its executor ends.
 
-The process reads its share from its standard input. Whoever gave it keeps the other end: when that is closed,
-because its executor was killed, or when the driver asks for it, the process stops its brokers as on Ctrl-C.
+The process reads its share from its standard input. The executor keeps the other end of that pipe open. When
+it is closed because the executor was killed, or when the driver asks for it, the process stops its brokers as
+on Ctrl-C.
 
-Nothing here knows Spark: a task calls `run_share`.
+Nothing here depends on Spark: a Spark task calls `run_share`.
 """
 
 import asyncio
@@ -27,24 +28,24 @@ _POLL_S: Final = 1.0
 
 
 class ShareError(Exception):
-    """A share could not be carried out on this machine; another may."""
+    """A share could not be run on this machine; another machine may be able to."""
 
 
 def run_share(share: Share, attempt: int) -> None:
-    """Drive a share in a process of its own, unless another attempt has; raises ShareError."""
+    """Drive a share in a separate process, unless it is complete or stopped; raises ShareError."""
     in_process(carry_out, share, attempt)
 
 
 def in_process(work: Callable[[S, int], Coroutine[object, object, None]], share: S, attempt: int) -> None:
-    """Carry out a share in a process of its own, unless another attempt has.
+    """Run a share in a separate process, unless another attempt completed it or it was stopped.
 
     Args:
-        work: carries it out, and leaves its attempt in the share's folder; a process can import it.
+        work: runs the share, and leaves its attempt in the share's folder; another process can import it.
         share: can be pickled.
-        attempt: how often it was begun before.
+        attempt: how often the share was begun before.
 
     Raises:
-        ShareError: this machine does not see the run's folder, or the process failed.
+        ShareError: this machine cannot use the run's folder or has another harness, or the process failed.
     """
     look(share.folder.parent, __version__)
     if whole(share) is not None or is_stopped(share):
@@ -64,8 +65,8 @@ def in_process(work: Callable[[S, int], Coroutine[object, object, None]], share:
         pickle.dump((work, share, attempt), process.stdin)
         process.stdin.flush()
     except BrokenPipeError:
-        pass  # its log says why
-    # `communicate` would close what tells it that we live.
+        pass  # the log of the process contains the reason
+    # `communicate` would close the pipe, and the process would take its executor for dead.
     status = process.wait()
     if status:
         last_lines = log.read_text(errors="replace").splitlines()[-_LAST_LINES:]
@@ -75,10 +76,10 @@ def in_process(work: Callable[[S, int], Coroutine[object, object, None]], share:
 
 
 def look(folder: Path, version: str) -> None:
-    """Look whether this machine sees a folder, may write there, and has the driver's harness.
+    """Check that this machine sees a folder, can write to it, and has the driver's version of the harness.
 
     Raises:
-        ShareError: it is not so; the message names the remedy.
+        ShareError: a check failed; the message names the remedy.
     """
     host = gethostname()
     if version != __version__:
@@ -120,7 +121,7 @@ def _let_go(driving: "asyncio.Future[None]") -> None:
 
 
 def main() -> int:
-    """Carry out the share that is read from standard input, until it is through or that is closed."""
+    """Read a share from standard input, and run it until it ends or standard input is closed."""
     work, share, attempt = pickle.load(sys.stdin.buffer)  # noqa: S301 - from the task that started this process
     try:
         asyncio.run(_until_let_go(work(share, attempt), share))

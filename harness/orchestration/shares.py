@@ -1,14 +1,14 @@
-"""A drive in shares: what one broker is to run is data, which another machine can carry out.
+"""A drive in shares: the work of one broker as data, which another machine can run.
 
 A share is driven as a run drives its targets, and leaves a folder:
 
-    share-N/attempt-M/events.jsonl    what was exchanged, as a trace has it
-    share-N/attempt-M/logs/           what the broker logged
-    share-N/attempt-M/outcome.json    ShareOutcome; the last that is written
+    share-N/attempt-M/events.jsonl    the exchanges, in the form of a trace
+    share-N/attempt-M/logs/           the broker's logs
+    share-N/attempt-M/outcome.json    ShareOutcome; written last
     share-N/stop                      asks all attempts to end
-    share-N/whole/                    an attempt that came to its end, under its last name
+    share-N/whole/                    the complete attempt, renamed
 
-An attempt is renamed when it is whole, so that a share that is driven twice counts once.
+An attempt is renamed when it is complete, so that a share that is driven twice counts once.
 """
 
 import asyncio
@@ -38,9 +38,9 @@ from harness.trace.files import EventWriter, write_whole
 from harness.trace.schema import TraceError
 
 SCRIPTS_MAX: Final = 200
-"""Scripts of a share that only talk to their broker: more are divided, so that several brokers do."""
+"""The most scripts of a share that do not act on their broker; more are divided among several brokers."""
 JOBS: Final = 32
-"""Scenarios at once in a share, which is granted one core."""
+"""How many scenarios run at once in a share, which is granted one core."""
 _WHOLE: Final = "whole"
 _ATTEMPT: Final = "attempt-"
 _OUTCOME: Final = "outcome.json"
@@ -50,16 +50,16 @@ _STOP: Final = "stop"
 
 
 class InFolder(Protocol):
-    """What an executor carries out, and leaves attempts at in a folder."""
+    """Work that an executor does, and whose attempts it leaves in a folder."""
 
     @property
     def folder(self) -> Path:
-        """`share-N`."""
+        """The folder `share-N`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """What is to be run with one broker, and all that a machine needs to know for it."""
+    """The scripts to run with one broker, and everything that a machine needs to run them."""
 
     run_id: str
     target: Target
@@ -70,11 +70,11 @@ class Share:
     fits: bool
     with_needs: Callable[[Sequence[Script], BrokerDescription], Awaitable[Sequence[Script]]] | None
     broker_groups: tuple[BrokerGroup, ...]
-    """One, but of references: those have a coordinator for each script, and no process to start."""
+    """One, or several for a reference, which has a coordinator for each script and no process to start."""
     byte_limits: Mapping[str, str]
-    """How much is taken in, as variables of the environment."""
+    """The size limits of answers and traces, as environment variables."""
     folder: Path
-    """`share-N`."""
+    """The folder `share-N`."""
 
     @property
     def scripts(self) -> Sequence[Script]:
@@ -88,11 +88,11 @@ class ShareOutcome:
 
     drive_ms: float = 0.0
     lost: str | None = None
-    """Why a broker was gone before its scripts were through."""
+    """Why a broker was lost before its scripts had ended."""
     error: str | None = None
-    """Why none could be had."""
+    """Why no broker could be started."""
     brokers: tuple[tuple[BrokerDescription, float], ...] = ()
-    """Those that got ready, and in how many milliseconds."""
+    """The brokers that became ready, each with the duration of its start in milliseconds."""
     attempt: int = 0
     """How often the share was begun before."""
 
@@ -101,12 +101,12 @@ _OUTCOMES: Final = TypeAdapter(ShareOutcome)
 
 
 def shares_of(drive: Drive, scripts: Sequence[Script], folder: Path) -> Sequence[Share]:
-    """Divide what a drive is to do into shares, the longest first.
+    """Divide the work of a drive into shares, the longest first.
 
     Args:
-        drive: not begun.
-        scripts: all of them.
-        folder: gets a folder for each share.
+        drive: a drive that was not begun.
+        scripts: all scripts of the drive.
+        folder: the parent of the shares' folders.
     """
     share = Share(
         run_id=drive.run_id,
@@ -131,7 +131,7 @@ def shares_of(drive: Drive, scripts: Sequence[Script], folder: Path) -> Sequence
 def _parts(drive: Drive, scripts: Sequence[Script]) -> Iterator[tuple[BrokerGroup, ...]]:
     groups = drive.groups_of(scripts)
     if drive.target.is_external:
-        # It is one broker, and at the end of a drive all that a run made there is taken away.
+        # An external target is one broker, and the end of a drive deletes all that the run created there.
         yield tuple(groups)
     elif drive.target.process_count:
         yield from ((part,) for each in groups for part in divided_group(each))
@@ -140,7 +140,7 @@ def _parts(drive: Drive, scripts: Sequence[Script]) -> Iterator[tuple[BrokerGrou
 
 
 def _bundles(groups: Sequence[BrokerGroup]) -> Iterator[tuple[BrokerGroup, ...]]:
-    """Put brokers that cost nothing together, up to the size of a share."""
+    """Combine groups whose brokers need no process, up to the size of a share."""
     bundle: list[BrokerGroup] = []
     for each in groups:
         if bundle and sum(len(one.scripts) for one in (*bundle, each)) > SCRIPTS_MAX:
@@ -152,9 +152,9 @@ def _bundles(groups: Sequence[BrokerGroup]) -> Iterator[tuple[BrokerGroup, ...]]
 
 
 def divided_group(group: BrokerGroup, size: int = SCRIPTS_MAX) -> Sequence[BrokerGroup]:
-    """Divide the scripts that only talk to a broker among several; its other cohorts stay together.
+    """Divide the scripts that do not act on their broker among several; other cohorts stay together.
 
-    Those that wait long are dealt out evenly.
+    Scripts that wait long are dealt out evenly.
     """
     large = next((each for each in group.cohorts if not each.acts and len(each.scripts) > size), None)
     if large is None:
@@ -175,15 +175,15 @@ def _duration_ms(part: Sequence[BrokerGroup]) -> int:
 
 
 async def carry_out(share: Share, attempt: int) -> None:
-    """Drive a share, and leave what came of it in its folder.
+    """Drive a share, and leave its results in its folder.
 
     Args:
-        share: what to drive.
-        attempt: how often it was begun before; a further one has other names on the wire, since a broker
-            that runs on may remember the first.
+        share: the share to drive.
+        attempt: how often the share was begun before; a further attempt has other names on the wire, since a
+            broker that still runs may remember those of the first.
 
     Raises:
-        CancelledError: somebody ended it; what was recorded is there.
+        CancelledError: the share was cancelled; what was recorded until then is in its folder.
         OSError: the folder cannot be written.
     """
     os.environ.update(share.byte_limits)
@@ -192,7 +192,7 @@ async def carry_out(share: Share, attempt: int) -> None:
     driving = _Driving(share=share, folder=folder, attempt=attempt)
     folder.mkdir(parents=True)
     try:
-        # A broker keeps its log here meanwhile: the folder of shares may be far away.
+        # Brokers log to a local folder meanwhile: the folder of shares may be on a remote file system.
         with TemporaryDirectory(prefix="kafka-conformance-share-") as logs:
             try:
                 outcome = await driving.run(logs)
@@ -254,12 +254,12 @@ class _Driving:
 
 
 def attempt_folder(share: InFolder, attempt: int) -> Path:
-    """Return where an attempt writes; with its number, for the one before may still be at it."""
+    """Return the folder of an attempt; each has its own, since the attempt before may still be writing."""
     return share.folder / f"{_ATTEMPT}{attempt}"
 
 
 def become_whole(folder: Path) -> None:
-    """Give an attempt its last name, unless another has it: the first to be whole counts."""
+    """Rename an attempt as the complete one; delete it if another attempt was complete first."""
     whole = folder.with_name(_WHOLE)
     try:
         folder.rename(whole)
@@ -274,43 +274,43 @@ def _write(folder: Path, outcome: ShareOutcome) -> None:
 
 
 def whole(share: InFolder) -> Path | None:
-    """Return the folder of the attempt at a share that counts, once there is one."""
+    """Return the folder of the share's complete attempt, or None while there is none."""
     folder = share.folder / _WHOLE
     return folder if has_ended(folder) else None
 
 
 def stop(share: InFolder) -> None:
-    """Ask all attempts at a share to end, wherever they are: a task that is cancelled may not tell them."""
+    """Ask all attempts at a share to end, on any machine: cancelling a task may not reach them."""
     share.folder.mkdir(exist_ok=True)
     (share.folder / _STOP).touch()
 
 
 def is_stopped(share: InFolder) -> bool:
-    """Tell whether attempts at a share are to end."""
+    """Return whether attempts at a share were asked to end."""
     return (share.folder / _STOP).exists()
 
 
 def last_attempt(share: InFolder) -> Path | None:
-    """Return the folder of the last attempt that was begun and is not whole."""
+    """Return the folder of the last attempt that was begun and is not complete."""
     found = [each for each in share.folder.glob(f"{_ATTEMPT}*") if each.is_dir()]
     return max(found, key=lambda each: int(each.name.removeprefix(_ATTEMPT)), default=None)
 
 
 def has_ended(attempt: Path) -> bool:
-    """Tell whether an attempt wrote how it ended."""
+    """Return whether an attempt has written its outcome."""
     return outcome_file(attempt).is_file()
 
 
 def outcome_file(attempt: Path) -> Path:
-    """Return where an attempt says how it ended: the last that it writes."""
+    """Return the file of an attempt's outcome, which the attempt writes last."""
     return attempt / _OUTCOME
 
 
 def read_outcome(attempt: Path) -> ShareOutcome:
-    """Read how an attempt ended; one that was killed was not whole.
+    """Read the outcome of an attempt; return an empty one if the attempt was killed before it wrote any.
 
     Raises:
-        TraceError: it is damaged.
+        TraceError: the file is damaged.
     """
     if not has_ended(attempt):
         return ShareOutcome()
@@ -321,10 +321,10 @@ def read_outcome(attempt: Path) -> ShareOutcome:
 
 
 def events_file(attempt: Path) -> Path:
-    """Return where an attempt's events are."""
+    """Return the file of an attempt's events."""
     return attempt / _EVENTS
 
 
 def logs_folder(attempt: Path) -> Path:
-    """Return where an attempt's logs are."""
+    """Return the folder of an attempt's logs."""
     return attempt / _LOGS

@@ -1,8 +1,9 @@
-"""What the reference tells of a script when it is kept from running as a target was.
+"""The reference's answers to a script when it is starved as a target was.
 
-The script is run again with a reference in process, in virtual time. The client acts as late as it did on
-record, as far as the witness accounts for it, and the brokers are halted where the witness saw theirs wait.
-Where in a stretch a broker waited, and for how much of it, the witness cannot tell: there are several ways.
+The script is run again with an in-process reference, in virtual time. The client acts as late as it did in
+the recorded run, as far as the witness accounts for the delay. The brokers are halted where the witness saw
+the target's brokers wait. The witness does not show where in a stretch a broker waited, nor for how much of
+it, so several ways are tried.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ _LATEST_ACTS: Final = 6
 _LEAST_SHARES: Final = 2
 _MOST_SHARES: Final = 8
 _NEXT_SHARE_MS: Final = 200.0
-"""By how much the waits of a broker may differ from one way to the next."""
+"""The intended difference between a broker's waits in one way and in the next."""
 _OFTEN_MS: Final = "10"
 _HALTED_AFTER_MS: Final = 1
 DrawsOf = Callable[[Script, Sequence[Event]], Draws]
@@ -41,11 +42,11 @@ _ACTS: Final = (EventKind.REQUEST, EventKind.DISCONNECTED)
 
 
 class _Place(Enum):
-    """Where in a stretch a broker waited; at its beginning: as soon as anything had been asked of it."""
+    """Where in a stretch a broker waited; BEGINNING means as soon as it had received anything."""
 
     BEGINNING = auto()
     ACT = auto()
-    """From the first act of the client within it."""
+    """From the client's first act within the stretch."""
     END = auto()
 
 
@@ -54,19 +55,19 @@ class _Way:
     """One way in which starvation may have come about."""
 
     halt_share: float = 1.0
-    """How much of what the broker waited it could not do without."""
+    """The share of its waiting time during which the broker could do nothing."""
     place: _Place = _Place.BEGINNING
     requests_first: bool = False
     last_connection_first: bool = False
-    """What it took in first when it went on; connections are independent of each other."""
+    """What the broker read first when it went on; connections are independent of each other."""
     acts_late: bool = True
-    """Whether the client acted as late as it did on record."""
+    """Whether the client acted as late as it did in the recorded run."""
     waits_longer: bool = False
-    """Whether it looked up from its waits as late as its event loop was."""
+    """Whether the client's waits ended as late as its event loop was."""
     sweeps_often: bool = False
-    """Whether offsets expire as soon as they are due: nobody knows when the broker looked for them."""
+    """Whether offsets expire as soon as they are due: it is unknown when the broker swept them."""
     since_ms: float = 0.0
-    """From when on, on record, anything was starved that mattered."""
+    """The recorded time from which starvation mattered."""
 
 
 _FURTHER_WAYS: Final = (
@@ -78,13 +79,13 @@ _FURTHER_WAYS: Final = (
 
 
 def _ways(halts_ms: float) -> Iterator[_Way]:
-    """Give the ways in which starvation may have come about.
+    """Yield the ways in which starvation may have come about.
 
-    A timer of a broker runs out the later, the longer the broker could not do without what it waited for. So
-    the shares of its wait are so close to each other that the answers of the reference are too.
+    The longer a broker could do nothing during its wait, the later its timers expire. So the shares of the
+    wait are close to each other, for the reference's answers to be close as well.
 
     Args:
-        halts_ms: how long the broker waited, in all.
+        halts_ms: how long the broker waited in total.
     """
     count = min(_MOST_SHARES, max(_LEAST_SHARES, ceil(halts_ms / _NEXT_SHARE_MS)))
     shares = [each / count for each in range(count, 0, -1)]
@@ -101,11 +102,11 @@ def _ways(halts_ms: float) -> Iterator[_Way]:
 
 
 def reteller(folder: RunFolder, oracle: str) -> Retell:
-    """Return what tells how the reference that a target was compared with fares when it is starved.
+    """Return a function that runs scripts again on a starved reference that a target was compared with.
 
     Args:
-        folder: of the run.
-        oracle: the reference's name in it.
+        folder: the run's folder.
+        oracle: the reference's name in the run.
     """
     headers = folder.read_headers(oracle)
     properties = [dict(_read_properties(header.broker_config)) for header in headers]
@@ -116,12 +117,12 @@ def reteller(folder: RunFolder, oracle: str) -> Retell:
 def reteller_of(
     profile: str, base_config: Mapping[str, str], draws_of: DrawsOf = lambda _script, _events: Draws()
 ) -> Retell:
-    """Return what tells how a reference fares when it is starved.
+    """Return a function that runs scripts again on a starved reference.
 
     Args:
-        profile: of the reference.
-        base_config: properties that its brokers have, below those of a script.
-        draws_of: tells which ids the target drew that a script is on record with.
+        profile: the reference's profile.
+        base_config: the properties of its brokers; a script's own override them.
+        draws_of: returns the ids that the target drew, given a script and its recorded events.
     """
     brokers = _Brokers(profile=profile, base_config=base_config)
 
@@ -138,13 +139,13 @@ def reteller_of(
 
 
 def _beginnings(events: Sequence[Event], until: int) -> list[float]:
-    """Return from when on starvation may have told: from the beginning, or from one of the last acts on."""
+    """Return the times from which starvation may have mattered: the beginning, and the last few acts."""
     acts = [each.at_ms for each in events if each.kind in _ACTS and each.step <= until]
     return [0.0, *acts[:0:-1][:_LATEST_ACTS]]
 
 
 def _stretches_since(events: Sequence[Event], since_ms: float) -> tuple[StarvedStretch, ...]:
-    """Return the starved stretches from some time on; one in which it falls begins then."""
+    """Return the starved stretches after a time; one that contains the time is cut to begin there."""
     return tuple(
         replace(each, begin_ms=max(each.begin_ms, since_ms))
         for each in starved_stretches(events)
@@ -163,7 +164,7 @@ def _read_properties(text: str) -> Mapping[str, str]:
 
 @dataclass(slots=True, kw_only=True)
 class _Brokers:
-    """References with the configurations that scripts want, each made once."""
+    """Reference brokers with the configurations that scripts need, each started once."""
 
     profile: str
     base_config: Mapping[str, str]
@@ -185,7 +186,7 @@ class _Brokers:
 def _in_a_thread(
     brokers: _Brokers, script: Script, events: Sequence[Event], way: _Way, draws: Draws
 ) -> Sequence[Event] | None:
-    """Run a script again, whether or not an event loop runs in this thread."""
+    """Run a script again in a thread of its own: an event loop may be running in this one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, _retold(brokers, script, events, way, draws)).result()
 
@@ -193,7 +194,7 @@ def _in_a_thread(
 async def _retold(
     brokers: _Brokers, script: Script, events: Sequence[Event], way: _Way, draws: Draws
 ) -> Sequence[Event] | None:
-    """Return what is on record of a script that was run again; None where the reference cannot serve."""
+    """Run a script again, and return its events; return None if the reference cannot serve it."""
     try:
         broker = await brokers.of(script, way)
     except TargetError:
@@ -226,24 +227,24 @@ async def _retold(
 
 @dataclass(slots=True, kw_only=True)
 class _Pace:
-    """Has a script go as it went on record, as far as the witness accounts for that."""
+    """The timing of a script that is run again: as in the recorded run, as far as the witness explains it."""
 
     session: StarvedSession
     way: _Way
     events: Sequence[Event]
     _stretches: tuple[StarvedStretch, ...] = field(init=False)
     _acts: dict[int, float] = field(default_factory=dict, init=False)
-    """By step that acts, when it did on record."""
+    """By step, the recorded time of its first act."""
     _halts: tuple[tuple[float, float], ...] = field(init=False)
-    """When a broker begins to wait, on record, and for how long."""
+    """The recorded times at which a broker begins to wait, and for how long."""
     _ends: dict[int, float] = field(default_factory=dict, init=False)
-    """By step, when the last was heard of it."""
+    """By step, the recorded time of its last event."""
     _real_ms: float = field(default=0.0, init=False)
     _virtual_ms: float = field(default=0.0, init=False)
-    """When the last act was, on record and now."""
+    """When the last act was: in the recorded run, and in this one."""
 
     def __post_init__(self) -> None:
-        """Find out when what happened."""
+        """Compute the times of acts, halts and last events."""
         self._stretches = _stretches_since(self.events, self.way.since_ms)
         for event in self.events:
             if event.kind != EventKind.STARVED and event.step >= 0:
@@ -253,7 +254,7 @@ class _Pace:
         self._halts = tuple(map(self._halt, self._stretches))
 
     async def before(self, step: int) -> None:
-        """Let the time pass that passed on record before a step, and say when to halt the brokers."""
+        """Let as much time pass before a step as in the recorded run, and set when to halt the brokers."""
         if self.way.waits_longer:
             self.session.late_ms = self._lateness_ms(step)
         real_ms = self._acts.get(step)
@@ -271,11 +272,11 @@ class _Pace:
             if real_ms <= begin_ms < until_ms and length_ms >= 1:
                 await self.session.halt(self._virtual_ms + begin_ms - real_ms, length_ms)
                 if begin_ms == real_ms:
-                    # What the client sends now comes to a broker that waits already.
+                    # What the client sends now reaches a broker that is waiting already.
                     await self.session.elapse(_HALTED_AFTER_MS)
 
     def _halt(self, stretch: StarvedStretch) -> tuple[float, float]:
-        """Return when a broker began to wait in a stretch, on record, and for how long."""
+        """Return the recorded time at which a broker began to wait in a stretch, and for how long."""
         acts_ms = [at_ms for at_ms in self._acts.values() if at_ms <= stretch.end_ms]
         begin_ms = max(stretch.begin_ms, min(acts_ms, default=stretch.begin_ms))
         length_ms = min(stretch.figures.broker_ms, stretch.end_ms - begin_ms) * self.way.halt_share

@@ -1,4 +1,4 @@
-"""What is on file of one target of a run: its trace, its brokers, how its drive ended."""
+"""The record of one target of a run: its trace, its brokers, how its drive ended."""
 
 import json
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from harness.trace.formats import config_digest
 from harness.wire.schema import API_NAMES
 
 _ENDINGS: Final = frozenset({EventKind.ABANDONED, EventKind.NOT_APPLICABLE, EventKind.HARNESS_ERROR})
-"""They are on record of every scenario, however full its trace."""
+"""Events that are written for every scenario, even if the trace is full."""
 
 
 @dataclass(slots=True, kw_only=True)
 class TargetRecord:
-    """What is on file of one target."""
+    """The data that a run keeps of one target."""
 
     name: str
     oracle: str | None = None
@@ -27,22 +27,22 @@ class TargetRecord:
     drive_ms: float = 0.0
     lost: str | None = None
     not_applicable: set[str] = field(default_factory=set)
-    """Scenarios that it was not driven with."""
+    """The ids of the scenarios that were not run on it."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Trace:
-    """A trace that is being written, and which scenarios it tells of."""
+    """A trace that is being written, and the scenarios that have events in it."""
 
     writer: EventWriter
     record: TargetRecord
     bytes_max: int = field(default_factory=TRACE_BYTES.most)
     reported_of: set[str] = field(default_factory=set)
     full: str | None = None
-    """Why nothing more is taken in but how scenarios ended."""
+    """Why the trace accepts nothing more, except how scenarios ended."""
 
     def write(self, event: Event) -> None:
-        """Append an event; raises TargetError where the trace is full."""
+        """Append an event; raises TargetError if the trace is full."""
         self.reported_of.add(event.scenario_id)
         if event.kind == EventKind.NOT_APPLICABLE:
             self.record.not_applicable.add(event.scenario_id)
@@ -53,7 +53,7 @@ class Trace:
 
 
 def header_of(run_id: str, name: str, description: BrokerDescription, start_ms: float) -> TraceHeader:
-    """Describe one broker of a target, for its trace."""
+    """Return the trace header that describes one broker of a target."""
     ranges = {
         API_NAMES.get(item.api_key, f"API {item.api_key}"): [item.min_version, item.max_version]
         for item in description.api_ranges

@@ -1,12 +1,12 @@
-"""Which versions of Kafka a matrix is about, from what a user writes.
+"""The versions of Kafka in a matrix, parsed from what a user writes.
 
     3.9.2           that version
-    3.9.2+java      the same with the Java coordinator, where it is a choice (3.7 to 3.9)
+    3.9.2+java      that version with the Java coordinator, which is optional in 3.7 to 3.9
     3.9             the newest patch of that release
-    2.4..4.4        the newest patch of every release from the one to the other
-    2.6.0..2.8.2    every version from the one to the other
+    2.4..4.4        the newest patch of every release in that range
+    2.6.0..2.8.2    every version in that range
     latest-patch    the newest patch of every release
-    latest          the newest version that can be had
+    latest          the newest available version
     all             every version
 
 Several of them are separated by commas.
@@ -31,10 +31,10 @@ _Key = tuple[int, int, int, bool]
 def choose_versions(text: str) -> tuple[str, ...]:
     """Return the versions that a text names, oldest first and each once; `latest` comes last.
 
-    A version that is newer than all in the table is taken at its word.
+    A version that is newer than all in the table is accepted unchecked.
 
     Raises:
-        PlanError: a name stands for no version; the message has names that are close.
+        PlanError: a name is not a version's; the message suggests similar names.
     """
     items = [item.strip() for item in text.split(",") if item.strip()]
     if not items:
@@ -43,7 +43,7 @@ def choose_versions(text: str) -> tuple[str, ...]:
 
 
 def is_version(name: str) -> bool:
-    """Tell whether a name is a version's, as `in_order` takes it; a cluster's, `3.9.2*3`, is none."""
+    """Return whether a name is a version that `in_order` accepts; a cluster's name, `3.9.2*3`, is not."""
     return name == LATEST or _FORM.fullmatch(name) is not None
 
 

@@ -1,4 +1,4 @@
-"""What Kafka leaves to chance, chosen as a history shows that its target chose."""
+"""Choices that Kafka leaves to chance, made as the target made them in a history."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,13 +11,13 @@ from reference_coordinator.profile.behaviours import CoordinatorFamily
 
 @dataclass(slots=True)
 class SeenChoices:
-    """The ids that the target gave, and its leader where it had a choice."""
+    """The ids that the target gave, and the leader and protocol that it chose."""
 
     operations: Sequence[Operation]
     strays: Mapping[str, tuple[str, ...]]
-    """Ids that somebody heard of and nobody was answered with, by what they begin with."""
+    """Ids that answers list and that no request was answered with, by prefix."""
     current: Operation | None = None
-    """The operation that takes effect."""
+    """The operation that is being applied."""
     parked: dict[int, Operation] = field(default_factory=dict)
     """JoinGroups that wait for their answer, by their index."""
     given: set[str] = field(default_factory=set)
@@ -36,7 +36,7 @@ class SeenChoices:
         return self.member_id("")
 
     def leader(self, candidates: Sequence[MemberId]) -> MemberId:
-        """Return the candidate that those who wait were told of, or else anybody, or the first."""
+        """Return the candidate that a waiting JoinGroup's answer names, else any answer, else the first."""
         everybody = {(each.answer or {}).get("leader") for each in self.operations}
         for known in (self._reported("leader"), everybody):
             if (found := next((each for each in candidates if each in known), None)) is not None:
@@ -44,12 +44,12 @@ class SeenChoices:
         return candidates[0]
 
     def protocol(self, tied: Sequence[str], family: CoordinatorFamily) -> str:
-        """Return what those who wait were told, or what Kafka's map has first."""
+        """Return the protocol in a waiting JoinGroup's answer, else the first in Kafka's map."""
         reported = self._reported("protocol_name")
         return next((each for each in tied if each in reported), self.rest.protocol(tied, family))
 
     def _unseen(self) -> Iterator[str]:
-        """Yield names for an id that no answer shows, one of which at least was not given yet."""
+        """Yield made-up ids for a member whose id no answer shows; at least one was not given yet."""
         actor = "" if self.current is None else self.current.actor
         for number in range(1, len(self.given) + 2):
             yield f"member:{actor}" + (f"#{number}" if number > 1 else "")

@@ -1,4 +1,4 @@
-"""Two answers, field by field, without what is chance, and with what Kafka leaves unordered sorted."""
+"""Comparison of two answers field by field, without random values and with unordered lists sorted."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from harness.orders.interface import ReferenceAnswer
 from harness.trace.canonical import Json, sort_key, sort_key_fields
 
 _LEFT_OUT: Final = frozenset(("throttle_time_ms", "client_host", "error_message"))
-"""Quotas, the tap's address, and the wording of errors."""
+"""Fields that depend on quotas, on the tap's address and on the wording of errors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class Unlike:
 
 
 def comparable(api: str, fields: Fields, groups: frozenset[str]) -> Fields:
-    """Return what is to be compared of an answer: what it says of these groups, without what is chance."""
+    """Return the fields of an answer to compare: entries of these groups only, without random values."""
     name = descriptor(api).group_entries
     entries = fields.get(name)
     if isinstance(entries, Sequence):
@@ -39,12 +39,12 @@ def _is_of_others(part: object, groups: frozenset[str]) -> bool:
 
 
 def unlike(expected: ReferenceAnswer, actual: Fields) -> Unlike | None:
-    """Return the first field that differs, unless it may; None if nothing does."""
+    """Return the first field that differs and may not; None if there is none."""
     return next(all_unlike(expected, actual), None)
 
 
 def all_unlike(expected: ReferenceAnswer, actual: Fields) -> Iterator[Unlike]:
-    """Yield the fields that differ, unless they may."""
+    """Yield the fields that differ and may not."""
     for name in [*expected.fields, *(each for each in actual if each not in expected.fields)]:
         ours, theirs = expected.fields.get(name), actual.get(name)
         if theirs != ours and theirs not in expected.permitted.get(name, ()):

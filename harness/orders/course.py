@@ -1,4 +1,4 @@
-"""Where a search stands: what took effect, what waits, what may come next."""
+"""The position of a search: which operations took effect, which wait, and what may come next."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from harness.orders.interface import InnerStep, Machine, ReferenceAnswer
 _KEPT_EVERY: Final = 1_024
 """Moves after which a position is kept; most searches never go back."""
 _KEPT_EVERY_GOING_BACK: Final = 64
-"""The same where a search goes back: it will do so again."""
+"""Moves after which a position is kept once a search has gone back, as it will do so again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """A request whose answer never came was never looked at."""
+    """A request whose answer never came was never processed."""
 
     place: int
 
@@ -61,13 +61,13 @@ class Position:
     """Places of operations whose recorded answer was not given yet."""
     length: int = 0
     low: int = 0
-    """All before this place took effect."""
+    """All operations before this place took effect, or never will."""
     beyond: set[int] = field(default_factory=set)
-    """What else took effect."""
+    """Later places whose operations took effect, or never will."""
     waiting: set[int] = field(default_factory=set)
-    """What took effect and is not answered."""
+    """Places of operations that took effect and are not answered."""
     over: set[int] = field(default_factory=set)
-    """What was answered, or never will be."""
+    """Places of operations that were answered, or never will be."""
 
     def is_taken(self, place: int) -> bool:
         """Whether an operation took effect, or never will."""
@@ -87,7 +87,7 @@ class Position:
         self.wanted.discard(place)
 
     def copy(self) -> "Position":
-        """Return one that goes on by itself."""
+        """Return an independent copy."""
         return Position(
             machine=self.machine.copy(),
             wanted=set(self.wanted),
@@ -106,24 +106,24 @@ class Course:
     operations: Sequence[Operation]
     """In the order in which they were sent."""
     groups: frozenset[str]
-    """Those that answers are compared of."""
+    """The groups about which answers are compared."""
     begin: Callable[[], Machine]
     next_moves: Callable[["Course"], tuple[Move, ...]]
     """Returns what may come next, the likeliest first."""
     any_answer: frozenset[int] = frozenset()
-    """Places of operations that take place, and whatever answer of which is right."""
+    """Places of operations that take effect, and for which every answer is right."""
     is_silence_heard: bool = False
-    """Whether an answer that was not recorded was not given either."""
+    """Whether an answer that was not recorded was certainly not given."""
     latest_ms: float = inf
-    """By how much an answer may come later than the machine gives it."""
+    """How much later than the machine's answer the recorded one may come."""
     unheeded: set[int] = field(default_factory=set)
-    """Places of operations whose answer is passed over."""
+    """Places of operations whose answers are ignored."""
     path: list[Move] = field(default_factory=list)
     position: Position = field(init=False)
     _kept: list[Position] = field(default_factory=list)
-    """Positions on the path that can be gone back to."""
+    """Positions on the path to which the course can return."""
     _places: dict[int, int] = field(default_factory=dict)
-    """By the index of the operation."""
+    """Places by the index of the operation."""
     _recorded: dict[int, Fields] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -132,12 +132,12 @@ class Course:
 
     @property
     def machine(self) -> Machine:
-        """The machine where the path has led it."""
+        """The machine at the current position."""
         return self.position.machine
 
     @property
     def over_count(self) -> int:
-        """How much was answered, or never will be."""
+        """The number of operations that were answered, or never will be."""
         return len(self.position.over)
 
     @property
@@ -150,7 +150,7 @@ class Course:
         return None if index is None else self._places.get(index)
 
     def go_to(self, path: Sequence[Move]) -> None:
-        """Take back the moves in which a path differs from that one, and make its own."""
+        """Change to another path: return to the last kept position on both, and make the other moves."""
         same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(self.path, path, strict=False)))
         while self._kept and self._kept[-1].length > same:
             self._kept.pop()
@@ -161,7 +161,7 @@ class Course:
         self.path = list(path)
 
     def take(self, move: Move) -> Misfit | None:
-        """Go on by a move; return what does not fit, in which case the move is to be taken back."""
+        """Make a move; return the first misfit, in which case the caller must take the move back."""
         reported = self._do(move)
         self._count(move, reported)
         self.path.append(move)
@@ -173,7 +173,7 @@ class Course:
         return None
 
     def blocked(self) -> Misfit | None:
-        """Return the next recorded answer, which the machine would not give yet; None if there is none."""
+        """Return the next recorded answer, which the machine does not give yet; None if there is none."""
         missing = self.position.wanted - self.unheeded
         if not missing:
             return None
@@ -181,7 +181,7 @@ class Course:
         return Misfit(place=place, unlike=Unlike(field="", expected="no answer yet", actual="an answer"))
 
     def digest(self) -> str:
-        """Return a text that differs where the search would go on differently."""
+        """Return a text that differs for positions from which the search would go on differently."""
         here = self.position
         return f"{here.low} {sorted(here.beyond)} {sorted(here.waiting)} {here.machine.digest()}"
 
@@ -203,7 +203,7 @@ class Course:
                 reported = self.machine.take(step, at_ms)
             case Skip():
                 reported = ()
-        # A machine that went on from another course may still have been asked something there.
+        # A machine taken over from another course may still answer a request of that course.
         return tuple(each for each in reported if each.operation in self._places)
 
     def _count(self, move: Move, reported: Sequence[ReferenceAnswer]) -> None:
@@ -241,7 +241,7 @@ class Course:
         return self._late(reported, unlike(reported, recorded))
 
     def _late(self, reported: ReferenceAnswer, found: Unlike | None) -> Misfit | None:
-        """Return what differs, or else whether the recorded answer came too late."""
+        """Return the difference, if any, or else a misfit if the recorded answer came too late."""
         place = self._places[reported.operation]
         late_ms = self.operations[place].answered_ms - self.machine.now_ms
         if found is None and late_ms > self.latest_ms:

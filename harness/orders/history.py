@@ -1,4 +1,4 @@
-"""What was asked of a coordinator, and what it answered: the operations of a history."""
+"""The operations of a history: requests to a coordinator, with its answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Fields: TypeAlias = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """A request, with its answer if one came, on the clock of whoever recorded it."""
+    """A request, with its answer if one came, on the clock of the recorder."""
 
     index: int = -1
     """Its place in its history."""
@@ -27,14 +27,14 @@ class Operation:
     asked_ms: float
     """When it was sent."""
     answered_ms: float = inf
-    """When its answer had come; infinite where none came."""
+    """When its answer had arrived; infinite if none came."""
     answer: Fields | None = None
     answer_frame: bytes = b""
     """The answer as it came; empty where the fields are all that was kept."""
 
     @property
     def descriptor(self) -> ApiDescriptor:
-        """What is known of its API."""
+        """The descriptor of its API."""
         return descriptor(self.api)
 
     @property

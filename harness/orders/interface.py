@@ -1,8 +1,8 @@
-"""What a search needs of a machine: something that takes requests one at a time and says what it answers.
+"""The interface of a search to a machine, which takes requests one at a time and returns its answers.
 
 An operation of a coordinator need not be one step. A group's metadata is written and *then* takes effect, a
-rebalance ends by a timer, a group that is Dead is removed later. What goes on between two requests is an
-*inner step*, which the search takes when it likes.
+rebalance ends by a timer, a group that is Dead is removed later. What happens between two requests is an
+*inner step*, which the search may take at any time.
 """
 
 from collections.abc import Hashable, Mapping
@@ -14,7 +14,7 @@ from harness.orders.history import Fields, Operation
 
 
 class InnerKind(StrEnum):
-    """What a coordinator does of its own accord between two requests."""
+    """The kinds of steps that a coordinator takes by itself between two requests."""
 
     DEADLINE = "a deadline passes"
     WRITE = "a write is through"
@@ -29,7 +29,7 @@ class InnerStep:
     due_ms: int = 0
     """When a deadline is due."""
     key: Hashable = None
-    """Which deadline it is."""
+    """The key of the deadline."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,34 +39,34 @@ class ReferenceAnswer:
     operation: int
     """The index of the operation that it answers."""
     fields: Fields
-    """What of it is compared."""
+    """The fields that are compared."""
     permitted: Mapping[str, tuple[object, ...]] = field(default_factory=dict)
-    """Top-level fields to what else may stand there."""
+    """Other permitted values, by top-level field."""
     is_as_recorded: bool = False
-    """Whether its bytes are those of the recorded answer; then nobody has read its fields."""
+    """Whether its bytes equal the recorded answer; its fields are not decoded then."""
 
 
 class Machine(Protocol):
-    """The specification in the course of one order of things."""
+    """The reference, as one order of operations runs on it."""
 
     @property
     def now_ms(self) -> int:
         """Its time, which never goes back."""
 
     def apply(self, operation: Operation, at_ms: float) -> tuple[ReferenceAnswer, ...]:
-        """Let an operation take effect; return what is answered thereupon, to whomever."""
+        """Apply an operation; return the answers that it causes, to any client."""
 
     def inner_steps(self) -> tuple[InnerStep, ...]:
         """Return what could happen next without a request, the likeliest first."""
 
     def take(self, step: InnerStep, at_ms: float) -> tuple[ReferenceAnswer, ...]:
-        """Let it happen."""
+        """Take an inner step; return the answers that it causes."""
 
     def state(self) -> str:
-        """Return in words how the groups are."""
+        """Return the state of the groups in words."""
 
     def digest(self) -> str:
-        """Return a text that is equal only for states from which everything goes on alike."""
+        """Return a text that is equal only for states with the same future behaviour."""
 
     def copy(self) -> Self:
-        """Return one that goes on by itself."""
+        """Return an independent copy."""

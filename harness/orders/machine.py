@@ -1,7 +1,7 @@
-"""The reference as a search drives it: nothing happens in it unless it is told to.
+"""The reference as a search drives it: nothing happens in it by itself.
 
-Deadlines do not fall due by themselves. Whether one has passed before or after a request that came at about
-that time is for the search to find out.
+Deadlines do not pass by themselves. The search finds out whether one passed before or after a request that
+came at about the same time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,11 +42,11 @@ Answers: TypeAlias = tuple[ReferenceAnswer, ...]
 _SET_UP: Final = ResponseToken(-1)
 _REMEMBERED: Final = 4096
 _CORRELATION_ID: Final = 4
-"""Bytes that an answer begins with."""
+"""The length in bytes of the correlation id, with which an answer begins."""
 
 
 class DelayedTimers(Timers[TimerKey, Deadline]):
-    """Timers of which one falls due when it is let go, and none before."""
+    """Timers that expire only when they are released, one at a time."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -59,7 +59,7 @@ class DelayedTimers(Timers[TimerKey, Deadline]):
 
 
 class ReferenceMachine:
-    """A broker of the reference without a network, which is told a history's requests.
+    """A broker of the reference without a network, which receives a history's requests.
 
     Attributes:
         now_ms: its time, which never goes back.
@@ -77,11 +77,11 @@ class ReferenceMachine:
         """Begin with topics and without groups.
 
         Args:
-            spec: which reference.
+            spec: the reference to run.
             operations: the history, which shows what the target chose.
-            groups: those that answers are compared of.
+            groups: the groups about which answers are compared.
             topics: partition counts and ids by name; the reference chooses an id that is None.
-            strays: ids that somebody heard of and nobody was answered with, by what they begin with.
+            strays: ids that answers list and that no request was answered with, by prefix.
         """
         self.now_ms = Millis(0)
         self._spec = spec
@@ -101,12 +101,12 @@ class ReferenceMachine:
             self._handle(_SET_UP, self._read(found))
 
     def create_topic(self, name: str, num_partitions: int, topic_id: str | None) -> None:
-        """Let there be a topic."""
+        """Create a topic."""
         chosen = None if topic_id is None else TopicId(topic_id)
         self._apis.broker.topics.create(name, num_partitions, chosen)
 
     def apply(self, operation: Operation, at_ms: float) -> Answers:
-        """Let a request take effect."""
+        """Apply a request; return the answers that it causes."""
         self._pass_to(at_ms)
         self._choices.current = operation
         if operation.api == "JoinGroup":
@@ -118,7 +118,7 @@ class ReferenceMachine:
         return reported
 
     def inner_steps(self) -> tuple[InnerStep, ...]:
-        """Return the deadlines that could pass; offsets that may expire are left alone."""
+        """Return the deadlines that could pass, except those at which offsets expire."""
         return tuple(
             InnerStep(kind=InnerKind.DEADLINE, due_ms=due_ms, key=key)
             for due_ms, key in self._timers.pending()
@@ -126,17 +126,17 @@ class ReferenceMachine:
         )
 
     def take(self, step: InnerStep, at_ms: float) -> Answers:
-        """Let one deadline pass."""
+        """Let one deadline pass; return the answers that it causes."""
         self._pass_to(at_ms)
         self._timers.released = step.key  # type: ignore[assignment] # a deadline's key, as `inner_steps` gave it
         return self._reported(self._apis.advance(now_ms=self.now_ms))
 
     def state(self) -> str:
-        """Return in words how the groups are."""
+        """Return the state of the groups in words."""
         return "; ".join(_state_in_words(each) for each in self._shard.groups()) or "no group"
 
     def digest(self) -> str:
-        """Return a text that is equal only for states from which everything goes on alike."""
+        """Return a text that is equal only for states with the same future behaviour."""
         committed = [
             self._shard.find_group(GroupId(each), committed=True) is not None for each in self._groups
         ]
@@ -144,7 +144,7 @@ class ReferenceMachine:
         return repr((state_of(self._shard), committed, due, sorted(self._choices.given)))
 
     def copy(self) -> Self:
-        """Return one that goes on by itself; what never changes is shared."""
+        """Return an independent copy, which shares what never changes."""
         shared = (
             self._spec,
             self._spec.profile,
@@ -163,7 +163,7 @@ class ReferenceMachine:
         return operation.frame
 
     def _plain(self, api: str, api_version: int, frame: bytes) -> Fields:
-        """Return the fields of an answer as the history has them."""
+        """Return the fields of an answer in the form that the history has."""
         return _decoded(api, api_version, bytes(_CORRELATION_ID) + frame[_CORRELATION_ID:])
 
     def _read(self, frame: bytes) -> ReceivedRequest:
@@ -178,7 +178,7 @@ class ReferenceMachine:
         return self._reported(self._apis.handle(message, context, token, now_ms=self.now_ms))
 
     def _narrowed(self, message: BrokerRequest) -> BrokerRequest:
-        """Leave out of a request what is about other groups."""
+        """Return a request without its entries about other groups."""
         match message:
             case DescribeGroupsRequest():
                 return replace(message, groups=tuple(each for each in message.groups if each in self._groups))
@@ -239,6 +239,6 @@ def _state_in_words(group: Group) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _decoded(api: str, api_version: int, frame: bytes) -> Fields:
-    """Read an answer; the same few are given again while a search goes back and forth."""
+    """Decode an answer, with a cache: a search gets the same few again as it goes back and forth."""
     fields = decode_response(api, api_version, frame, is_written_again=False).fields
     return json_object(fields_json(fields), where="an answer")

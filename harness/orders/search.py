@@ -1,7 +1,7 @@
-"""An order of operations and inner steps in which the reference gives every recorded answer.
+"""A search for an order of operations and inner steps in which the reference gives each recorded answer.
 
-The search is Wing and Gong's. It goes in depth, tries the likeliest move first, and remembers where it has
-been in vain by what took effect and by the machine's state.
+The algorithm is Wing and Gong's. It goes depth first, tries the likeliest move first, and remembers dead ends
+by the operations that took effect and by the machine's state.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from harness.orders.course import Course, Misfit, Move
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stuck:
-    """The furthest that a search got where no order leads to the end."""
+    """The furthest point of a search in which no order leads to the end."""
 
     path: tuple[Move, ...]
     over: int
@@ -22,7 +22,7 @@ class Stuck:
 
 @dataclass(slots=True, kw_only=True)
 class _Node:
-    """A place in the search: what may come next, and how much of that was tried."""
+    """A node of the search: the possible next moves, and how many of them were tried."""
 
     moves: tuple[Move, ...]
     now_ms: float
@@ -31,16 +31,15 @@ class _Node:
 
 
 class Search:
-    """A search from where a course stands, which takes back nothing that came before."""
+    """A search from the current position of a course, which takes back no earlier move."""
 
     def __init__(self, course: Course, *, moves_max: int, look_back_ms: float = inf) -> None:
         """Begin.
 
         Args:
-            course: where to begin; it ends where the search does.
-            moves_max: after so many moves that led no further, it is given up.
-            look_back_ms: decisions older than this, counted from where the search does not get on, are not
-                taken back.
+            course: where to begin; the search leaves it at the search's last position.
+            moves_max: the number of moves without progress after which the search is given up.
+            look_back_ms: decisions made more than this before the furthest point are not taken back.
         """
         self._course = course
         self._floor = len(course.path)
@@ -50,13 +49,13 @@ class Search:
         self._furthest: Stuck | None = None
         self._failed: set[str] = set()
         self._has_turned_back = False
-        """Until then nothing is known of states, and most searches never do."""
+        """Digests are computed only from then on, and most searches never turn back."""
         self._nodes: list[_Node] = []
         self._is_done = False
         """Whether the last move led to the end."""
 
     def run(self) -> Stuck | None:
-        """Go to the end; return where it cannot be got to."""
+        """Search to the end; return None, or the furthest point if the end cannot be reached."""
         self._enter()
         while not self._is_done:
             node = self._nodes[-1]
@@ -99,7 +98,7 @@ class Search:
         self._nodes.append(_Node(moves=moves, now_ms=self._course.machine.now_ms, digest=digest))
 
     def _leave(self, node: _Node) -> bool:
-        """Turn back from where all was tried; tell whether there is anywhere to turn to."""
+        """Turn back from a node whose moves were all tried; return whether there is a node to turn to."""
         if node.digest is not None:
             self._failed.add(node.digest)
         self._nodes.pop()

@@ -1,4 +1,4 @@
-"""The races that there are."""
+"""The catalogue of races."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,21 +9,21 @@ from harness.races.moves import Move, SetUp
 
 
 class RaceError(Exception):
-    """A race cannot be run as it was asked for; the message names what is wrong and the remedy."""
+    """A race cannot be run as requested; the message names the cause and the remedy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Race:
-    """Operations that are let loose on groups in one state."""
+    """Operations that run concurrently on groups in one state."""
 
     name: str
     title: str
-    """What it is about, in one sentence."""
+    """A description of the race in one sentence."""
     set_up: SetUp
     always: tuple[Move, ...]
     """Rivals of every round."""
     sometimes: tuple[Move, ...]
-    """Of these some take part too, as the seed will have it."""
+    """Further rivals, of which the seed chooses some for each round."""
     sometimes_max: int = 2
 
     @property
@@ -199,7 +199,7 @@ RACES: Final = (
 
 
 def has_race(name: str, *, consumer_groups: bool) -> bool:
-    """Tell whether a release has what a race needs; a race that is no more needs nothing."""
+    """Return whether a release has the features that a race needs; a removed race needs none."""
     return consumer_groups or not any(race.name == name and race.set_up.is_of_consumers for race in RACES)
 
 

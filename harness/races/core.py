@@ -1,4 +1,4 @@
-"""What is left of an unexplained history when all is taken away that is beside the point."""
+"""Reduction of an unexplained history to the operations that contradict each other."""
 
 from math import inf
 from typing import Final
@@ -9,14 +9,14 @@ from harness.races.search import SearchOutcome, explain
 from harness.races.specification import MachineFactory
 
 _MOVES_MAX: Final = 2_000
-"""Smaller than the search's own: who cannot be shown to be beside the point soon stays."""
+"""Smaller than the search's own, so an operation that is hard to rule out is soon kept."""
 _SCALE_CHARACTERS: Final = 40
 
 
 def contradiction(history: History, specification: MachineFactory) -> frozenset[int]:
-    """Return a set of operations whose answers already contradict each other, none of which can be spared.
+    """Return a minimal set of operations whose answers contradict each other.
 
-    All others still take place, whatever they were answered.
+    All other operations still take effect, with any answer.
     """
     everything = frozenset(range(len(history.operations)))
     rivals = frozenset(index for index in everything if history.operations[index].is_rival)
@@ -33,7 +33,7 @@ def contradiction(history: History, specification: MachineFactory) -> frozenset[
 
 
 def timeline(history: History, core: frozenset[int]) -> tuple[str, ...]:
-    """Draw the operations of a core, and those that overlapped with them, a line each."""
+    """Draw the operations of a core, and all rivals, one per line."""
     shown = [(index, each) for index, each in enumerate(history.operations) if index in core or each.is_rival]
     begin_ms = min(each.asked_ms for _, each in shown)
     end_ms = max(each.asked_ms if each.answered_ms == inf else each.answered_ms for _, each in shown)

@@ -1,4 +1,4 @@
-"""Runs cohorts of rounds on a broker: set-ups one by one, rivals all at once, looks back one by one."""
+"""Runs cohorts of rounds on a broker: set-ups one by one, rivals all at once, final checks one by one."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -29,16 +29,16 @@ class Driver:
 
     session: BrokerSession
     prefix: str
-    """What the ids of its groups begin with; no other run on that broker may use it."""
+    """The prefix of its groups' ids; no other run on that broker may use it."""
     record: Callable[[History], None]
-    """Given each round's history as soon as it is over."""
+    """Called with each round's history as soon as it is over."""
     topics: TopicNames | None = None
-    """What topics are called on a broker of others."""
+    """The names of topics on an external broker."""
     placed: Callable[[str], str] = str
-    """Returns an id that the broker which is asked coordinates."""
+    """Returns an id that the connected broker coordinates."""
     patience_ms: float = PATIENCE_MS
     quiet_ms: float = _QUIET_MS
-    """Rivals that are not answered within this are parked, as far as the look back is concerned."""
+    """Rivals that are not answered within this time count as parked, and the look back begins."""
 
     async def run(self, cohorts: Iterable[RoundBatch]) -> None:
         """Run cohorts one after the other, the rounds of each at once.
@@ -72,7 +72,7 @@ class Driver:
         return tuple(conversation.history() for conversation in conversations)
 
     async def _fill(self, cohort: RoundBatch, lines: Lines) -> tuple[str, ...]:
-        """Make the groups that fill up a shared DeleteGroups; return their ids."""
+        """Create the groups that fill up a shared DeleteGroups; return their ids."""
         first = cohort.rounds[0]
         fillers = tuple(
             self.placed(f"{self.prefix}-{first.race}-{first.number}-filler-{each}")
@@ -93,7 +93,7 @@ class Driver:
         lines: Lines,
         chance: Random,
     ) -> "_Together":
-        """Return the one request for the groups of all rounds and the fillers, ready to be sent."""
+        """Return the single request for the groups of all rounds and the fillers, ready to be sent."""
         sends = [
             (conversation, requests_of(strand.steps)[0], strand.delay_us) for conversation, strand in shared
         ]
@@ -117,7 +117,7 @@ class Driver:
     async def _rivals(
         self, cohort: RoundBatch, conversations: Sequence[RoundRunner], fillers: tuple[str, ...], lines: Lines
     ) -> list[Coroutine[object, object, None]]:
-        """Return all rivals of a cohort, ready to be let loose."""
+        """Return all rivals of a cohort, ready to be started at once."""
         ready: list[Coroutine[object, object, None]] = []
         shared: list[tuple[RoundRunner, Strand]] = []
         for conversation in conversations:
@@ -131,7 +131,7 @@ class Driver:
         if shared:
             chance = Random(cohort.shuffle_seed)  # noqa: S311 - what a seed decides is to be made again, not secret
             together = await self._together(shared, fillers, lines, chance)
-            # A long deletion is raced against, a short one also raced with.
+            # A long deletion must start before its rivals; a short one may start anywhere among them.
             place = 0 if fillers else chance.randrange(len(ready) + 1)
             ready.insert(place, together.race(self.patience_ms))
         return ready
@@ -139,7 +139,7 @@ class Driver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Together:
-    """One DeleteGroups that is an operation of many rounds: each sees of it what concerns its group."""
+    """One DeleteGroups that is an operation of many rounds: each gets the part about its group."""
 
     parts: Sequence[tuple[RoundRunner, Send, Asked]]
     frame: bytes
@@ -149,7 +149,7 @@ class _Together:
     lines: Lines
 
     async def race(self, patience_ms: float) -> None:
-        """Send it, await its answer, and tell every round its part."""
+        """Send the request, await its answer, and give every round its part."""
         if self.delay_us:
             await asyncio.sleep(self.delay_us / 1e6)
         invoked_us = now_us()
@@ -189,7 +189,7 @@ def _commit(group_id: str, correlation_id: int, lines: Lines) -> bytes:
 
 
 def _concerning(fields: Fields, group_id: str) -> Fields:
-    """Return what an answer says of one group."""
+    """Return an answer with only the entries about one group."""
     rows = fields["results"]
     assert isinstance(rows, Sequence)
     kept: list[FieldValue] = [

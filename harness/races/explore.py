@@ -1,4 +1,4 @@
-"""Every outcome that the specification allows a round's rivals, in whatever order they come."""
+"""Every outcome that the specification allows the rivals of a round, in any order."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,15 +18,15 @@ from harness.wire.codec import Fields
 
 STEPS_MAX: Final = 20_000
 Outcome: TypeAlias = tuple[str, str]
-"""The label of an operation, and what became of it."""
+"""The label of an operation, and its outcome."""
 _Choice: TypeAlias = int | InnerStep
-"""A strand that goes on, or an inner step."""
+"""The index of a strand that continues, or an inner step."""
 
 
 def allowed_outcomes(
     specification: MachineFactory, raced: Round, *, steps_max: int = STEPS_MAX
 ) -> frozenset[Outcome]:
-    """Return what may become of each rival; where there is too much to try, what was found until then."""
+    """Return the possible outcomes of each rival; those found so far if there is too much to try."""
     exploration = _Exploration(specification=specification, raced=raced, steps_left=steps_max)
     exploration.descend(())
     return frozenset(exploration.found)
@@ -34,7 +34,7 @@ def allowed_outcomes(
 
 @dataclass(slots=True, kw_only=True)
 class _Telling:
-    """A machine in the course of one order, with what its actors have learnt."""
+    """A machine during one order of requests, with the values that its actors have learnt."""
 
     machine: Machine
     steps: Sequence[Step]
@@ -43,7 +43,7 @@ class _Telling:
     answered: set[int] = field(default_factory=set)
 
     def say(self, send: Send) -> Answers:
-        """Let a request take place."""
+        """Send a request to the machine, and learn from the answers."""
         operation = next(index for index, step in enumerate(self.steps) if step is send)
         request: Fields = self.bindings.resolve_fields(send.fields)  # type: ignore[assignment] # a resolved request contains plain values only
         self.asked[operation] = (send, request)
@@ -74,7 +74,7 @@ class _Exploration:
     found: set[Outcome] = field(default_factory=set)
 
     def descend(self, path: tuple[_Choice, ...]) -> None:
-        """Try all that can come behind a path."""
+        """Try all continuations of a path."""
         for choice in self._choices(path):
             if self.steps_left <= 0:
                 return
@@ -93,7 +93,7 @@ class _Exploration:
             yield index, None if is_waiting or done == len(sends) else sends[done]
 
     def _reported(self, path: tuple[_Choice, ...]) -> _Telling:
-        """Tell a machine all of a path."""
+        """Return a new machine after the set-up and all choices of a path."""
         telling = _Telling(machine=self.specification.begin(), steps=self.raced.steps)
         for send in requests_of(self.raced.before):
             telling.say(send)
@@ -113,7 +113,7 @@ class _Exploration:
         try:
             self._note(telling, telling.say(send))
         except UnboundReferenceError:
-            # Without the answer that it needs, a rival says no more.
+            # Without the answer that it needs, a rival sends nothing more.
             return
 
     def _note(self, telling: _Telling, reported: Answers) -> None:

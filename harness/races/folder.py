@@ -1,11 +1,11 @@
 """The files of a run of races.
 
 RUN/run.json                  RunRecord
-RUN/TARGET/header.json        TargetRecord; there as soon as the broker is ready
-RUN/TARGET/histories.jsonl    a History a line, written as each round is over
-RUN/TARGET/logs/              what the broker logged
-RUN/judgement.json            what the judge made of the histories, and may make anew
-RUN/summary.md, index.html    the same to read
+RUN/TARGET/header.json        TargetRecord, written as soon as the broker is ready
+RUN/TARGET/histories.jsonl    one History a line, written when its round is over
+RUN/TARGET/logs/              the broker's logs
+RUN/judgement.json            the judgement of the histories, which can be repeated
+RUN/summary.md, index.html    the same for people
 """
 
 import json
@@ -29,7 +29,7 @@ _HISTORIES: Final = "histories.jsonl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """How a run was asked for."""
+    """The parameters of a run."""
 
     run_id: str
     seed: int
@@ -46,22 +46,22 @@ class RacesFolder:
     path: Path
 
     def write_run(self, record: RunRecord) -> None:
-        """Write how the run was asked for."""
+        """Write the parameters of the run."""
         write_whole(self.path / "run.json", _json(asdict(record)))
 
     def read_run(self) -> RunRecord:
-        """Read it; `TraceError` where there is none."""
+        """Read the parameters of the run; raise `TraceError` if they are missing."""
         return _record(RunRecord, self.path / "run.json")
 
     def write_target(self, record: TargetRecord) -> None:
-        """Write what a target is."""
+        """Write the description of a target."""
         write_whole(self.path / record.name / _HEADER, _json(asdict(record)))
 
     def read_targets(self) -> tuple[TargetRecord, ...]:
-        """Read the targets that got as far as a broker, by name.
+        """Read the targets whose broker became ready, sorted by name.
 
         Raises:
-            TraceError: one is damaged, or has histories and nothing that says what it is.
+            TraceError: one is damaged, or has histories without a header.
         """
         for path in sorted(self.path.glob(f"*/{_HISTORIES}")):
             if not path.with_name(_HEADER).is_file():
@@ -71,7 +71,7 @@ class RacesFolder:
         return tuple(_record(TargetRecord, path) for path in sorted(self.path.glob(f"*/{_HEADER}")))
 
     def logs(self, name: str) -> Path:
-        """Return where a target's broker is to log; it is made."""
+        """Create and return the folder for the logs of a target's broker."""
         path = self.path / name / "logs"
         path.mkdir(parents=True, exist_ok=True)
         return path
@@ -83,7 +83,7 @@ class RacesFolder:
             file.write(history_to_json(history).encode("utf-8", errors="replace") + b"\n")
 
     def histories(self, name: str) -> tuple[History, ...]:
-        """Read a target's histories; none where no round was over."""
+        """Read a target's histories; return none if no round was completed."""
         path = self.path / name / _HISTORIES
         return read_histories(path) if path.exists() else ()
 

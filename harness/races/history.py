@@ -1,7 +1,7 @@
-"""What one round of a race left behind: who asked what when, and what came back when.
+"""The record of one round of a race: requests and answers, with their clients and times.
 
 A history is in canonical form (`harness.trace.canonical`): member ids are named after their actors and the
-group is `group:main`. Whoever judges it needs neither the broker nor the ids that it made up.
+group is `group:main`. Judging it requires neither the broker nor the ids that the broker chose.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,20 +28,21 @@ _US_IN_MS: Final = 1_000
 class RacedOperation(Operation):
     """One request of a round with its answer, on the clock of the process that drove it.
 
-    Request and answer are in canonical form. An operation is answered never if nobody waited any longer.
+    Request and answer are in canonical form. An operation whose answer was not awaited to the end counts as
+    unanswered.
     """
 
     request: Fields
     answer: Fields | None = None
     is_rival: bool
-    """Whether it is one of those that were let loose at once, not of the set-up or of the look back."""
+    """Whether it belongs to the concurrent requests, not to the set-up or the look back."""
     answer_note: str | None = None
-    """Why there is no answer, where it is not that none came."""
+    """Why there is no answer, if the reason is not that none came in time."""
 
     @property
     @override
     def is_compared(self) -> bool:
-        """Whether it has an answer that is the coordinator's."""
+        """Whether it has an answer, and the answer is the coordinator's."""
         return self.answer is not None and self.api != "Metadata"
 
 
@@ -55,7 +56,7 @@ class History:
     """As `in_order` returns them."""
 
     def shape(self) -> str:
-        """Return what judging depends on: requests, answers and what preceded what, but not the clock."""
+        """Return the data that the judgement depends on: requests, answers and precedence, but no times."""
         reported = [
             canonical_json(
                 {
@@ -73,7 +74,7 @@ class History:
 
 
 def history_to_json(history: History) -> str:
-    """Write a history as one line."""
+    """Return a history as one line of JSON."""
     return canonical_json(
         {
             "race": history.race,
@@ -84,10 +85,10 @@ def history_to_json(history: History) -> str:
 
 
 def read_histories(path: Path) -> tuple[History, ...]:
-    """Read what `history_to_json` wrote, a line a round; a line that was cut short at the end is left out.
+    """Read one history per line; skip a last line that was cut short.
 
     Raises:
-        TraceError: the file is missing, or any other line is no history.
+        TraceError: the file is missing, or any other line is not a history.
     """
     try:
         lines = path.read_bytes().split(b"\n")
@@ -138,7 +139,7 @@ def _history_from_json(line: bytes, *, where: str) -> History:
 
 def _operation_from_json(data: Mapping[str, Json]) -> RacedOperation:
     api, api_version, request = str(data["api"]), _whole(data["version"]), fields_from_json(data["request"])
-    encode_request(api, api_version, correlation_id=0, client_id="", fields=request)  # or it is none
+    encode_request(api, api_version, correlation_id=0, client_id="", fields=request)  # raises if it is none
     answer, answered_us = data["answer"], data["answered_us"]
     return RacedOperation(
         actor=str(data["actor"]),

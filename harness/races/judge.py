@@ -1,4 +1,4 @@
-"""From stored histories to what they say of each race and target."""
+"""The judgement of stored histories, for each race and target."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +16,7 @@ from harness.races.search import Explanation, SearchOutcome, explain
 from harness.races.specification import MachineFactory
 
 _COUNTEREXAMPLES_MAX: Final = 5
-"""Of one race on one target that are cut down to what contradicts; the others are counted."""
+"""How many rounds of one race on one target are reduced to their contradiction; others are counted."""
 _LEFT_OPEN: Final = (SearchOutcome.UNANSWERED, SearchOutcome.UNDECIDED, SearchOutcome.UNEXPLAINED)
 KNOWN_PREFIX: Final = "known: "
 
@@ -28,16 +28,16 @@ class Counterexample:
     race: str
     round_number: int
     finding: str
-    """What it is counted as: a `SearchOutcome`, or a known finding by its name."""
+    """The outcome that it counts as: a `SearchOutcome`, or the name of a known finding."""
     timeline: tuple[str, ...]
-    """Who asked what when, and what came; `*` marks the answers that contradict each other."""
+    """The requests and answers with their times; `*` marks the answers that contradict each other."""
     meaning: str
-    """What Kafka does, where that is known."""
+    """What Kafka does, if that is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the rounds of one race say of one target."""
+    """The judgement of the rounds of one race on one target."""
 
     race: str
     title: str
@@ -45,20 +45,20 @@ class Verdict:
     rounds: int
     findings: Mapping[str, int]
     outcomes: Mapping[str, Mapping[str, int]]
-    """What became of the rivals: label to outcome to how often, most frequent first."""
+    """The outcomes of the rivals: label to outcome to frequency, most frequent first."""
     not_observed: tuple[Outcome, ...]
-    """What the reference allows, two rivals or so at a time, and nobody met."""
+    """Outcomes that the reference allows, with about two rivals at a time, and that did not occur."""
     counterexamples: tuple[Counterexample, ...]
 
     @property
     def is_explained(self) -> bool:
-        """Whether nothing is left that is neither explained nor known."""
+        """Whether every round is explained or has a known finding."""
         return not any(self.findings.get(each) for each in _LEFT_OPEN)
 
 
 @dataclass(slots=True, kw_only=True)
 class _Judge:
-    """Judges the histories of one target; what looks alike is judged once."""
+    """Judges the histories of one target; histories of the same shape are judged once."""
 
     specification: MachineFactory
     _seen: dict[str, Explanation] = field(default_factory=dict)
@@ -78,7 +78,7 @@ def judge(
     seed: int,
     progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[Verdict, ...]:
-    """Judge all rounds that one target was driven through, race by race."""
+    """Judge all rounds of one target, race by race."""
     by_race: dict[str, list[History]] = defaultdict(list)
     for history in histories:
         by_race[history.race].append(history)
@@ -147,7 +147,7 @@ def _outcomes(histories: Sequence[History]) -> Mapping[str, Mapping[str, int]]:
 
 
 def _allowed(race: Race, specification: MachineFactory, *, seed: int) -> frozenset[Outcome]:
-    """Return what the reference allows those who are always there, with one of the others at a time."""
+    """Return the outcomes that the reference allows the fixed rivals, with one other rival at a time."""
     found: set[Outcome] = set()
     for move in race.sometimes:
         alone = replace(race, always=(*race.always, move), sometimes=())

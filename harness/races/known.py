@@ -1,4 +1,4 @@
-"""Where Kafka itself answers as no order of its operations would, with the methods that do so."""
+"""Known cases in which no order of operations explains Kafka's answers, with the methods responsible."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from harness.races.history import History
 from harness.races.outcomes import outcome_of
 
 _Answer = tuple[str, str]
-"""An API, and what became of it."""
+"""An API, and the outcome of its operation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownFinding:
-    """A way in which Kafka is not atomic, and by which answers it is told."""
+    """A case in which Kafka is not atomic, and the answers that identify it."""
 
     name: str
     meaning: str
@@ -21,7 +21,7 @@ class KnownFinding:
     families: frozenset[str]
     """The coordinators that have it."""
     answers: frozenset[_Answer]
-    """All of these are among the answers that contradict each other."""
+    """The answers that must all be among those that contradict each other."""
 
 
 KNOWN: Final = (
@@ -59,6 +59,6 @@ KNOWN: Final = (
 
 
 def known_finding(history: History, core: Iterable[int], family: str) -> KnownFinding | None:
-    """Return the finding by which a contradiction is explained, if there is one."""
+    """Return the known finding that explains a contradiction, if there is one."""
     reported = {(history.operations[each].api, outcome_of(history.operations[each])) for each in core}
     return next((each for each in KNOWN if family in each.families and each.answers <= reported), None)

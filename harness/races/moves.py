@@ -1,8 +1,8 @@
-"""How a race begins and what its rivals do, told in the scenario language.
+"""How a race begins and what its rivals do, in the scenario language.
 
-A set-up is a conversation that leaves the group in some state; a move is one or two requests in order. Every
-rival has a connection and a name of its own, also where it speaks for a member of the set-up: a member's
-requests overlap only if they travel on different connections.
+A set-up is a conversation that brings the group into some state; a move is one or two requests in order.
+Every rival has its own connection and name, even if it sends requests of a member of the set-up, since a
+member's requests overlap only on different connections.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,45 +19,45 @@ from harness.scenario.values import Ref
 
 INSTANCE: Final = "instance-of-ana"
 _UNREBALANCED_JOIN: Final = 3
-"""The last version whose new members are let in without being given an id first. Source: KIP-394."""
+"""The last version in which new members join without getting an id first. Source: KIP-394."""
 _OFFSET_BEFORE: Final = 7
 _OFFSET_OF_MEMBER: Final = 11
 _OFFSET_OF_NOBODY: Final = 13
 _ANY_GENERATION: Final = 1
 _TOPIC: Final = "payments"
-"""Of consumers. It has two partitions, so that two members have one each, whatever their ids are."""
+"""The topic of consumers. It has two partitions, so that two members get one each, whatever their ids."""
 _PARTITIONS: Final = {_TOPIC: (0, 1)}
 _COMMIT_OF_CONSUMERS: Final = 9
-"""The first version whose commits bear a member epoch."""
+"""The first version whose commits have a member epoch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """Whom rivals speak for: a member of the set-up, a former one, or nobody at all."""
+    """The member whose requests rivals send: one of the set-up, a former one, or none at all."""
 
     member_id: Text
     generation_id: Number
     group_instance_id: str | None = None
     is_consumer: bool = False
-    """Whether it speaks the protocol of consumer groups; its generation is then its epoch."""
+    """Whether it uses the consumer group protocol; its generation is then its epoch."""
 
 
 NOBODY: Final = Member(member_id="nobody", generation_id=_ANY_GENERATION)
 
 
 class SetUp(StrEnum):
-    """How a group is before its round begins."""
+    """The state of a group before its round begins."""
 
     NOTHING = "nothing"
-    """There has never been a group of that id."""
+    """There was never a group with that id."""
     OFFSETS = "offsets"
-    """Offsets without a member, as of somebody who assigns partitions by hand."""
+    """Offsets without a member, as of a client that assigns partitions by hand."""
     LEFT = "left"
-    """Empty: its only member has left."""
+    """Empty, since its only member has left."""
     LEFT_WITH_OFFSETS = "left with offsets"
-    """Empty, with what its only member had committed."""
+    """Empty, with the offsets that its only member committed."""
     PENDING = "pending"
-    """One member id was given out and not used yet."""
+    """One member id was assigned and not used yet."""
     COMPLETING = "completing"
     """Its only member has joined and not synced yet."""
     STABLE = "stable"
@@ -65,7 +65,7 @@ class SetUp(StrEnum):
     STATIC = "static"
     """One static member, with offsets."""
     NO_CONSUMERS = "no consumers"
-    """There has never been a group of that id; topics are known."""
+    """There was never a group with that id; topics have known ids."""
     CONSUMER = "consumer"
     """A consumer group with one member, which has all partitions."""
     CLASSIC_CONSUMER = "classic consumer"
@@ -78,7 +78,7 @@ class SetUp(StrEnum):
 
 
 def set_up(conversation: Conversation, how: SetUp) -> Member:
-    """Bring a group to a state; return whom rivals may speak for."""
+    """Bring a group into a state; return the member whose requests rivals may send."""
     if how is SetUp.NOTHING:
         return NOBODY
     if how is SetUp.OFFSETS:
@@ -101,7 +101,7 @@ def set_up(conversation: Conversation, how: SetUp) -> Member:
 
 
 def _set_up_consumers(ana: Actor, how: SetUp) -> Member:
-    """Bring a group of consumers to a state; whose topics have ids that everybody knows from then on."""
+    """Bring a group of consumers into a state; the ids of its topics are known from then on."""
     _says(ana, ask.metadata((_TOPIC,)))
     match how:
         case SetUp.CONSUMER:
@@ -125,7 +125,7 @@ def _leave_behind(ana: Actor, member: Member, how: SetUp) -> None:
 
 
 def commit(member: Member, *, by_nobody: bool = False, offset: int = _OFFSET_OF_MEMBER) -> Request:
-    """Return a commit of one offset by a member, or by nobody in particular."""
+    """Return a commit of one offset by a member, or without a member."""
     topics = {"orders": {0: offset}}
     if by_nobody:
         return ask.offset_commit(generation_id=-1, member_id="", group_instance_id=None, topics=topics)
@@ -145,47 +145,47 @@ class Move(StrEnum):
     JOIN_KNOWN = "join known"
     """JoinGroup with the member's id."""
     JOIN_NEW = "join new"
-    """JoinGroup of somebody new who is let in at once."""
+    """JoinGroup of a new member that joins at once."""
     JOIN_IN_TWO_STEPS = "join in two steps"
-    """JoinGroup of somebody new who is given an id, and comes back with it."""
+    """JoinGroup of a new member that gets an id, and joins with it."""
     JOIN_STATIC = "join static"
-    """JoinGroup of somebody who claims the member's instance id."""
+    """JoinGroup of a client that claims the member's instance id."""
     SYNC = "sync"
     LEAVE = "leave"
     COMMIT = "commit"
     COMMIT_BY_NOBODY = "commit by nobody"
     COMMIT_AND_FETCH = "commit and fetch"
-    """A commit by nobody, and then a look at it."""
+    """A commit without a member, and then a fetch of it."""
     FETCH = "fetch"
     DESCRIBE = "describe"
     DESCRIBE_TWICE = "describe twice"
     DELETE_OFFSETS = "delete offsets"
     BEAT_AND_DESCRIBE = "beat and describe"
-    """A heartbeat, and then a look at the group: two APIs that must not contradict each other."""
+    """A heartbeat, and then a description of the group: two APIs that must not contradict each other."""
     CONSUMER_BEAT = "consumer beat"
     CONSUMER_OWNS = "consumer owns"
-    """ConsumerGroupHeartbeat of the member, with all partitions as its own."""
+    """ConsumerGroupHeartbeat of the member, which owns all partitions."""
     CONSUMER_GIVES_UP = "consumer gives up"
-    """ConsumerGroupHeartbeat of the member, with one partition as its own."""
+    """ConsumerGroupHeartbeat of the member, which still owns one partition."""
     CONSUMER_JOIN = "consumer join"
     CONSUMER_LEAVE = "consumer leave"
     CONSUMER_COMMIT = "consumer commit"
     CONSUMER_DESCRIBE = "consumer describe"
     JOIN_AS_CLASSIC_CONSUMER = "join as classic consumer"
-    """JoinGroup of a consumer of the classic protocol, who is let in at once."""
+    """JoinGroup of a consumer with the classic protocol, which joins at once."""
 
 
 _Speaks: TypeAlias = Callable[[Actor, Member], None]
 
 
 def speak(conversation: Conversation, name: str, move: Move, member: Member) -> None:
-    """Let a rival of that name make its move."""
+    """Add a rival's move to a conversation."""
     instance = INSTANCE if move is Move.JOIN_STATIC else None
     _MOVES[move](conversation.actor(name, group_instance_id=instance), member)
 
 
 def look_back(conversation: Conversation, member: Member, how: SetUp) -> None:
-    """Ask, one after the other, how the group came out of it, and let the member of the set-up go."""
+    """Read the state of the group, let the set-up's member leave, and read it again, one by one."""
     zoe = conversation.actor("zoe")
     looks = [ask.describe_groups(), ask.offset_fetch(topics={"orders": (0,)})]
     if how.is_of_consumers:
@@ -256,7 +256,7 @@ def _describe(_: Member) -> Request:
 def _consumer_id(actor: Actor) -> str:
     """Return the member id that a consumer chooses.
 
-    It is the one in the canonical form too, since what assignors decide hangs on the ids.
+    It equals the one in canonical form, since the decisions of assignors depend on the ids.
     """
     return f"member:{actor.name}"
 

@@ -1,4 +1,4 @@
-"""What an operation and its answer are called in a table."""
+"""The names of operations and their answers in a table."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -10,11 +10,11 @@ _HEARTBEATS: Final[Mapping[object, str]] = {
     0: "ConsumerGroupHeartbeat (join)",
     -1: "ConsumerGroupHeartbeat (leave)",
 }
-"""By what a member epoch says."""
+"""Labels by the member epoch in the request."""
 
 
 def label(api: str, request: Fields) -> str:
-    """Return what an operation is, e.g. `JoinGroup (new)`."""
+    """Return the label of an operation, e.g. `JoinGroup (new)`."""
     match api:
         case "JoinGroup" if request.get("group_instance_id"):
             return "JoinGroup (static)"
@@ -30,7 +30,7 @@ def label(api: str, request: Fields) -> str:
 
 
 def outcome(api: str, answer: Fields | None) -> str:
-    """Return what became of an operation: its error, or else what it saw."""
+    """Return the outcome of an operation: its first error, or else the state or offset it read."""
     if answer is None:
         return NO_ANSWER
     error = next((code for code in _values(answer, "error_code") if code != "NONE"), None)
@@ -45,7 +45,7 @@ def outcome(api: str, answer: Fields | None) -> str:
 
 
 def outcome_of(operation: Operation) -> str:
-    """Return what became of an operation of a history."""
+    """Return the outcome of an operation of a history."""
     return outcome(operation.api, operation.answer)
 
 

@@ -1,7 +1,7 @@
-"""Rounds made of races: which rivals take part, when each sets off, and who shares a DeleteGroups.
+"""Creation of a race's rounds: which rivals take part, when each starts, and which share a DeleteGroups.
 
-All that is left to chance hangs on the seed, the race and the round, so that one round is made anew without
-those before it.
+All random choices depend on the seed, the race and the round, so a round can be recreated without those
+before it.
 """
 
 from collections.abc import Iterator
@@ -18,20 +18,20 @@ _RIVAL_NAMES: Final = ("bob", "cid", "dee", "eve", "fay", "gus")
 _DELAY_MAX_US: Final = 2_000
 _COHORT_SIZES: Final = (1, 4, 16, 48, 64)
 _FILLERS: Final = (0, 0, 100, 400)
-"""Groups that a shared DeleteGroups names besides: while it removes them, the others stay Dead."""
+"""Further groups that a shared DeleteGroups names: while it removes them, the others stay Dead."""
 _COHORT_SIZE: Final = 24
-"""Of races in which nobody deletes: enough at once to keep a broker busy."""
+"""The size for races without DeleteGroups: enough at once to keep a broker busy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strand:
-    """What one rival does."""
+    """The steps of one rival."""
 
     move: Move
     actor: str
     steps: tuple[Step, ...]
     delay_us: int
-    """How long after the start of its round it sets off; what it says then is said without delay."""
+    """How long after its round's start its first request is sent; later ones are sent without delay."""
     is_shared: bool = False
     """Whether it is the DeleteGroups that names the groups of all rounds of a cohort."""
 
@@ -47,22 +47,22 @@ class Round:
     strands: tuple[Strand, ...]
     after: tuple[Step, ...]
     steps: tuple[Step, ...]
-    """All of them as they were recorded; a reference to a step is an index into these."""
+    """All steps in the order in which they were recorded; a reference to a step is an index into these."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundBatch:
-    """Rounds that run at once; where the race deletes, one request names all their groups."""
+    """Rounds that run at once; if the race deletes, one request names all their groups."""
 
     rounds: tuple[Round, ...]
     shuffle_seed: int
     """Decides the order in which the shared request names the groups."""
     filler_count: int = 0
-    """Further groups, each with an offset, that it names, and that nobody else does anything with."""
+    """The number of further groups in that request, each with an offset, that no other request uses."""
 
 
 def cohorts(race: Race, *, round_count: int, seed: int) -> Iterator[RoundBatch]:
-    """Make the rounds of a race, in cohorts."""
+    """Yield the rounds of a race, in cohorts."""
     chance = Random(f"{seed}/{race.name}")  # noqa: S311 - what a seed decides is to be made again, not secret
     number = 0
     while number < round_count:

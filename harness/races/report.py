@@ -1,4 +1,4 @@
-"""What the judge found, for people: Markdown, a page, and the terminal."""
+"""The judge's findings for people: Markdown, a page, and the terminal."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ def write_report(path: Path, run: RunRecord, verdicts: Sequence[Verdict]) -> Non
 
 
 def print_verdicts(console: Console, run: RunRecord, verdicts: Sequence[Verdict]) -> None:
-    """Print a table of races and targets, and what no order explains."""
+    """Print a table of races and targets, and the rounds that no order explains."""
     table = Table("race", "target", "rounds", "judged", "not observed", box=None)
     for each in verdicts:
         style = None if each.is_explained else "red"
@@ -41,7 +41,7 @@ def print_verdicts(console: Console, run: RunRecord, verdicts: Sequence[Verdict]
 
 
 def counts(of: Mapping[str, int]) -> str:
-    """Return what was counted in one line, e.g. `NONE 8, UNKNOWN_MEMBER_ID 2`."""
+    """Return counts in one line, e.g. `NONE 8, UNKNOWN_MEMBER_ID 2`."""
     return ", ".join(f"{name} {count}" for name, count in of.items())
 
 

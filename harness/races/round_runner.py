@@ -1,4 +1,4 @@
-"""One round as it runs: requests sent without waiting, answers awaited elsewhere, times taken of both."""
+"""The execution of one round: requests are sent without waiting for other answers, and both are timed."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -19,34 +19,34 @@ from harness.wire.errors import MalformedResponse
 
 
 class Lines:
-    """Connections that are free, to be used again by whoever comes next."""
+    """A pool of free connections."""
 
     def __init__(self, session: BrokerSession, topics: TopicNames | None = None) -> None:
-        """Begin without a connection; topics are called otherwise on a broker of others."""
+        """Begin without a connection; `topics` renames topics on an external broker."""
         self._session = session
         self._topics = topics
         self._free: list[Connection] = []
 
     async def take(self) -> Connection:
-        """Return a connection that nobody uses."""
+        """Return a free connection, or open one."""
         return self._free.pop() if self._free else await self._session.connect()
 
     def outgoing(self, fields: Fields) -> Fields:
-        """Return a request's fields as the broker is to get them."""
+        """Return a request's fields with the broker's topic names."""
         return fields if self._topics is None else self._topics.outgoing(fields)
 
     def incoming(self, fields: Fields) -> Fields:
-        """Return a response's fields as they were meant."""
+        """Return a response's fields with the original topic names."""
         return fields if self._topics is None else self._topics.incoming(fields)
 
     def give_back(self, line: Connection) -> None:
-        """Let others have a connection on which nothing is awaited."""
+        """Return a connection, on which no answer is awaited, to the pool."""
         self._free.append(line)
 
 
 @dataclass(slots=True, kw_only=True)
 class Asked:
-    """A request that was sent, and what has come of it so far."""
+    """A request that was sent, and its answer once there is one."""
 
     actor: str
     api: str
@@ -61,25 +61,25 @@ class Asked:
 
 @dataclass(slots=True, kw_only=True)
 class RoundRunner:
-    """Runs one round, on lines that it takes for each request and returns once that is answered."""
+    """Runs one round, on connections that it takes for each request and returns after the answer."""
 
     round: Round
     group_id: str
     lines: Lines
     patience_ms: float
-    """How long an answer is awaited from when its request was sent."""
+    """How long to await an answer after its request was sent."""
     asked: list[Asked] = field(default_factory=list)
     _bindings: Bindings = field(init=False)
     _indices: dict[int, int] = field(default_factory=dict, init=False)
     _correlation_id: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        """Begin to learn."""
+        """Create the bindings of references to values."""
         self._bindings = Bindings(groups={"main": self.group_id})
         self._indices = {id(step): index for index, step in enumerate(self.round.steps)}
 
     async def run(self, steps: Iterable[Step]) -> None:
-        """Run the set-up or the look back, one request after the other, as far as values are there."""
+        """Run the set-up or the look back, one request after the other, until a needed value is missing."""
         for step in steps:
             if not isinstance(step, Send):
                 continue
@@ -92,7 +92,7 @@ class RoundRunner:
             await self.answered(step, line, asked)
 
     async def race(self, strand: Strand, line: Connection, frame: bytes, asked: Asked) -> None:
-        """Run a strand whose first request is ready to be sent; its steps are requests and their answers."""
+        """Run a strand whose first request is encoded; its steps are requests and their answers."""
         if strand.delay_us:
             await asyncio.sleep(strand.delay_us / 1e6)
         first, *others = requests_of(strand.steps)
@@ -111,7 +111,7 @@ class RoundRunner:
             await self.answered(step, line, asked)
 
     async def ready(self, step: Send, *, is_rival: bool) -> tuple[Connection, bytes, Asked]:
-        """Make a request ready to be sent; it is on record from now on.
+        """Record a request, and encode it for sending.
 
         Raises:
             UnboundReferenceError: no answer brought a value that it needs.
@@ -133,7 +133,7 @@ class RoundRunner:
         return line, frame, asked
 
     def note(self, step: Send, *, is_rival: bool) -> Asked:
-        """Put a request on record that is about to be sent.
+        """Record a request that is about to be sent.
 
         Raises:
             UnboundReferenceError: no answer brought a value that it needs.
@@ -149,7 +149,7 @@ class RoundRunner:
         return asked
 
     async def answered(self, step: Send, line: Connection, asked: Asked) -> None:
-        """Await the answer, take note of it, and return the line."""
+        """Await the answer, record it, and return the connection to the pool."""
         try:
             frame = await line.receive(timeout_ms=self.patience_ms)
             answered_us = now_us()
@@ -165,13 +165,13 @@ class RoundRunner:
             self.learn(step, asked, answer, answered_us)
 
     def learn(self, step: Send, asked: Asked, answer: Fields, answered_us: int) -> None:
-        """Take note of an answer."""
+        """Record an answer, and learn its values."""
         asked.answer, asked.answered_us = answer, answered_us
         index = self._indices[id(step)]
         self._bindings.learn(step=index, actor=step.actor, api=step.api, fields=answer)
 
     def history(self) -> History:
-        """Return what happened, with names in place of what chance chose."""
+        """Return the round's history, with canonical names for random ids."""
         return History(
             race=self.round.race,
             round_number=self.round.number,
@@ -179,7 +179,7 @@ class RoundRunner:
         )
 
     def _canonicaliser(self) -> Canonicaliser:
-        """Return one that knows every member id that anybody was told, whenever that was."""
+        """Return a canonicaliser that has learnt the member ids in all answers."""
         prefixes = [(each.name, each.group_instance_id or each.client_id) for each in self.round.actors]
         name = GROUP.removeprefix("group:")
         canonicaliser = Canonicaliser(groups={self.group_id: name}, actors=member_prefixes(prefixes))
@@ -194,12 +194,12 @@ class RoundRunner:
 
 
 def _names_something(api: str) -> bool:
-    """Whether answers give ids to members or topics."""
+    """Return whether an API's answers contain new ids of members or topics."""
     return bool(descriptor(api).learns) or api == "Metadata"
 
 
 def now_us() -> int:
-    """Return the time of the running loop, on the one clock that all histories of a run share."""
+    """Return the running loop's time, on the clock that all histories of a run share."""
     return int(asyncio.get_running_loop().time() * 1_000_000)
 
 

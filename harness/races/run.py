@@ -1,4 +1,4 @@
-"""A whole run of races: every target in its turn, every history on file before anything is judged."""
+"""A whole run of races: all targets in turn; every history is on file before any is judged."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -24,30 +24,30 @@ from harness.trace.files import write_whole
 from harness.trace.target_record import TargetRecord
 
 Tell = Callable[[str, str], None]
-"""Told a target's name and what it is busy with."""
+"""Called with a target's name and its current activity."""
 _SESSION: Final = "races"
 _LOST: Final = "the broker is gone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RacesPlan:
-    """What is to be run."""
+    """The races, targets and settings of a run."""
 
     run_id: str
     races: tuple[Race, ...]
     targets: tuple[Target, ...]
     round_count: int
-    """Of each race on each target."""
+    """The rounds of each race on each target."""
     seed: int
     command: str
     out: Path
 
 
 async def drive(plan: RacesPlan, tell: Tell) -> RacesFolder:
-    """Run all rounds of a plan, one target after the other; return where the histories are.
+    """Run all rounds of a plan, one target after the other; return the folder with the histories.
 
     Raises:
-        TargetError: a target cannot be had, or is lost; what was recorded until then is on file.
+        TargetError: a target cannot be started, or is lost; what was recorded until then is on file.
     """
     folder = RacesFolder(plan.out / plan.run_id)
     folder.write_run(
@@ -88,7 +88,7 @@ async def _drive_target(plan: RacesPlan, target: Target, folder: RacesFolder, te
 
 
 def is_applicable(race: str, target: TargetRecord) -> bool:
-    """Tell whether a target has what a race needs."""
+    """Return whether a target has the features that a race needs."""
     specification = ReferenceSpecification(target.profile, target.broker_config)
     return has_race(race, consumer_groups=specification.has_consumer_groups)
 
@@ -98,7 +98,7 @@ async def _run_races(
 ) -> None:
     delay_ms = broker.description.broker_config.get(INITIAL_DELAY, "0")
     if broker.run_namespace is not None and delay_ms != "0":
-        # Rounds wait for less, and the search for an order knows of no such wait.
+        # Rounds do not wait that long, and the search for an order does not model this delay.
         raise TargetError(f"{target.spec} has {INITIAL_DELAY}={delay_ms}; races need 0")
     session = broker.open_session(_SESSION)
     driver = _driver(plan, broker, session, lambda history: folder.append(target.name, history))
@@ -133,11 +133,11 @@ def _driver(
 
 
 def judge_folder(folder: RacesFolder, tell: Tell) -> tuple[Verdict, ...]:
-    """Judge what is on file, also for the second time, and put the judgement beside it.
+    """Judge the stored histories, also repeatedly, and store the judgement beside them.
 
     Raises:
-        TraceError: it is no folder of races, or one of its files is damaged.
-        TargetError: the reference has no profile such as the one that was recorded.
+        TraceError: it is not a folder of races, or one of its files is damaged.
+        TargetError: the reference does not have the recorded profile.
     """
     run = folder.read_run()
     verdicts: list[Verdict] = []

@@ -1,10 +1,10 @@
-"""Whether some order of a round's operations explains every answer.
+"""The search for an order of a round's operations that explains every answer.
 
-An operation may take place from its invocation until its answer is there, and no earlier than whatever was
-answered before it was invoked. Inner steps may come between any two.
+An operation may take effect between its invocation and its answer, and only after all operations that were
+answered before its invocation. Inner steps may come between any two operations.
 
-Where reads may be stale, a read need not come after a write that had only been *refused*, or whose answer did
-not wait for the log: a read answers from what is committed, and these answers do not wait for that.
+Where reads may be stale, a read need not come after a write that was only *refused*, or whose answer did not
+wait for the log. A read returns committed state, and these answers do not wait for a commit.
 
 Source: CoordinatorRuntime.CoordinatorWriteEvent#run and CoordinatorReadEvent#run (4.3.1).
 """
@@ -23,16 +23,16 @@ from harness.races.history import GROUP, History
 from harness.races.specification import MachineFactory
 
 MOVES_MAX: Final = 200_000
-"""Moves that lead no further after which a search is given up."""
+"""The number of moves without progress after which a search is given up."""
 
 
 class SearchOutcome(StrEnum):
-    """What a search came to, best first."""
+    """The results of a search, best first."""
 
     EXPLAINED = "explained"
     STALE_READ = "explained by a stale read"
     UNANSWERED = "an answer did not come"
-    """Explained, if an answer was only late or lost for which nobody waited any longer."""
+    """Explained, on the assumption that a missing answer was only late or lost."""
     UNDECIDED = "undecided"
     """The search was given up."""
     UNEXPLAINED = "unexplained"
@@ -40,11 +40,11 @@ class SearchOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """What a search came to, with the order that explains a history if there is one."""
+    """The result of a search, with the order that explains a history if there is one."""
 
     finding: SearchOutcome
     order: tuple[Move, ...] = ()
-    """Its places are those of the history's operations."""
+    """Its places are indices of the history's operations."""
 
 
 def explain(
@@ -54,13 +54,13 @@ def explain(
     unheeded: frozenset[int] = frozenset(),
     moves_max: int = MOVES_MAX,
 ) -> Explanation:
-    """Look for an order that explains a history, at first one without stale reads or lost answers.
+    """Look for an order that explains a history, at first one without stale reads and lost answers.
 
     Args:
-        history: what happened.
-        specification: what may happen.
-        unheeded: operations whatever answer of which is right.
-        moves_max: when to give up.
+        history: the history to explain.
+        specification: the specification of what may happen.
+        unheeded: operations for which every answer is right.
+        moves_max: the number of moves without progress after which to give up.
     """
     given_up = False
     for finding in _ways(history, specification):
@@ -77,7 +77,7 @@ def explain(
 def _course(
     history: History, specification: MachineFactory, unheeded: frozenset[int], *, stale_reads: bool
 ) -> Course:
-    # Whatever they were answered, reads whose answer nobody heeds might as well not have been.
+    # A read whose answer is ignored has no influence, so it is left out.
     operations = [each for each in history.operations if not (each.index in unheeded and is_read(each))]
     return Course(
         operations=operations,
@@ -95,7 +95,7 @@ def _in_history(course: Course) -> Iterator[Move]:
 
 
 def _ways(history: History, specification: MachineFactory) -> Iterator[SearchOutcome]:
-    """Return what to look for, strictest first."""
+    """Yield the outcomes to look for, strictest first."""
     yield SearchOutcome.EXPLAINED
     if specification.reads_may_be_stale:
         yield SearchOutcome.STALE_READ
@@ -108,12 +108,12 @@ def _unanswered(history: History) -> frozenset[int]:
 
 
 def is_read(operation: Operation) -> bool:
-    """Whether an operation changes nothing."""
+    """Return whether an operation changes nothing."""
     return operation.descriptor.access is Access.READS
 
 
 def _before(operations: Sequence[Operation], *, stale_reads: bool) -> tuple[frozenset[int], ...]:
-    """Return for each operation the places of others that must be over before it takes place."""
+    """Return for each operation the places of others that must be over before it takes effect."""
     return tuple(
         frozenset(
             place
@@ -126,9 +126,9 @@ def _before(operations: Sequence[Operation], *, stale_reads: bool) -> tuple[froz
 
 
 def _is_answered_early(operation: Operation) -> bool:
-    """Whether an answer was given without waiting for what is written before it.
+    """Return whether an answer was given without waiting for earlier writes.
 
-    A refusal is thrown at once, and a JoinGroup is answered by whoever completes the rebalance.
+    A refusal is thrown at once, and a JoinGroup is answered by the request that completes the rebalance.
     """
     return operation.api == "JoinGroup" or not _is_good(operation.answer)
 
@@ -145,13 +145,13 @@ def _is_good(answer: object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Precedence:
-    """What may come next where nothing is known but what was over before what began."""
+    """The possible next moves if only the precedence of operations is known, not their times."""
 
     before: tuple[frozenset[int], ...]
-    """By place, what must be over."""
+    """By place, the operations that must be over before."""
 
     def next_moves(self, course: Course) -> tuple[Move, ...]:
-        """Return inner steps, and then the operations that are free, the likeliest first."""
+        """Return inner steps, and then the operations that are ready, the likeliest first."""
         here, now_ms = course.position, course.machine.now_ms
         inner = (Take(each, now_ms) for each in course.machine.inner_steps())
         ready = [
@@ -164,6 +164,6 @@ class Precedence:
 
 
 def _likelihood(operation: Operation) -> tuple[bool, float]:
-    """Sort what was answered first to the front, and what was not answered at all to the end."""
+    """Return a sort key: operations in the order of their answers, then unanswered ones."""
     is_open = operation.answered_ms == inf
     return is_open, operation.asked_ms if is_open else operation.answered_ms

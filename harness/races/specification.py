@@ -1,4 +1,4 @@
-"""The reference coordinator as the specification of one group: the only module of races that touches it."""
+"""The reference coordinator as the specification of one group; the only module of races that uses it."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -23,25 +23,25 @@ from reference_coordinator.core.records import GroupMetadataRecord
 from reference_coordinator.profile.behaviours import CoordinatorFamily
 
 _HORIZON_MS: Final = 5_000
-"""Deadlines further away do not pass within a round: sessions and rebalances of races take 30 s."""
+"""Deadlines further away do not pass within a round: session and rebalance timeouts of races are 30 s."""
 _REMEMBERED: Final = 4096
 _TOPIC_IDS: Final = {f"topic:{name}": str(uuid5(NAMESPACE_OID, name)) for name in CONFORMANCE_TOPICS}
-"""By their canonical names."""
+"""Topic ids by the topics' canonical names."""
 
 
 class MachineFactory(Protocol):
-    """Makes machines, each at the beginning of a group's life."""
+    """A factory of machines, each of which starts without groups."""
 
     @property
     def family(self) -> str:
-        """Which of Kafka's coordinators it is: `scala` or `java`."""
+        """Which of Kafka's coordinators the machines are: `scala` or `java`."""
 
     @property
     def reads_may_be_stale(self) -> bool:
-        """Whether reading APIs answer from what is written for good, which may lag behind."""
+        """Whether reading APIs answer from committed state, which may lag behind."""
 
     def begin(self, operations: Sequence[Operation] = ()) -> Machine:
-        """Return a new machine; with a history, one that chooses as its target was seen to choose."""
+        """Return a new machine; with a history, it makes the choices that the history's target made."""
 
 
 class ReferenceSpecification:
@@ -53,26 +53,26 @@ class ReferenceSpecification:
 
     @property
     def family(self) -> str:
-        """Which of Kafka's coordinators the profile is of."""
+        """The coordinator implementation that the profile's release has."""
         return self._spec.profile.coordinator.value
 
     @property
     def reads_may_be_stale(self) -> bool:
-        """Whether reads are of the last committed state. Source: CoordinatorReadEvent#run (4.3.1)."""
+        """Whether reads return the last committed state. Source: CoordinatorReadEvent#run (4.3.1)."""
         return self._spec.profile.coordinator is CoordinatorFamily.JAVA
 
     @property
     def has_consumer_groups(self) -> bool:
-        """Whether the release has consumer groups for everybody."""
+        """Whether the release has consumer groups in general availability."""
         return self._spec.has_consumer_groups
 
     def begin(self, operations: Sequence[Operation] = ()) -> "RaceMachine":
-        """Return a coordinator that knows of no group yet."""
+        """Return a coordinator without groups."""
         return RaceMachine(self._spec, operations)
 
 
 class RaceMachine(ReferenceMachine):
-    """The reference in the canonical form of a history; what is under way inside takes steps of its own."""
+    """The reference in the canonical form of a history; pending writes and removals are inner steps."""
 
     def __init__(self, spec: ReferenceProfile, operations: Sequence[Operation]) -> None:
         topics = {
@@ -82,7 +82,7 @@ class RaceMachine(ReferenceMachine):
         super().__init__(spec, operations, frozenset((GROUP,)), topics=topics)
         self._written: list[AppendId] = []
         self._dying: Answers = ()
-        """Answers of the Scala coordinator that wait until a group that is Dead is removed."""
+        """Answers of the Scala coordinator that wait until a Dead group is removed."""
         if spec.profile.coordinator is CoordinatorFamily.JAVA:
             self._decided = self._apis.append_outcome
             self._apis.append_outcome = self._append_outcome
@@ -91,9 +91,9 @@ class RaceMachine(ReferenceMachine):
 
     @override
     def apply(self, operation: Operation, at_ms: float) -> Answers:
-        """Let an operation take effect; the answer to whoever lets a group die waits until it is removed.
+        """Apply an operation; if it makes a group Dead, its answer waits until the group is removed.
 
-        Who finds the group Dead already, or is refused for another reason, is answered at once.
+        A request that finds the group Dead already, or is refused for another reason, is answered at once.
 
         Source: GroupMetadataManager#cleanupGroupMetadata, GroupCoordinator#handleDeleteOffsets (3.9.2).
         """
@@ -106,7 +106,7 @@ class RaceMachine(ReferenceMachine):
 
     @override
     def inner_steps(self) -> tuple[InnerStep, ...]:
-        """Return what could happen next: of deadlines, the first alone, as in Kafka."""
+        """Return the possible next steps; of the deadlines only the first, as in Kafka."""
         steps = [InnerStep(kind=InnerKind.WRITE)] if self._written else []
         if self._shard.pending_deletions:
             steps.append(InnerStep(kind=InnerKind.REMOVAL))
@@ -114,7 +114,7 @@ class RaceMachine(ReferenceMachine):
 
     @override
     def take(self, step: InnerStep, at_ms: float) -> Answers:
-        """Let it happen; writes are through in the order in which they were begun."""
+        """Take an inner step; writes complete in the order in which they began."""
         match step.kind:
             case InnerKind.WRITE:
                 append_id = self._written.pop(0)
@@ -126,7 +126,7 @@ class RaceMachine(ReferenceMachine):
 
     @override
     def digest(self) -> str:
-        """Return a text of the group, its offsets, what is on its way and what is due soon."""
+        """Return a text of the group, its offsets, pending writes and removals, and near deadlines."""
         is_written = self._shard.find_group(GroupId(GROUP), committed=True) is not None
         waiting = (len(self._written), len(self._shard.pending_deletions), self._dying)
         due = [each.key for each in self._due_soon()]
@@ -146,17 +146,17 @@ class RaceMachine(ReferenceMachine):
         return tuple(each for each in super().inner_steps() if each.due_ms <= _HORIZON_MS)
 
     def _remove(self) -> Answers:
-        """Remove groups that are Dead, and let those who made them die have their answers."""
+        """Remove Dead groups, and return the answers that waited for it."""
         removed = self._reported(self._apis.resume_from_dead(now_ms=self.now_ms))
         self._apis.pause_at_dead()
         reported, self._dying = (*removed, *self._dying), ()
         return reported
 
     def _append_outcome(self, append: AppendRecords) -> Errors | None:
-        """Leave a write of group metadata open; whoever comes meanwhile finds the state before it.
+        """Leave a write of group metadata pending; requests meanwhile find the state before it.
 
-        Offsets, tombstones and records of consumer groups take effect at once for whoever writes, as in
-        Kafka, and only their answers wait.
+        Offsets, tombstones and records of consumer groups take effect at once for later writes, as in Kafka,
+        and only their answers wait.
 
         Source: CoordinatorRuntime.CoordinatorWriteEvent#run, GroupMetadataManager#classicGroupSync (4.3.1).
         """
@@ -171,7 +171,7 @@ class RaceMachine(ReferenceMachine):
 
 @lru_cache(maxsize=_REMEMBERED)
 def _frame(api: str, api_version: int, client_id: str | None, request_json: str) -> bytes:
-    """Write a request; the same few are written again and again."""
+    """Encode a request, with a cache: the same few recur."""
     for name, topic_id in _TOPIC_IDS.items():
         request_json = request_json.replace(canonical_json(name), canonical_json(topic_id))
     request = fields_from_json(json_object(request_json, where="a request"))
@@ -180,7 +180,7 @@ def _frame(api: str, api_version: int, client_id: str | None, request_json: str)
 
 @lru_cache(maxsize=_REMEMBERED)
 def _canonical(api: str, api_version: int, frame: bytes) -> Fields:
-    """Read an answer of the reference, whose ids of groups and members are canonical already."""
+    """Decode an answer of the reference, whose ids of groups and members are canonical already."""
     fields = _canonicaliser().value(decode_response(api, api_version, frame).fields, api=api)
     assert isinstance(fields, Mapping)
     return fields
@@ -188,7 +188,7 @@ def _canonical(api: str, api_version: int, frame: bytes) -> Fields:
 
 @lru_cache(maxsize=1)
 def _canonicaliser() -> Canonicaliser:
-    """Return one that knows the topics."""
+    """Return a canonicaliser that has learnt the topics."""
     canonicaliser = Canonicaliser(groups={GROUP: GROUP.removeprefix("group:")})
     topics = [
         {"name": name.removeprefix("topic:"), "topic_id": topic_id} for name, topic_id in _TOPIC_IDS.items()

@@ -1,7 +1,7 @@
-"""Replays: what a tap recorded is told to the reference, and its answers are compared.
+"""Replays: the requests that a tap recorded are fed to the reference, and the answers are compared.
 
-What real clients say hangs on time and chance, so two recordings cannot be compared step by step; but what a
-coordinator answered to one of them can be compared with what the reference answers to the same.
+What real clients send depends on time and chance, so two recordings cannot be compared step by step. But a
+coordinator's answers in one recording can be compared with the reference's answers to the same requests.
 
     spec = specification("3.9.2", {"group.initial.rebalance.delay.ms": "0"})
     replayed = replay(events, spec, conversation_id="tap", is_whole=False)

@@ -1,4 +1,4 @@
-"""What one part of a group's replay leaves to the next one, and what comes of all."""
+"""The state that one part of a group's replay passes to the next one, and the result of all parts."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -14,19 +14,19 @@ from harness.results.replay_results import ReplayFinding
 
 @dataclass(slots=True, kw_only=True)
 class Account:
-    """What was compared, what was not, and what was found."""
+    """The numbers of answers compared and not compared, and the findings."""
 
     conversation_id: str
     compared: int = 0
     not_compared: Counter[str] = field(default_factory=Counter)
     findings: list[ReplayFinding] = field(default_factory=list)
     agreed: set[int] = field(default_factory=set)
-    """Positions of answers that are the reference's; whoever reads them empties the set."""
+    """Positions of answers that equal the reference's. Readers empty the set."""
     otherwise: dict[int, ReferenceAnswer | None] = field(default_factory=dict)
-    """By the position of an answer that is not: the reference's, None where it has none; emptied likewise."""
+    """The reference's answer, or None, by the position of an answer that differs. Readers empty this too."""
 
     def replayed(self) -> Replayed:
-        """Return it as a result."""
+        """Return the account as a result."""
         return Replayed(
             conversation=self.conversation_id,
             compared=self.compared,
@@ -37,22 +37,22 @@ class Account:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
-    """A group in a coordinator that goes on."""
+    """A group in a coordinator that continues into the next part."""
 
     machine: ReplayMachine
     left: tuple[RecordedOperation, ...]
-    """What has not taken effect yet, and may never: nobody was answered, or it takes effect later."""
+    """Operations that have not taken effect yet, and may never: they are unanswered, or take effect later."""
     unknown: frozenset[TopicPartition] | None
     """As in a `Seed`."""
     named: frozenset[TopicPartition]
-    """Partitions whose offsets somebody wrote or saw."""
+    """Partitions whose offsets a client wrote or read."""
     since_ms: float | None
-    """When the coordinator came, if it may still be loading."""
+    """When the coordinator took over, if it may still be loading."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Past:
-    """What is known of a group from the parts that were replayed."""
+    """What is known of a group from the parts replayed so far."""
 
     end_ms: float = -inf
     running: Running | None = None
@@ -60,4 +60,4 @@ class Past:
     transactional: frozenset[str] = frozenset()
     is_of_consumers: bool = False
     other: str | None = None
-    """Why nothing about it is replayed."""
+    """The reason why the group is not replayed, if there is one."""

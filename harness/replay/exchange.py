@@ -22,13 +22,13 @@ class Exchange:
     """The number of the request before it on its connection, if one was answered."""
     asked_ms: float
     free_ms: float
-    """When that was answered; when this was sent, if that was later, or there is none."""
+    """When that request was answered, or when this one was sent if that was later or alone."""
     answered_ms: float = inf
     frame: bytes | None
     """The request without its length prefix; None where it was not kept."""
     request: Fields | None
     """None where it cannot be read."""
     answer: Fields | None
-    """None where there is none, or it cannot be read."""
+    """None if there is none, or it cannot be read."""
     answer_frame: bytes = b""
     """Empty where only the fields are known."""

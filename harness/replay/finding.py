@@ -1,4 +1,4 @@
-"""What comes of a replay: differences, and how much was compared at all."""
+"""The result of a replay: the differences, and how many answers were compared."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -9,13 +9,13 @@ from harness.results.replay_results import ReplayFinding
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replayed:
-    """What came of replaying one conversation."""
+    """The result of replaying one conversation."""
 
     conversation: str
     compared: int
     """Answers of the coordinator that were compared with the reference's."""
     not_compared: Mapping[str, int] = field(default_factory=dict)
-    """Answers of the coordinator that were not, by reason."""
+    """The numbers of the coordinator's answers that were not compared, by reason."""
     findings: tuple[ReplayFinding, ...] = ()
 
     @property

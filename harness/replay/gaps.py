@@ -20,17 +20,17 @@ class Gap:
     since_ms: float
     until_ms: float
     is_before: bool = False
-    """Whether the connection began unseen: members speak often, others may have been silent until then."""
+    """Whether the connection began unrecorded. Members send often; others may have been silent."""
 
     def has(self, begin_ms: float, end_ms: float) -> bool:
-        """Whether a time is within it."""
+        """Return whether a period is within the gap."""
         return self.since_ms <= begin_ms and end_ms <= self.until_ms
 
 
 def gaps_of(operations: Sequence[RecordedOperation], gaps: Iterable[Gap]) -> list[Gap]:
-    """Return the gaps that concern a group whose operations these are.
+    """Return the gaps that concern the group of some operations.
 
-    A gap lasts until what was under way at its end is answered: before that, the group may be changing.
+    A gap lasts until the requests in flight at its end are answered: before that, the group may be changing.
     """
     all_of_them = {each.connection for each in operations}
     of_members = {each.connection for each in operations if each.api in MEMBERSHIP}
@@ -53,7 +53,7 @@ def _settled(gap: Gap, operations: Iterable[RecordedOperation]) -> Gap:
 def with_begun(
     operations: Iterable[RecordedOperation], under_way: Iterable[RecordedOperation], begin_ms: float
 ) -> list[RecordedOperation]:
-    """Add what was under way when a gap began: it may have taken effect, and its answer comes too late."""
+    """Add requests in flight when a gap began, without their late answers: they may have taken effect."""
     begun = (each for each in under_way if each.answer is not None and begin_ms < each.asked_ms)
     unanswered = (replace(each, answer=None, answered_at=None, answered_ms=inf) for each in begun)
     return sorted((*operations, *unanswered), key=lambda each: each.index)

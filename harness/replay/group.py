@@ -1,6 +1,6 @@
-"""Replaying a group part by part, from when it is known until its coordinator is gone.
+"""Replay of a group part by part, from when its state is known until its coordinator ends.
 
-A part ends where the group is quiet: the next one goes on with the reference as it is then.
+A part ends where the group is quiet. The next one continues with the reference as it is then.
 """
 
 from collections.abc import Iterable, Sequence
@@ -45,12 +45,12 @@ from harness.replay.windows import Windows
 from harness.targets.reference.profile import ReferenceProfile
 
 TOLERANCE_MS: Final = 300.0
-"""How far a deadline may be off, on top of the longest that the broker took for a simple answer."""
+"""How far a deadline may be off, in addition to the longest time that the broker took for a simple answer."""
 _FINDINGS_MAX: Final = 10
-"""Of one coordinator's time with a group, or of a part of it: what comes after is consequences."""
+"""The most findings per coordinator of a group, or per part: later ones are consequences."""
 FINDINGS_OF_GROUP_MAX: Final = 1_000
 _LATE_MS: Final = 10_000.0
-"""By how much more than the tolerance an answer may come later than the reference's."""
+"""How much later than the reference's an answer may come, in addition to the tolerance."""
 
 
 class GroupReplay:
@@ -62,12 +62,12 @@ class GroupReplay:
         self._start: Seed | None = None
 
     def begin_with(self, seed: Seed) -> None:
-        """Begin with a group that is known, in a coordinator that goes on."""
+        """Begin with a group whose state is known, in a coordinator that continues."""
         self._start = seed
 
     @property
     def member_ids(self) -> frozenset[str]:
-        """The members that were heard of in the last part."""
+        """The members that are known from the last part."""
         return self._past.member_ids
 
     def take(
@@ -76,7 +76,7 @@ class GroupReplay:
         """Replay the next part.
 
         Args:
-            conversation: the part; its operations' indices go on from those before.
+            conversation: the part; its operations' indices continue those of the part before.
             gaps: when requests or answers may be missing.
             end_ms: when the next part begins; infinite for the last one.
         """
@@ -126,7 +126,7 @@ class _Part:
         return self._past.is_of_consumers or bool(self._heartbeats)
 
     def begin_with(self, seed: Seed) -> None:
-        """Begin with a group that is known, in a coordinator that goes on."""
+        """Begin with a group whose state is known, in a coordinator that continues."""
         named = frozenset((each.topic, each.partition) for each in seed.offsets)
         running = Running(
             machine=self._machine(seed), left=(), unknown=seed.unknown, named=named, since_ms=None
@@ -140,7 +140,7 @@ class _Part:
         )
 
     def past(self, running: Running | None, why: str | None) -> Past:
-        """Return what the next part is to know."""
+        """Return what the next part needs to know."""
         of_machine = frozenset() if running is None else running.machine.member_ids()
         return Past(
             end_ms=self._end_ms,
@@ -152,11 +152,11 @@ class _Part:
         )
 
     def leave_out(self, why: str) -> None:
-        """Compare nothing that is about it."""
+        """Exclude the group's operations from comparison."""
         self._leave_out([each for each in self._operations if self._group_id in each.groups], why)
 
     def run(self) -> Running | None:
-        """Replay it; return the coordinator that goes on, if there is one."""
+        """Replay the part; return the coordinator that continues, if there is one."""
         reported = self._tellable()
         if (why := self._beyond_replay()) is not None:
             self._leave_out(reported, why)
@@ -189,7 +189,7 @@ class _Part:
         gaps: Sequence[Gap],
         unseen: set[float],
     ) -> Seed | Running | None:
-        """Replay what one coordinator was told; return what is known after it."""
+        """Replay the requests to one coordinator; return what is known after it."""
         is_first = begin_ms == self._past.end_ms
         era = [
             each
@@ -217,7 +217,7 @@ class _Part:
         under_way: Sequence[RecordedOperation],
         end_ms: float,
     ) -> Seed | None:
-        """Return what the coordinator after the one that went finds in the log; None where nobody knows."""
+        """Return what the next coordinator finds in the log; None if that is unknown."""
         if self._transactional:
             return None
         names = self._conversation.topic_names
@@ -236,14 +236,14 @@ class _Part:
         return None
 
     def _unrecorded_member(self) -> str | None:
-        """Return a member that a leader was told of and nobody was seen to be, not even unanswered."""
+        """Return a member that a leader's answer lists but that no request or answer, or stray id, is of."""
         known = self._past.member_ids | self._heard_of()
         return next(
             (each for each in members_of(self._operations, self._group_id) if each not in known), None
         )
 
     def _heard_of(self) -> frozenset[str]:
-        """Return the members that somebody was seen to be."""
+        """Return the member ids in requests, in answers to joins, and among stray ids."""
         answered = {
             text(each.answer, "member_id")
             for each in self._operations
@@ -267,10 +267,10 @@ class _Part:
         return reported
 
     def _seed_at_first(self, era: Sequence[RecordedOperation]) -> Seed | None:
-        """Return how the group began, if that can be told.
+        """Return the group's state at the beginning; None if it is unknown.
 
-        One whose first generation is the first of all was not there before, and one that nobody joins has no
-        members. Offsets may have been there all the same.
+        A group that begins with the very first generation did not exist before, and one that nobody joins has
+        no members. Offsets may have existed all the same.
         """
         joined = (each for each in era if each.api == "JoinGroup" or joins_consumers(each))
         first = next((each for each in joined if each.answer is not None and each.error == NO_ERROR), None)
@@ -281,14 +281,14 @@ class _Part:
         return None
 
     def _is_first(self, joined: RecordedOperation) -> bool:
-        """Whether an answer is one that only the first member gets of a group that was not there."""
+        """Return whether an answer is one that only the first member of a new group gets."""
         answer = joined.answer or {}
         if joined.api == "JoinGroup":
             return answer.get("generation_id") == 1
         return answer.get("member_epoch") == self._spec.first_member_epoch
 
     def _replay_era(self, era: Sequence[RecordedOperation], known: Seed | Running | None) -> Running | None:
-        """Replay what one coordinator was told; return it as it is then, None where it is not known."""
+        """Replay the requests to one coordinator; return its state at the end, or None if it is unknown."""
         if isinstance(known, Running):
             more = self._more_offsets(era, known.named, known.unknown)
             fed = [*known.left, *fed_of(era)]
@@ -318,7 +318,7 @@ class _Part:
         there: frozenset[TopicPartition],
         unknown: frozenset[TopicPartition] | None,
     ) -> tuple[SeedOffset, ...]:
-        """Return offsets that nobody knew of, and that were found before anybody wrote."""
+        """Return offsets that were unknown before, and that were fetched before any write."""
         return tuple(
             each
             for each in first_offsets(operations, self._group_id, self._conversation.topic_names)
@@ -387,7 +387,7 @@ class _Part:
         return machine
 
     def _topics_named(self) -> dict[str, int]:
-        """Return the partition counts of the topics that requests name: what classic groups ask of topics."""
+        """Return the partition counts of the topics that requests name: classic groups need no others."""
         topics, names = self._conversation.topics, self._conversation.topic_names
         named = {topic for topic, _ in named_partitions(self._operations, self._group_id, names)}
         return {topic: topics[topic] for topic in sorted(named) if topic in topics}

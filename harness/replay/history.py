@@ -1,8 +1,10 @@
-"""A recorded conversation as operations: requests with their answers, when they can have taken effect.
+"""A recorded conversation as operations: requests with their answers, and when they can have taken effect.
 
-A broker takes one request of a connection at a time, so what was sent behind a parked request cannot have
-been looked at before that was answered. Source: SocketServer.Processor#processCompletedReceives (3.9.2).
-Who reads many sockets sees answers of the same moment in any order, so no time is a bound for that.
+A broker processes one request of a connection at a time. So a request that was sent behind a parked one
+cannot have been processed before that one was answered.
+Source: SocketServer.Processor#processCompletedReceives (3.9.2).
+A recorder that reads many sockets sees answers of the same moment in any order, so recorded times do not
+bound when a request was processed.
 """
 
 from collections import Counter, defaultdict, deque
@@ -29,9 +31,9 @@ from harness.trace.events import Event, EventKind
 
 OTHER_GROUPS: Final = apis_where(lambda api: api.subject is Subject.OTHER_GROUPS)
 _FED: Final = COMPARED | OF_TRANSACTIONS | {"IncrementalAlterConfigs"}
-"""What the reference is told; groups have configurations of their own."""
+"""APIs that are fed to the reference. Configurations are, because groups have their own."""
 READ: Final = _FED | OTHER_GROUPS | apis_where(lambda api: api.counts_partitions)
-"""APIs whose fields are wanted; of the others it is enough to know when they were spoken."""
+"""APIs whose fields are needed; of the others only the times are."""
 _OF_KIND: Final = (
     ("ShareGroup", "of share groups, which are not replayed"),
     ("StreamsGroup", "of streams groups, which are not replayed"),
@@ -48,30 +50,30 @@ class RecordedConversation:
 
     operations: list[RecordedOperation] = field(default_factory=list)
     topics: dict[str, int] = field(default_factory=dict)
-    """Partition counts by name: the most that was ever seen."""
+    """The highest partition count that was ever seen of each topic, by name."""
     topic_ids: dict[str, str] = field(default_factory=dict)
-    """Names to ids, the last ones."""
+    """The last id of each topic, by name."""
     topic_names: dict[str, str] = field(default_factory=dict)
-    """Ids to names; an id that nobody named is its own."""
+    """The name of each topic, by id; an id without a known name is its own."""
     breaks: list[tuple[float, str]] = field(default_factory=list)
-    """When the broker closed which connection."""
+    """The times at which the broker closed connections, with the connections."""
     unread: Counter[str] = field(default_factory=Counter)
     """Answers that cannot be replayed, by reason."""
     other_groups: dict[str, str] = field(default_factory=dict)
-    """Groups that a member of another protocol came to, each with why it is not replayed."""
+    """Groups in which a member of another protocol was active, each with why it is not replayed."""
     first_topics: dict[str, int] = field(default_factory=dict)
-    """Partition counts by name, as they were when each topic was looked at first."""
+    """The partition count of each topic when it was first looked at, by name."""
     seen_topic_ids: set[str] = field(default_factory=set)
-    """Ids of topics that somebody was told the name of."""
+    """Ids of topics that an answer has named."""
     topics_deleted_ms: float = inf
-    """When somebody first asked that topics be deleted."""
+    """When a client first requested that topics be deleted."""
     slowest_ms: float = 0.0
-    """The longest that the broker took for an answer that waits for nothing."""
+    """The longest time that the broker took for an answer that need not wait."""
     changes: tuple[Change, ...] = ()
-    """Topics that came to be, or grew."""
+    """The creations of topics and the additions of partitions."""
 
     def about_topics(self) -> "RecordedConversation":
-        """Return what it tells of topics alone."""
+        """Return a conversation that has only what this one shows of topics."""
         return RecordedConversation(
             topics=dict(self.topics),
             topic_ids=dict(self.topic_ids),
@@ -99,10 +101,10 @@ class _LostWrite:
 
     asked_ms: float
     groups: frozenset[str] | None
-    """None where not even that can be read."""
+    """None if the request cannot be read."""
 
     def touches(self, operation: RecordedOperation) -> bool:
-        """Whether an answer may tell of it."""
+        """Return whether an operation's answer may depend on the lost write."""
         is_later = operation.answer is not None and operation.answered_ms >= self.asked_ms
         return is_later and (self.groups is None or not self.groups.isdisjoint(operation.groups))
 
@@ -116,7 +118,7 @@ class _Reader:
     within_ms: tuple[float, float] = (-inf, inf)
 
     def take(self, exchange: Exchange) -> None:
-        """Take in the next request, with its answer."""
+        """Process the next request, with its answer."""
         api = exchange.api
         if exchange.answered_at is not None and descriptor(api).is_prompt:
             waited_ms = exchange.answered_ms - exchange.free_ms
@@ -146,7 +148,7 @@ class _Reader:
         return self.conversation
 
     def _put_in_order(self, first_index: int) -> None:
-        """Sort by arrival, and name those behind which others were sent by their index."""
+        """Sort operations by when they were sent, and replace references to preceding requests by indices."""
         changes = (each for each in self.conversation.operations if isinstance(each, TopicChange))
         fed: list[Exchange | TopicChange] = [*changes, *self.fed]
         fed.sort(key=lambda each: (each.asked_ms, each.asked_at))
@@ -157,7 +159,7 @@ class _Reader:
         ]
 
     def _doubt(self) -> None:
-        """Compare nothing that hangs on offsets which a request that was lost may have written."""
+        """Exclude from comparison what depends on offsets that a lost request may have written."""
         if not self.lost:
             return
         joined = {
@@ -185,7 +187,7 @@ class _Reader:
             self._lose(exchange)
 
     def _leave_out_others(self, exchange: Exchange) -> None:
-        """Count an answer about groups of another protocol; whose member is not refused is such a group."""
+        """Count an answer about groups of another protocol, and note these groups unless it is an error."""
         why = next((why for beginning, why in _OF_KIND if exchange.api.startswith(beginning)), _OTHER)
         if exchange.answered_at is not None:
             self.conversation.unread[why] += 1
@@ -215,7 +217,7 @@ class _Reader:
                 self.conversation.seen_topic_ids.add(text(topic, "topic_id"))
 
     def _learn_topics_of(self, operation: RecordedOperation) -> None:
-        """Partitions that were not refused for their sake are there, whoever asked for metadata."""
+        """Learn of partitions for which a commit was not refused: they exist, even without metadata."""
         if operation.answer is None or operation.descriptor.offsets not in COMMITS_OFFSETS:
             return
         for topic in items(operation.answer, "topics"):
@@ -224,7 +226,7 @@ class _Reader:
                     self._know(self._name_of(topic), number(partition, "partition_index") + 1)
 
     def _learn_fetched_ids_of(self, operation: RecordedOperation) -> None:
-        """Ids that are not refused are a topic's, where a name would be fetched from all the same."""
+        """Learn of topic ids that a fetch was not refused for; fetching by name shows no such thing."""
         if operation.answer is None or operation.descriptor.offsets is not OffsetUse.FETCHES:
             return
         for group in items(operation.answer, "groups"):
@@ -234,7 +236,7 @@ class _Reader:
                     self._know(self._name_of(topic), 1)
 
     def _name_of(self, topic: Fields) -> str:
-        """Return what a topic is called; one of which only the id is known is called by that."""
+        """Return the name of a topic, or its id if only that is known."""
         name, topic_id = text(topic, "name"), text(topic, "topic_id")
         if not name and topic_id not in self.conversation.topic_names:
             self._identify(topic_id, topic_id)
@@ -264,14 +266,14 @@ def conversation_of(
     topics: RecordedConversation | None = None,
     within_ms: tuple[float, float] = (-inf, inf),
 ) -> RecordedConversation:
-    """Return what replaying needs to know.
+    """Return a conversation that can be replayed.
 
     Args:
         exchanges: in the order in which requests were sent.
         breaks: when the broker closed which connection.
-        first_index: of the operations.
-        topics: a conversation that tells of topics; without one, the exchanges do.
-        within_ms: from when to when the exchanges are.
+        first_index: the index of the first operation.
+        topics: a conversation that shows the topics; without one, the exchanges do.
+        within_ms: the times between which the exchanges are.
     """
     reader = _Reader(within_ms=within_ms)
     if topics is not None:
@@ -284,11 +286,11 @@ def conversation_of(
 
 @dataclass(slots=True)
 class _Pairing:
-    """Finds the request that an event answers."""
+    """The state in which events are paired with the requests that they answer."""
 
     requests: list[Event] = field(default_factory=list)
     answers: dict[int, Event] = field(default_factory=dict)
-    """By the request's sequence."""
+    """Answers by the sequence of the request."""
     breaks: list[tuple[float, str]] = field(default_factory=list)
     open: defaultdict[tuple[str, int], deque[Event]] = field(default_factory=lambda: defaultdict(deque))
 
@@ -355,7 +357,7 @@ def _operation(exchange: Exchange, index: int, places: Mapping[tuple[str, int], 
 
 
 def members_of(operations: Iterable[RecordedOperation], group_id: str) -> Iterator[str]:
-    """Yield the ids of a group's members that leaders and administrators were told of."""
+    """Yield the ids of a group's members in answers to leaders and administrators."""
     for operation in operations:
         if operation.api == "ConsumerGroupDescribe" and operation.answer is not None:
             for group in items(operation.answer, "groups"):

@@ -1,4 +1,4 @@
-"""Heartbeats that a coordinator may have answered while it loaded the log, without a look at the group."""
+"""Heartbeats that a coordinator may have answered while it loaded the log, without checking the group."""
 
 from collections.abc import Sequence
 from math import inf
@@ -8,20 +8,20 @@ from harness.invariants.exchange import NO_ERROR
 from harness.replay.operation import RecordedOperation
 
 WHY: Final = "while the coordinator may have been loading"
-"""Why such an answer is not compared where it differs."""
+"""The reason why such an answer is not compared if it differs."""
 _LOADING_MS: Final = 60_000.0
-"""How long a load may take that nobody sees; who speaks of the group sees its end before that."""
+"""How long an unobserved load may take; any other request about the group shows its end before that."""
 
 
 def maybe_while_loading(
     operations: Sequence[RecordedOperation], group_id: str, *, since_ms: float
 ) -> frozenset[int]:
-    """Return the places of heartbeats answered NONE that nothing shows to have come after a load.
+    """Return the places of heartbeats answered NONE that may have come during a load.
 
     Args:
         operations: of one coordinator, in the order in which they were sent.
-        group_id: whose members they are.
-        since_ms: when the coordinator came.
+        group_id: the group whose load is in question.
+        since_ms: when the coordinator took over.
 
     Source: GroupCoordinator#doHeartbeat (3.9.2), GroupCoordinatorService#heartbeat (4.3.1).
     """
@@ -39,7 +39,7 @@ def maybe_while_loading(
 
 
 def may_be_loading(operations: Sequence[RecordedOperation], group_id: str, since_ms: float | None) -> bool:
-    """Whether nothing shows that a coordinator, which came at that time, has ended its load."""
+    """Return whether a coordinator that took over at that time may still be loading."""
     if since_ms is None:
         return False
     return not any(

@@ -1,4 +1,4 @@
-"""The reference as a recording is replayed on it: one of two modules of replays that touch it."""
+"""The reference as a recording is replayed on it: one of two modules of replays that use the reference."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, lru_cache, partial
@@ -35,7 +35,7 @@ _NO_ID: Final = bytes(4)
 
 
 class ReplayMachine(ReferenceMachine):
-    """A broker of the reference that is told a recording's requests."""
+    """A broker of the reference that receives a recording's requests."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class ReplayMachine(ReferenceMachine):
         strays: Mapping[str, tuple[str, ...]],
     ) -> None:
         """Begin as `ReferenceMachine` does, with partition counts by topic."""
-        # Coordinators' logs the reference has by itself.
+        # The reference creates its coordinators' logs by itself.
         with_ids = {
             name: (num_partitions, conversation.topic_ids.get(name))
             for name, num_partitions in topics.items()
@@ -57,7 +57,7 @@ class ReplayMachine(ReferenceMachine):
         self._planted: list[CoordinatorRecord] = []
 
     def plant(self, seed: Seed, group_id: str) -> None:
-        """Let a group be there already, as its partition's log would have it."""
+        """Load a group into the coordinator, as from its partition's log."""
         self.now_ms = Millis(int(max(seed.at_ms, 0.0)))
         coordinator = self._apis.coordinator
         partition = partition_for(GroupId(group_id), self._spec.config.offsets_topic_num_partitions)
@@ -68,7 +68,7 @@ class ReplayMachine(ReferenceMachine):
         coordinator.finish_loading(partition, now_ms=self.now_ms)
 
     def harvest(self, group_id: str) -> Seed:
-        """Return what a coordinator that came now would find in the log."""
+        """Return what a coordinator that took over now would find in the log."""
         return seed_of(
             (*self._planted, *self._apis.append_log),
             self._shard.offsets.of_group(GroupId(group_id)),
@@ -82,11 +82,11 @@ class ReplayMachine(ReferenceMachine):
         strays: Mapping[str, tuple[str, ...]],
         topics: Mapping[str, int],
     ) -> None:
-        """Go on with other operations, and forget what nothing hangs on any more.
+        """Continue with other operations, and drop what no answer depends on any more.
 
         Args:
-            operations: what may come now.
-            strays: ids that somebody heard of and nobody was answered with, by what they begin with.
+            operations: the operations that may take effect now.
+            strays: ids that answers list and that no request was answered with, by prefix.
             topics: partition counts by name; topics that are not named stay as they are.
         """
         self._operations = self._choices.operations = operations
@@ -104,7 +104,7 @@ class ReplayMachine(ReferenceMachine):
                 there.add_partitions(name, num_partitions)
 
     def learn(self, offsets: Iterable[SeedOffset], group_id: str) -> None:
-        """Let there be offsets that nobody knew of until now."""
+        """Add committed offsets that were unknown until now."""
         for offset in offsets:
             record = offset_record(GroupId(group_id), offset, self.now_ms)
             self._shard.replay(record, record_offset=0)
@@ -125,7 +125,7 @@ class ReplayMachine(ReferenceMachine):
 
     @override
     def apply(self, operation: Operation, at_ms: float) -> Answers:
-        """Let a request take effect, and correct what it made of chance."""
+        """Apply a request, and replace what the reference chose by chance with what the target chose."""
         assert isinstance(operation, RecordedOperation), "a replay has recorded operations"
         if isinstance(operation, TopicChange):
             return self._change_topic(operation, at_ms)
@@ -151,7 +151,7 @@ class ReplayMachine(ReferenceMachine):
             self._apis.cluster.transactions.producer_ids = iter((answered,))  # type: ignore[assignment] # it is only asked for the next
 
     def _correct_producer(self, operation: RecordedOperation) -> None:
-        """Go on with the epoch that the target gave a producer: how often it was raised is chance."""
+        """Take over the epoch that the target gave a producer: how often it was raised depends on chance."""
         transactions = self._apis.cluster.transactions.transactions
         transaction = transactions.get(TransactionalId(operation.transactional_id))
         answer = operation.answer or {}
@@ -164,7 +164,7 @@ class ReplayMachine(ReferenceMachine):
 
 
 def refusal(spec: ReferenceProfile) -> Callable[[RecordedOperation], str | None]:
-    """Return what says why the reference cannot be told a request, or nothing if it can."""
+    """Return a function that says why the reference cannot serve a request, or returns None if it can."""
     reader = _reader(spec)
 
     def why(operation: RecordedOperation) -> str | None:
@@ -179,9 +179,10 @@ def refusal(spec: ReferenceProfile) -> Callable[[RecordedOperation], str | None]
 
 @cache
 def _reader(spec: ReferenceProfile) -> Callable[[bytes], ReceivedRequest]:
-    """Return what reads requests, all of which get the correlation id 0: no answer is compared by it.
+    """Return a function that reads requests, with a cache for small ones.
 
-    A request is read twice, and heartbeats come again and again with the same bytes.
+    A request is read twice, and heartbeats repeat the same bytes. Small requests all get the correlation id
+    0, since no answer is compared by it.
     """
     ranges: ApiRanges = spec.broker(DeterministicChoices()).broker.ranges
     remembered = lru_cache(maxsize=_REMEMBERED)(partial(read_request, ranges=ranges))

@@ -1,4 +1,4 @@
-"""One request of a recording with its answer, and what is read of it."""
+"""One request of a recording with its answer, and the values that are read from them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from harness.replay.topics import Change
 COMPARED: Final = apis_where(lambda api: api.subject in OF_GROUP_COORDINATOR)
 """The group coordinator's APIs, whose answers are compared with the reference's."""
 OF_TRANSACTIONS: Final = apis_where(lambda api: api.subject is Subject.TRANSACTIONS)
-"""Fed, since committed offsets hang on them; not compared."""
+"""APIs that are fed, since committed offsets depend on them, but not compared."""
 MEMBERSHIP: Final = apis_where(
     lambda api: api.subject in (Subject.MEMBERSHIP, Subject.CONSUMER_GROUPS) and bool(api.members)
 )
-"""APIs in which members speak, of whichever protocol."""
+"""APIs that members use, of either protocol."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,19 +36,19 @@ class RecordedOperation(Operation):
     behind: int | None
     """The index of the request before it on its connection, if one was answered."""
     free_ms: float
-    """When the recorder saw that answered; when it was sent itself, if that was later, or there is none."""
+    """When the recorder saw that request answered, or when this one was sent if that was later or alone."""
     is_in_doubt: bool = False
-    """Whether its answer hangs on offsets that nobody knows."""
+    """Whether its answer depends on unknown offsets."""
 
     @property
     @override
     def is_compared(self) -> bool:
-        """Whether its answer is the group coordinator's, and can be foretold."""
+        """Whether its answer is the group coordinator's, and can be predicted."""
         return self.api in COMPARED and self.answer is not None and not self.is_in_doubt
 
     @property
     def position(self) -> int:
-        """Where in its conversation it was answered; where it was asked if it was not."""
+        """The position of its answer in the conversation, or of the request if it was not answered."""
         return self.asked_at if self.answered_at is None else self.answered_at
 
     @property
@@ -63,7 +63,7 @@ class RecordedOperation(Operation):
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """The groups that it is about; none where it is about all."""
+        """The groups that it names; empty if it concerns all."""
         return groups_of(self.api, self.request)
 
     @property
@@ -74,19 +74,19 @@ class RecordedOperation(Operation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicChange(RecordedOperation):
-    """That a topic came to be, or grew; nobody knows when, but before it was seen."""
+    """The creation or growth of a topic, at an unknown time before it was seen."""
 
     change: Change
 
     @property
     @override
     def is_compared(self) -> bool:
-        """Never: nobody is answered."""
+        """False: a change has no answer."""
         return False
 
 
 def topic_change(change: Change) -> TopicChange:
-    """Return a change as an operation of nobody."""
+    """Return a change of a topic as an operation without a client."""
     return TopicChange(
         change=change,
         api="",
@@ -105,7 +105,7 @@ def topic_change(change: Change) -> TopicChange:
 
 
 def groups_of(api: str | None, request: Fields) -> tuple[str, ...]:
-    """Return the groups that a request names, by the first of its fields that names any."""
+    """Return the groups that a request names, in the first of its fields that names any."""
     named = (_named_at(path, request) for path in descriptor(api).groups)
     return next((groups for groups in named if groups), ())
 

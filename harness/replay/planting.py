@@ -1,4 +1,4 @@
-"""What a coordinator reads from its log of a group, made of a seed; and a seed, made of what it wrote."""
+"""Conversion of a seed to the records that a coordinator loads, and of the records it wrote to a seed."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -24,11 +24,11 @@ from reference_coordinator.core.records import (
 from reference_coordinator.offsets.values import OffsetAndMetadata
 
 _OF_GROUPS: Final = GroupMetadataRecord | GroupMetadataTombstone | ConsumerGroupRecord
-"""Records of groups, but for their offsets."""
+"""Records of groups, except for their offsets."""
 
 
 def records_of(seed: Seed, group_id: GroupId, now_ms: Millis) -> list[CoordinatorRecord]:
-    """Return a log that says what a seed says."""
+    """Return the log records that a seed describes."""
     records: list[CoordinatorRecord] = [offset_record(group_id, each, now_ms) for each in seed.offsets]
     records += [each for each in seed.log if isinstance(each, _OF_GROUPS)]
     if seed.group is not None:
@@ -43,10 +43,10 @@ def seed_of(
     group_id: GroupId,
     now_ms: Millis,
 ) -> Seed:
-    """Return what a coordinator that came now would find.
+    """Return the seed that a coordinator that took over now would find.
 
     Args:
-        log: what was ever written to it.
+        log: all records that were ever written to it.
         offsets: the committed ones.
         group_id: of the group.
         now_ms: the time.
@@ -66,7 +66,7 @@ def seed_of(
 
 
 def latest(log: Iterable[CoordinatorRecord]) -> list[CoordinatorRecord]:
-    """Return what is left of a log when the states of classic groups that others replaced are gone."""
+    """Return a log's records of groups, without those of classic groups that later ones replaced."""
     records = [each for each in log if isinstance(each, _OF_GROUPS)]
     last = max(
         (place for place, each in enumerate(records) if not isinstance(each, ConsumerGroupRecord)), default=0

@@ -1,4 +1,4 @@
-"""Replaying a conversation that is all there: group by group, each as one part."""
+"""Replay of a complete conversation: group by group, each as one part."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -23,11 +23,11 @@ def replay(
     """Feed a recorded conversation to the reference and compare the coordinator's answers.
 
     Args:
-        events: of one conversation, in their order.
+        events: the events of one conversation, in their order.
         spec: the reference to compare it with.
         conversation_id: its name, for the findings.
-        is_whole: whether the recording has all that was ever said about its groups; otherwise a group is
-            compared only from when it is known.
+        is_whole: whether the recording has everything that was ever sent about its groups; otherwise a group
+            is compared only from when its state is known.
         gaps: when requests or answers may be missing in the recording.
     """
     conversation = read_conversation(events)

@@ -1,7 +1,7 @@
-"""A group that was there before the recording, or that a new coordinator has loaded: what is known of it.
+"""The state of a group that existed before the recording, or that a new coordinator has loaded.
 
-A group is known from the moment at which its leader's SyncGroup was answered: who is a member with what, the
-leader was told when it joined; what each is assigned, it has just said.
+A group's state is known from the moment at which its leader's SyncGroup was answered. The answer to the
+leader's JoinGroup lists the members and their subscriptions, and its SyncGroup request has their assignments.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ NO_OFFSET: Final = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeedMember:
-    """A member, as the log has it."""
+    """A member as stored in the log."""
 
     member_id: str
     group_instance_id: str | None
@@ -53,20 +53,20 @@ class SeedOffset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seed:
-    """How a group is at some time."""
+    """The state of a group at some time."""
 
     at_ms: float
     group: SeedGroup | None = None
-    """None where there is none, or one that never had a member, or the log has it."""
+    """None if there is no group, if it never had a member, or if `log` has it."""
     offsets: tuple[SeedOffset, ...] = ()
     log: tuple[object, ...] = ()
-    """What the reference has written of the group, oldest first; only it reads that."""
+    """Records that the reference has written of the group, oldest first; only the reference reads them."""
     unknown: frozenset[TopicPartition] | None = frozenset()
-    """Partitions of which nobody knows whether they have an offset; None for all that are not named."""
+    """Partitions that may or may not have an offset; None for all that are not named."""
 
 
 def first_seed(operations: Sequence[RecordedOperation]) -> Seed | None:
-    """Return the first moment at which a group is known whose operations these are; None if there is none."""
+    """Return the group's state at the first moment when its operations show it; None if they never do."""
     joins = [each for each in operations if each.api == "JoinGroup"]
     for sync in operations:
         group = _group_by(sync, joins)
@@ -76,7 +76,7 @@ def first_seed(operations: Sequence[RecordedOperation]) -> Seed | None:
 
 
 def last_group(operations: Sequence[RecordedOperation]) -> SeedGroup | None:
-    """Return the group as the last rebalance left it; None if members came or went since.
+    """Return the group as the last rebalance left it; None if members joined or left since.
 
     Args:
         operations: joins, syncs and leaves of a group in which nothing is under way, in their order.
@@ -99,7 +99,7 @@ def last_group(operations: Sequence[RecordedOperation]) -> SeedGroup | None:
 def offsets_after(
     operation: RecordedOperation, group_id: str, names: Mapping[str, str]
 ) -> tuple[SeedOffset, ...]:
-    """Return the offsets that an answer shows to be there: those that were committed, or found.
+    """Return the offsets that an answer shows to exist: those that were committed, or fetched.
 
     Args:
         operation: a commit, or a fetch.
@@ -132,7 +132,7 @@ def offsets_after(
 
 
 def has_earlier_members(operations: Sequence[RecordedOperation]) -> bool:
-    """Whether somebody joins with an id that was given before: the group was there then."""
+    """Return whether a member joins with an id from before, which shows that the group existed then."""
     joins = [each for each in operations if each.api == "JoinGroup" and each.answer is not None]
     given = {text(each.answer or {}, "member_id") for each in joins if not text(each.request, "member_id")}
     accepted = {text(each.request, "member_id") for each in joins if each.error == NO_ERROR}
@@ -140,12 +140,12 @@ def has_earlier_members(operations: Sequence[RecordedOperation]) -> bool:
 
 
 def _is_changing_members(operation: RecordedOperation, at_ms: float) -> bool:
-    """Whether a request that changes members is neither over nor still to come."""
+    """Return whether a request that changes members is in flight at that time."""
     return operation.api in ("JoinGroup", "LeaveGroup") and operation.asked_ms < at_ms < operation.answered_ms
 
 
 def _group_by(sync: RecordedOperation, joins: Sequence[RecordedOperation]) -> SeedGroup | None:
-    """Return the group of which this SyncGroup is the leader's; None if it is not, or tells too little."""
+    """Return the group that a leader's SyncGroup shows; None if it is not a leader's, or shows too little."""
     assignments = {
         text(each, "member_id"): binary(each, "assignment") for each in items(sync.request, "assignments")
     }
@@ -197,7 +197,7 @@ def _member(
 def first_offsets(
     operations: Iterable[RecordedOperation], group_id: str, names: Mapping[str, str]
 ) -> tuple[SeedOffset, ...]:
-    """Return the offsets that were there before the operations: what was found before anybody wrote.
+    """Return the offsets that existed before the operations: those that were fetched before any write.
 
     Args:
         operations: those of a group.
@@ -219,7 +219,7 @@ def first_offsets(
 def named_partitions(
     operations: Iterable[RecordedOperation], group_id: str, names: Mapping[str, str]
 ) -> frozenset[TopicPartition]:
-    """Return the partitions whose offsets somebody wrote, or was told of."""
+    """Return the partitions whose offsets the operations wrote or fetched."""
     named: set[TopicPartition] = set()
     for operation in operations:
         if operation.descriptor.offsets in NAMES_WRITTEN_OFFSETS:
@@ -258,14 +258,15 @@ def _fetched(answer: Fields, group_id: str, names: Mapping[str, str]) -> Iterato
 def carried(
     seed: Seed, operations: Iterable[RecordedOperation], *, at_ms: float, names: Mapping[str, str]
 ) -> Seed | None:
-    """Return what a new coordinator finds in the log, if it can be told.
+    """Return what a new coordinator finds in the log; None if that is unknown.
 
-    A rebalance under way is forgotten; who synced as leader, left, or heartbeat, may be in the log or not.
+    A rebalance under way is lost. It is unknown whether the log has the effect of a sync, a leave, a
+    deletion, a consumer group's heartbeat or a static member's join that was under way.
 
     Args:
         seed: what the log contained before.
-        operations: those that were under way when the old coordinator went.
-        at_ms: when it went.
+        operations: those that were under way when the old coordinator ended.
+        at_ms: when it ended.
         names: of topics, by their ids.
     """
     offsets = {(each.topic, each.partition): each for each in seed.offsets}

@@ -1,4 +1,4 @@
-"""Which operations of a recording concern a group, and which of them a coordinator can have seen."""
+"""Selection of the operations that concern a group, and of those that a coordinator can have received."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -11,13 +11,13 @@ from harness.replay.operation import OF_TRANSACTIONS, RecordedOperation
 from harness.trace.canonical import member_id_pattern
 
 UNANSWERED_MS: Final = 5_000.0
-"""How long before its coordinator went a request may have come that nobody answered therefore."""
+"""How long before a coordinator ended a request may have come that stayed unanswered for that reason."""
 _JOINS: Final = 0
-"""The member epoch of who joins. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
+"""The member epoch of a member that joins. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
 
 
 def joins_consumers(operation: RecordedOperation) -> bool:
-    """Whether somebody joins a consumer group."""
+    """Return whether an operation joins a consumer group."""
     is_heartbeat = operation.api == "ConsumerGroupHeartbeat"
     return is_heartbeat and number(operation.request, "member_epoch") == _JOINS
 
@@ -31,21 +31,21 @@ def assigned_topics(heartbeats: Iterable[RecordedOperation]) -> Iterator[str]:
 
 
 def belongs_before(operation: RecordedOperation, end_ms: float) -> bool:
-    """Whether a coordinator that went at that time can have answered, or left unanswered what came to it."""
+    """Return whether a coordinator that ended at that time can have received, or even answered, a request."""
     if operation.answer is None:
         return operation.asked_ms < end_ms
     return operation.answered_ms < end_ms
 
 
 def is_under_way(operation: RecordedOperation, at_ms: float) -> bool:
-    """Whether nobody can tell if a request took effect before that time; of unanswered ones, the last."""
+    """Return whether a request was in flight then, or was sent shortly before and never answered."""
     if operation.answer is None:
         return at_ms - UNANSWERED_MS <= operation.asked_ms <= at_ms
     return operation.asked_ms <= at_ms <= operation.answered_ms
 
 
 def transactional_ids(operations: Iterable[RecordedOperation], group_id: str) -> frozenset[str]:
-    """Return those of the producers that commit to a group."""
+    """Return the transactional ids of the producers that commit to a group."""
     of_group = (each for each in operations if group_id in each.groups)
     return frozenset(each.transactional_id for each in of_group if each.transactional_id)
 
@@ -53,7 +53,7 @@ def transactional_ids(operations: Iterable[RecordedOperation], group_id: str) ->
 def about(
     operations: Sequence[RecordedOperation], group_id: str, transactional: Collection[str]
 ) -> list[RecordedOperation]:
-    """Return what a group's state hangs on, and what tells of it."""
+    """Return the operations that a group's state depends on, and those that show it."""
     return [
         each
         for each in operations
@@ -64,7 +64,7 @@ def about(
 
 
 def strays_of(operations: Sequence[RecordedOperation], group_id: str) -> dict[str, tuple[str, ...]]:
-    """Return ids that leaders were told of and nobody was answered with, by what they begin with."""
+    """Return member ids that answers list and that no request was answered with, by prefix."""
     answered = {
         text(each.answer, "member_id")
         for each in operations
@@ -83,14 +83,14 @@ def strays_of(operations: Sequence[RecordedOperation], group_id: str) -> dict[st
 
 
 def breaks_of(operations: Sequence[RecordedOperation], closed: Sequence[tuple[float, str]]) -> list[float]:
-    """Return when the coordinator may have gone: it said so, or closed a connection that the group used."""
+    """Return when the coordinator may have ended: by an answer that says so, or a closed connection."""
     connections = {each.connection for each in operations}
     said = [each.answered_ms for each in operations if each.tells_of_no_coordinator]
     return sorted((*said, *(at_ms for at_ms, connection in closed if connection in connections)))
 
 
 def fed_of(operations: Sequence[RecordedOperation]) -> list[RecordedOperation]:
-    """Leave out what changed nothing about transactions: refusals, but for the one that aborts."""
+    """Leave out refused requests of transactions, which change nothing, except for the one that aborts."""
     kept: list[RecordedOperation] = []
     aborting: set[str] = set()
     for operation in operations:
@@ -106,12 +106,12 @@ def fed_of(operations: Sequence[RecordedOperation]) -> list[RecordedOperation]:
 
 
 def _aborts(operation: RecordedOperation) -> bool:
-    """Whether a producer was told to come again, since its predecessor's transaction is being aborted."""
+    """Return whether a producer has to retry, since its predecessor's transaction is being aborted."""
     return operation.api == "InitProducerId" and operation.error == "CONCURRENT_TRANSACTIONS"
 
 
 def until_of(operations: Sequence[RecordedOperation]) -> list[float]:
-    """Return when each must have been answered; ends of transactions may take effect after their answer.
+    """Return by when each must take effect: when it was answered, or later for ends of transactions.
 
     Source: TransactionMarkerChannelManager#addTxnMarkersToSend (4.3.1).
     """

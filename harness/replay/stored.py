@@ -1,8 +1,8 @@
-"""Replays of runs on file, and what is kept of them.
+"""Replays of stored runs, and the files of their results.
 
 ```
 …/journal.bin      what the tap recorded
-…/replay.jsonl     beside it: a `ReplayFinding` a line; empty where the reference says the same
+…/replay.jsonl     beside it: one `ReplayFinding` a line; empty if the reference gives the same answers
 …/replay.json      how much was compared of each conversation, and what was not, with the reasons
 ```
 """
@@ -35,7 +35,7 @@ _RECORD: Final = TypeAdapter(TargetRecord)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayedTarget:
-    """What came of replaying what was said to one target."""
+    """The result of replaying the conversations with one target."""
 
     target: str
     profile: str
@@ -43,7 +43,7 @@ class ReplayedTarget:
 
     @property
     def findings(self) -> tuple[ReplayFinding, ...]:
-        """Those of all conversations."""
+        """The findings of all conversations."""
         return tuple(finding for each in self.conversations for finding in each.findings)
 
 
@@ -57,7 +57,7 @@ class _Recording:
 
 
 def replay_run(path: Path, *, is_whole: bool = False) -> tuple[ReplayedTarget, ...]:
-    """Replay all that a tap has kept in a run's folder, of `tap` or of `clients`, and keep what came of it.
+    """Replay what a tap recorded in the folder of a run of `tap` or `clients`, and store the results.
 
     Args:
         path: the run's folder.
@@ -83,7 +83,7 @@ def replay_all(events: Iterable[Event], spec: ReferenceProfile, *, is_whole: boo
 
 
 def keep(directory: Path, replayed: Sequence[Replayed]) -> None:
-    """Write what came of replays into the folder of their journal."""
+    """Write the results of replays into the folder of their journal."""
     write_records(directory / FINDINGS, (finding for each in replayed for finding in each.findings))
     counts = [
         {

@@ -1,8 +1,8 @@
-"""The topics that a recording shows, and between which looks at them they changed.
+"""The topics that a recording shows, and the times between which they changed.
 
-What a consumer group's members are assigned hangs on the topics that there are. A recording shows these only
-where somebody asks for metadata or creates a topic. So a change is known to have happened after the last look
-that did not show it, and before the first one that did.
+A consumer group's assignment depends on the topics that exist. A recording shows these only where a client
+requests metadata or creates a topic. So a change is known to have happened after the last look that did not
+show it, and before the first one that did.
 """
 
 from collections import defaultdict
@@ -14,13 +14,13 @@ from typing import Final
 from harness.invariants.exchange import NO_ERROR, Fields, items, number, text
 
 SPREADS_MS: Final = 500.0
-"""How long the coordinator may take to hear of a change that others have seen."""
+"""How long the coordinator may take to learn of a change that clients have seen."""
 _MISSING: Final = "UNKNOWN_TOPIC_OR_PARTITION"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A topic that came to be, or grew."""
+    """The creation of a topic, or the addition of partitions."""
 
     name: str
     topic_id: str | None
@@ -32,7 +32,7 @@ class Change:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Look:
     num_partitions: int
-    """0 where the topic is not there."""
+    """0 if the topic does not exist."""
     topic_id: str | None
     asked_ms: float
     answered_ms: float
@@ -40,12 +40,12 @@ class _Look:
 
 @dataclass(slots=True)
 class TopicsSeen:
-    """All looks at topics, in the order in which they were asked for."""
+    """All looks at topics in a recording, in the order of the requests."""
 
     _looks: defaultdict[str, list[_Look]] = field(default_factory=lambda: defaultdict(list))
 
     def see(self, api: str, topic: Fields, asked_ms: float, answered_ms: float) -> None:
-        """Take note of a topic in an answer."""
+        """Record a look at a topic that an answer contains."""
         name, error = text(topic, "name"), text(topic, "error_code") or NO_ERROR
         count = max(len(list(items(topic, "partitions"))), number(topic, "num_partitions"))
         topic_id = text(topic, "topic_id") or None
@@ -60,13 +60,13 @@ class TopicsSeen:
         )
 
     def at_first(self) -> dict[str, int]:
-        """Return the partition counts of the topics that were there at the first look at them."""
+        """Return the partition counts of the topics that existed when they were first looked at."""
         return {
             name: looks[0].num_partitions for name, looks in self._looks.items() if looks[0].num_partitions
         }
 
     def changes(self) -> Iterator[Change]:
-        """Yield what changed between two looks; a look that shows less than an earlier one was stale."""
+        """Yield the changes between two looks. A look that shows less than an earlier one is stale."""
         for name, looks in self._looks.items():
             for before, after in pairwise(_growing(looks)):
                 if after.num_partitions > before.num_partitions:

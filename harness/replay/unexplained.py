@@ -11,11 +11,11 @@ from harness.replay.operation import RecordedOperation
 from harness.results.replay_results import ReplayFinding
 
 GIVEN_UP: Final = "not all orders were tried"
-"""What a finding says where the search was given up."""
+"""What a finding says if the search was given up."""
 _MOVES_MAX: Final = 4_000
-"""Moves that lead no further after which an order is looked for no longer."""
+"""The number of moves without progress after which a search is given up."""
 _LOOK_BACK_MS: Final = 4_000.0
-"""Decisions older than this, counted from where the search does not get on, are not taken back."""
+"""Decisions made more than this before the furthest point of a search are not taken back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,21 +23,21 @@ class Unexplained:
     """An answer that no order explains."""
 
     place: int
-    """Of the operation in the course."""
+    """The operation's place in the course."""
     unlike: Unlike
     reported: ReferenceAnswer | None
-    """What the reference answers; None where it answers nothing."""
+    """The reference's answer; None if it gives none."""
     state: str
-    """The groups before it."""
+    """The state of the groups before the answer."""
     is_undecided: bool
     """Whether the search was given up before all orders had been tried."""
 
 
 def unexplained(course: Course) -> list[Unexplained]:
-    """Let a course go to its end; return the answers that no order explains.
+    """Run a course to its end; return the answers that no order explains.
 
-    Where no order explains an answer, the one that the search got furthest to is the finding. Its answer is
-    then passed over, and the search goes on from there.
+    If no order explains all answers, the one at the furthest point of the search is the finding. It is then
+    ignored, and the search goes on from there.
     """
     found: list[Unexplained] = []
     search = Search(course, moves_max=_MOVES_MAX, look_back_ms=_LOOK_BACK_MS)

@@ -1,7 +1,7 @@
-"""What may come next where a recording says when each request was sent and each answer had come.
+"""The next moves that are possible when a recording has the times of requests and answers.
 
-What was answered before something else was sent comes before it; requests that overlap come in any order, and
-deadlines pass within a tolerance of their time.
+A request that was answered before another one was sent takes effect first. Requests that overlap take effect
+in any order, and deadlines pass within a tolerance of their time.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from harness.orders.course import Apply, Course, Move, Skip, Take
 from harness.replay.operation import RecordedOperation
 
 _AFTER_REQUESTS_MS: Final = 1.0
-"""A timer takes a tick: of a request and a deadline at the same time, the request is tried first."""
+"""A timer takes a tick, so of a request and a deadline at the same time the request is tried first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,11 +23,11 @@ class Windows:
     operations: Sequence[RecordedOperation]
     """In the order in which they were sent."""
     until_ms: Sequence[float]
-    """When each must have taken effect, and been answered, at the latest."""
+    """The latest time at which each must have taken effect and been answered."""
     tolerance_ms: float
 
     def next_moves(self, course: Course) -> tuple[Move, ...]:
-        """Return what may come next, the likeliest first."""
+        """Return the possible next moves, the likeliest first."""
         here = course.position
         horizon = min((self.until_ms[each] for each in here.waiting - course.unheeded), default=inf)
         ready: list[int] = []
@@ -55,14 +55,14 @@ class Windows:
         return (*(move for _, move in timed), *skipped)
 
     def _latest_ms(self, place: int) -> float:
-        """Return when an operation must have taken effect."""
+        """Return the latest time at which an operation must have taken effect."""
         operation = self.operations[place]
         if not operation.is_compared and operation.answer is not None:
             return self.until_ms[place]
         return min(self.until_ms[place], operation.free_ms + self.tolerance_ms)
 
     def _is_free(self, place: int, course: Course) -> bool:
-        """Whether the broker is through with what came before it on its connection."""
+        """Return whether the broker has finished the previous request on the operation's connection."""
         behind = course.place_of(self.operations[place].behind)
         if behind is None or behind in course.unheeded or not self.operations[behind].is_compared:
             return True

@@ -1,1 +1,1 @@
-"""From the job's tables to what people and their tools read; nothing here judges or recomputes."""
+"""Turn the Spark job's tables into reports for people and their tools; nothing here judges or recomputes."""

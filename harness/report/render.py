@@ -1,4 +1,4 @@
-"""All reports of a run, in one call."""
+"""Write all reports of a run in one call."""
 
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -18,32 +18,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
-    """Where the reports are, and the run that they tell of."""
+    """The paths of the reports, and the run that they are about."""
 
     run: Run
     index: Path
     junit: Path
     summary: Path
     allure_results: Path | None
-    """None where Allure was not asked for."""
+    """None if Allure was not requested."""
     allure_index: Path | None
     allure_problem: str | None
-    """Why Allure's own pages are missing although they were asked for."""
+    """Why Allure's own pages are missing although they were requested."""
 
 
 def render_all(run_dir: Path, *, allure: bool, archive: Path | None = None) -> Rendered:
-    """Write every report of a run whose tables were built.
+    """Write all reports of a run whose tables were built.
 
     Args:
         run_dir: the run's folder.
         allure: whether Allure's results and pages are wanted.
-        archive: where earlier runs are kept; `runs` beside the run's folder if not given.
+        archive: the archive of earlier runs; `runs` beside the run's folder if not given.
 
     Raises:
         ReportError: the run folder or a table is missing or damaged.
     """
     lacking = why_without("allure") if allure else None
-    # Allure has a core of its own, where there are two.
+    # Allure runs in another process, on a second core if there is one.
     with workers(1) if allure and lacking is None else nullcontext() as beside:
         pages = None if beside is None else beside.submit(_allure_of, run_dir, archive)
         run = Run.load(run_dir)
@@ -61,7 +61,7 @@ def render_all(run_dir: Path, *, allure: bool, archive: Path | None = None) -> R
 
 
 def _allure_of(run_dir: Path, archive: Path | None) -> "tuple[Path, AllurePages]":
-    """Write Allure's results and make pages of them."""
+    """Write Allure's results, and render its pages from them."""
     # A basic installation has no Allure.
     from harness.report.allure.pages import render_allure  # noqa: PLC0415 - as said
     from harness.report.allure.results import write_allure_results  # noqa: PLC0415 - likewise

@@ -1,1 +1,1 @@
-"""What a run came to: records on file, statuses, the exit code and the baseline; nothing here is a page."""
+"""The results of a run: stored records, statuses, the exit code and the baseline; no pages."""

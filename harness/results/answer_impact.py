@@ -1,6 +1,7 @@
-"""What a client would notice of one changed answer, by API and by what changed in it.
+"""What a client would notice of one changed answer, by API and by the kind of change.
 
-An error code is told by what a client does on it; all that is known of an API is in `harness.apis.impact`.
+A changed error code is described by how a client reacts to it. The texts of each API are in
+`harness.apis.impact`.
 """
 
 import re
@@ -37,13 +38,13 @@ class Contrast:
 
     api: str
     before_kind: str | None
-    """An `EventKind`, or None where the conversation had ended by then."""
+    """An `EventKind`, or None if the conversation had ended by then."""
     after_kind: str | None
     fields: Sequence[FieldChange]
 
     @property
     def errors(self) -> tuple[str, str] | None:
-        """The first error code that changed, before and after; None where none did."""
+        """The first error code that changed, before and after; None if no error code changed."""
         found = next((each for each in self.fields if _name(each.path) == _ERROR), None)
         return None if found is None else (_text(found.before), _text(found.after))
 
@@ -57,7 +58,7 @@ _NO_IMPACT: Final = ClientImpact()
 
 
 def consequence(contrast: Contrast) -> str:
-    """Say in a sentence what a client would notice."""
+    """Return a sentence on what a client would notice."""
     if contrast.before_kind != contrast.after_kind:
         return _of_kinds(contrast)
     if contrast.errors is not None:
@@ -70,10 +71,10 @@ def consequence(contrast: Contrast) -> str:
 
 
 def impact_of(difference: Difference) -> str:
-    """Say what a client would notice of a difference; nothing where that cannot be said of such a one.
+    """Return a sentence on what a client would notice of a difference, or an empty string if there is none.
 
-    What was expected stands for before, what came for after. A time out of bounds has no sentence: how late
-    is late depends on the client.
+    The expected value counts as "before", the actual value as "after". A difference of times has no sentence:
+    which delay matters depends on the client.
     """
     if difference.api is None or difference.is_lenient:
         return ""
@@ -103,7 +104,7 @@ _KINDS_OF: Final[Mapping[DifferenceClass, tuple[EventKind, EventKind]]] = Mappin
         DifferenceClass.ENCODING: (EventKind.RESPONSE, EventKind.MALFORMED),
     }
 )
-"""What was due and what came, by the classes that differences of whole answers have."""
+"""The expected and the actual kind of event, by the class of a difference of whole answers."""
 
 
 def _of_kinds(contrast: Contrast) -> str:
@@ -136,7 +137,7 @@ def _of_errors(api: str, was: str, became: str) -> str:
 
 
 def _of_field(api: str, path: str) -> str | None:
-    """Return what is known of a field, or of the innermost list around it of which something is."""
+    """Return the text for a field or, if it has none, for the innermost enclosing field that has one."""
     by_field, parts = _known(api).by_field, _INDEX.sub("", path).split(".")
     return next((by_field[part] for part in reversed(parts) if part in by_field), None)
 
@@ -146,7 +147,7 @@ def _known(api: str) -> ClientImpact:
 
 
 def deviation(contrast: Contrast) -> str:
-    """Name a change by what it is: where nothing is known of its cause, this is what groups it."""
+    """Return a short name of a change, which groups changes whose cause is unknown."""
     if contrast.before_kind != contrast.after_kind:
         return f"{contrast.api}: {_DEVIATIONS.get(contrast.after_kind or '', 'nothing more')}"
     if contrast.errors is not None:
@@ -179,7 +180,7 @@ def _text(value: str) -> str:
 
 
 def deviation_source(name: str) -> str:
-    """Return where it is decided what Kafka's client does on a deviation; nothing where it is no error."""
+    """Return the source on how Kafka's client reacts to a deviation; empty if no error code changed."""
     api, _, what = name.partition(": ")
     found = _known(api).reactions if " instead of " in what else None
     return "" if found is None else f"what clients do: {found.source}"

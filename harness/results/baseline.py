@@ -1,4 +1,4 @@
-"""The earlier run that a run was compared with: which it is, and what either of the two has otherwise."""
+"""The earlier run that a run was compared with: its identity, and the results that differ between the two."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ ResultKey = tuple[str, str]
 
 
 class BaselineResult(BaseModel):
-    """One result that is not as in the baseline, or that differs from its oracle there and here alike."""
+    """One result that changed since the baseline, or that differs from its oracle in both runs."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -30,25 +30,25 @@ class BaselineResult(BaseModel):
     delta: str
     """A `Delta`."""
     outcome: str | None
-    """None where this run does not have it."""
+    """None if this run does not have the result."""
     signature: str | None
     prior_outcome: str | None
-    """None where the baseline does not have it."""
+    """None if the baseline does not have the result."""
     prior_signature: str | None
     weight: str = ""
-    """What a gate made of it; empty where none decided."""
+    """How a gate weighed the result; empty if no gate decided."""
 
 
 class BaselineData(BaseModel):
-    """A baseline as a run was compared with it."""
+    """A baseline, and the comparison of a run with it."""
 
     model_config = ConfigDict(frozen=True)
 
     run_id: str
     named_by: str
-    """The option, or the file that named it."""
+    """The option or the file that named the baseline."""
     pairs: dict[str, str] = {}
-    """Target here to the target there in whose place it stands, where their names differ."""
+    """Target of this run to the baseline's target that it was compared with, where their names differ."""
     results: tuple[BaselineResult, ...]
 
 
@@ -58,13 +58,13 @@ def results_against(
     before: Iterable[Judgement],
     weights: Mapping[ResultKey, str] | None = None,
 ) -> tuple[BaselineResult, ...]:
-    """Lay results beside a baseline's; what is well in both is left out.
+    """Pair results with the baseline's, leaving out those that are good in both runs.
 
     Args:
-        judgements: of the run, with their deltas.
-        removed: what the baseline has and the run has not.
-        before: the baseline's, its targets by the names that they have here.
-        weights: what a gate made of them, if one decided.
+        judgements: the run's judgements, with their deltas.
+        removed: the baseline's judgements whose scenarios the run does not have.
+        before: the baseline's judgements, with its targets renamed to this run's names.
+        weights: how a gate weighed the results, if a gate decided.
     """
     earlier = {(each.target, each.scenario_id): each for each in before}
     reported = weights or {}
@@ -110,7 +110,7 @@ def _results(
 
 
 def keep_baseline(folder: Path, baseline: BaselineData | None) -> None:
-    """Keep in a run's folder which baseline its judgements were made with, or that there was none."""
+    """Write the baseline of a run's judgements to the run's folder; delete the file if there was none."""
     path = folder / FILE_NAME
     if baseline is None:
         path.unlink(missing_ok=True)
@@ -119,7 +119,7 @@ def keep_baseline(folder: Path, baseline: BaselineData | None) -> None:
 
 
 def kept_baseline(folder: Path) -> BaselineData | None:
-    """Return the baseline that a run's judgements were made with; None where there was none.
+    """Return the baseline that a run's judgements were made with; None if there was none.
 
     Raises:
         ReportError: the file is damaged.

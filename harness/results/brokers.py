@@ -1,4 +1,4 @@
-"""What a scenario was run with: its brokers' properties, which may be more than it asked for."""
+"""The properties of the brokers that a scenario was run with, which may be more than it asked for."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -6,17 +6,17 @@ from typing import TypeAlias
 from harness.trace.files import RunFolder
 
 AddedProperties: TypeAlias = Mapping[tuple[str, str], Mapping[str, str]]
-"""By target and scenario id: what its broker had and it did not ask for; only where that is anything."""
+"""By target and scenario id: properties that the broker had and the scenario did not ask for; never empty."""
 
 
 def added_properties(folder: RunFolder, scripts: Mapping[str, object] | None = None) -> AddedProperties:
-    """Return what scenarios were run with beyond what they asked for.
+    """Return the broker properties that scenarios were run with but did not ask for.
 
-    Only for targets whose brokers the run configured, and runs that keep it.
+    Only covers targets whose brokers the run configured, and runs that stored the configurations.
 
     Args:
-        folder: of the run.
-        scripts: the run's, by scenario id, where they are read already.
+        folder: the run's folder.
+        scripts: the run's scripts by scenario id, if they have been read already.
 
     Raises:
         TraceError: the run's scripts are missing or damaged.

@@ -1,21 +1,21 @@
-"""A run of client scripts on the disk.
+"""The files of a run of client scripts.
 
 ```
-RUN/run.json                     what was run, how it was asked for, and each script as data
-RUN/TARGET/target.json           what the broker was
-RUN/TARGET/outcomes.jsonl        what came of each script with each library, a line each
-RUN/TARGET/soak-LIBRARY.json     or what came of a soak with it
-RUN/TARGET/logs/                 what the broker logged
-RUN/TARGET/talks/SCRIPT-LIBRARY/ what the clients were told and said (talk.jsonl), and what they printed;
-                                 where the harness failed, how (harness.log)
+RUN/run.json                     what was run, the command line, and each script as data
+RUN/TARGET/target.json           the broker's identity
+RUN/TARGET/outcomes.jsonl        the outcome of each script with each library, one line each
+RUN/TARGET/soak-LIBRARY.json     or the result of a soak with that library
+RUN/TARGET/logs/                 the broker's logs
+RUN/TARGET/talks/SCRIPT-LIBRARY/ the clients' commands and events (talk.jsonl), and their output;
+                                 the error, if the harness failed (harness.log)
 RUN/TARGET/journal.bin           every byte between clients and brokers
-RUN/TARGET/violations.jsonl      invariants that these break
-RUN/TARGET/replay.jsonl          what the reference says otherwise when conversations are replayed to it
-RUN/TARGET/replay.json           how much of them was replayed
-RUN/attempts/N/TARGET/…          the same of scripts that were carried out again
-RUN/judgement.json               what is to be said of it
-RUN/footer.json                  how it ended
-RUN/summary.md, index.html       the same to read, with a page for each script in scripts/
+RUN/TARGET/violations.jsonl      the invariants that these bytes violate
+RUN/TARGET/replay.jsonl          where the reference differs when conversations are replayed to it
+RUN/TARGET/replay.json           how much of each conversation was replayed
+RUN/attempts/N/TARGET/…          the same files for scripts that were run again
+RUN/judgement.json               the judged results
+RUN/footer.json                  how the run ended
+RUN/summary.md, index.html       the results for people, with a page for each script in scripts/
 ```
 """
 
@@ -26,72 +26,72 @@ from typing import Final
 from harness.invariants.stored import VIOLATIONS
 
 CLIENTS: Final = "clients"
-"""Name of the folder where it stands beside the wire suites of a run."""
+"""Name of the folder when it lies beside the wire suites of a run."""
 CONVERSATION_FILE: Final = "talk.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class ClientsFiles:
-    """Where the files of one run lie, as the module's text describes it."""
+    """The paths of one run's files, laid out as the module's docstring describes."""
 
     path: Path
 
     @property
     def run_json(self) -> Path:
-        """How the run was asked for."""
+        """The file with what was run and the command line."""
         return self.path / "run.json"
 
     @property
     def judgement_json(self) -> Path:
-        """What is to be said of it; absent before it was judged."""
+        """The file with the judged results; absent until the run is judged."""
         return self.path / "judgement.json"
 
     @property
     def footer_json(self) -> Path:
-        """How it ended; absent where it was cut short."""
+        """The file with how the run ended; absent if the run was cut short."""
         return self.path / "footer.json"
 
     def attempt(self, number: int) -> Path:
-        """Return the folder of scripts that were carried out again, with targets as in this one."""
+        """Return the folder of scripts that were run again, laid out by target like this one."""
         return self.path / "attempts" / str(number)
 
     def of_target(self, target: str) -> Path:
-        """Return the folder of all that is about one target."""
+        """Return the folder of one target's files."""
         return self.path / target
 
     def target_json(self, target: str) -> Path:
-        """Return what a target was."""
+        """Return the file that identifies a target."""
         return self.path / target / "target.json"
 
     def all_target_json(self) -> tuple[Path, ...]:
-        """Return what is there of `target_json`, in alphabetical order."""
+        """Return the `target_json` files that exist, in alphabetical order."""
         return tuple(sorted(self.path.glob("*/target.json")))
 
     def outcomes(self, target: str) -> Path:
-        """Return what came of the scripts."""
+        """Return the file of the scripts' outcomes."""
         return self.path / target / "outcomes.jsonl"
 
     def soak_json(self, target: str, library: str) -> Path:
-        """Return what came of a soak."""
+        """Return the file of a soak's result."""
         return self.path / target / f"soak-{library}.json"
 
     def all_soak_json(self, target: str) -> tuple[Path, ...]:
-        """Return what is there of `soak_json`, in alphabetical order."""
+        """Return the `soak_json` files that exist, in alphabetical order."""
         return tuple(sorted((self.path / target).glob("soak-*.json")))
 
     def logs(self, target: str) -> Path:
-        """Return the folder of what the broker logged."""
+        """Return the folder of the broker's logs."""
         return self.path / target / "logs"
 
     def conversation_dir(self, target: str, script_id: str, library: str) -> Path:
-        """Return the folder of what a script's clients were told, said and printed."""
+        """Return the folder of the commands, events and output of a script's clients."""
         return self.path / target / "talks" / f"{script_id.replace('/', '-')}-{library}"
 
     def violations(self, target: str) -> Path:
-        """Return which invariants were broken; absent where nothing was tapped."""
+        """Return the file of violated invariants; absent if nothing was tapped."""
         return self.path / target / VIOLATIONS
 
 
 def conversation(script_id: str, library: str) -> str:
-    """Return the name, in a journal and in what is made of it, of what a script's clients and brokers say."""
+    """Return the name that a script's conversation has in a journal and in files derived from it."""
     return f"{script_id}/{library}"

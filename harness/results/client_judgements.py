@@ -1,4 +1,4 @@
-"""Client scripts as results like those of scenarios: a target with a library stands where a target does."""
+"""Results of client scripts as judgements, like those of scenarios; each target and library is one column."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -32,16 +32,16 @@ _AS_HERE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def column_name(target: str, library: str) -> str:
-    """Return what a target with a library is called where a target's name stands otherwise."""
+    """Return the name of a target with a library, for use wherever a target's name is expected."""
     return f"{target}, {library}"
 
 
 def client_infos(run: ClientsRun, libraries: Sequence[str] = ()) -> Mapping[str, TargetInfo]:
-    """Return what a checker must know of each target with each library, by the names of both together.
+    """Return the target information that a checker needs, by `column_name` of each target and library.
 
     Args:
         run: the client scripts.
-        libraries: further ones, of which the run may have no result.
+        libraries: further libraries, for which the run may have no result.
     """
     return {
         column_name(record.name, library): TargetInfo(
@@ -58,11 +58,11 @@ def client_infos(run: ClientsRun, libraries: Sequence[str] = ()) -> Mapping[str,
 
 
 def client_judgements(run: ClientsRun, names: Mapping[str, str] = _AS_HERE) -> tuple[Judgement, ...]:
-    """Return the results of client scripts as judgements, with what is on file of their expectations.
+    """Return the results of client scripts as judgements, with their stored expectations.
 
     Args:
         run: the client scripts.
-        names: targets that are to be called otherwise, to what they are to be called.
+        names: targets to rename, with their new names.
     """
     return tuple(_judgement(run, each, names) for each in run.results)
 
@@ -103,13 +103,13 @@ def check_clients(
     baseline: Sequence[Judgement] | None,
     today: date,
 ) -> CheckedRun:
-    """Set client scripts against what was foreseen and what an earlier run came to.
+    """Check client scripts against expectation entries and against an earlier run's results.
 
     Args:
         run: the client scripts.
         entries: the known differences.
-        baseline: an earlier run's, its targets by the names that they have here; or None.
-        today: on which expiry is judged.
+        baseline: an earlier run's judgements, with its targets renamed to this run's names; or None.
+        today: the date by which entries expire.
     """
     applied = apply_expectations(client_judgements(_unforeseen(run)), client_infos(run), entries, today)
     compared = compared_with(applied.judgements, baseline)
@@ -122,13 +122,13 @@ def check_clients(
 
 
 def _unforeseen(run: ClientsRun) -> ClientsRun:
-    """Return client scripts as they were before anybody asked the expectation files."""
+    """Return client scripts without the reasons and links that expectation entries gave them."""
     results = tuple(each.model_copy(update={"foreseen": "", "link": None}) for each in run.results)
     return replace(run, results=results)
 
 
 def keep_expectations(folder: Path, entries: Sequence[SourcedEntry], today: date) -> ClientsRun:
-    """Keep beside the results of client scripts what was foreseen of them, and return them so.
+    """Store with the results of client scripts what the expectation entries make of them, and reload the run.
 
     Raises:
         ReportError: a file is missing or damaged.
@@ -155,9 +155,9 @@ def keep_expectations(folder: Path, entries: Sequence[SourcedEntry], today: date
 
 
 def client_signature(result: ClientResult) -> str | None:
-    """Return a hash of what first departs, equal in every run; None where nothing that can be named does.
+    """Return a hash of the first departure, equal in every run; None if no departure can be named.
 
-    Left out is what is chance: the number of an event in its conversation, and what was seen there in words.
+    The hash leaves out what varies by chance: an event's number in its conversation, and the observed values.
     """
     departure = _departure(result) if result.outcome in _DEPARTED else None
     if departure is None:
@@ -181,18 +181,18 @@ def _departure(result: ClientResult) -> tuple[object, ...] | None:
 
 
 def violation_count(result: ClientResult) -> int:
-    """Return how many invariants the coordinator broke; what clients alone break is no fault of a target."""
+    """Return how many invariants the coordinator broke; those that only clients broke do not count."""
     return sum(each.party == AtFault.COORDINATOR for each in result.violations)
 
 
 def reason_of(result: ClientResult) -> str:
-    """Return why a result is as it is, in a line; empty where all is well."""
+    """Return the reason of a result in one line; empty if there is nothing to report."""
     place, says = ("", result.because) if result.is_lost else first_remark(result)
     return ": ".join(part for part in (place, says) if part)
 
 
 def first_remark(result: ClientResult) -> tuple[str, str]:
-    """Return where a result first is not as it should be, and how; nothing where all is well."""
+    """Return where and how a result first departs; the place is empty if only the outcome has a reason."""
     if result.remarks:
         first = result.remarks[0]
         against = "" if first in result.mismatches else "against the reference: "
@@ -206,7 +206,7 @@ def first_remark(result: ClientResult) -> tuple[str, str]:
 
 
 def replay_place(finding: ReplayFinding) -> str:
-    """Say where in a conversation the reference answers otherwise."""
+    """Return where in a conversation the reference answers differently, in words."""
     parts = (
         f"event {finding.position}",
         f"{finding.api} v{finding.api_version}",

@@ -1,7 +1,7 @@
-"""Everything that pages tell of client scripts, read once from the folder of their run.
+"""All data that pages show of client scripts, read once from the folder of their run.
 
-The folder is `clients` within the run of the wire suites that it stands beside, or a run's folder of its own.
-Whoever carries scripts out writes it; here are its files as data.
+The folder is `clients` inside the run of the wire suites, or the folder of a separate run. The code that
+runs the scripts writes it; this module reads its files as data.
 """
 
 import json
@@ -29,13 +29,13 @@ from harness.verdict import Confirmation, Delta, Expectation, Outcome
 NOT_RUN: Final = "not run: "
 CUT_SHORT: Final = "cut short: "
 FAILED: Final = "harness failed: "
-"""How `ScriptOutcome.ended` begins, each, where it is not `complete`; why follows."""
+"""The prefixes of `ScriptOutcome.ended` where it is not `complete`; the reason follows the prefix."""
 _QUIET: Final = (Outcome.CONFORMS, Outcome.NOT_APPLICABLE)
 """Outcomes that need no entry."""
 
 
 def _without_entry(data: Mapping[str, object]) -> Expectation:
-    """Return what a result counts as while nobody has asked the expectation files."""
+    """Return the expectation of a result to which no expectation file has been applied."""
     return Expectation.EXPECTED if data.get("outcome") in _QUIET else Expectation.UNEXPECTED
 
 
@@ -50,7 +50,7 @@ class ClientStep(StoredData):
 
 
 class ClientScriptData(StoredData):
-    """One script, as the run kept it."""
+    """One script, as stored in the run."""
 
     id: str
     title: str
@@ -61,7 +61,7 @@ class ClientScriptData(StoredData):
 
 
 class Remark(StoredData):
-    """One thing that is not as it should be."""
+    """One departure from what was expected."""
 
     step: int
     text: str
@@ -70,16 +70,16 @@ class Remark(StoredData):
 
 
 class ClientAttempt(StoredData):
-    """What came of one attempt at a script whose result was unexpected."""
+    """The outcome of one attempt at a script whose result was unexpected."""
 
     number: int
     outcome: Outcome
     says: str
-    """What first is not as it should be."""
+    """The first departure from what was expected."""
 
 
 class ClientResult(StoredData):
-    """What one script came to with one library on one target."""
+    """The judged result of one script with one library on one target."""
 
     target: str
     """The target's spec."""
@@ -87,81 +87,81 @@ class ClientResult(StoredData):
     library: str
     outcome: Outcome
     because: str
-    """Why it was not run, or was cut short; empty otherwise."""
+    """Why the script was not run, or was cut short; empty otherwise."""
     mismatches: tuple[Remark, ...]
-    """Against what the script expects."""
+    """Departures from what the script expects."""
     differences: tuple[Remark, ...]
-    """Against the reference."""
+    """Departures from the reference."""
     violations: tuple[Violation, ...]
-    """Of invariants, by what was said on the wire."""
+    """Violated invariants, found in the recorded bytes."""
     replays: tuple[ReplayFinding, ...] = ()
-    """What the reference answers otherwise when the same is said to it."""
+    """Answers in which the reference differs when the same requests are replayed to it."""
     compared: str
-    """The reference that it was compared with, or `not compared: …`."""
+    """The reference that the result was compared with, or `not compared: …`."""
     duration_s: float
     confirmation: Confirmation = Confirmation.NOT_REPEATED
     attempts: tuple[ClientAttempt, ...] = ()
-    """All of them, the first included; none where the first was as it should be."""
+    """All attempts, including the first; empty if the first was as expected."""
     expectation: Expectation = Field(default_factory=_without_entry)
     foreseen: str = ""
-    """What expectation entries make of it, in words; empty where none speaks of it."""
+    """What expectation entries make of the result, in words; empty if no entry applies."""
     link: str | None = None
-    """Of the expectation entry that matched."""
+    """The link of the expectation entry that matched."""
     delta: Delta = Delta.NO_BASELINE
-    """A folder of client scripts keeps no baseline."""
+    """A folder of client scripts contains no baseline."""
 
     @property
     def shown_count(self) -> int:
-        """In how many attempts it showed."""
+        """The number of attempts that had this outcome."""
         return sum(each.outcome == self.outcome for each in self.attempts) or 1
 
     @property
     def attempt_count(self) -> int:
-        """How often the script was carried out."""
+        """The number of times the script was run."""
         return len(self.attempts) or 1
 
     @property
     def status(self) -> ResultStatus:
-        """How it counts."""
+        """How the result counts."""
         return status_of(self)
 
     @property
     def is_lost(self) -> bool:
-        """Whether its target was lost under it."""
+        """Whether the target was lost while the script ran."""
         return self.because.startswith(TARGET_LOST)
 
     @property
     def place(self) -> ResultPlace:
-        """Where it belongs, whatever its run calls the target."""
+        """The result's key, independent of the name that its run gives the target."""
         return self.target, self.script_id, self.library
 
     @property
     def remarks(self) -> tuple[Remark, ...]:
-        """What is against script and reference, in the order of steps."""
+        """The departures from script and reference, in the order of steps."""
         return tuple(sorted((*self.mismatches, *self.differences), key=lambda each: each.step))
 
 
 class ClientObservation(StoredData):
-    """What was seen of one step; the one after the last step is about the whole. Nobody has judged it yet."""
+    """The unjudged observations of one step; the entry after the last step is about the whole script."""
 
     step: int
     facts: Mapping[str, object]
-    """In the script's own names."""
+    """By the names that the script uses."""
     at_ms: float = 0.0
-    """When the step began, on the clock of the clients' events; 0 where nobody noted it."""
+    """When the step began, on the clock of the clients' events; 0 if not recorded."""
 
 
 class ScriptOutcome(StoredData):
-    """What came of one script with one library on one target, before anybody judged it."""
+    """The unjudged outcome of one script with one library on one target."""
 
     script_id: str
     library: str
     ended: str
-    """`complete`, or `NOT_RUN`, `CUT_SHORT`, `FAILED` or `TARGET_LOST` with why."""
+    """`complete`, or `NOT_RUN`, `CUT_SHORT`, `FAILED` or `TARGET_LOST` with the reason."""
     observations: tuple[ClientObservation, ...]
     duration_s: float = 0.0
     clock_offset_ms: float = 0.0
-    """What makes a time of the clients' clock one since 1970, by which a tap's journal is dated."""
+    """Added to the clients' clock, this gives the time since 1970, which a tap's journal uses."""
 
 
 class _RunFile(StoredData):
@@ -191,9 +191,9 @@ class ClientsRun:
     """Names to versions."""
     scripts: Mapping[str, ClientScriptData]
     targets: tuple[TargetRecord, ...]
-    """Those that are judged, in the order in which they were."""
+    """The judged targets, in the order in which they were judged."""
     references: Mapping[str, TargetRecord]
-    """All that something was carried out on, by spec."""
+    """All targets that scripts were run on, by spec."""
     results: tuple[ClientResult, ...]
     outcomes: Mapping[ClientResultKey, ScriptOutcome]
     replayed: Mapping[ClientResultKey, str]
@@ -201,40 +201,40 @@ class ClientsRun:
     ended: str
     """`complete`, or why it is not."""
     soak_s: float
-    """How long clients were to endure load and upheavals; 0 where they carried out scripts."""
+    """The planned length of a soak, in seconds; 0 if the clients ran scripts."""
 
     def name_of(self, result: ClientResult) -> str:
         """Return the name of a result's target."""
         return self.references[result.target].name
 
     def place(self, result: ClientResult) -> ClientResultKey:
-        """Return where a result belongs."""
+        """Return the key of a result."""
         return self.name_of(result), result.script_id, result.library
 
     @property
     def folder(self) -> Path:
-        """Where it is kept."""
+        """The run's folder."""
         return self.files.path
 
     @property
     def exit_code(self) -> ExitCode:
-        """How a process ends that ran it."""
+        """The exit code of a process that ran these scripts."""
         is_lost = any(each.is_lost for each in self.results)
         return worst((exit_code(self.results, self), *([ExitCode.UNAVAILABLE] if is_lost else ())))
 
 
 def clients_folder(run_dir: Path) -> Path | None:
-    """Return the folder of the client scripts of a run, or of a run of client scripts alone; None without."""
+    """Return the folder of the client scripts inside a run; None if the run has none."""
     beside = run_dir / CLIENTS
     return beside if ClientsFiles(beside).run_json.is_file() else None
 
 
 def load_clients(folder: Path) -> ClientsRun:
-    """Read the folder of client scripts.
+    """Read a folder of client scripts.
 
     Raises:
         ReportError: a file is missing or damaged.
-        TraceError: a line is damaged in a file that grows by lines, or what was judged is missing.
+        TraceError: a line is damaged in a file that grows by lines, or a complete run has no judged results.
     """
     files = ClientsFiles(folder)
     run = read_whole(TypeAdapter(_RunFile), files.run_json)
@@ -290,7 +290,7 @@ def _outcomes(
 
 
 def read_outcomes(files: ClientsFiles, target: str) -> Iterator[ScriptOutcome]:
-    """Read what came of the scripts on a target; nothing where none was carried out.
+    """Read the outcomes of the scripts on a target; none if no script was run.
 
     Raises:
         TraceError: a line is damaged.
@@ -299,7 +299,7 @@ def read_outcomes(files: ClientsFiles, target: str) -> Iterator[ScriptOutcome]:
 
 
 def read_violations(files: ClientsFiles, target: str) -> tuple[Violation, ...]:
-    """Read which invariants were broken on a target; none where nothing was tapped.
+    """Read the invariants that were violated on a target; none if nothing was tapped.
 
     Raises:
         TraceError: a line is damaged.
@@ -309,7 +309,7 @@ def read_violations(files: ClientsFiles, target: str) -> tuple[Violation, ...]:
 
 
 def read_results(files: ClientsFiles) -> tuple[ClientResult, ...]:
-    """Read what was judged, in the order in which it was.
+    """Read the judged results, in the order in which they were judged.
 
     Raises:
         ReportError: the file is missing.
@@ -319,7 +319,7 @@ def read_results(files: ClientsFiles) -> tuple[ClientResult, ...]:
 
 
 def write_results(files: ClientsFiles, results: Sequence[ClientResult]) -> None:
-    """Write what was judged."""
+    """Write the judged results."""
     reported = [each.model_dump() for each in results]
     write_whole(files.judgement_json, json.dumps(reported, indent=2, ensure_ascii=False) + "\n")
 
@@ -339,7 +339,7 @@ def _with_replays(
     records: Mapping[str, TargetRecord],
     replays: Mapping[ClientResultKey, Sequence[ReplayFinding]],
 ) -> ClientResult:
-    """Return a result with what was found when its conversation was replayed after it had been judged."""
+    """Return a result with the findings of a replay that was made after the result was judged."""
     found = replays.get((records[result.target].name, result.script_id, result.library), ())
     return result if result.replays or not found else result.model_copy(update={"replays": tuple(found)})
 

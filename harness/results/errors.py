@@ -1,4 +1,4 @@
-"""What can go wrong in reporting."""
+"""The errors of reporting."""
 
 
 class ReportError(Exception):

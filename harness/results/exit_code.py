@@ -1,4 +1,4 @@
-"""What the process says when it ends, for scripts that read nothing else."""
+"""The exit codes of the process, for callers that read nothing else."""
 
 from collections.abc import Iterable, Sequence
 from enum import IntEnum
@@ -10,18 +10,18 @@ from harness.verdict import Delta, Outcome
 
 
 class ExitCode(IntEnum):
-    """Exit codes; those from 64 on say that there is no verdict to rely on (sysexits' numbers)."""
+    """Exit codes; from 64 on (sysexits' numbers), there is no verdict to rely on."""
 
     EXPECTED = 0
     """Every result was expected, and at least one scenario was run."""
     UNEXPECTED = 1
-    """A target differs in a way that no expectation entry foresees."""
+    """A target differs in a way that no expectation entry lists."""
     INDETERMINATE = 2
-    """More scenarios than allowed ended before what they are about could be seen."""
+    """More scenarios than allowed ended before they reached what they test."""
     STALE = 3
-    """Only expectation entries that no longer fire, or have expired."""
+    """Nothing worse than expectation entries that no longer match or have expired."""
     NOTHING_RAN = 4
-    """No scenario was run on any target, or one of the baseline is gone."""
+    """No scenario was run on any target, or a scenario of the baseline is gone."""
     USAGE = 64
     """The command line makes no sense."""
     BAD_DATA = 65
@@ -29,11 +29,11 @@ class ExitCode(IntEnum):
     NO_INPUT = 66
     """A run or a baseline that was named is not there."""
     UNAVAILABLE = 69
-    """A target could not be had, never became ready, or was lost."""
+    """A target could not be obtained, never became ready, or was lost."""
     HARNESS_ERROR = 70
-    """We failed."""
+    """The harness failed."""
     TEMPORARY_FAILURE = 75
-    """Something around us failed; trying again is safe."""
+    """Something outside the harness failed; trying again is safe."""
     CONFIGURATION = 78
     """A configuration or expectation file is wrong."""
     INTERRUPTED = 130
@@ -41,7 +41,7 @@ class ExitCode(IntEnum):
 
 
 class Counted(Judged, Protocol):
-    """What an exit code follows from: results of scenarios and of client scripts alike."""
+    """A result that counts toward the exit code: of a scenario or of a client script."""
 
     @property
     def delta(self) -> str:
@@ -49,7 +49,7 @@ class Counted(Judged, Protocol):
 
 
 class Ended(Protocol):
-    """What is on file of the end of a run."""
+    """The stored record of how a run ended."""
 
     @property
     def ended(self) -> str:
@@ -74,16 +74,16 @@ PRIORITY: Final = (
 
 ENDED_COMPLETE: Final = "complete"
 ENDED_INTERRUPTED: Final = "interrupted"
-"""How `RunFooter.ended` begins, each."""
+"""The prefixes of `RunFooter.ended`."""
 
 
 def exit_code(results: Sequence[Counted], footer: Ended | None, *, indeterminate_max: int = 0) -> ExitCode:
-    """Say how a run ends whose scenarios or client scripts were judged.
+    """Return the exit code of a run whose scenarios or client scripts were judged.
 
     Args:
-        results: all of them.
-        footer: what is on file of its end; None where nothing is, for it was cut short.
-        indeterminate_max: how many unexpected indeterminate results are let pass.
+        results: all results of the run.
+        footer: the stored record of the run's end; None if the run was cut short and has none.
+        indeterminate_max: how many unexpected indeterminate results are allowed.
     """
     standings = [status_of(each) for each in results]
     applying = {ExitCode.EXPECTED, *_by_ending(None if footer is None else footer.ended)}
@@ -101,7 +101,7 @@ def exit_code(results: Sequence[Counted], footer: Ended | None, *, indeterminate
 
 
 def worst(codes: Iterable[ExitCode]) -> ExitCode:
-    """Return the one that wins."""
+    """Return the code with the highest priority."""
     return min(codes, key=PRIORITY.index, default=ExitCode.EXPECTED)
 
 

@@ -1,4 +1,4 @@
-"""What came of replays, read from the files beside the journal that was replayed."""
+"""The results of replays, read from the files beside the journal that was replayed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from pydantic import TypeAdapter
 from harness.results.stored_data import StoredData, read_lines, read_whole
 
 FINDINGS: Final = "replay.jsonl"
-"""A finding a line; empty where the reference says the same."""
+"""One finding a line; empty if the reference answers the same."""
 COUNTS: Final = "replay.json"
-"""How much was compared of each conversation, and what was not, with the reasons."""
+"""How much of each conversation was compared, and the reasons for what was not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,27 +21,27 @@ class ReplayFinding:
 
     conversation: str
     position: int
-    """The answer's sequence in its conversation; the request's where the difference is its time."""
+    """The answer's sequence in its conversation; the request's if the difference is one of time."""
     at_ms: float
-    """When it came, on the tap's clock."""
+    """When the answer came, on the tap's clock."""
     api: str
     api_version: int
     actor: str | None
     group: str
     field: str
-    """Path of the field, e.g. `members[1].metadata`; empty where it is about the whole answer."""
+    """Path of the field, e.g. `members[1].metadata`; empty if the finding is about the whole answer."""
     expected: str
     """The reference's value, JSON."""
     actual: str
-    """The recorded one, JSON."""
+    """The recorded value, JSON."""
     state: str
-    """The group as the reference had it before."""
+    """The group's state in the reference before the answer."""
     says: str
-    """For people."""
+    """The finding in words, for people."""
     connection: str = ""
-    """On which it came."""
+    """The connection on which the answer came."""
     client: str = ""
-    """The client's library with its version, as it names itself; empty where that is not known."""
+    """The client's library and version, as the client reports them; empty if unknown."""
 
 
 class ReplayCounts(StoredData):
@@ -61,7 +61,7 @@ class ReplayCounts(StoredData):
 
 
 def read_findings(directory: Path) -> tuple[ReplayFinding, ...]:
-    """Read what was found when conversations were replayed; nothing where nobody did that.
+    """Read the findings of replays; none if nothing was replayed.
 
     Raises:
         TraceError: a line is damaged.
@@ -70,7 +70,7 @@ def read_findings(directory: Path) -> tuple[ReplayFinding, ...]:
 
 
 def read_counts(directory: Path) -> tuple[ReplayCounts, ...]:
-    """Read how much was replayed of each conversation; nothing where nobody did that.
+    """Read how much of each conversation was replayed; none if nothing was replayed.
 
     Raises:
         ReportError: the file is damaged.

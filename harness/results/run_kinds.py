@@ -1,4 +1,4 @@
-"""Which command made a run's folder, so that another that is given it says whose it is."""
+"""The command that made a run's folder, so that other commands can name it when they refuse the folder."""
 
 from pathlib import Path
 from typing import Final
@@ -23,13 +23,13 @@ _READERS: Final = {
     RunKind.TAP: "report",
     RunKind.RACES: "race --judge",
 }
-"""Whom to turn to with such a folder."""
+"""The command that reads each kind of folder."""
 
 
 def run_kind(run_dir: Path) -> RunKind | None:
-    """Return what was run; None where no readable `run.json` says so."""
+    """Return the kind of a run; None if its `run.json` is missing, unreadable or does not name a kind."""
     run_json = RunFolder(run_dir).run_json
-    if not run_json.is_file():  # a FIFO would be waited for
+    if not run_json.is_file():  # opening a FIFO would block
         return None
     try:
         content = parsed_json(run_json.read_bytes(), where="run.json")
@@ -40,22 +40,22 @@ def run_kind(run_dir: Path) -> RunKind | None:
 
 
 def is_clients_folder(run_dir: Path) -> bool:
-    """Tell whether a run's folder is one of client scripts alone, or of a soak."""
+    """Return whether a folder is that of a run of client scripts alone, or of a soak."""
     return run_kind(run_dir) in (RunKind.CLIENTS, RunKind.SOAK)
 
 
 def open_folder(path: Path, *kinds: RunKind, made_by: str | None = None) -> RunFolder:
-    """Return the folder of a run that a command can read.
+    """Return the run folder at a path, after checking that a command can read its kind of run.
 
-    A `run.json` that is damaged is let pass: whoever reads it tells where.
+    A damaged `run.json` is accepted here: the code that reads it reports where it is damaged.
 
     Args:
-        path: what the user named.
-        kinds: what the command can read, what it is mostly given first.
-        made_by: the command that makes such a run, where more is to be said of it than its name.
+        path: the path that the user named.
+        kinds: the kinds of run that the command can read, the most usual first.
+        made_by: the command line that makes such a run, if it is more than the command's name.
 
     Raises:
-        ReportError: there is no run, or one of another kind.
+        ReportError: there is no run, or it is of another kind.
     """
     folder = RunFolder(path.resolve())
     if not folder.run_json.is_file():
@@ -73,6 +73,6 @@ def open_folder(path: Path, *kinds: RunKind, made_by: str | None = None) -> RunF
 
 
 def _newest_in(path: Path) -> str:
-    """Name the newest run where somebody named the folder of all of them."""
+    """Return a hint with the newest run if the path is the folder of all runs; empty otherwise."""
     newest = path / LATEST
     return f"the newest run in it is {newest}; " if RunFolder(newest).run_json.is_file() else ""

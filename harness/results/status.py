@@ -1,7 +1,7 @@
-"""How a result counts: the one mapping from the checker's axes that every report and the exit code share.
+"""How a result counts: the one mapping from judgement to status that every report and the exit code share.
 
-It judges nothing anew. Outcome and expectation stay visible wherever there is room for both; where a format
-knows only "passed" and "failed" (JUnit, Allure, an exit code), all of them ask here.
+Nothing is judged anew here. Reports show outcome and expectation wherever there is room for both. Formats
+with only "passed" and "failed" (JUnit, Allure, an exit code) all use this mapping.
 """
 
 from enum import StrEnum
@@ -14,25 +14,25 @@ class ResultStatus(StrEnum):
     """What a reader has to do about a result."""
 
     PASSED = "passed"
-    """Nothing: it conforms, or only fields differ of which no client takes notice."""
+    """Nothing: it conforms, or the only fields that differ are ones that clients ignore."""
     KNOWN = "known difference"
-    """Nothing new: an expectation entry foresaw what happened."""
+    """Nothing new: an expectation entry lists what happened."""
     SKIPPED = "not applicable"
-    """Nothing: the target cannot be asked."""
+    """Nothing: the scenario cannot run on the target."""
     FLAKY = "flaky"
-    """Nothing yet: it showed once and not again. A race does that as well as a machine that is too slow."""
+    """Nothing yet: the difference occurred once and not again. Races and slow machines both cause that."""
     INDETERMINATE = "indeterminate"
-    """Find out why the conversation ended before what it is about."""
+    """Find out why the conversation ended before it reached what it tests."""
     STALE = "stale expectation"
-    """Remove or renew the entry that no longer fires."""
+    """Remove or renew the entry that no longer matches."""
     FAILED = "unexpected difference"
-    """Mend the target, or explain the difference in an entry."""
+    """Fix the target, or explain the difference in an entry."""
     ERROR = "harness error"
-    """Mend the harness."""
+    """Fix the harness."""
 
 
 class Judged(Protocol):
-    """What a standing follows from; judgements have it, and so have results of which less is kept."""
+    """The fields that a status is computed from; judgements have them, and so do smaller stored results."""
 
     @property
     def outcome(self) -> str:
@@ -48,7 +48,7 @@ class Judged(Protocol):
 
 
 class Shown(Protocol):
-    """What tells how often a result showed."""
+    """The fields that say how often a result occurred."""
 
     @property
     def confirmation(self) -> str:
@@ -56,15 +56,15 @@ class Shown(Protocol):
 
     @property
     def shown_count(self) -> int:
-        """In how many attempts."""
+        """The number of attempts in which the result occurred."""
 
     @property
     def attempt_count(self) -> int:
-        """Of how many."""
+        """The number of attempts."""
 
 
 def status_of(judgement: Judged) -> ResultStatus:
-    """Say how a result counts."""
+    """Return how a result counts."""
     outcome = Outcome(judgement.outcome)
     if outcome is Outcome.HARNESS_ERROR:
         return ResultStatus.ERROR
@@ -93,23 +93,23 @@ def _of_outcome(outcome: Outcome, *, is_expected: bool) -> ResultStatus:
 
 
 RED = (ResultStatus.ERROR, ResultStatus.FAILED, ResultStatus.STALE, ResultStatus.INDETERMINATE)
-"""Worst first; any of these makes a run red, as long as no policy says otherwise."""
+"""Worst first; any of these makes a run red unless a policy decides otherwise."""
 NEEDS_ATTENTION = (*RED, ResultStatus.FLAKY)
-"""Worst first; a result of any of these is shown wherever only the unexpected is shown."""
+"""Worst first; reports that only show the unexpected show results of these statuses."""
 
 
 def mark(judgement: Judged) -> str:
-    """Name the mark of a result beside its outcome: its expectation, or that it is flaky."""
+    """Return the mark shown beside a result's outcome: its expectation, or `flaky`."""
     how = status_of(judgement)
     return ResultStatus.FLAKY.value if how is ResultStatus.FLAKY else judgement.expectation
 
 
 MARKS = (*(each.value for each in Expectation), ResultStatus.FLAKY.value)
-"""All of them."""
+"""All marks."""
 
 
 def shown(judgement: Shown) -> str:
-    """Say how often a result showed, where it was to show again; nothing where it was not."""
+    """Return how often a result occurred, in words; empty if it did not have to be confirmed."""
     if judgement.confirmation in (Confirmation.NOT_REPEATED, Confirmation.CLEARED):
         return ""
     if judgement.attempt_count == 1:

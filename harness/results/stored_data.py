@@ -1,4 +1,4 @@
-"""What others wrote into a folder, read as data: strict about what pages need, whoever wrote it."""
+"""Files of a run's folder, read as data; strict about the fields that pages need."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,13 +13,13 @@ DataT = TypeVar("DataT")
 
 
 class StoredData(BaseModel):
-    """Strict about what it needs; what a later writer adds is left alone."""
+    """A base for stored data: strict about its own fields; ignores fields that later versions add."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 def read_whole(adapter: TypeAdapter[DataT], path: Path) -> DataT:
-    """Read a file that was written at once.
+    """Read a file that was written as a whole.
 
     Raises:
         ReportError: it is missing.
@@ -34,14 +34,14 @@ def read_whole(adapter: TypeAdapter[DataT], path: Path) -> DataT:
 
 
 def read_lines(adapter: TypeAdapter[DataT], path: Path) -> Iterator[DataT]:
-    """Read a file that grows by lines, where it is there; the last may be torn.
+    """Read a file that grows by lines, if it exists; an incomplete last line is ignored.
 
     Raises:
         TraceError: a line is damaged.
     """
     if not path.is_file():
         return
-    # Only a newline ends a line: JSON may contain what Python counts among ends of lines as it is.
+    # Only a newline ends a line: JSON may contain other characters that Python counts as line ends.
     *lines, _ = path.read_bytes().split(b"\n")
     for number, line in enumerate(lines, start=1):
         try:

@@ -14,7 +14,7 @@ from harness.wire.schema import api_key, has_version
 _OF_CONSUMER_GROUPS: Final = frozenset({"ConsumerGroupHeartbeat", "ConsumerGroupDescribe"})
 _CONSUMER_HEARTBEAT: Final = api_key("ConsumerGroupHeartbeat")
 _CONSUMER_GROUPS_SINCE: Final = 1
-"""The version of ConsumerGroupHeartbeat that came with the protocol's first release for use.
+"""The version of ConsumerGroupHeartbeat in the first release of the protocol for general use.
 
 Source: ConsumerGroupHeartbeatRequest.json (4.0.0), KIP-848.
 """
@@ -30,10 +30,10 @@ def why_not_applicable(
     """Return why a script cannot be run on a broker, naming what is missing, or None if it can.
 
     Args:
-        script: what is to be run.
-        capabilities: of the target.
-        description: of the broker.
-        run_namespace: what has to be minded if others use the broker too.
+        script: the script to run.
+        capabilities: the target's capabilities.
+        description: describes the broker.
+        run_namespace: what the run may use and touch, if the broker is external.
     """
     lacking = [name for name in script.needs if Capability(name) not in capabilities]
     if lacking:
@@ -47,7 +47,7 @@ def why_not_applicable(
 
 
 def why_not_served(script: Script, description: BrokerDescription) -> str | None:
-    """Return which of a script's requests a broker does not serve, or None if it serves all of them."""
+    """Return why a broker does not serve a script's requests, or None if it serves all of them."""
     ranges = {item.api_key: item for item in description.api_ranges}
     heartbeat = ranges.get(_CONSUMER_HEARTBEAT)
     is_before = heartbeat is None or heartbeat.max_version < _CONSUMER_GROUPS_SINCE

@@ -21,29 +21,29 @@ from harness.scenario.values import Json
 from harness.targets.base.conformance import CONFORMANCE_CONFIG
 
 _WAITS_APART_MS: Final = 1_500
-"""Conversations that wait for less before something is done to the broker need not tell it from none."""
+"""The unit in which waits before an action on the broker are compared; a shorter wait counts as none."""
 _SESSION_MS_MIN: Final = int(CONFORMANCE_CONFIG["group.min.session.timeout.ms"])
 _OFFSETS_TOPIC: Final = "__consumer_offsets"
 
 
 def acts_on_broker(script: Script) -> bool:
-    """Tell whether a script does something to its broker."""
+    """Return whether a script does something to its broker."""
     return any(isinstance(step, Control) for step in script.steps)
 
 
 def takes_log_away(script: Script) -> bool:
-    """Tell whether a script deletes the topic of all groups.
+    """Return whether a script deletes the topic of all groups.
 
-    The first Java coordinators serve groups on as if nothing had happened, and then fail to write: a look at
-    another group in time shows nothing, and the reference has no such failure (KAFKA-19274).
+    The first Java coordinators go on serving groups, and then fail to write. A check of another group may
+    come too early to show this, and the reference has no such failure (KAFKA-19274).
     """
     return any(each.api == "DeleteTopics" for each in _about_offsets_topic(script))
 
 
 def minds_its_partition(script: Script) -> bool:
-    """Tell whether it may show in which partition of the offsets topic a script's groups are.
+    """Return whether a conversation may depend on which partitions of the offsets topic its groups are in.
 
-    It does not while all partitions are loaded and nobody speaks of the topic, as on a broker of others.
+    It does not while all partitions are loaded and no request names the topic, as on an external broker.
     """
     return bool(script.placements) or acts_on_broker(script) or any(_about_offsets_topic(script))
 
@@ -53,12 +53,12 @@ def _about_offsets_topic(script: Script) -> Iterator[Send]:
 
 
 def spoils(one: Script, other: Script) -> bool:
-    """Tell whether one of two scripts has groups where the other spoils the log."""
+    """Return whether one of two scripts has groups in a partition whose log the other spoils."""
     return bool(_spoilt(one) & _partitions(other) or _spoilt(other) & _partitions(one))
 
 
 def _partitions(script: Script) -> frozenset[int | None]:
-    """Return which partitions of the offsets topic a script asks for."""
+    """Return the partitions of the offsets topic that a script asks for."""
     return frozenset(each.partition for each in script.placements)
 
 
@@ -69,7 +69,7 @@ def _spoilt(script: Script) -> frozenset[int | None]:
 
 
 def actions_on_broker(script: Script) -> Iterator[str]:
-    """Say what a script does to its broker, step by step, and first of all whether it has to do so alone."""
+    """Yield a script's actions on its broker, step by step, after its id if it must act alone."""
     if not acts_on_broker(script):
         return
     if _minds_waiting(script) or takes_log_away(script) or _spoils_all(script):
@@ -80,7 +80,7 @@ def actions_on_broker(script: Script) -> Iterator[str]:
     previous: Step | None = None
     for step, content in zip(script.steps, steps, strict=True):
         waited_ms += _waiting_ms(step)
-        # Appends in a row meet once, before the first.
+        # Conversations meet once for several appends in a row, before the first.
         if isinstance(step, Control) and not (isinstance(step, Append) and isinstance(previous, Append)):
             yield f"{_action(step, content, script)} after {waited_ms // _WAITS_APART_MS}"
             waited_ms = 0
@@ -88,7 +88,7 @@ def actions_on_broker(script: Script) -> Iterator[str]:
 
 
 def waits_at_its_end(script: Script) -> bool:
-    """Tell whether a script, when it has done all that it does to its broker, goes on for some time."""
+    """Return whether a script goes on for some time after its last action on the broker."""
     last = max(index for index, step in enumerate(script.steps) if isinstance(step, Control))
     return sum(map(_waiting_ms, script.steps[last:])) >= _WAITS_APART_MS
 
@@ -104,7 +104,7 @@ def _waiting_ms(step: Step) -> int:
 
 
 def _spoils_all(script: Script) -> bool:
-    """Tell whether a script spoils the log where any group may be, or while the coordinator writes."""
+    """Return whether a script spoils the log of any partition, or does so while the coordinator writes."""
     appends = [index for index, step in enumerate(script.steps) if isinstance(step, Append) and step.spoils]
     following = [step for index in appends for step in script.steps[index + 1 : index + 2]]
     is_loaded_first = all(isinstance(step, Append | PauseAt | DoToBroker) for step in following)
@@ -112,23 +112,23 @@ def _spoils_all(script: Script) -> bool:
 
 
 def _action(step: Control, content: Json, script: Script) -> str:
-    """Say a deed, but for what each does by itself when all have met."""
+    """Describe an action, without what each conversation does by itself once all have met."""
     if isinstance(step, Append):
-        # Whoever spoils nothing chooses no partition, and so does not share with who does.
+        # A script that spoils nothing chooses no partition, so it does not share with one that spoils.
         return "Append that spoils" if _spoilt(script) else "Append"
     text = json.dumps(content, sort_keys=True)
     if not isinstance(step, PauseAt) or not step.of:
         return text
     places = {each.group: each.partition for each in script.placements}
     partitions = [places.get(group.name) for group in step.of]
-    # A group that is wherever it came to be is not where another's of that name is.
+    # A group that is not placed is not where another script's group of that name is.
     return f"{text} {script.id if None in partitions else partitions}"
 
 
 def _minds_waiting(script: Script) -> bool:
-    """Tell whether a script has members whose sessions would not outlive the others' conversations."""
+    """Return whether a script has members whose sessions would not outlive other conversations."""
     sessions_ms = [_session_ms(step) for step in script.steps if isinstance(step, Send)]
-    # Who asks for less than the least becomes no member.
+    # With a session timeout below the minimum, nobody becomes a member.
     return any(_SESSION_MS_MIN <= each_ms < SESSION_TIMEOUT_MS for each_ms in sessions_ms)
 
 

@@ -35,32 +35,32 @@ from harness.targets.external.guard import NotOurs
 from harness.trace.events import TARGET_LOST, Event, EventKind
 
 JOBS: Final = machine().jobs(per_core=64)
-"""Scenarios at once: they mostly wait, and begin only when those that go on leave the time."""
+"""How many scenarios run at once: they mostly wait, and begin only when the running ones leave time."""
 _EXTERNAL_JOBS: Final = machine().jobs(per_core=12)
-"""Scenarios at once on a broker that has others to serve."""
+"""How many scenarios run at once on an external broker, which others use too."""
 _IN_A_ROW_MS: Final = 3_000
-"""By how much a broker whose cohorts come one after the other takes longer than they wait, roughly."""
+"""Roughly how much longer several cohorts of a broker take, one after the other, than their waits."""
 _NOWHERE: Final = EventPosition(step=-1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How long things may take, and how many go on at once."""
+    """The limits on time, and on how many scenarios run at once."""
 
     scenario_s: float = 60.0
     drive_s: float = 600.0
-    """For all scenarios that share a broker, from when it is there."""
+    """For all scenarios of a cohort, from when the cohort begins."""
     jobs: int = JOBS
-    """Scenarios at once, on all brokers together."""
+    """How many scenarios run at once, on all brokers together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriveSinks:
-    """Where a drive leaves what it learns."""
+    """The receivers of what a drive records."""
 
     write: Callable[[Event], None]
     broker_ready: Callable[[BrokerDescription, float], None]
-    """Told of each broker that got ready, and in how many milliseconds."""
+    """Called for each broker that became ready, with the duration of its start in milliseconds."""
     logs: Path
 
 
@@ -69,9 +69,9 @@ class DriveResult:
     """How driving one target went."""
 
     drive_ms: float
-    """From when all brokers were ready to the last scenario's end."""
+    """From the first conversation to the end of the last scenario."""
     lost: str | None
-    """Why a broker was gone before its scenarios were through."""
+    """Why a broker was lost before its scenarios had ended."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -81,36 +81,36 @@ class Drive:
     run_id: str
     target: Target
     target_name: str
-    """What traces and displays call it."""
+    """The target's name in traces and displays."""
     limits: Limits
     sinks: DriveSinks
     watcher: Watcher
     admission: Admission = field(default_factory=lambda: Admission(frozenset(), jobs=JOBS))
     """Shared with the targets that are driven at the same time."""
     fits: bool = True
-    """Whether scripts are fitted to a broker of others; not if its measure is driven as they are."""
+    """Whether scripts are fitted to an external broker; not if it is compared with a target that is not."""
     with_needs: Callable[[Sequence[Script], BrokerDescription], Awaitable[Sequence[Script]]] | None = None
-    """Returns scripts with what they are found to need of such a broker, beside what they ask for."""
+    """Returns scripts with the settings that they need of such a broker besides those they ask for."""
     base_config: Mapping[str, str] = field(default_factory=dict)
-    """Properties for every broker, below those of a scenario; an oracle gets its target's here."""
+    """Properties for every broker, which those of a scenario override; an oracle gets its target's here."""
     packing: Packing | None = None
-    """Which scripts may share brokers; without it, each configuration has one of its own."""
+    """Which scripts may share brokers; without it, each configuration has its own broker."""
     _lost: str | None = field(default=None, init=False)
     _start_failure: str | None = field(default=None, init=False)
-    """Why a broker could not be started, which ends what goes on with the target's others."""
+    """Why a broker could not be started, which also ends the scenarios on the target's others."""
     _first_conversation_s: float | None = field(default=None, init=False)
 
     async def run(self, scripts: Sequence[Script]) -> DriveResult:
-        """Run every script with a broker of the configuration that it wants.
+        """Run every script with a broker of the configuration that it needs.
 
         Raises:
-            TargetError: no broker could be had; what was recorded by others stays.
+            TargetError: a broker could not be started; what was recorded with others is kept.
         """
         self.watcher.drive_begins(self.target_name, len(scripts))
         return await self.run_groups(self.groups_of(scripts))
 
     def groups_of(self, scripts: Sequence[Script]) -> Sequence[BrokerGroup]:
-        """Divide scripts into those of each broker."""
+        """Group scripts by the broker that they share."""
         return broker_groups(scripts, self.target.capabilities, self.packing)
 
     async def run_groups(self, found: Sequence[BrokerGroup]) -> DriveResult:
@@ -151,7 +151,7 @@ class Drive:
                 tasks.create_task(self._drive_later(broker_group, directory))
 
     def _logs(self, number: int) -> Path:
-        # Absolute, for brokers run in it.
+        # Absolute, since brokers run in this directory.
         directory = (self.sinks.logs / f"broker-{number}").absolute()
         directory.mkdir(parents=True, exist_ok=True)
         return directory
@@ -193,20 +193,20 @@ class Drive:
             turn.end()
 
     def _slots(self, broker: Broker) -> LongestFirst:
-        """Return what bounds the scenarios at once: fewer for a broker that has others to serve."""
+        """Return the slots that limit how many scenarios run at once: fewer for an external broker."""
         if broker.run_namespace is None:
             return self.admission.slots
         return LongestFirst(min(self.limits.jobs, _EXTERNAL_JOBS))
 
     async def _fitted(self, broker: Broker, scripts: Sequence[Script]) -> Sequence[Script]:
-        """Fit scripts to the settings of a broker that takes no others."""
+        """Fit scripts to the settings of an external broker, which the harness does not configure."""
         if broker.run_namespace is None or not self.fits:
             return scripts
         found = [fitted(script, broker.description.broker_config) for script in scripts]
         return found if self.with_needs is None else await self.with_needs(found, broker.description)
 
     async def _drive_later(self, broker_group: BrokerGroup, directory: Path) -> None:
-        """Run the cohorts of a party when all targets are through with the first ones."""
+        """Run the cohorts of a broker that has no round, after the rounds of all targets."""
         async with (
             self.admission.late_slots.taken(broker_group.duration_ms),
             broker_slots().taken(self.target.process_count),
@@ -229,7 +229,7 @@ class Drive:
             try:
                 if number and broker_group.cohorts[number - 1].clears and how_it_ended(broker) is None:
                     await clear_log_of(broker)
-                # A script that waits for others gives its slot back, since they may need it.
+                # Scripts that wait for each other take no slots, since the others may need them.
                 scripts = await self._fitted(broker, each.scripts)
                 await self._run_all(broker, scripts, None if each.acts else slots, rendezvous, rest_ms)
             except TargetError as error:
@@ -250,11 +250,11 @@ class Drive:
         rendezvous: Rendezvous | None = None,
         rest_ms: float = 0.0,
     ) -> None:
-        """Run scripts at once; `rest_ms` is about how long it takes what the broker serves after them."""
+        """Run scripts at once; `rest_ms` is about how long the broker's later cohorts take."""
         waiting = {script.id: script for script in scripts}
 
         async def run(script: Script, until_s: float) -> None:
-            # Who waits for others at a rendezvous must not keep a slot from them.
+            # A script that waits for others at a rendezvous must not take a slot that they need.
             slot = contextlib.nullcontext() if slots is None else slots.taken(script.waiting_ms + rest_ms)
             async with slot, self.admission.begun(self.target_name):
                 del waiting[script.id]
@@ -268,7 +268,7 @@ class Drive:
         until_s = asyncio.get_running_loop().time() + self.limits.drive_s
         try:
             async with asyncio.timeout_at(until_s), asyncio.TaskGroup() as tasks:
-                # Those that wait longest begin first, and leave the processor to the others.
+                # Scripts that wait longest begin first: meanwhile the processor is free for the others.
                 for script in sorted(scripts, key=lambda each: each.waiting_ms, reverse=True):
                     tasks.create_task(run(script, until_s))
         except TimeoutError:
@@ -312,7 +312,7 @@ class Drive:
             recorder.note(EventKind.NOT_APPLICABLE, _NOWHERE, str(refused))
         except TargetError as error:
             recorder.note(EventKind.ABANDONED, _NOWHERE, f"{TARGET_LOST}{error}")
-        except Exception as error:  # noqa: BLE001 - our fault is a result too, and must not stop the others
+        except Exception as error:  # noqa: BLE001 - a fault of the harness is a result too, and must not stop the others
             recorder.note(EventKind.HARNESS_ERROR, _NOWHERE, repr(error))
         finally:
             await session.close()
@@ -361,7 +361,7 @@ class Drive:
 
 
 def how_it_ended(broker: Broker) -> str | None:
-    """Return in one line why a broker is gone, or None; the end of its log stays in the log."""
+    """Return in one line why a broker is gone, or None; the excerpt of its log is left out."""
     failure = broker.failure()
     return None if failure is None else _first_line(failure)
 

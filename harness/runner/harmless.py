@@ -1,4 +1,4 @@
-"""Whether a script would touch what others have on a broker, as far as the script itself tells."""
+"""Whether a script would touch what others have on a broker, as far as the script alone shows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -11,17 +11,17 @@ from harness.targets.external.run_namespace import RunNamespace
 from harness.wire.codec import FieldValue
 
 _LEARNT: Final = -1
-"""Stands for a number that an answer to the script itself will bring."""
+"""A placeholder for a number that the script will learn from an answer."""
 _NO_ID: Final = "00000000-0000-0000-0000-000000000000"
-"""Stands for the id of a topic."""
+"""A placeholder for the id of a topic."""
 _LOWER: Final = -2
-"""Stands for a number below one that was learnt; as an id it is nobody's."""
+"""A placeholder for a number below one that was learnt; as an id it is nobody's."""
 _HIGHER: Final = (1 << 15) - 1
-"""Stands for a number above one that was learnt; as an id it may be anybody's."""
+"""A placeholder for a number above one that was learnt; as an id it may be anybody's."""
 
 
 def why_not_harmless(script: Script, run_namespace: RunNamespace) -> str | None:
-    """Return what a script would touch that is not the run's, or None if it touches nothing."""
+    """Return what a script would touch that does not belong to the run, or None."""
     try:
         for step in script.steps:
             if isinstance(step, Send | Repeat):
@@ -39,7 +39,7 @@ def why_not_harmless(script: Script, run_namespace: RunNamespace) -> str | None:
 
 
 def _stood_in(value: Value, namespace: Namespace) -> FieldValue:
-    """Put a value of the same kind where a reference stands."""
+    """Replace each reference by a placeholder of the same kind."""
     match value:
         case GroupRef(name):
             return f"{namespace.prefix}{name}"

@@ -1,8 +1,8 @@
 """Runs one script on one broker session.
 
 Whatever happens is recorded and the conversation goes on: an answer that is not as expected, a closed
-connection, no answer at all. It ends early only where a value is missing that the rest cannot do without, or
-where the broker is gone.
+connection, no answer at all. It ends early only if a value or a change of metadata is missing that later
+steps need, or if the broker is gone.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -48,11 +48,11 @@ from harness.wire.codec import FieldValue, encode_request
 from harness.wire.log_records import encode_record
 
 _LAST_ANSWER_MS: Final = 1_000.0
-"""How long at least a repeated request is waited for when its time is over: an answer may be on its way."""
+"""The least wait for the answer to a repeated request, even after the deadline: it may be on its way."""
 
 
 class TargetLost(Exception):  # noqa: N818 - an observation about the target, not our fault
-    """The broker is gone; `str()` tells how."""
+    """The broker is gone; `str()` describes how."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,28 +64,28 @@ class Interpreter:
     recorder: Recorder
     bindings: Bindings
     broker_failure: Callable[[], str | None]
-    """Tells why the broker is gone, if it is."""
+    """Returns why the broker is gone, or None."""
     partitions: int | None = None
-    """How many there are of `__consumer_offsets`, where that is known."""
+    """The number of partitions of `__consumer_offsets`, if it is known."""
     rendezvous: Rendezvous | None = None
-    """Where it meets those who share its broker before it does something to it."""
+    """Where the conversation meets those that share its broker, before an action on the broker."""
     before_step: Callable[[int], Awaitable[None]] | None = None
-    """Told of each step before it is taken, and waited for."""
+    """Called with each step before it is taken, and awaited."""
     witness: Witness | None = None
-    """Tells when the machine kept it or its broker from running; nobody does in virtual time."""
+    """Reports when the machine kept the harness or the broker from running; None in virtual time."""
     topics: TopicNames | None = None
-    """What topics are called on a broker of others; None where they are called as scripts call them."""
+    """The names of topics on an external broker; None if topics have the names that scripts use."""
     may_configure: bool = True
-    """Whether groups may be configured on the broker, which the wait for metadata takes."""
+    """Whether groups may be configured on the broker, which the wait for metadata requires."""
     is_written_again: bool = True
-    """Whether to find out of each answer if writing its fields gives the same bytes."""
+    """Whether to check for each answer that encoding its fields gives the same bytes."""
     _lines: dict[tuple[str, str], Line] = field(default_factory=dict, init=False)
     _correlation_id: int = field(default=0, init=False)
     _last_cut: int = field(default=-1, init=False)
-    """The last step that ended every connection; -1 while there was none."""
+    """The last step that cut all connections; -1 while there was none."""
 
     async def run(self) -> None:
-        """Run the conversation to its end, or record why it ended before."""
+        """Run the conversation to its end, or record why it ended early."""
         index = 0
         try:
             for index, step in enumerate(self.script.steps):
@@ -138,7 +138,7 @@ class Interpreter:
                     await self._cut_connections(index, action)
                 await self._together(partial(self.session.carry_out, action, step.broker_config))
             case Append():
-                # Each writes its own, when nobody is about to have the coordinator write any more.
+                # Each appends its own records, once no conversation makes the coordinator write any more.
                 if not (index and isinstance(self.script.steps[index - 1], Append)):
                     await self._together(_nothing)
                 await self._append(step)
@@ -150,9 +150,9 @@ class Interpreter:
         self.recorder.note(EventKind.CONTROL, EventPosition(step=index), step_text(step))
 
     async def _cut_connections(self, index: int, action: BrokerAction) -> None:
-        """Close connections from here, so that every target's clients begin anew, however its broker ends.
+        """Close connections on this side, so that clients reconnect on every target, however its broker ends.
 
-        One stays open if the script still wants to know how a broker that shuts down answers on it.
+        A connection stays open if the script still awaits an answer on it from a broker that shuts down.
         """
         self._last_cut = index
         for actor, connection in tuple(self._lines):
@@ -161,7 +161,7 @@ class Interpreter:
                 await self._drop_line(actor, connection)
 
     def _is_awaited(self, index: int, actor: str, connection: str) -> bool:
-        """Tell whether a later step awaits the answer to a request from before the last cut."""
+        """Return whether a later step awaits the answer to a request from before the last cut."""
         return any(
             isinstance(step, Receive)
             and (step.actor, step.connection) == (actor, connection)
@@ -263,7 +263,7 @@ class Interpreter:
         self.recorder.note(EventKind.ELAPSED, EventPosition(step=index), elapsed_ms=passed_ms)
 
     async def _probe(self, index: int, probe: Repeat) -> None:
-        """Poll until the answer is as wanted; what came is recorded as polls, which nothing compares."""
+        """Poll until the answer matches, and record all answers as polls, which are never compared."""
         answered = await self._poll(index, probe)
         if answered is not None:
             answered.record(EventKind.POLL, self._place(index, probe), self.recorder)
@@ -271,7 +271,7 @@ class Interpreter:
             raise MetadataUnseenError(probe)
 
     async def _poll(self, index: int, step: Repeat) -> Answered | None:
-        """Repeat a request until its answer is as wanted or time is over; return the last that came."""
+        """Repeat a request until its answer matches or time is over; return the last answer."""
         place = self._place(index, step)
         deadline_ms = self.session.now_ms() + step.within_ms
         while True:
@@ -299,7 +299,7 @@ class Interpreter:
         return not mismatches(self.bindings.resolve(step.until), answered.decoded.fields)
 
     async def _write(self, place: EventPosition, step: Send | Repeat, fields: Mapping[str, object]) -> bool:
-        """Send a request; tells whether it could be."""
+        """Send a request; return whether it could be sent."""
         correlation_id = self._correlation_id + 1
         resolved: Mapping[str, FieldValue] = self.bindings.resolve_fields(fields)  # type: ignore[arg-type,assignment] # a resolved request contains plain values only
         payload = encode_request(
@@ -312,7 +312,7 @@ class Interpreter:
         self._correlation_id = correlation_id
         try:
             line = await self._line(step.actor, step.connection)
-            # How long an answer took is the broker's; how long it took to connect is not.
+            # The broker's time to answer counts from here, without the time to connect.
             request = OpenRequest(
                 step=place.step,
                 api=step.api,
@@ -362,14 +362,14 @@ class Interpreter:
             await self._drop_line(place.actor, place.connection)
         failure = self.broker_failure()
         if failure is None:
-            # A process that is killed closes its connections a moment before it has ended.
+            # A killed process closes its connections a moment before it has ended.
             await settle(self.session, self.witness)
             failure = self.broker_failure()
         if failure is not None:
             raise TargetLost(failure)
 
     def _is_left_waiting(self, index: int) -> bool:
-        """Tell whether somebody else acts before this request is answered, so that their order matters."""
+        """Return whether another step precedes the answer to this request, so that their order matters."""
         following = self.script.steps[index + 1] if index + 1 < len(self.script.steps) else None
         return not (isinstance(following, Receive | StayParked) and following.sent_at == index)
 
@@ -387,4 +387,4 @@ class Interpreter:
 
 
 async def _nothing() -> None:
-    """Only meet."""
+    """Do nothing: the conversations only meet."""

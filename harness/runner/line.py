@@ -23,7 +23,7 @@ def role_of(connection: str) -> Role:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRequest:
-    """A request that was sent and not yet answered to its actor."""
+    """A request that was sent and whose answer has not come yet."""
 
     step: int
     api: str
@@ -34,17 +34,17 @@ class OpenRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """A frame that came for a request, read if it could be."""
+    """A frame that came for a request, decoded if possible."""
 
     request: OpenRequest
     frame: Frame
     decoded: Decoded | None
     fault: str | None
-    """Why it could not be read."""
+    """Why the frame could not be decoded."""
     elapsed_ms: float
 
     def record(self, kind: EventKind, place: EventPosition, recorder: Recorder) -> None:
-        """Record it as an answer of a kind, or as a frame that could not be read."""
+        """Record the frame as an answer of a kind, or as malformed if it could not be decoded."""
         if self.decoded is None:
             recorder.note(
                 EventKind.MALFORMED,
@@ -73,21 +73,21 @@ class Line:
     connection: Connection
     recorder: Recorder
     topics: TopicNames | None = None
-    """What topics are called on a broker of others."""
+    """The names of topics on an external broker."""
     is_written_again: bool = True
-    """Whether to find out of each answer if writing its fields gives the same bytes."""
+    """Whether to check for each answer that encoding its fields gives the same bytes."""
     _open: "OrderedDict[int, OpenRequest]" = field(default_factory=OrderedDict)
-    """By correlation id, oldest first."""
+    """The requests that await answers, by correlation id, oldest first."""
     _early: dict[int, Answered] = field(default_factory=dict)
-    """By the step that sent the request."""
+    """Answers that no step asked for yet, by the step that sent the request."""
 
     async def send(self, request: OpenRequest, payload: bytes) -> None:
-        """Send a request; `ConnectionLost` when it cannot be."""
+        """Send a request; raises `ConnectionLost` if that is impossible."""
         await self.connection.send(payload)
         self._open[request.correlation_id] = request
 
     async def answer_to(self, sent_at: int, place: EventPosition, *, timeout_ms: float) -> Answered:
-        """Wait for the answer to one step's request; `NoAnswer` or `ConnectionLost` if it does not come."""
+        """Wait for the answer to a step's request; raises `NoAnswer` or `ConnectionLost` if none comes."""
         deadline_ms = self.session.now_ms() + timeout_ms
         while True:
             early = self._early.pop(sent_at, None)
@@ -104,7 +104,7 @@ class Line:
         self._early[answered.request.step] = answered
 
     async def closed(self, place: EventPosition, *, timeout_ms: float) -> str:
-        """Wait until the other side closes; `NoAnswer` if it does not. Frames meanwhile are recorded."""
+        """Wait until the broker closes, and record frames meanwhile; raises `NoAnswer` if it does not."""
         deadline_ms = self.session.now_ms() + timeout_ms
         while True:
             try:
@@ -119,7 +119,7 @@ class Line:
         correlation_id = int.from_bytes(frame.payload[:4], "big", signed=True)
         request = self._open.get(correlation_id)
         if request is None and len(frame.payload) < 4:
-            # Too short to say what it answers: Kafka answers in the order of asking.
+            # The frame is too short for a correlation id: Kafka answers in the order of the requests.
             request = next(iter(self._open.values()), None)
         if request is None:
             self._unsolicited(frame, place, f"correlation id {correlation_id} awaits no answer")

@@ -1,17 +1,16 @@
-"""How the runner finds out that a coordinator has seen all metadata so far.
+"""How the runner finds out that a coordinator has received all metadata so far.
 
-A broker publishes one image of the metadata after the other, on one thread. First the image is in its cache,
-from which DescribeConfigs answers. Then the configurations of groups are in force. Then a change of the image
-waits in the queue of each coordinator shard, and every request that comes later is behind it. So what can be
-seen of an image in the cache proves nothing of that image. It proves that the image before was published to
-the end.
+A broker publishes metadata images one after another, on one thread. It first puts an image into its cache,
+from which it answers DescribeConfigs. Then it applies the configurations of groups. Then it queues the change
+of the image at each coordinator shard, ahead of every later request. So an image that is visible in the cache
+may not be published completely. But the image before it is.
 
-The probe therefore changes the configuration of a group that nobody uses, twice. It waits until the cache
-has the first change before it asks for the second one, so that each has an image of its own. What was changed
-before the probe is in the first image at the latest. When the cache has the second change, the first image
-was published to the end. No group takes part in this, and none is changed by it.
+The probe therefore changes the configuration of an unused group twice. It waits until the cache has the first
+change before it requests the second one, so that each change has its own image. All changes from before the
+probe are in the first of these images, or in an earlier one. When the cache has the second change, the first
+image was published completely. No group takes part in this, and none is changed by it.
 
-The reference publishes a change before it answers, so there each request of the probe is asked once.
+The reference publishes a change before it answers, so each request of the probe is sent to it only once.
 
 Source: BrokerMetadataPublisher#onMetadataUpdate, ConfigHelper#describeConfigs,
 EventAccumulator#addLast (4.0.2, 4.3.1, 4.4.0), CoordinatorRuntime#onNewMetadataImage (4.0.2),
@@ -30,9 +29,9 @@ from harness.scenario.values import Pattern
 
 _CONFIG: Final = "consumer.heartbeat.interval.ms"
 _VALUES: Final = ("5001", "5002")
-"""Two values that every release takes with Kafka's default bounds; a change to the same value is none."""
+"""Two values within Kafka's default bounds in every release; setting the same value changes nothing."""
 UNCONFIGURED_MS: Final = 500
-"""How long is waited instead on a broker of others where the run may not configure its groups."""
+"""How long the runner waits instead on an external broker where it may not configure groups."""
 _EVERY_MS: Final = 20
 _WITHIN_MS: Final = 10_000
 
@@ -45,7 +44,7 @@ class MetadataUnseenError(Exception):
 
 
 def probes(step: AwaitMetadata) -> tuple[Repeat, ...]:
-    """Return the requests of the probe, each with the answer that ends it, in their order."""
+    """Return the requests of the probe in their order, each with the answer that ends it."""
     found: list[Repeat] = []
     for value in _VALUES:
         change = group_configs({_CONFIG: value}, group=step.group)

@@ -1,4 +1,4 @@
-"""Real ids for the groups of a script, where asked for in a certain partition of `__consumer_offsets`."""
+"""Real ids for the groups of a script, in a certain partition of `__consumer_offsets` if it asks for one."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, count, islice
@@ -16,13 +16,13 @@ _CLEAR_MS: Final = 30_000.0
 
 
 def num_partitions(description: BrokerDescription) -> int | None:
-    """Return how many partitions groups are spread over, as the broker tells, if it does."""
+    """Return the number of partitions that groups are spread over; None if the broker does not report it."""
     reported = description.broker_config.get(_NUM_PARTITIONS, "")
     return int(reported) if reported.isdecimal() and int(reported) else None
 
 
 async def clear_log_of(broker: Broker) -> None:
-    """Clear the coordinator's log of a broker, in all of its partitions."""
+    """Clear a broker's coordinator log in all of its partitions."""
     session = broker.open_session("between-cohorts")
     try:
         await clear_log(session, partitions=num_partitions(broker.description) or 1, timeout_ms=_CLEAR_MS)
@@ -31,7 +31,7 @@ async def clear_log_of(broker: Broker) -> None:
 
 
 def why_not_placeable(script: Script, description: BrokerDescription) -> str | None:
-    """Return why a script's groups cannot be where it wants them, or None if they can."""
+    """Return why a script's groups cannot be in the partitions that it asks for, or None if they can."""
     if not (script.placements or any(map(_minds, script.steps))):
         return None
     partitions = num_partitions(description)
@@ -55,13 +55,13 @@ def group_ids(
     partitions: int | None,
     at_home: Callable[[str], bool] = lambda _: True,
 ) -> Mapping[str, str]:
-    """Give every group of a script an id that no other scenario, and no other run, has.
+    """Return an id for every group of a script, which no other scenario and no other run uses.
 
     Args:
-        script: names the groups, and says where some of them are to be.
-        prefix: of the run.
-        partitions: how many there are; where that is not known, groups are wherever they come to be.
-        at_home: tells whether the broker on which the script is run coordinates an id.
+        script: names the groups, and places some of them in partitions.
+        prefix: the prefix of the run.
+        partitions: the number of partitions; if None, groups are not placed.
+        at_home: returns whether the broker on which the script runs coordinates a group id.
     """
     slug = script.id.replace("/", ".")
     placements = {each.group: each for each in script.placements}
@@ -72,7 +72,7 @@ def group_ids(
 
 
 def _in_order(names: Sequence[str], placements: Mapping[str, Placement]) -> list[str]:
-    """Put groups behind those that they are placed by; a script's own order is one that can be met."""
+    """Put groups after those that they are placed by, for which a script's own order of placements works."""
     return [*(name for name in names if name not in placements), *placements]
 
 
@@ -83,7 +83,7 @@ def _placed(
     partitions: int | None,
     at_home: Callable[[str], bool],
 ) -> str:
-    """Return an id, or the first of those with a number behind it, that is where it is to be."""
+    """Return the id itself, or the first one with a number appended, that is in the right place."""
     is_placed = partitions is not None and placement is not None
     numbered = (f"{group_id}.{number}" for number in count(1))
     limit = _TRIES_A_PARTITION * (partitions or 1)

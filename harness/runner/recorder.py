@@ -58,7 +58,7 @@ class Recorder:
         elapsed_ms: float,
         permitted: tuple[PermittedValue, ...] = (),
     ) -> None:
-        """Record a response that could be read: RESPONSE, or POLL for one that did not satisfy yet."""
+        """Record a response that could be decoded: RESPONSE, or POLL for one that did not match yet."""
         assert place.actor is not None
         assert place.api is not None
         canonical = canonical_json(
@@ -163,14 +163,14 @@ class Recorder:
 def recorder_of(
     script: Script, *, run_id: str, target: str, groups: Mapping[str, str], write: Callable[[Event], None]
 ) -> Recorder:
-    """Return a recorder for a conversation that has not begun; its clock stands still until it has one.
+    """Return a recorder for a conversation that has not begun; it records time 0 until it gets a clock.
 
     Args:
-        script: what the conversation is to be.
-        run_id: of the run.
+        script: the script of the conversation.
+        run_id: the run's id.
         target: the target's name.
-        groups: by name, the ids that the script's groups have.
-        write: takes the events.
+        groups: the real ids of the script's groups, by name.
+        write: receives the events.
     """
     prefixes = member_prefixes(
         (sheet.name, prefix)

@@ -1,7 +1,7 @@
 """Where conversations that share a broker meet before something is done to it.
 
-Each of them comes with its next control step; when all that are still under way have come, it is done once,
-and all go on. Only conversations whose control steps are the same may share a broker.
+Each conversation arrives with its next control step. When all running conversations have arrived, the step is
+carried out once, and all go on. Only conversations with the same control steps may share a broker.
 """
 
 import asyncio
@@ -16,19 +16,19 @@ class Rendezvous:
     """A meeting place for a number of conversations."""
 
     _awaited: int
-    """How many are under way."""
+    """How many conversations are running."""
     _arrived: list[asyncio.Future[None]] = field(default_factory=list, init=False)
     _action: Action | None = field(default=None, init=False)
     _doing: asyncio.Task[None] | None = field(default=None, init=False)
 
     async def meet(self, action: Action) -> None:
-        """Wait for the others; then it is done once, and everybody learns how it went.
+        """Wait for the other conversations; then the action is done once, and all get its result.
 
         Args:
-            action: does the step; everybody's is the same, and one of them is called.
+            action: carries out the step; every conversation passes the same, and only one is called.
 
         Raises:
-            TargetError: the deed raised it, for each who had come.
+            TargetError: the action raised it; every conversation that has arrived gets it.
         """
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._arrived.append(future)
@@ -42,12 +42,12 @@ class Rendezvous:
             raise
 
     def leave(self) -> None:
-        """Say that a conversation has ended, and is awaited no more."""
+        """Report that a conversation has ended, and is no longer awaited."""
         self._awaited -= 1
         self._do_if_all_are_here()
 
     async def close(self) -> None:
-        """Do no more, whatever is being done: nobody waits for it."""
+        """Cancel an action that is in progress: nobody waits for it."""
         if self._doing is not None:
             self._doing.cancel()
             await asyncio.wait([self._doing])
@@ -63,7 +63,7 @@ async def _do(action: Action, arrived: list[asyncio.Future[None]]) -> None:
     fault: Exception | None = None
     try:
         await action()
-    except Exception as error:  # noqa: BLE001 - whatever it is, those who wait for the deed are told
+    except Exception as error:  # noqa: BLE001 - whatever it is, those who wait for the action get it
         fault = error
     for future in arrived:
         if future.done():

@@ -1,10 +1,10 @@
 """Rounds: which brokers are up together, of all targets that are driven at once.
 
-A JVM that starts keeps a core busy for a second or more, and with it from the timers of brokers that serve.
-Brokers therefore come in rounds of as many as the machine carries: those of a round all start, then all their
-scenarios run, then they stop. Long ones come together, so that a round's brokers end at about the same time.
-The few that are left over have no round: it would leave the machine idle. They come with those that start and
-stop all the time.
+A starting JVM keeps a core busy for a second or more, which delays the timers of brokers that are in use.
+Brokers therefore run in rounds of as many as the machine can run: all brokers of a round start, then all
+their scenarios run, then they stop. Brokers with long scenarios are put together, so that a round's brokers
+end at about the same time. The few that are left over get no round, which would leave the machine idle. They
+run with the brokers that start and stop all the time.
 """
 
 import asyncio
@@ -21,9 +21,9 @@ from harness.runner.sharing import BrokerGroup
 T = TypeVar("T")
 
 _SCENARIO_MS: Final = 20
-"""What a scenario takes beside its waiting, when many run at once."""
+"""How long a scenario takes in addition to its waits, when many run at once."""
 _LEFT_OVER_SHARE: Final = 0.5
-"""Brokers that would fill no more than this part of a round are left over."""
+"""Brokers that would fill no more than this share of a round are left over."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Round:
     """Brokers that are up together."""
 
     awaited: int = 0
-    """How many brokers have still to get ready, or to fail."""
+    """How many brokers have neither become ready nor failed."""
     unfinished: int = 0
     """How many have not ended."""
     all_ready: asyncio.Event = field(default_factory=asyncio.Event)
@@ -47,17 +47,17 @@ class Turn:
     _is_ready: bool = False
 
     async def begin(self) -> None:
-        """Wait until the brokers of the round before are gone."""
+        """Wait until the brokers of the previous round have stopped."""
         if self.before is not None:
             await self.before.all_ended.wait()
 
     async def all_ready(self) -> None:
-        """Say that the broker is ready, and wait for the others of the round."""
+        """Report that the broker is ready, and wait for the others of the round."""
         self._get_ready()
         await self.round.all_ready.wait()
 
     def end(self) -> None:
-        """Say that the broker is gone, or never came; called once."""
+        """Report that the broker has stopped, or never started; called once."""
         self._get_ready()
         self.round.unfinished -= 1
         if not self.round.unfinished:
@@ -79,7 +79,7 @@ class _Entry:
 
 
 class Rounds:
-    """Divides the brokers of several targets into rounds, once all targets have said which they need."""
+    """Divides the brokers of several targets into rounds, once all targets have named those they need."""
 
     def __init__(self, targets: frozenset[str]) -> None:
         self._unheard = set(targets)
@@ -90,12 +90,12 @@ class Rounds:
     async def turns(
         self, target: str, broker_groups: Sequence[BrokerGroup], *, processes: int
     ) -> Sequence[Turn | None]:
-        """Return the turn of each of a target's brokers, when every target has asked or gone.
+        """Return the turn of each of a target's brokers, once every target has asked or left.
 
-        Those without one are left over.
+        Brokers whose turn is None are left over.
 
         Args:
-            target: which one.
+            target: the target's name.
             broker_groups: the scripts of each of its brokers.
             processes: how many of the machine's slots each broker takes.
         """
@@ -108,7 +108,7 @@ class Rounds:
         return [self._turns.get((target, id(broker_group))) for broker_group in broker_groups]
 
     def leave(self, target: str) -> None:
-        """Say that a target needs no more brokers than it asked for. Idempotent."""
+        """Report that a target needs no more brokers than it asked for. Idempotent."""
         self._unheard.discard(target)
         if not self._unheard:
             self._divide()
@@ -129,7 +129,7 @@ class Rounds:
 
 
 class LongestFirst:
-    """Gives slots to what takes longest first, with all that can only come after it: a run ends with that."""
+    """Slots that go to the longest work first, including what must follow it: that work ends a run."""
 
     def __init__(self, count: int) -> None:
         self._free = count
@@ -138,11 +138,11 @@ class LongestFirst:
 
     @asynccontextmanager
     async def taken(self, duration_ms: float) -> AsyncIterator[None]:
-        """Wait until a slot is free and nothing longer waits, and have it."""
+        """Take a slot for the block, once one is free and no longer work waits."""
         granted = asyncio.Event()
         waiting = (-duration_ms, next(self._numbers), granted)
         heapq.heappush(self._waiting, waiting)
-        # All that wait for the same event are there before the first of them goes on.
+        # Tasks that wait for the same event all arrive before the first of them gets a slot.
         asyncio.get_running_loop().call_soon(self._grant)
         try:
             await granted.wait()
@@ -169,7 +169,7 @@ class LongestFirst:
 
 
 def divided(weighted: Sequence[tuple[T, int]], *, slots: int) -> Sequence[Sequence[T]]:
-    """Divide items, in their order, into rounds of as many as the slots allow; a heavier one comes alone."""
+    """Divide items, in order, into rounds that fit the slots; an item that needs more gets its own round."""
     rounds: list[list[T]] = []
     taken = 0
     for item, weight in weighted:

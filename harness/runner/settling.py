@@ -1,4 +1,4 @@
-"""Giving a broker time to take in a request whose answer nobody awaits yet."""
+"""Giving a broker time to process a request whose answer is not awaited yet."""
 
 from typing import Final
 
@@ -6,13 +6,13 @@ from harness.runner.witness import Witness
 from harness.targets.base.interface import BrokerSession
 
 _SETTLED_MS_MAX: Final = 2_000.0
-"""How long a broker that the machine keeps from running is given to take in a request, at most."""
+"""The longest that a broker that the machine keeps from running is given to process a request."""
 _SETTLED_NEARLY_MS: Final = 10.0
-"""Being kept from running for less makes no difference."""
+"""Being kept from running for a shorter time makes no difference."""
 
 
 async def settle(session: BrokerSession, witness: Witness | None) -> None:
-    """Give the broker time to take in what was sent: a while in which the machine lets it run."""
+    """Give the broker time to process what was sent: `settle_ms` in which the machine lets it run."""
     left_ms = session.settle_ms
     if not left_ms:
         return

@@ -22,18 +22,18 @@ from harness.targets.base.interface import (
 from harness.trace.schema import json_object
 
 BROKER_GROUP_SIZE_MAX: Final = 24
-"""How many conversations meet at a broker of which each keeps a thread: more would leave it none."""
+"""How many conversations meet at a broker if each blocks one of its threads: more would block all."""
 MEETING_SIZE_MAX: Final = 64
-"""How many meet at any other broker: the more they are, the longer each waits for the others."""
+"""How many conversations meet at any other broker: the more meet, the longer each waits for the rest."""
 BROKERS_A_CONFIG: Final = 2
-"""How many brokers share the cohorts of one configuration, where they take long."""
+"""How many brokers share the cohorts of one configuration, if these take long."""
 _USUAL: Final = "{}"
 _LONG_MS: Final = 40_000
-"""What takes longer on one broker gets two: a JVM more costs less than the wait for the last one."""
+"""Cohorts that take longer get two brokers: one more JVM costs less than the wait for the last cohort."""
 _CUT_MS: Final = 3_000
-"""What a broker takes to come back, roughly: cohorts are dealt out by it."""
+"""Roughly how long a broker takes to come back, for dealing out cohorts."""
 _LENGTHENED_MS: Final = 6_000
-"""What it takes beside that to make a log long and to load it, roughly."""
+"""Roughly how long it takes in addition to lengthen a log and to load it."""
 
 
 _Wanted: TypeAlias = tuple[str, tuple[str, ...]]
@@ -42,17 +42,17 @@ _Wanted: TypeAlias = tuple[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cohort:
-    """Scripts that a broker serves at once; the next cohort comes when all of them have ended."""
+    """Scripts that run on a broker at once; the next cohort begins when all of them have ended."""
 
     scripts: Sequence[Script]
     acts: bool = False
-    """Whether they do something to the broker, all of them the same."""
+    """Whether the scripts act on the broker, all in the same way."""
     clears: bool = False
-    """Whether the coordinator's log is cleared behind them before the next cohort comes."""
+    """Whether the coordinator's log is cleared after them, before the next cohort begins."""
 
     @property
     def duration_ms(self) -> int:
-        """About how long it takes: as long as the longest of its conversations."""
+        """About how long the cohort takes: as long as the longest of its conversations."""
         return max(map(_script_ms, self.scripts))
 
 
@@ -61,13 +61,13 @@ class BrokerGroup:
     """Scripts that share a broker."""
 
     broker_config: Mapping[str, str] = field(default_factory=dict)
-    """Properties that the broker is given for them."""
+    """The properties that the broker is given for the scripts."""
     breakpoints: frozenset[Breakpoint] = field(default=frozenset())
-    """Where they pause it."""
+    """Where the scripts pause the broker."""
     broker_actions: frozenset[BrokerAction] = field(default=frozenset())
-    """What they do to it."""
+    """What else the scripts do to the broker."""
     cohorts: Sequence[Cohort] = ()
-    """One after the other."""
+    """The cohorts, which run one after the other."""
 
     @property
     def scripts(self) -> Sequence[Script]:
@@ -81,42 +81,42 @@ class BrokerGroup:
 
     @property
     def does_something(self) -> bool:
-        """Whether some of them do something to the broker."""
+        """Whether some of the scripts act on the broker."""
         return any(each.acts for each in self.cohorts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packing:
-    """What is known of scripts beyond what they ask for, so that they need fewer brokers.
+    """What is known of scripts beyond the properties that they ask for, so that they need fewer brokers.
 
-    Scenario ids are those of one target's scripts; who is not named runs with what it asked for.
+    Scripts are named by scenario id, for one target. One without an entry runs with what it asks for.
     """
 
     configs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """By scenario id, the configuration that it may be run with: what it asked for, and what others did."""
+    """By scenario id, the configuration to run it with: the properties that it and others asked for."""
     alone: frozenset[str] = frozenset()
-    """Who changes what others on the same broker are answered meanwhile, or whom they change."""
+    """Scripts that change the answers to others on the same broker, or whose answers others change."""
     to_clear: frozenset[str] = frozenset()
-    """Behind whom the broker's log is cleared before others come."""
+    """Scripts after which the broker's log is cleared before others run."""
     final: frozenset[str] = frozenset()
-    """Whose broker is of no use to others afterwards, even with its log cleared."""
+    """Scripts after which the broker is of no use to others, even with its log cleared."""
     not_served: frozenset[str] = frozenset()
-    """Who is about requests that the target's release does not serve."""
+    """Scripts about requests that the target's release does not serve."""
 
 
 def broker_groups(
     scripts: Sequence[Script], capabilities: frozenset[Capability], packing: Packing | None = None
 ) -> Sequence[BrokerGroup]:
-    """Group scripts by the broker that they want.
+    """Group scripts by the broker that they need.
 
-    A target whose brokers cannot be configured has one broker for all; what it cannot do to it, no script
-    that is run on it does.
+    A target whose brokers cannot be configured has one broker for all scripts; a script with a broker action
+    that the target does not support is not run on it.
 
     Args:
-        scripts: of a run.
-        capabilities: of the target.
-        packing: which of them may share a broker although they ask for different ones; without it, each
-            configuration and each sequence of broker actions has one of its own.
+        scripts: the scripts of a run.
+        capabilities: the target's capabilities.
+        packing: which scripts may share a broker although they ask for different ones; without it, each
+            configuration and each sequence of broker actions has its own broker.
     """
     groups: dict[_Wanted, list[Script]] = {}
     for script in scripts:
@@ -125,7 +125,7 @@ def broker_groups(
     if packing is not None:
         groups = _with_beginnings(groups)
     if packing is None or Capability.CLUSTER in capabilities:
-        # A broker of a cluster that was killed stays down: each cohort has a fresh cluster.
+        # A killed broker of a cluster stays down, so each cohort has a fresh cluster.
         return [
             _broker_group(json_object(config_json, where="a configuration"), [each])
             for (config_json, actions), group in groups.items()
@@ -133,7 +133,7 @@ def broker_groups(
         ]
     cohorts: dict[tuple[str, bool], list[Cohort]] = {}
     for (config_json, actions), group in groups.items():
-        # The many that only talk to a usual broker do so while others start; nobody acts on theirs.
+        # The many scripts that need a usual broker run while others start; no script acts on their broker.
         found = cohorts.setdefault((config_json, config_json == _USUAL and bool(actions)), [])
         found += _cohorts(group, packing, acts=bool(actions))
     return [
@@ -150,13 +150,13 @@ def brokers_json(
     *,
     divided: Callable[[BrokerGroup], Sequence[BrokerGroup]] = lambda each: [each],
 ) -> dict[str, Json]:
-    """Return which brokers a target's scripts get, as data: what a run's folder keeps of it.
+    """Return which brokers a target's scripts get, as JSON data for the run's folder.
 
     Args:
-        scripts: of a run.
-        capabilities: of the target.
-        packing: of its scripts.
-        divided: returns the groups that a group is divided into, if several brokers have its scripts.
+        scripts: the scripts of a run.
+        capabilities: the target's capabilities.
+        packing: the packing of its scripts.
+        divided: returns the parts of a group whose scripts are divided among several brokers.
     """
     brokers: list[Json] = [
         {
@@ -170,12 +170,12 @@ def brokers_json(
 
 
 def asked_config(script: Script) -> Mapping[str, str]:
-    """Return the properties that a script asks for and that not every broker is given anyway."""
+    """Return the properties that a script asks for, without those that every broker is given anyway."""
     return dict(script.broker_config.items() - CONFORMANCE_CONFIG.items())
 
 
 def applies(script: Script, capabilities: frozenset[Capability]) -> bool:
-    """Tell whether a target can do what a script needs."""
+    """Return whether a target has the capabilities that a script needs."""
     return capabilities.issuperset(Capability(name) for name in script.needs)
 
 
@@ -185,15 +185,15 @@ def _wanted(
     """Return the configuration that a script is run with, and its actions on the broker."""
     is_not_served = packing is not None and script.id in packing.not_served
     if Capability.BROKER_CONFIG not in capabilities or not applies(script, capabilities) or is_not_served:
-        # Who is not applicable needs no broker: any will do to say so. A release that does not know the
-        # requests may refuse to start with their configuration, too.
+        # A script that is not applicable can use any broker: it is only reported. And a release that does
+        # not serve the requests of a script may refuse to start with the script's configuration.
         return {}, ()
     config = None if packing is None else packing.configs.get(script.id)
     return asked_config(script) if config is None else config, tuple(actions_on_broker(script))
 
 
 def _with_beginnings(groups: Mapping[_Wanted, Sequence[Script]]) -> dict[_Wanted, list[Script]]:
-    """Put scripts with those that begin alike and do more to their broker once the others have ended."""
+    """Join scripts with those that begin with the same broker actions and then do more to the broker."""
     joined: dict[_Wanted, list[Script]] = {}
     for wanted, group in groups.items():
         longer = [each for each in groups if each[0] == wanted[0] and _begins(wanted[1], each[1])]
@@ -208,11 +208,11 @@ def _begins(actions: Sequence[str], longer: Sequence[str]) -> bool:
 
 
 def _cohorts(group: Sequence[Script], packing: Packing, *, acts: bool) -> Iterator[Cohort]:
-    """Divide scripts that ask for the same broker into those that it serves at once."""
+    """Divide scripts that ask for the same broker into cohorts."""
     if acts:
         size = BROKER_GROUP_SIZE_MAX if Breakpoint.DEAD in _breakpoints(group) else MEETING_SIZE_MAX
         kinds = (packing.final, packing.to_clear)
-        # Those behind whom something is to be done come together, so that few cohorts have any.
+        # Scripts that need a cleanup after them are put together, so that few cohorts have any.
         for each in _met(sorted(group, key=lambda script: _membership(script, kinds)), size):
             yield Cohort(scripts=each, acts=True, clears=_clears(each, packing))
         return
@@ -233,9 +233,9 @@ def _clears(scripts: Iterable[Script], packing: Packing) -> bool:
 
 
 def _dealt(cohorts: Sequence[Cohort], packing: Packing) -> Sequence[Sequence[Cohort]]:
-    """Deal cohorts of one configuration out to brokers; each ends with at most one that is final.
+    """Deal cohorts of one configuration out to brokers; each broker ends with at most one final cohort.
 
-    The longest is dealt first, each to the broker that is through first.
+    The longest cohort is dealt first, and each goes to the broker with the least load so far.
     """
     final = [each for each in cohorts if any(script.id in packing.final for script in each.scripts)]
     others = [each for each in cohorts if each not in final]
@@ -248,8 +248,8 @@ def _dealt(cohorts: Sequence[Cohort], packing: Packing) -> Sequence[Sequence[Coh
 
     for each in sorted(others, key=lambda each: each.duration_ms, reverse=True):
         hands[min(range(len(hands)), key=load_ms)].append(each)
-    # Whoever only talks comes first: a broker that was never restarted is the likest to a new one. Whoever
-    # kills it comes last: it has a short session from then on, and a pause would have it fenced.
+    # Cohorts that do not act on the broker come first: before any restart, a broker is most like a new one.
+    # Those that kill it come last: it has a short session from then on, and a pause would get it fenced.
     return [
         [*sorted(hand, key=lambda each: (each.acts, _kills(each), -len(each.scripts))), *end]
         for hand, end in zip(hands, ends, strict=True)
@@ -277,7 +277,7 @@ def _broker_group(broker_config: Mapping[str, str], cohorts: Sequence[Cohort]) -
 
 
 def _met(group: Iterable[Script], size: int) -> Sequence[Sequence[Script]]:
-    """Divide scripts that do the same to their broker into those that meet: none where another spoils."""
+    """Divide scripts with the same broker actions into meetings, where no script spoils another's log."""
     meetings: list[list[Script]] = []
     for script in group:
         others = (

@@ -1,29 +1,29 @@
-"""Who is told how a drive goes on."""
+"""The receivers of a drive's progress."""
 
 from typing import Protocol
 
 
 class Watcher(Protocol):
-    """Told how a drive goes on, for a progress display."""
+    """Receives the progress of a drive, for a display."""
 
     def target_says(self, target: str, text: str) -> None:
-        """Tell what a target's slow start is busy with."""
+        """Report what a target's slow start is doing."""
 
     def drive_begins(self, target: str, scenario_count: int) -> None:
-        """Tell how many scenarios a target is about to be driven with."""
+        """Report how many scenarios are about to run on a target."""
 
     def scenario_ended(self, target: str, scenario_id: str) -> None:
-        """Tell that one of them has come to its end, however."""
+        """Report that one of them has ended, with whatever result."""
 
 
 class Unwatched:
-    """Watches a drive of which nothing is displayed."""
+    """A watcher that displays nothing."""
 
     def target_says(self, target: str, text: str) -> None:
-        """Tell nobody."""
+        """Do nothing."""
 
     def drive_begins(self, target: str, scenario_count: int) -> None:
-        """Tell nobody."""
+        """Do nothing."""
 
     def scenario_ended(self, target: str, scenario_id: str) -> None:
-        """Tell nobody."""
+        """Do nothing."""

@@ -1,8 +1,8 @@
 """The witness of starvation: how long the machine kept a conversation's two sides from running.
 
-One sampler serves all conversations of an event loop. It looks at the loop's own lateness and at whether a
-broker is stopped many times a second, and reads what a broker's threads waited for twice a second, for the
-kernel counts that on its own. What it finds are stretches of time, the same for all who share a broker.
+One sampler serves all conversations of an event loop. Many times a second, it checks how late the loop is and
+whether a broker is stopped. Twice a second, it reads what a broker's threads waited for, which the kernel
+counts. It finds stretches of time, which are the same for all conversations that share a broker.
 """
 
 import asyncio
@@ -22,15 +22,15 @@ _READ_EVERY_S: Final = 0.5
 """A reading takes about half a millisecond for a JVM."""
 _FRESH_S: Final = 0.02
 _READ_AGAIN_S: Final = 0.1
-"""What was read less long ago is not read again for a conversation that ends."""
+"""A reading that is more recent than this is not repeated for a conversation that ends."""
 _SUDDEN_S: Final = 0.1
-"""A loop that is this late at once was kept from running just now: the stretch shall end here."""
+"""A loop that is suddenly this late was kept from running just now: the stretch ends here."""
 _BUSY_S: Final = 0.005
-"""A loop that is this late is looked at again at once: it may be so all the time."""
+"""A loop that is this late is checked again at once: it may be late all the time."""
 _LEAST_MS: Final = 5.0
-"""Less, in half a second, is what every machine does at all times."""
+"""Less starvation than this, in half a second, is normal on every machine."""
 _MOSTLY: Final = 0.5
-"""Stretches that are starved by more than this share of them are one if they follow upon each other."""
+"""Adjacent stretches are joined if each is starved for at least this share of its time."""
 FiguresT = TypeVar("FiguresT", Starvation, Waits)
 
 
@@ -45,26 +45,26 @@ class Stretch:
 
 @dataclass(slots=True, kw_only=True)
 class Watch:
-    """What is known of one broker, for all conversations with it."""
+    """What was measured of one broker, for all conversations with it."""
 
     broker: Broker
     since_s: float
-    """From when on nothing is told yet."""
+    """When the stretch began that is not closed yet."""
     look_now: Callable[[], None] = lambda: None
-    """Has whoever knows how late the loop is say so, of the time up to now."""
+    """Makes the sampler report how late the loop is up to now."""
     stretches: list[Stretch] = field(default_factory=list)
     user_count: int = 0
     _gauges: dict[MeasuredProcess, Gauge] = field(default_factory=dict)
-    """By what the process is, whether or not the script pauses it."""
+    """By process, regardless of whether the script pauses it."""
     _late_s: float = 0.0
     _stopped_s: float = 0.0
     _waits: Waits = field(default_factory=Waits)
     _was_stopped: bool = False
     _kept_ms: float = 0.0
-    """How long the broker was kept from running in all."""
+    """How long the broker was kept from running in total."""
     _looked_s: float = field(init=False)
     _read_s: float = field(init=False)
-    """When a reading last could end a stretch."""
+    """When a reading that may end a stretch was last taken."""
     _gauged_s: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -73,7 +73,7 @@ class Watch:
         self._processes()
 
     def look(self, now_s: float, *, late_s: float) -> None:
-        """Take note of how late the loop is, and of a broker that is stopped; read it if it is time.
+        """Record how late the loop is and whether the broker is stopped; read its gauges if it is time.
 
         Args:
             now_s: the time.
@@ -86,7 +86,7 @@ class Watch:
             self._read(now_s)
             self._close(before_s)
         self._late_s += late_s
-        # Somewhere between two looks it was stopped, or went on: the stop is as long as it can have been.
+        # The broker stopped, or went on, somewhere between two looks: count the longest possible stop.
         stopped_s = now_s - before_s if is_stopped or was_stopped else 0.0
         self._stopped_s += stopped_s
         self._kept_ms += stopped_s * 1000
@@ -97,14 +97,14 @@ class Watch:
             self._close(now_s)
 
     def flush(self) -> None:
-        """Tell what is known up to this moment, for a conversation is at its end."""
-        # A conversation may end before the sampler's turn in a loop that is late: the lateness is its own.
+        """Close the stretch up to now if it is long enough to report, since a conversation ends."""
+        # In a late loop, a conversation may end before the sampler runs: the lateness is part of it.
         self.look_now()
         now_s = time.monotonic()
         self.look(now_s, late_s=0.0)
         if now_s - self._read_s >= _READ_AGAIN_S:
             self._read(now_s)
-        # What is too little to be told is not forgotten, however many conversations end meanwhile.
+        # Starvation that is too short to report adds up, however many conversations end meanwhile.
         if self._starvation(now_s).starved_ms >= _LEAST_MS:
             self._close(now_s)
 
@@ -127,7 +127,7 @@ class Watch:
         self._kept_ms += waits.longest_ms
 
     def _processes(self) -> list[Gauge]:
-        """Return the gauges of the processes that the script does not pause, as things stand."""
+        """Return the gauges of the processes that the script does not pause at present."""
         found = {
             MeasuredProcess(pid=each.pid, pause_log=each.pause_log, in_container=each.in_container): each
             for each in self.broker.measured() or ()
@@ -143,7 +143,7 @@ class Watch:
         self.since_s, self._late_s, self._stopped_s, self._waits = end_s, 0.0, 0.0, Waits()
 
     def _starvation(self, end_s: float) -> Starvation:
-        """Return the figures since the last stretch."""
+        """Return the figures since the last stretch ended."""
         figures = Starvation(
             starved_ms=0.0,
             harness_ms=self._late_s * 1000,
@@ -157,7 +157,7 @@ class Watch:
 
 
 class Sampler:
-    """Looks at all brokers that somebody converses with, on one event loop."""
+    """Measures all brokers that have conversations on one event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -169,7 +169,7 @@ class Sampler:
 
     @contextmanager
     def watching(self, broker: Broker) -> Iterator[Watch | None]:
-        """Look at a broker for as long as the block lasts; at one in virtual time there is nothing to see."""
+        """Measure a broker while the block lasts; yield None for a broker in virtual time."""
         if broker.measured() is None:
             yield None
             return
@@ -197,7 +197,7 @@ class Sampler:
         self._handle = self._loop.call_later(TICK_S, self._wake)
 
     def _wake(self) -> None:
-        # Who awaits an answer acts one turn of the loop after it was read; so does this.
+        # A task that awaits an answer acts one turn of the loop after it was read; so does this.
         self._handle = self._loop.call_soon(self._find_lateness)
 
     def _find_lateness(self) -> None:
@@ -212,7 +212,7 @@ class Sampler:
             self._wake_later(time.monotonic())
 
     def _take_lateness(self, now_s: float) -> float:
-        """Take note of how late the loop is up to now, and return it; what comes is counted from here."""
+        """Add how late the loop is up to now, and return it; later lateness is counted from here."""
         late_s = max(0.0, now_s - self._due_s)
         self._late_s += late_s
         self._due_s = max(self._due_s, now_s)
@@ -251,7 +251,7 @@ class WitnessedStretch:
 
 @dataclass(slots=True, kw_only=True)
 class Witness:
-    """Tells one conversation what was seen of its broker since it began."""
+    """Reports to one conversation how it and its broker were starved since it began."""
 
     watch: Watch
     now_ms: Callable[[], float]
@@ -260,15 +260,15 @@ class Witness:
     _begin_ms: float = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin with what comes from now on."""
+        """Skip the stretches from before the conversation."""
         self._reported = len(self.watch.stretches)
         self._begin_ms = self.now_ms()
 
     def news(self, *, is_last: bool = False) -> list[WitnessedStretch]:
-        """Return what was not told yet; stretches that follow upon each other are one.
+        """Return the stretches that were not reported yet; adjacent ones that are mostly starved are joined.
 
         Args:
-            is_last: whether nobody will ask again, so that what is known is told to this moment.
+            is_last: whether this is the last call, so that stretches up to this moment are returned.
         """
         if is_last:
             self.watch.flush()
@@ -319,7 +319,7 @@ def _added(one: float | None, other: float | None) -> float | None:
 
 
 def _worst(waits: list[Waits]) -> Waits:
-    """Return the worst of what several processes waited for."""
+    """Return, for each kind of wait, the longest of several processes."""
     return Waits(
         run_queue_ms=_most(each.run_queue_ms for each in waits),
         pause_ms=_most(each.pause_ms for each in waits),
@@ -333,5 +333,5 @@ def _most(figures: Iterator[float | None]) -> float | None:
 
 
 def _limited(figures: Starvation, length_ms: float) -> Starvation:
-    """Account for what the figures come to, and for no more than the stretch's length."""
+    """Set the starved time to the sum of the figures, but to no more than the stretch's length."""
     return replace(figures, starved_ms=min(length_ms, figures.harness_ms + figures.broker_ms))

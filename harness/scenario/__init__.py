@@ -1,4 +1,4 @@
-"""The scenario language: all that a suite imports."""
+"""The scenario language: everything that a suite imports."""
 
 from harness.scenario import ask, expect
 from harness.scenario.actor import Actor, Answer

@@ -1,4 +1,4 @@
-"""An actor of a conversation: a client with a name, and what it may say and expect."""
+"""An actor of a conversation: a client with a name, and what it can send and expect."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from harness.scenario.values import AnswerRef, GroupRef, Ref, Value
 from harness.wire.schema import request_shape
 
 WITHIN_MS: Final = 5_000
-"""How long an answer is awaited where a scenario does not say otherwise."""
+"""How long an answer is awaited, unless a scenario states another time."""
 EVERY_MS: Final = 50
 _PROBED: Final = GroupRef("metadata-probe")
 """The group whose configuration `awaits_metadata` changes."""
@@ -42,15 +42,15 @@ _NAME_GROUPS: Final = fields_of(lambda api: api.groups)
 _NAME_MEMBERS: Final = fields_of(lambda api: api.members)
 _NAME_GENERATIONS: Final = fields_of(lambda api: api.generation)
 _DUE_SHARE: Final = 0.15
-"""By what share of a timer an answer that it gives may be early or late.
+"""The share of a timer by which an answer that it triggers may be early or late.
 
-Half of the 30 % that a timer must not be off unnoticed: as much is left for a busy machine.
+Half of the 30 % by which a timer must not be wrong undetected: the other half is left for a busy machine.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The response received at one step, to be referred to later whatever its actor learns since."""
+    """The response received at one step, for later references, whatever its actor learns in between."""
 
     step: int
 
@@ -59,12 +59,12 @@ class Answer:
 
 
 def due_bounds(due_ms: int) -> tuple[int, int]:
-    """Return when an answer comes at the earliest and at the latest that a timer of this length gives."""
+    """Return the earliest and the latest time of an answer that a timer of this length triggers."""
     return round(due_ms * (1 - _DUE_SHARE)), round(due_ms * (1 + _DUE_SHARE))
 
 
 class Actor:
-    """A client with a name, speaking on its main connection, or aside while a request is parked there."""
+    """A client with a name, using its main connection, or another while a request is parked there."""
 
     def __init__(self, conversation: BrokerVerbs, sheet: ActorSheet, connection: str = MAIN) -> None:
         self._conversation = conversation
@@ -73,7 +73,7 @@ class Actor:
 
     @property
     def sheet(self) -> ActorSheet:
-        """What a script says of the actor."""
+        """The actor's data in the script."""
         return self._sheet
 
     @property
@@ -93,7 +93,7 @@ class Actor:
 
     @property
     def formerly(self) -> Self:
-        """The same actor on a connection to the broker that coordinated before the one that does."""
+        """The same actor on a connection to the broker that was the coordinator before."""
         return self._on(FORMERLY)
 
     def _on(self, connection: str) -> Self:
@@ -104,7 +104,7 @@ class Actor:
 
     @property
     def member_id(self) -> Text:
-        """The id that it was last given by a JoinGroup response."""
+        """The member id that a JoinGroup response last gave it."""
         return Ref(self.name, "member_id")
 
     @property
@@ -114,12 +114,12 @@ class Actor:
 
     @property
     def leader(self) -> Ref:
-        """Whom it was last told to be the leader."""
+        """The leader in the last response to it that named one."""
         return Ref(self.name, "leader")
 
     @property
     def protocol_name(self) -> Ref:
-        """The protocol that was last selected, as far as it was told."""
+        """The protocol in the last response to it that named one."""
         return Ref(self.name, "protocol_name")
 
     @property
@@ -129,7 +129,7 @@ class Actor:
 
     @property
     def producer_epoch(self) -> Ref:
-        """The epoch of the producer that it last became."""
+        """The producer epoch that it was last given."""
         return Ref(self.name, "producer_epoch")
 
     @property
@@ -155,7 +155,7 @@ class Actor:
         )
 
     def sends_bytes(self, payload: bytes, *, says: str) -> None:
-        """Send a frame that may be no request at all; `says` tells people what is wrong with it."""
+        """Send a frame that need not be a request; `says` describes for people what is wrong with it."""
         self._conversation.steps.append(
             SendBytes(actor=self.name, connection=self._connection, payload=payload, says=says)
         )
@@ -172,11 +172,11 @@ class Actor:
         """Expect the answer to the oldest request that still awaits one on this connection.
 
         Args:
-            response: what it says.
-            within_ms: how long it is awaited.
-            not_before_ms: how long after its request it comes at the earliest.
-            not_after_ms: how long after its request it comes at the latest.
-            due_ms: the timer that gives the answer, if it starts with the request; in place of other bounds.
+            response: the expected response.
+            within_ms: how long the answer is awaited.
+            not_before_ms: how long after its request the answer comes at the earliest.
+            not_after_ms: how long after its request the answer comes at the latest.
+            due_ms: the timer that triggers the answer, if it starts with the request; replaces the bounds.
         """
         if due_ms is not None:
             not_before_ms, not_after_ms = due_bounds(due_ms)
@@ -188,9 +188,9 @@ class Actor:
         """Send a request and expect its answer, at once or within 5 s.
 
         Args:
-            request: no other one may still await an answer on this connection.
-            response: what the answer says, where that is more than an error.
-            error_code: its error.
+            request: the request; no other one may await an answer on this connection.
+            response: the expected response, if it is more than an error.
+            error_code: the expected error.
         """
         self.sends(request)
         if self._oldest_sent() != len(self._conversation.steps) - 1:
@@ -200,7 +200,7 @@ class Actor:
     def may_receive(
         self, response: Response, *, within_ms: int = WITHIN_MS, due_ms: int | None = None
     ) -> Answer:
-        """Await an answer that some releases never give; which of them do is for the reference to say."""
+        """Await an answer that some releases never give; the reference determines which of them do."""
         bounds = (None, None) if due_ms is None else due_bounds(due_ms)
         return self._receives(response, within_ms, *bounds, rung=None, is_optional=True)
 
@@ -212,22 +212,22 @@ class Actor:
         self._conversation.steps.append(step)
 
     def looks_up(self, *topics: str | GroupRef) -> Answer:
-        """Learn the ids of topics, by which later requests and expectations of anybody may name them."""
+        """Learn the ids of topics, so that later requests and expectations of all actors may use them."""
         self._conversation.known_topics.update(topics)
         return self.repeats(ask.metadata(topics), until=expect.metadata(topics))
 
     def awaits_metadata(self) -> None:
-        """Wait until the coordinator has seen every change of topics and configurations so far.
+        """Wait until the coordinator has received every change of topics and configurations so far.
 
-        Without it a request may come before the change: a coordinator learns of one some milliseconds after
-        who made it was answered. On this connection nothing else may await an answer.
+        Without it a request may overtake the change: a coordinator receives a change some milliseconds after
+        its requester was answered. On this connection no request may await an answer.
         """
         self._conversation.steps.append(
             AwaitMetadata(actor=self.name, connection=self._connection, group=_PROBED)
         )
 
     def finds_connection_closed(self, *, within_ms: int = WITHIN_MS) -> None:
-        """Expect that the other side closes this connection."""
+        """Expect that the broker closes this connection."""
         self._conversation.steps.append(
             SeeClosed(actor=self.name, connection=self._connection, within_ms=within_ms)
         )
@@ -240,7 +240,7 @@ class Actor:
         within_ms: int = WITHIN_MS,
         every_ms: int = EVERY_MS,
     ) -> Answer:
-        """Repeat a request until it is answered so; if it never is, the last answer counts."""
+        """Repeat a request until the answer is as expected; if it never is, the last answer counts."""
         if until.api != request.api:
             raise ScenarioError(f"{request.api} is never answered by {until.api}")
         self._conversation.steps.append(
@@ -264,21 +264,21 @@ class Actor:
             self._receives(expected, WITHIN_MS, None, None, rung=index)
 
     def disconnects(self) -> None:
-        """Close this connection without a word."""
+        """Close this connection without a further request."""
         self._conversation.steps.append(Disconnect(actor=self.name, connection=self._connection))
 
     def obtains_member_id(self, *, protocols: Protocols = RANGE) -> None:
-        """Take the first of the two steps of joining; a static member is not asked to."""
+        """Take the first of the two steps of joining, which a static member does not need."""
         if self.group_instance_id is None:
             self.asks(ask.join_group(member_id="", protocols=protocols), error_code="MEMBER_ID_REQUIRED")
 
     def joins(self, *, protocols: Protocols = RANGE) -> None:
-        """Join and be let in, with both steps where the coordinator wants two."""
+        """Join the group, and expect success; take both steps if the coordinator requires two."""
         self.obtains_member_id(protocols=protocols)
         self.asks(ask.join_group(protocols=protocols), error_code="NONE")
 
     def syncs_as_leader(self, members: Sequence[Actor]) -> None:
-        """Bring every member its part, and receive one's own."""
+        """Send every member's assignment, and expect the leader's own."""
         parts = tuple((member.member_id, member.part) for member in members)
         mine = expect.sync_group(error_code="NONE", assignment=self.part)
         self.asks(ask.sync_group(assignments=parts), mine)
@@ -316,7 +316,7 @@ class Actor:
         return Answer(len(self._conversation.steps) - 1)
 
     def _oldest_sent(self) -> int:
-        """Return the index of the oldest request on this connection that nothing was received for."""
+        """Return the index of the oldest request on this connection whose answer was not received."""
         line = self.name, self._connection
         found = (
             index for index, step in open_requests(self._conversation.steps).items() if _line(step) == line
@@ -373,7 +373,7 @@ class Actor:
 
 
 def open_requests(steps: Sequence[Step]) -> dict[int, Send]:
-    """Return, by their index, the requests for which nothing was received, on lines that are still open."""
+    """Return, by index, the requests whose answers were not received, on connections that are still open."""
     found: dict[int, Send] = {}
     for index, step in enumerate(steps):
         match step:

@@ -1,12 +1,12 @@
-"""What an actor may ask: builders of requests, one an API, with the values that most scenarios want.
+"""Builders of requests, one for each API, with the values that most scenarios need.
 
-A builder states which fields may be named, with their types and defaults; how Kafka's schema has them, and
-which versions have them, it takes from there.
+A builder states which fields may be named, with their types and defaults. Their order, and the versions that
+have them, come from Kafka's schema.
 
-What is left out is the speaking actor's own (its group, member id, generation, instance id) or a default that
-every Kafka since 2.4 accepts. The default version of each API is the highest that Kafka 2.4 served, so that a
-scenario which names none runs against every release. A producer's id and epoch come from an InitProducerId:
-`producer["producer_id"]` of what `asks` or `repeats` returned.
+A field that is left out is the sending actor's own (its group, member id, generation, instance id) or has a
+default that every Kafka since 2.4 accepts. The default version of each API is the highest that Kafka 2.4
+served, so that a scenario which names none runs against every release. A producer's id and epoch come from an
+InitProducerId: `producer["producer_id"]` of the answer that `asks` or `repeats` returned.
 """
 
 # ruff: noqa: PLC0414 - what is asked of the cluster, and said in bytes, is offered by this module too
@@ -61,9 +61,9 @@ REBALANCE_TIMEOUT_MS: Final = 30_000
 
 
 SHORT_SESSIONS: Final = {"group.min.session.timeout.ms": "100"}
-"""What a scenario states as its `broker_config` when its members ask for sessions of under 6 s."""
+"""The `broker_config` of a scenario whose members ask for sessions of under 6 s."""
 SESSION_TIMEOUT_MIN_MS: Final = 6_000
-"""The shortest that Kafka grants where nobody has configured it. Source: GroupCoordinatorConfig (4.3.1)."""
+"""The shortest session timeout that Kafka grants by default. Source: GroupCoordinatorConfig (4.3.1)."""
 
 
 ORDERS: Final = subscription("orders")
@@ -72,7 +72,7 @@ RANGE: Final = (("range", ORDERS),)
 ROUND_ROBIN: Final = (("roundrobin", ORDERS),)
 Protocols: TypeAlias = Sequence[tuple[str, bytes]]
 TopicT = TypeVar("TopicT", str, GroupRef)
-"""A topic's name; a scenario that deletes one has its own, by `conversation.group`."""
+"""A topic's name; a scenario that deletes a topic has its own one, by `conversation.group`."""
 Offsets: TypeAlias = Mapping[TopicT, Mapping[int, "int | tuple[int, str | None]"]]
 """Topic to partition to offset, or to offset and metadata."""
 Partitions: TypeAlias = Mapping[TopicT, Sequence[int]]
@@ -80,15 +80,15 @@ Partitions: TypeAlias = Mapping[TopicT, Sequence[int]]
 
 
 TRANSACTION_TIMEOUT_MS: Final = 600_000
-"""Long enough that no broker ends a scenario's transactions of itself."""
+"""Long enough that no broker ends a scenario's transactions by itself."""
 TRANSACTION: Final = GroupRef("txn")
-"""The transactional id of a scenario's only producer; one of another is a `conversation.group` too."""
+"""The transactional id of a scenario's only producer; that of another is a `conversation.group` too."""
 Assigned: TypeAlias = (
     "Mapping[str, Sequence[int]] | Mapping[GroupRef, Sequence[int]] | Mapping[str | GroupRef, Sequence[int]]"
 )
 """Topic to partitions, by name."""
 Owned: TypeAlias = "Assigned | Ref | AnswerRef | None"
-"""Partitions; or what an answer brought; None where nothing is said of them."""
+"""Partitions, or a reference to those in an answer; None to leave the field null."""
 
 
 @builds_request("ApiVersions")
@@ -98,12 +98,12 @@ def api_versions(
     client_software_name: str = "kafka-conformance",
     client_software_version: str = "0",
 ) -> None:
-    """Ask which versions of which APIs are served."""
+    """Request the APIs that a broker serves, with their versions."""
 
 
 @builds_request("FindCoordinator")
 def find_coordinator(*, version: int = 2, key: Group | Own = OWN, key_type: int = 0) -> RequestFields:
-    """Ask where a group's coordinator is; from v4 on as a batch of one."""
+    """Find a group's coordinator; from v4 on as a batch of one."""
     return {"coordinator_keys": (key,), "key": ANY} if version >= 4 else {}
 
 
@@ -119,7 +119,7 @@ def join_group(
     protocol_type: str = "consumer",
     protocols: Protocols = RANGE,
 ) -> RequestFields:
-    """Ask to join. The actor's own member id is empty as long as it has none."""
+    """Join a group. The actor's own member id is empty as long as it has none."""
     return {"protocols": tuple({"name": name, "metadata": metadata} for name, metadata in protocols)}
 
 
@@ -135,7 +135,7 @@ def sync_group(
     protocol_name: str | None = "range",
     assignments: Sequence[tuple[Text, bytes]] = (),
 ) -> RequestFields:
-    """Ask for an assignment; a leader brings everybody's. Protocol type and name travel from v5 on."""
+    """Request an assignment; a leader sends those of all. Protocol type and name are sent from v5 on."""
     return {"assignments": tuple({"member_id": each, "assignment": part} for each, part in assignments)}
 
 
@@ -148,7 +148,7 @@ def heartbeat(
     member_id: Text | Own = OWN,
     group_instance_id: str | None | Own = OWN,
 ) -> None:
-    """Say that the member lives."""
+    """Send a member's heartbeat."""
 
 
 @builds_request("LeaveGroup")
@@ -160,7 +160,7 @@ def leave_group(
     member_id: Text | Own = OWN,
     group_instance_id: str | None | Own = OWN,
 ) -> RequestFields:
-    """Leave: one member before v3, a batch of (member id, instance id) from v3 on."""
+    """Leave a group: one member before v3, a batch of (member id, instance id) from v3 on."""
     if version < 3:
         return {"members": ANY, "group_instance_id": ANY}
     batch = ((member_id, group_instance_id),) if members is None else members
@@ -173,19 +173,19 @@ def leave_group(
 
 @builds_request("DescribeGroups")
 def describe_groups(*, version: int = 5, groups: Sequence[Group | Own] = (OWN,)) -> None:
-    """Ask what the coordinator knows of some groups; of the actor's own if none is named."""
+    """Describe groups; the actor's own if none is named."""
 
 
 @builds_request("ListGroups")
 def list_groups(
     *, version: int = 3, states_filter: Sequence[str] = (), types_filter: Sequence[str] = ()
 ) -> None:
-    """Ask for all groups; filters by state need v4, by type v5."""
+    """List all groups; filters by state need v4, by type v5."""
 
 
 @builds_request("DeleteGroups")
 def delete_groups(*, version: int = 2, groups: Sequence[Group | Own] = (OWN,)) -> RequestFields:
-    """Ask that groups be forgotten; the actor's own if none is named."""
+    """Delete groups; the actor's own if none is named."""
     return {"groups_names": groups, "groups": ANY}
 
 
@@ -200,7 +200,7 @@ def offset_commit(
     retention_time_ms: int | None = None,
     topics: Offsets[TopicT],
 ) -> RequestFields:
-    """Commit offsets as a member; `generation_id=-1, member_id=""` commits for nobody in particular."""
+    """Commit offsets as a member; `generation_id=-1, member_id=""` commits without a member."""
     return {
         "generation_id_or_member_epoch": generation_id,
         "generation_id": ANY,
@@ -231,9 +231,9 @@ def offset_fetch(
     topics: Partitions[TopicT] | None = None,
     require_stable: bool | Unpinned = ANY,
 ) -> RequestFields:
-    """Ask for a group's committed offsets, all if no topics are named; from v8 on as a batch of one.
+    """Fetch a group's committed offsets, all if no topics are named; from v8 on as a batch of one.
 
-    Who asks, and with which epoch, travels from v9 on; the coordinator looks at neither unless it is named.
+    The member id and its epoch are sent from v9 on; the coordinator checks them only if they are named.
     """
     wanted = None if topics is None else _partition_indexes(topics)
     if version >= 8:
@@ -265,16 +265,16 @@ def consumer_group_heartbeat(
     server_assignor: str | None = None,
     topic_partitions: Owned = None,
 ) -> RequestFields:
-    """Say that a member of a consumer group lives; what is left out is as it was.
+    """Send a heartbeat of a consumer group's member; fields that are left out are unchanged.
 
-    The regular expression travels from v1 on. Epoch 0 joins, -1 leaves, -2 leaves for a while.
+    The regular expression is sent from v1 on. Epoch 0 joins, -1 leaves, -2 leaves for a while.
     """
     names = None if subscribed_topic_names is None else tuple(subscribed_topic_names)
     return {"topic_partitions": topic_ids(topic_partitions), "subscribed_topic_names": names}
 
 
 def topic_ids(partitions: Owned) -> Value:
-    """Return partitions as consumer groups name them: by the ids of their topics."""
+    """Return partitions in the form of consumer groups: by the ids of their topics."""
     if not isinstance(partitions, Mapping):
         return partitions
     return tuple(
@@ -289,14 +289,14 @@ def consumer_group_describe(
     group_ids: Sequence[Group | Own] = (OWN,),
     include_authorized_operations: bool = False,
 ) -> None:
-    """Ask what the coordinator knows of consumer groups; of the actor's own if none is named."""
+    """Describe consumer groups; the actor's own if none is named."""
 
 
 @builds_request("OffsetDelete")
 def offset_delete(
     *, version: int = 0, group_id: Group | Own = OWN, topics: Partitions[TopicT]
 ) -> RequestFields:
-    """Ask that a group forget some offsets."""
+    """Delete some committed offsets of a group."""
     return {
         "topics": tuple(
             {"name": topic, "partitions": tuple({"partition_index": index} for index in partitions)}
@@ -318,7 +318,7 @@ def txn_offset_commit(
     group_instance_id: str | None | Own = None,
     topics: Offsets[TopicT],
 ) -> RequestFields:
-    """Commit offsets as part of a transaction; who commits them for the group travels from v3 on."""
+    """Commit offsets as part of a transaction; the group's member that commits is sent from v3 on."""
     return {"topics": _committed_topics(topics)}
 
 
@@ -331,7 +331,7 @@ def init_producer_id(
     producer_id: Number | Unpinned = ANY,
     producer_epoch: Number | Unpinned = ANY,
 ) -> None:
-    """Ask to be a producer; from v3 on as one that was a producer before, if that is named."""
+    """Request a producer id; from v3 on for the producer id and epoch from before, if they are named."""
 
 
 @builds_request("AddOffsetsToTxn")
@@ -343,7 +343,7 @@ def add_offsets_to_txn(
     producer_epoch: Number,
     group_id: Group | Own = OWN,
 ) -> None:
-    """Announce that a transaction will bring offsets for a group."""
+    """Announce that a transaction will commit offsets for a group."""
 
 
 @builds_request("EndTxn")
@@ -370,7 +370,7 @@ def write_txn_markers(
 ) -> Request:
     """End a producer's transaction in the logs of some partitions, as only brokers usually do.
 
-    The version of the transaction travels from v2 on.
+    The version of the transaction is sent from v2 on.
     """
     stated: Mapping[str, Value] = (
         {} if transaction_version is None else {"transaction_version": transaction_version}

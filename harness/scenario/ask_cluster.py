@@ -1,4 +1,4 @@
-"""What an actor may ask beside groups: any request, topics, and the configuration of a group."""
+"""Builders of requests besides those of groups: any request, topics, ACLs, and a group's configuration."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _GROUP_RESOURCE: Final = 32
 """Source: ConfigResource.Type.GROUP."""
 _SET: Final = 0
 _DELETE: Final = 1
-"""What is done to a configuration. Source: AlterConfigOp.OpType."""
+"""The operation on a configuration. Source: AlterConfigOp.OpType."""
 
 
 def group_configs(
     configs: Mapping[str, str | int | None], *, version: int = 1, group: Group = _MAIN
 ) -> Request:
-    """Configure one group: values by name; None deletes one, so that the broker's applies again."""
+    """Configure one group: values by name; None deletes a value, so that the broker's applies again."""
     changes: Value = tuple(
         {
             "name": name,
@@ -34,7 +34,7 @@ def group_configs(
 
 
 def described_group_configs(*names: str, version: int = 4, group: Group = _MAIN) -> Request:
-    """Ask how a group is configured, by some names or, without any, altogether."""
+    """Describe a group's configuration: the named properties, or all if none is named."""
     resource: Value = {
         "resource_type": _GROUP_RESOURCE,
         "resource_name": group,
@@ -66,16 +66,16 @@ _PREFIXED: Final = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AclEntry:
-    """Who may, or may not, do what: an entry for an authorizer.
+    """An entry for an authorizer: which principal may, or may not, do what.
 
     Attributes:
         principal: without its type, `*` for everybody.
         operation: by Kafka's name, e.g. `READ`.
-        kind: of the resource: TOPIC, GROUP, CLUSTER or TRANSACTIONAL_ID.
-        name: of the resource; the actor's group unless told otherwise.
+        kind: the type of the resource: TOPIC, GROUP, CLUSTER or TRANSACTIONAL_ID.
+        name: the name of the resource; by default, the actor's group.
         permission: ALLOW or DENY.
-        is_prefix: whether the name is the beginning of many.
-        host: from where; `*` for everywhere.
+        is_prefix: whether the name is a prefix of resources' names.
+        host: the client's host; `*` for any.
     """
 
     principal: str
@@ -88,7 +88,7 @@ class AclEntry:
 
 
 def create_acls(*entries: AclEntry, version: int = 1) -> Request:
-    """Have an authorizer mind further entries."""
+    """Add entries to an authorizer."""
     creations: Value = tuple(
         {
             "resource_type": _RESOURCES[each.kind],
@@ -105,7 +105,7 @@ def create_acls(*entries: AclEntry, version: int = 1) -> Request:
 
 
 def describe_acls(entry: AclEntry, *, version: int = 1) -> Request:
-    """Ask whether an authorizer has an entry."""
+    """Describe the entries of an authorizer that match an entry."""
     return request(
         "DescribeAcls",
         version,
@@ -120,13 +120,13 @@ def describe_acls(entry: AclEntry, *, version: int = 1) -> Request:
 
 
 def metadata(topics: Iterable[Group], *, version: int = 12) -> Request:
-    """Ask for topics by name, and create none; from v10 on the answer has their ids."""
+    """Request the metadata of topics by name, and create none; from v10 on the answer has their ids."""
     wanted: Value = tuple({"name": topic} for topic in topics)
     return request("Metadata", version, topics=wanted, allow_auto_topic_creation=False)
 
 
 def create_partitions(name: Group, *, version: int = 2, count: int) -> Request:
-    """Have a topic of the scenario's own grow to so many partitions."""
+    """Increase the number of partitions of a topic that is the scenario's own."""
     topic: Value = {"name": name, "count": count, "assignments": None}
     return request("CreatePartitions", version, topics=(topic,), timeout_ms=5_000)
 
@@ -143,5 +143,5 @@ def delete_topic(name: Group, *, version: int = 4) -> Request:
 
 
 def request(api: str, version: int, **fields: RequestValue) -> Request:
-    """Build any request of any version; what is not named has Kafka's default."""
+    """Build any request of any version; fields that are not named have Kafka's default."""
     return Request(api=api, version=version, fields=fields)

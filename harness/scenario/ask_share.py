@@ -1,4 +1,4 @@
-"""What an actor may ask about share groups (KIP-932)."""
+"""Builders of requests about share groups (KIP-932)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def share_group_heartbeat(
     rack_id: str | None = None,
     subscribed_topic_names: Sequence[Group] | None = None,
 ) -> RequestFields:
-    """Say that a member of a share group lives; what is left out is as it was. Epoch 0 joins, -1 leaves."""
+    """Send a heartbeat of a share group's member; missing fields are unchanged. Epoch 0 joins, -1 leaves."""
     names = None if subscribed_topic_names is None else tuple(subscribed_topic_names)
     return {"subscribed_topic_names": names}
 
@@ -42,7 +42,7 @@ def share_group_describe(
     group_ids: Sequence[Group | Own] = (OWN,),
     include_authorized_operations: bool = False,
 ) -> None:
-    """Ask what the coordinator knows of share groups; of the actor's own if none is named."""
+    """Describe share groups; the actor's own if none is named."""
 
 
 @builds_request("DescribeShareGroupOffsets")
@@ -52,7 +52,7 @@ def describe_share_group_offsets(
     group_id: Group | Own = OWN,
     topics: Mapping[Group, Sequence[int]] | None = None,
 ) -> RequestFields:
-    """Ask from where a share group reads; all partitions with state if no topics are named."""
+    """Describe the start offsets of a share group, in all partitions with state if no topics are named."""
     wanted = None
     if topics is not None:
         wanted = tuple(
@@ -65,7 +65,7 @@ def describe_share_group_offsets(
 def alter_share_group_offsets(
     *, version: int = 0, group_id: Group | Own = OWN, topics: ShareOffsets
 ) -> RequestFields:
-    """Ask that a share group read from these offsets."""
+    """Set the start offsets of a share group."""
     return {
         "topics": tuple(
             {
@@ -83,5 +83,5 @@ def alter_share_group_offsets(
 def delete_share_group_offsets(
     *, version: int = 0, group_id: Group | Own = OWN, topics: Sequence[Group]
 ) -> RequestFields:
-    """Ask that a share group forget from where it reads topics."""
+    """Delete the start offsets of a share group in some topics."""
     return {"topics": tuple({"topic_name": topic} for topic in topics)}

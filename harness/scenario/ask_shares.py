@@ -1,4 +1,4 @@
-"""What members of share groups ask of brokers; and what only brokers ask of the share coordinator."""
+"""Requests of share groups' members to brokers, and of brokers alone to the share coordinator."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ShareTopics: TypeAlias = (
     "Mapping[GroupRef, Mapping[int, Acknowledged]] | Mapping[str, Mapping[int, Acknowledged]]"
     "| Mapping[Group, Mapping[int, Acknowledged]]"
 )
-"""Topic to partition to what is acknowledged of it."""
+"""Topic to partition to its acknowledgements."""
 Batches: TypeAlias = Sequence[tuple[int, int, int, int]]
 """First offset, last offset, delivery state, delivery count."""
 
@@ -39,12 +39,12 @@ EVENT_BYTES: Final = 6
 
 
 def events(topic: Group, *batch_sizes: int, partition: int = 0) -> tuple[Request, ...]:
-    """Write batches of so many records, each by a request of its own."""
+    """Produce batches of these sizes, each with a request of its own."""
     return tuple(produce(topic=topic, partition=partition, size=size) for size in batch_sizes)
 
 
 def produce(*, topic: Group, partition: int = 0, size: int = 1) -> Request:
-    """Write one batch of so many records."""
+    """Produce one batch of `size` records."""
     records = encode_batch(
         [EncodedRecord(b"", f"{number:0{EVENT_BYTES}}".encode()) for number in range(size)]
     )
@@ -69,7 +69,7 @@ def share_fetch(
     share_acquire_mode: int | Unpinned = ANY,
     is_renew_ack: bool | Unpinned = ANY,
 ) -> RequestFields:
-    """Ask for records, and say what became of others. Epoch 0 opens a share session, -1 closes it."""
+    """Fetch records, and acknowledge others. Epoch 0 opens a share session, -1 closes it."""
     forgotten: Value = tuple(
         {"topic_id": topic_id(topic), "partitions": tuple(partitions)}
         for topic, partitions in (forgets or {}).items()
@@ -87,7 +87,7 @@ def share_acknowledge(
     topics: ShareTopics | None = None,
     is_renew_ack: bool | Unpinned = ANY,
 ) -> RequestFields:
-    """Say what became of records."""
+    """Acknowledge records."""
     return {"topics": _topics(topics or {})}
 
 
@@ -111,7 +111,7 @@ def _topics(topics: ShareTopics) -> Value:
 
 
 def topic_id(topic: Group) -> Value:
-    """Return a topic by its name, or an id as it is: that of a text that has the form of one."""
+    """Return a reference to a topic's id by name; return a text that has the form of an id unchanged."""
     is_id = isinstance(topic, str) and topic.count("-") == 4
     return topic if is_id else TopicId(topic)
 
@@ -124,7 +124,7 @@ def initialize_share_group_state(
     state_epoch: int = 0,
     start_offset: int = 0,
 ) -> Request:
-    """Have the state of a share partition begin; an offset of -1 leaves it to the group's configuration."""
+    """Initialize the state of a share partition; offset -1 leaves the start to the group's configuration."""
     return _state(
         "Initialize", topic, group_id, 0, partition, state_epoch=state_epoch, start_offset=start_offset
     )
@@ -133,7 +133,7 @@ def initialize_share_group_state(
 def read_share_group_state(
     topic: Group, *, partition: int = 0, group_id: Group | Own = OWN, leader_epoch: int = 0
 ) -> Request:
-    """Ask for the state of a share partition as its leader."""
+    """Read the state of a share partition, as its leader does."""
     return _state("Read", topic, group_id, 0, partition, leader_epoch=leader_epoch)
 
 
@@ -147,7 +147,7 @@ def write_share_group_state(
     start_offset: int = -1,
     batches: Batches = (),
 ) -> Request:
-    """Say what has changed of a share partition as its leader."""
+    """Write the changed state of a share partition, as its leader does."""
     written: Value = tuple(
         {"first_offset": first, "last_offset": last, "delivery_state": state, "delivery_count": count}
         for first, last, state, count in batches
@@ -166,14 +166,14 @@ def write_share_group_state(
 
 
 def delete_share_group_state(topic: Group, *, partition: int = 0, group_id: Group | Own = OWN) -> Request:
-    """Ask that the state of a share partition be forgotten."""
+    """Delete the state of a share partition."""
     return _state("Delete", topic, group_id, 0, partition)
 
 
 def share_group_state_summary(
     topic: Group, *, partition: int = 0, group_id: Group | Own = OWN, version: int = 0
 ) -> Request:
-    """Ask how far a share group is."""
+    """Read the summary of a share partition's state."""
     return _state("Summary", topic, group_id, version, partition, leader_epoch=0)
 
 
@@ -181,7 +181,7 @@ _APIS: Final = {"Summary": "ReadShareGroupStateSummary"}
 
 
 def state_api(verb: str) -> str:
-    """Name the API that does something to the state of share partitions."""
+    """Return the name of the API for an operation on the state of share partitions."""
     return _APIS.get(verb, f"{verb}ShareGroupState")
 
 

@@ -1,6 +1,6 @@
-"""Which scenarios show a named behaviour of Kafka's releases: where a client sees what differs.
+"""Which scenarios show a named behaviour of Kafka's releases, so that a client can observe it.
 
-A suites package keeps them in `behaviours.toml`, a table a behaviour:
+A suites package keeps them in `behaviours.toml`, a table for each behaviour:
 
     [assignment_interval_kept]
     shown_by = ["consumer_groups/reconciliation/assignment-interval"]
@@ -22,14 +22,14 @@ _FILE: Final = "behaviours.toml"
 
 
 class Shown(BaseModel):
-    """Where a behaviour can be seen, or why it cannot."""
+    """The scenarios that show a behaviour, or the reason why none does."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     shown_by: tuple[str, ...] = ()
-    """Ids of scenarios. Their conversation is another if only this behaviour is."""
+    """Ids of scenarios whose conversations change if only this behaviour changes."""
     not_shown: str = ""
-    """Why there is none."""
+    """Why there is no such scenario."""
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -38,7 +38,7 @@ class Shown(BaseModel):
         return self
 
     def text(self) -> str:
-        """Return what pages say."""
+        """Return the text for pages."""
         return ", ".join(f"`{each}`" for each in self.shown_by) or f"no scenario, for {self.not_shown}"
 
 
@@ -46,7 +46,7 @@ _ROWS: Final = TypeAdapter(dict[str, Shown])
 
 
 def load_behaviours(package: str = "suites") -> Mapping[str, Shown]:
-    """Read which scenarios show which behaviours; nothing where a suites package does not say.
+    """Read which scenarios show which behaviours; empty if a suites package has no such file.
 
     Raises:
         ScenarioError: the file is damaged.

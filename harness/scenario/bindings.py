@@ -1,7 +1,7 @@
-"""What the actors of one conversation have learnt, and references resolved by it.
+"""The values that the actors of one conversation have learnt, and the resolution of references to them.
 
-The runner learns while it talks; the checker learns the same again from the trace. Neither keeps any other
-state, so both see the same values.
+The runner learns during the conversation; the checker learns the same again from the trace. Neither keeps any
+other state, so both use the same values.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from harness.scenario.values import (
 )
 
 LEARNT_NAMES: Final = tuple(dict.fromkeys(name for api in APIS.values() for name in api.learnt_names))
-"""What responses teach an actor."""
+"""The names of the values that an actor learns from responses."""
 
 
 @dataclass(slots=True)
@@ -35,11 +35,11 @@ class Bindings:
     """Symbolic group names to the ids that this conversation uses."""
     _learnt: dict[tuple[str, str], object] = field(default_factory=dict)
     _topic_ids: dict[str, str] = field(default_factory=dict)
-    """By the name that a topic has on the broker, its newest id."""
+    """The newest id of each topic, by its name on the broker."""
     _answers: dict[int, Mapping[str, object]] = field(default_factory=dict)
 
     def learn(self, *, step: int, actor: str, api: str, fields: Mapping[str, object]) -> None:
-        """Take note of a response. A JoinGroup teaches an actor its id even when it is an error."""
+        """Learn the values in a response. An actor learns its id even from a JoinGroup error."""
         self._answers[step] = fields
         row = descriptor(api)
         if api == "Metadata":
@@ -60,10 +60,10 @@ class Bindings:
                     pass
 
     def resolve(self, value: Pattern) -> Pattern:
-        """Put learnt values where references stand.
+        """Replace references by the values that were learnt.
 
         Raises:
-            UnboundReferenceError: no answer brought the value.
+            UnboundReferenceError: no answer contained the value.
         """
         match value:
             case Ref() | AnswerRef():
@@ -117,7 +117,7 @@ class Bindings:
 
 
 def _at(value: object, path: Sequence[str | int]) -> object:
-    """Return what stands at a path; None where nothing does."""
+    """Return the value at a path; None if there is none."""
     for key in path:
         if isinstance(value, Mapping):
             value = value.get(str(key))

@@ -1,4 +1,4 @@
-"""What is done to a broker, in words."""
+"""The actions on a broker, in words."""
 
 from collections.abc import Mapping
 from typing import Final

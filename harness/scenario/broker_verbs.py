@@ -1,4 +1,4 @@
-"""What a conversation says of its broker, and of the log behind it."""
+"""The steps of a conversation that concern its broker, and the broker's log."""
 
 from collections.abc import Mapping
 
@@ -10,13 +10,13 @@ from harness.targets.base.interface import Breakpoint, BrokerAction
 
 
 class BrokerVerbs:
-    """The part of a conversation that nobody says to the coordinator."""
+    """The part of a conversation that is not sent to the coordinator."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
         self.placements: dict[str, Placement] = {}
         self.known_topics: set[str | GroupRef] = set()
-        """Topics of which somebody has learnt the id."""
+        """Topics whose ids an actor has learnt."""
 
     def group(
         self,
@@ -29,10 +29,10 @@ class BrokerVerbs:
         """Name another group of this scenario; every actor's own is `main`.
 
         Args:
-            name: the symbolic one.
-            partition: of `__consumer_offsets`, that it is to be in. Otherwise that is left to chance.
-            beside: a group whose partition it is to be in.
-            apart_from: a group whose partition it is not to be in.
+            name: the symbolic name.
+            partition: the partition of `__consumer_offsets` that it has to be in; by default, any.
+            beside: a group whose partition it has to be in.
+            apart_from: a group whose partition it must not be in.
         """
         wanted = {
             "partition": partition,
@@ -53,54 +53,54 @@ class BrokerVerbs:
             )
 
     def restarts_coordinator(self, broker_config: Mapping[str, str | int] | None = None) -> None:
-        """Stop the coordinator's broker and start it over its log; every connection is cut, actors reconnect.
+        """Stop the coordinator's broker and start it with its log; every connection is cut, actors reconnect.
 
-        What a broker answers while it shuts down can be received afterwards: a connection with a request
+        Answers of a broker that shuts down can be received afterwards: a connection with a request
         whose answer a later step awaits is not cut from the client's side.
 
         Args:
-            broker_config: Kafka properties that change with it.
+            broker_config: Kafka properties that change with the restart.
         """
         properties = {name: str(value) for name, value in (broker_config or {}).items()}
         self.steps.append(DoToBroker(lever=BrokerAction.RESTART.value, broker_config=properties))
 
     def kills_coordinator(self) -> None:
-        """End the coordinator's broker without a warning; another takes over, or else it is started again."""
+        """Kill the coordinator's broker; another takes over, or else it is started again."""
         self.steps.append(DoToBroker(lever=BrokerAction.KILL.value))
 
     def moves_coordinator(self) -> None:
-        """Make another broker the coordinator; connections stay with the former one until one disconnects."""
+        """Make another broker the coordinator; a connection stays with the former one until it is closed."""
         self.steps.append(DoToBroker(lever=BrokerAction.MOVE.value))
 
     def pauses_coordinator(self) -> None:
-        """Let the coordinator's broker stand still."""
+        """Pause the process of the coordinator's broker."""
         self.steps.append(DoToBroker(lever=BrokerAction.PAUSE.value))
 
     def resumes_coordinator(self) -> None:
-        """Let the broker that stands still go on."""
+        """Resume the paused process of the broker."""
         self.steps.append(DoToBroker(lever=BrokerAction.RESUME.value))
 
     def disconnects_coordinator(self) -> None:
-        """Take the network from the coordinator's broker, which runs on; another takes over."""
+        """Disconnect the coordinator's broker, which keeps running, from its network; another takes over."""
         self.steps.append(DoToBroker(lever=BrokerAction.DISCONNECT.value))
 
     def reconnects_coordinator(self) -> None:
-        """Give the broker that lost its network that back; it learns that another coordinates."""
+        """Reconnect the broker that lost its network; it learns that another coordinates."""
         self.steps.append(DoToBroker(lever=BrokerAction.RECONNECT.value))
 
     def lengthens_log(self) -> None:
-        """Let the coordinator's log grow so long that the next load takes a second or more."""
+        """Make the coordinator's log so long that the next load takes a second or more."""
         self.steps.append(DoToBroker(lever=BrokerAction.LENGTHEN.value))
 
     def appends(self, *records: LogRecord, to: GroupRef | None = None, spoils: bool = False) -> None:
-        """Write records into the log behind the coordinator's back; it gets to know when it loads.
+        """Write records into the log without the coordinator, which reads them when it loads the log.
 
         Args:
             records: written as one batch.
-            to: a group whose partition they go to; main's, unless told otherwise.
-            spoils: whether some release cannot load the partition any more, so that no other scenario's
-                groups should be there. If its partition is stated, others that spoil other partitions may
-                share the broker: then all groups that the scenario speaks of should have one stated.
+            to: the group whose partition they are written to; by default, `main`.
+            spoils: whether some release can no longer load the partition, so that no other scenario's groups
+                should be in it. If the partition is stated, scenarios that spoil other partitions may share
+                the broker; then all groups of the scenario should have a stated partition.
         """
         group = GroupRef("main") if to is None else to
         self.steps.append(Append(group=group, records=records, spoils=spoils))
@@ -109,11 +109,11 @@ class BrokerVerbs:
         """Pause the coordinator when it next comes to a point of its code.
 
         Args:
-            point: where.
-            of: groups: pause only in their partitions; in every one if none is named.
+            point: the breakpoint.
+            of: the groups in whose partitions to pause it; in every partition if none is named.
         """
         self.steps.append(PauseAt(point=point.value, of=(of,) if isinstance(of, GroupRef) else of))
 
     def resumes_from(self, point: Breakpoint) -> None:
-        """Let the coordinator that is paused there go on."""
+        """Resume the coordinator that is paused at a breakpoint."""
         self.steps.append(ResumeFrom(point=point.value))

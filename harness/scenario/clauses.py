@@ -1,6 +1,6 @@
 """The catalogue's rows: what Kafka's group coordinator does, claim by claim, for scenarios to exercise.
 
-A suites package keeps them in `clauses/*.toml`, a file a section: its `title`, and a table a row.
+A suites package keeps them in `clauses/*.toml`: a file for each section, with its `title` and a table a row.
 
     [HB-06]
     statement = "A heartbeat of another generation is ILLEGAL_GENERATION and restarts no session."
@@ -8,7 +8,7 @@ A suites package keeps them in `clauses/*.toml`, a file a section: its `title`, 
     versions = ">=2.4"              # releases that have the behaviour, if not all
     derived = true                  # inferred from other rows rather than observed
 
-A row that no scenario is to exercise says why, under the key `unobservable`, `out_of_scope` or
+A row that no scenario has to exercise gives the reason under the key `unobservable`, `out_of_scope` or
 `no_claim`.
 """
 
@@ -80,7 +80,7 @@ class _Row(BaseModel):
         return self
 
     def exclusions(self) -> list[tuple[Exclusion, str]]:
-        """Return why it is excluded, at most one when valid."""
+        """Return the reasons why the row is excluded, at most one if it is valid."""
         return [
             (exclusion, reason)
             for exclusion in Exclusion
@@ -92,10 +92,10 @@ _ROWS: Final = TypeAdapter(dict[Annotated[str, Field(pattern=f"^{CLAUSE_ID}$")],
 
 
 def load_clauses(package: str = "suites") -> Mapping[str, Clause]:
-    """Read the catalogue of a suites package, or of several; empty where there is none.
+    """Read the catalogue of a suites package, or of several; empty if there is none.
 
     Raises:
-        ScenarioError: a file is no catalogue, or two rows share an id.
+        ScenarioError: a file is not a catalogue, or two rows share an id.
     """
     clauses: dict[str, Clause] = {}
     for file in _files(package):
@@ -150,7 +150,7 @@ def _clause(name: str, section: str, title: str, row: _Row) -> Clause:
 
 
 def lint_clauses(scripts: Iterable[Script], clauses: Mapping[str, Clause]) -> None:
-    """Refuse scripts that name rows which the catalogue does not have.
+    """Refuse scripts that name rows that are not in the catalogue.
 
     Raises:
         ScenarioError: names each such script and row, and the row that may be meant.

@@ -1,7 +1,7 @@
-"""The recorder that a scenario function speaks to, and its actors.
+"""The recorder that a scenario function calls, and its actors.
 
-It has no target and no values: what it returns is a script. A scenario therefore cannot branch on an answer,
-and every target is told the same.
+It has no target and no values: it records a script. A scenario therefore cannot branch on an answer, and
+every target receives the same requests.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.scenario.streams_member import StreamsMember
 
 
 class Conversation(BrokerVerbs):
-    """Records who says what to the coordinator, and what is expected of it."""
+    """Records what actors send to the coordinator, and what they expect of it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Conversation(BrokerVerbs):
         client_id: str | None = "",
         principal: str | None = None,
     ) -> Actor:
-        """Bring in an actor with connections of its own; its client id is its name unless told otherwise."""
+        """Add an actor with connections of its own; its client id is its name by default."""
         if name in self.sheets:
             raise ScenarioError(f"two actors are called {name!r}")
         client = name if client_id == "" else client_id
@@ -53,14 +53,14 @@ class Conversation(BrokerVerbs):
         named_by_server: bool = False,
         principal: str | None = None,
     ) -> Member:
-        """Bring in a client that speaks the protocol of consumer groups (KIP-848).
+        """Add a client that uses the protocol of consumer groups (KIP-848).
 
         Args:
-            name: of the actor; its member id is made of it, and is the same in every run.
-            instance_id: of a static member.
-            client_id: the actor's name unless told otherwise.
-            named_by_server: whether it leaves its id to the coordinator, as v0 alone lets it.
-            principal: who connects, where an authorizer decides what he may do.
+            name: the actor's name; its member id is made from it, and is the same in every run.
+            instance_id: the instance id of a static member.
+            client_id: by default, the actor's name.
+            named_by_server: whether it leaves its id to the coordinator, as only v0 allows.
+            principal: the principal that it connects as, where an authorizer decides on its rights.
         """
         actor = self.actor(name, group_instance_id=instance_id, client_id=client_id, principal=principal)
         return Member(self, actor.sheet, named_by_server=named_by_server)
@@ -68,39 +68,39 @@ class Conversation(BrokerVerbs):
     def streams_member(
         self, name: str, *, instance_id: str | None = None, principal: str | None = None
     ) -> StreamsMember:
-        """Bring in a client that speaks the protocol of streams groups (KIP-1071)."""
+        """Add a client that uses the protocol of streams groups (KIP-1071)."""
         actor = self.actor(name, group_instance_id=instance_id, principal=principal)
         return StreamsMember(self, actor.sheet)
 
     def members(self, *names: str) -> tuple[Member, ...]:
-        """Bring in several dynamic members of a consumer group."""
+        """Add several dynamic members of a consumer group."""
         return tuple(self.member(name) for name in names)
 
     def share_member(
         self, name: str, *, client_id: str | None = "", principal: str | None = None
     ) -> ShareMember:
-        """Bring in a client that speaks the protocol of share groups (KIP-932).
+        """Add a client that uses the protocol of share groups (KIP-932).
 
         Args:
-            name: of the actor; its member id is made of it, and is the same in every run.
-            client_id: the actor's name unless told otherwise.
-            principal: who connects, where an authorizer decides what he may do.
+            name: the actor's name; its member id is made from it, and is the same in every run.
+            client_id: by default, the actor's name.
+            principal: the principal that it connects as, where an authorizer decides on its rights.
         """
         return ShareMember(self, self.actor(name, client_id=client_id, principal=principal).sheet)
 
     def share_members(self, *names: str) -> tuple[ShareMember, ...]:
-        """Bring in several members of a share group."""
+        """Add several members of a share group."""
         return tuple(self.share_member(name) for name in names)
 
     def reconciles(self, *members: Member, rounds: int = 4) -> None:
-        """Let members of a consumer group heartbeat in turn until each has what it is to have.
+        """Let the members of a consumer group heartbeat in turn until each has its target assignment.
 
-        Each gives up at once what it is told to, and says so with its next heartbeat. The last round brings
-        nobody anything new, and all the same epoch.
+        Each member gives up revoked partitions at once, and reports it with its next heartbeat. In the last
+        round no member gets a new assignment, and all get the same epoch.
 
         Args:
-            members: all of the group's, in the order of their heartbeats.
-            rounds: how often each heartbeats, the last round included.
+            members: all members of the group, in the order of their heartbeats.
+            rounds: how often each member heartbeats, including the last round.
         """
         for _ in range(rounds - 1):
             for member in members:
@@ -109,7 +109,7 @@ class Conversation(BrokerVerbs):
             member.heartbeats(owned=member.assigned, member_epoch=members[-1].epoch, assigned=None)
 
     def actors(self, *names: str) -> tuple[Actor, ...]:
-        """Bring in several dynamic members."""
+        """Add several dynamic members."""
         return tuple(self.actor(name) for name in names)
 
     def stable_group(
@@ -119,7 +119,7 @@ class Conversation(BrokerVerbs):
         session_timeout_ms: int = SESSION_TIMEOUT_MS,
         rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS,
     ) -> tuple[Actor, ...]:
-        """Let members form a group, the first of them its leader, until all have their assignments."""
+        """Let members form a group, with the first as its leader, until all have their assignments."""
         actors = tuple(self.actor(member) if isinstance(member, str) else member for member in members)
         leader, followers = actors[0], actors[1:]
         joining = ask.join_group(

@@ -1,7 +1,9 @@
-"""What consumers say to each other inside JoinGroup and SyncGroup, in bytes.
+"""The subscriptions and assignments that consumers exchange inside JoinGroup and SyncGroup, in bytes.
 
-Coordinators parse subscriptions of the protocol type `consumer`, and both of them where groups go from one
-protocol to the other. Source: ConsumerProtocolSubscription.json, ConsumerProtocolAssignment.json (4.3.1).
+Coordinators parse subscriptions of the protocol type `consumer`, and also assignments when a group is
+converted from one protocol to the other.
+
+Source: ConsumerProtocolSubscription.json, ConsumerProtocolAssignment.json (4.3.1).
 """
 
 import struct
@@ -15,7 +17,7 @@ _NULL: Final = -1
 
 
 def subscription(*topics: str, version: int = 0, owned: Mapping[str, Sequence[int]] | None = None) -> bytes:
-    """Return what a consumer subscribes to; from v1 on also what it owns, nothing unless that is named."""
+    """Return a consumer's subscription; from v1 on also with the partitions that it owns, by default none."""
     parts = [struct.pack(">hi", version, len(topics)), *map(_text, topics), struct.pack(">i", _NULL)]
     if version >= _OWNED_PARTITIONS_SINCE:
         parts.append(_partitions(owned or {}))
@@ -27,14 +29,14 @@ def subscription(*topics: str, version: int = 0, owned: Mapping[str, Sequence[in
 
 
 def assignment(topic: str, *partitions: int, version: int = 0, user_data: bytes | None = None) -> bytes:
-    """Return an assignment of one topic, as a leader gives it to a member; data are of a custom assignor."""
+    """Return an assignment of one topic to a member; `user_data` is that of a custom assignor."""
     return assignment_of({topic: partitions}, version=version, user_data=user_data)
 
 
 def assignment_of(
     partitions: Mapping[str, Sequence[int]], *, version: int = 0, user_data: bytes | None = None
 ) -> bytes:
-    """Return an assignment of any topics, or of none."""
+    """Return an assignment of any number of topics."""
     size, data = (_NULL, b"") if user_data is None else (len(user_data), user_data)
     return struct.pack(">h", version) + _partitions(partitions) + struct.pack(">i", size) + data
 

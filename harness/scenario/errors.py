@@ -1,4 +1,4 @@
-"""What can be wrong with a scenario."""
+"""The errors of scenarios."""
 
 
 class ScenarioError(Exception):
@@ -6,4 +6,4 @@ class ScenarioError(Exception):
 
 
 class UnboundReferenceError(ScenarioError):
-    """A value was needed that no answer brought; the conversation cannot go on."""
+    """A value is needed that no answer contained; the conversation cannot go on."""

@@ -1,4 +1,4 @@
-"""Typed twins of the responses: what a scenario expects, every field unpinned unless it is named."""
+"""Builders of expected responses; every field is unpinned unless it is named."""
 
 # ruff: noqa: PLC0414 - what is expected of share groups is offered by this module too
 from __future__ import annotations
@@ -108,8 +108,8 @@ def describe_groups(
 
 
 GONE: Final = describe_groups(error_code="NONE", group_state="Dead", protocol_type="")
-"""What DescribeGroups says of a group that is no more. A Scala coordinator that is just removing one still
-names its protocol type, so whoever waits for the end waits for that to go, too."""
+"""The answer of DescribeGroups about a group that no longer exists. A Scala coordinator that is just removing
+a group still returns its protocol type, so a wait for the removal also waits until this is empty."""
 
 
 @builds_response("ListGroups")
@@ -118,13 +118,13 @@ def list_groups(*, error_code: PinText = ANY, groups: PinItems = ANY) -> None:
 
 
 def delete_groups(*error_codes: PinText) -> Response:
-    """Expect an answer to DeleteGroups with these errors, one a group, in whatever order."""
+    """Expect an answer to DeleteGroups with these errors, one for each group, in any order."""
     results: tuple[Pattern, ...] = tuple(pinned("", error_code=code).fields for code in error_codes)
     return Response(api="DeleteGroups", fields={"results": InAnyOrder(results)})
 
 
 def offset_commit(errors: Errors[TopicT]) -> Response:
-    """Expect an answer to OffsetCommit: topic to partition to error, in whatever order."""
+    """Expect an answer to OffsetCommit: topic to partition to error, in any order."""
     return Response(api="OffsetCommit", fields={"topics": _partition_errors(errors)})
 
 
@@ -134,9 +134,9 @@ def offset_fetch(
     version: int = 6,
     error_code: str = "NONE",
 ) -> Response:
-    """Expect an answer to OffsetFetch: topic to partition to offset (-1 for none), in whatever order.
+    """Expect an answer to OffsetFetch: topic to partition to offset (-1 for none), in any order.
 
-    No partition may have an error: one that is unstable has -1 as well.
+    No partition may have an error: an unstable one also has offset -1.
     """
     topics = InAnyOrder(
         tuple(
@@ -169,7 +169,7 @@ def consumer_group_heartbeat(
     heartbeat_interval_ms: PinNumber = ANY,
     assignment: Pattern | Unpinned = ANY,
 ) -> None:
-    """Expect an answer to ConsumerGroupHeartbeat; `assigned(…)` says what an assignment is to be."""
+    """Expect an answer to ConsumerGroupHeartbeat; `assigned(…)` makes an expected assignment."""
 
 
 @builds_response("ConsumerGroupDescribe", entry="groups")
@@ -200,13 +200,13 @@ def group_member(
     """Expect a member in an answer to ConsumerGroupDescribe, for its `members`.
 
     Args:
-        member_id: whose entry it is.
-        epoch: the member's.
-        owned: topic to partitions, what it has.
-        target: topic to partitions, what it is to have.
-        instance_id: of a static member.
-        topics: to which it subscribes by name, in whatever order.
-        regex: by which it subscribes.
+        member_id: the member's id.
+        epoch: the member's epoch.
+        owned: its current partitions, by topic.
+        target: the partitions of its target assignment, by topic.
+        instance_id: the instance id of a static member.
+        topics: the topics that it subscribes to by name, in any order.
+        regex: the regular expression that it subscribes with.
         member_type: 1 for a member of the protocol, 0 for a classic one; from v1 on.
     """
     return pinned(
@@ -223,7 +223,7 @@ def group_member(
 
 
 def metadata(topics: Iterable[Group]) -> Response:
-    """Expect that Metadata knows some topics, in whatever order."""
+    """Expect that Metadata contains these topics without errors, in any order."""
     known = tuple({"name": topic, "error_code": "NONE"} for topic in topics)
     return Response(api="Metadata", fields={"topics": InAnyOrder(known)})
 
@@ -268,7 +268,7 @@ def partitions_of(topics: Mapping[str, Sequence[int]], error_code: str) -> Mappi
 
 
 def txn_offset_commit(errors: Errors[TopicT]) -> Response:
-    """Expect an answer to TxnOffsetCommit: topic to partition to error, in whatever order."""
+    """Expect an answer to TxnOffsetCommit: topic to partition to error, in any order."""
     return Response(api="TxnOffsetCommit", fields={"topics": _partition_errors(errors)})
 
 

@@ -1,4 +1,4 @@
-"""What is expected of answers about share groups (KIP-932), and how assignments are written."""
+"""Expected answers about share groups (KIP-932), and expected assignments."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from harness.scenario.values import InAnyOrder, OneOf, Pattern, TopicId
 
 
 def assigned(partitions: Assigned | None) -> Pattern:
-    """Return an assignment as groups have it: exactly these partitions, in whatever order."""
+    """Return an expected assignment: exactly these partitions, in any order."""
     if partitions is None:
         return None
     return {
@@ -42,7 +42,7 @@ def share_group_heartbeat(
     heartbeat_interval_ms: PinNumber = ANY,
     assignment: Pattern | Unpinned = ANY,
 ) -> None:
-    """Expect an answer to ShareGroupHeartbeat; `assigned(…)` says what an assignment is to be."""
+    """Expect an answer to ShareGroupHeartbeat; `assigned(…)` makes an expected assignment."""
 
 
 @builds_response("ShareGroupDescribe", entry="groups")
@@ -70,11 +70,11 @@ def share_group_member(
     """Expect a member in an answer to ShareGroupDescribe, for its `members`.
 
     Args:
-        member_id: whose entry it is.
-        epoch: the member's.
-        owned: topic to partitions, what it has.
-        rack_id: where it says that it is.
-        topics: to which it subscribes, in whatever order.
+        member_id: the member's id.
+        epoch: the member's epoch.
+        owned: its partitions, by topic.
+        rack_id: its rack.
+        topics: the topics that it subscribes to, in any order.
     """
     return pinned(
         "",

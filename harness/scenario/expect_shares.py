@@ -1,4 +1,4 @@
-"""What members of share groups expect: which records are theirs now, and how it went with others."""
+"""Expected answers to members of share groups: acquired records, and results of acknowledgements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Fetched: TypeAlias = (
     "Mapping[GroupRef, Mapping[int, Acquired | str]] | Mapping[Group, Mapping[int, Acquired | str]]"
     "| Mapping[GroupRef, Mapping[int, Acquired]] | Mapping[str, Mapping[int, str]]"
 )
-"""Topic to partition to what is acquired of it, or its error."""
+"""Topic to partition to its acquired records, or to its error."""
 Shown: TypeAlias = Mapping[str, Pattern]
 Results: TypeAlias = "Mapping[GroupRef, Mapping[int, str]] | Mapping[Group, Mapping[int, str]]"
 """Topic to partition to error."""
@@ -28,13 +28,13 @@ def share_fetch(
     acknowledged: Results | None = None,
     lock_timeout_ms: PinNumber = ANY,
 ) -> Response:
-    """Expect an answer to ShareFetch: the partitions of which it says something, and no others.
+    """Expect an answer to ShareFetch with these partitions and no others.
 
     Args:
-        error_code: of the whole.
-        acquired: topic to partition to records, or to the partition's error.
-        acknowledged: topic to partition to how its acknowledgements went.
-        lock_timeout_ms: how long records may be kept.
+        error_code: the error of the whole response.
+        acquired: topic to partition to acquired records, or to the partition's error.
+        acknowledged: topic to partition to the error of its acknowledgements.
+        lock_timeout_ms: how long records stay acquired.
     """
     fields = dict(pinned("", error_code=error_code, acquisition_lock_timeout_ms=lock_timeout_ms).fields)
     if acquired is not None:
@@ -53,7 +53,7 @@ def share_acknowledge(*, error_code: PinText = "NONE", results: Results | None =
 
 
 def share_state(verb: str, error_code: str, **fields: Pattern) -> Response:
-    """Expect an answer about one partition of the share coordinator's."""
+    """Expect an answer of the share coordinator about the state of one partition."""
     partition: Pattern = {"error_code": error_code, **fields}
     return Response(api=state_api(verb), fields={"results": ({"partitions": (partition,)},)})
 

@@ -1,9 +1,9 @@
-"""Scripts for a broker with other settings than they ask for, where they mean the same with its own.
+"""Fitting scripts to a broker with other settings than they ask for, if their meaning stays the same.
 
-A script about a time that the broker is told is the same conversation when all its times are as many times
-longer as the broker's is; one about the bounds of session timeouts, with the broker's bounds; one about a
-size, when what is as large as the broker's limit grows with it. One about members who need not wait, when its
-groups are configured so (`own_settings`).
+A script about a configured time keeps its meaning if all its times grow by the factor of the broker's time.
+A script about the bounds of session timeouts keeps it with the broker's bounds. A script about a size keeps
+it if values that reach the limit grow with the broker's limit. A script about members that need not wait
+keeps it if its groups are configured so (`own_settings`).
 """
 
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from harness.scenario.script import Elapse, Repeat, Script, Send, StayParked, St
 from harness.scenario.values import Containing, InAnyOrder, OneOf
 
 _Change: TypeAlias = Callable[[str, object], object]
-"""Takes a field's name and value, returns what is to stand there."""
+"""Takes a field's name and value, and returns the new value."""
 INITIAL_DELAY: Final = "group.initial.rebalance.delay.ms"
 MIN_SESSION: Final = "group.min.session.timeout.ms"
 MAX_SESSION: Final = "group.max.session.timeout.ms"
@@ -23,7 +23,7 @@ METADATA_BYTES: Final = "offset.metadata.max.bytes"
 _MAX_SESSION_MS: Final = 1_800_000
 """Source: GroupCoordinatorConfig.GROUP_MAX_SESSION_TIMEOUT_MS_DEFAULT (3.9.2)."""
 _LONGEST_MS: Final = 40_000
-"""How long a script may only let time pass; a scenario has a minute."""
+"""How long a fitted script may wait in total; a scenario has a minute."""
 _SESSION: Final = "session_timeout_ms"
 _TIMES: Final = frozenset({_SESSION, "rebalance_timeout_ms"})
 _STEP_TIMES: Final = frozenset(
@@ -33,9 +33,9 @@ _METADATA: Final = frozenset({"committed_metadata", "metadata"})
 
 
 def fitted(script: Script, settings: Mapping[str, str]) -> Script:
-    """Return a script as a broker of certain settings can be driven with it.
+    """Return a script that is fitted to a broker's settings.
 
-    It is the same script where nothing need be changed; what cannot be fitted asks for what it asked for.
+    A script that needs no change is returned as it is; one that cannot be fitted asks for what it asked for.
     """
     other = {
         name: (int(wanted), int(reported))
@@ -58,7 +58,7 @@ def fitted(script: Script, settings: Mapping[str, str]) -> Script:
 
 
 def _bounds(script: Script, settings: Mapping[str, str]) -> Mapping[object, int]:
-    """Return the broker's own least and greatest session timeout by those that a script asks for."""
+    """Return the broker's least and greatest session timeouts, by those that a script asks for."""
     asked = script.broker_config
     most_ms = int(settings.get(MAX_SESSION, str(_MAX_SESSION_MS)))
     return {
@@ -70,13 +70,13 @@ def _bounds(script: Script, settings: Mapping[str, str]) -> Mapping[object, int]
 def _factor(
     script: Script, other: Mapping[str, tuple[int, int]], settings: Mapping[str, str]
 ) -> float | None:
-    """Return by how much a script's times are to be longer; None where that does not help."""
+    """Return the factor by which a script's times have to grow; None if that does not help."""
     sessions = _sessions(script)
     least_ms, reported_ms = other.get(MIN_SESSION, (0, int(settings.get(MIN_SESSION, "0"))))
     factor = 1.0
     if MIN_SESSION in other:
         if any(each <= least_ms for each in sessions):
-            return None  # It is about the bound itself.
+            return None  # The script is about the bound itself.
         factor = max(1.0, *(reported_ms / each for each in sessions))
     if INITIAL_DELAY in other:
         wanted_ms, delay_ms = other[INITIAL_DELAY]
@@ -125,7 +125,7 @@ def _stretched(name: str, value: object, factor: float) -> object:
 
 
 def _grown(name: str, value: object, wanted: int, reported: int) -> object:
-    """Let a text that is as long as the limit, or longer, be so by as much with the broker's.
+    """Lengthen a text that reaches the limit by as much as the broker's limit is larger.
 
     Source: OffsetMetadataManager#isMetadataInvalid (3.9.2), which counts UTF-16 units.
     """

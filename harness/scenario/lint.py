@@ -1,4 +1,4 @@
-"""Faults of a script that show without any target."""
+"""Faults of a script that can be found without any target."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,7 +49,7 @@ _SOURCE = re.compile(r"\w+#\w+|KIP-\d+|KAFKA-\d+|\w+\.json")
 
 
 def lint_sweep(scenario_id: str, sweep: Sweep) -> None:
-    """Refuse a sweep over versions that nobody could speak.
+    """Refuse a sweep that has no version, or versions that the codec does not support.
 
     Raises:
         ScenarioError: names the scenario, the API and those versions.
@@ -74,10 +74,10 @@ def lint(
     """Refuse a script that has a fault.
 
     Args:
-        script: what a scenario function said.
-        id_pattern: how an id is made.
-        clause_pattern: how the name of a catalogue's row is made.
-        swept: the API and the version that the script is one of a sweep for.
+        script: the script that a scenario function recorded.
+        id_pattern: the form of ids.
+        clause_pattern: the form of the names of the catalogue's rows.
+        swept: the API and the version that the script is for, if it is part of a sweep.
 
     Raises:
         ScenarioError: names the scenario, all its faults, and what to do about each.
@@ -152,7 +152,7 @@ def _error_codes(pattern: Pattern, field: str = "") -> Iterator[str]:
 
 
 def _claims(step: Step) -> bool:
-    """Tell whether a step can turn out otherwise than the script itself says, whatever a reference says."""
+    """Return whether a step can violate the script itself, whatever the reference answers."""
     return isinstance(step, _CLAIMS) and not (isinstance(step, Receive) and not step.fields)
 
 
@@ -192,7 +192,7 @@ def _reference_fault(
         return f"but the actors are {', '.join(sorted(actors))}"
     if ref.name not in LEARNT_NAMES:
         return f"but an actor only learns {', '.join(LEARNT_NAMES)}"
-    # An expectation may speak of what its own answer will teach, e.g. `leader=ana.member_id`.
+    # An expectation may refer to a value that its own answer contains, e.g. `leader=ana.member_id`.
     step, teachers = steps[index], apis_where(lambda api: ref.name in api.learnt_names)
     if (ref.actor, ref.name) in learnt or (isinstance(step, Receive) and step.api in teachers):
         return None
@@ -230,7 +230,7 @@ def _needed(step: Step) -> Capability | None:
 
 
 def _append_faults(script: Script) -> Iterable[str]:
-    """Whoever shares the broker must not have the coordinator write where it finds records of another."""
+    """Yield appends with no action on the broker next: others that share it could write to the log there."""
     for index, step in enumerate(script.steps):
         if isinstance(step, Append) and not step.spoils:
             following = script.steps[index + 1] if index + 1 < len(script.steps) else None
@@ -239,7 +239,7 @@ def _append_faults(script: Script) -> Iterable[str]:
 
 
 def _session_faults(script: Script) -> Iterable[str]:
-    """A short session is refused by a broker with Kafka's defaults, so whoever asks for one has to say so."""
+    """Yield a fault if a script asks for a session that Kafka's defaults refuse, without stating so."""
     refused = {
         step.sent_at
         for step in script.steps

@@ -1,7 +1,7 @@
-"""Builders of records of `__consumer_offsets`, of any type and version, to be put into a log from outside.
+"""Builders of records of `__consumer_offsets`, of any type and version, to write into a log from outside.
 
-A record is a key and a value as data; its bytes are made when it is written, since a group has its id only
-then. Times lie so far ahead that nothing expires by them.
+A record is a key and a value as data; it is encoded when it is written, since a group has its id only then.
+Timestamps are so far in the future that nothing expires because of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ def offset_record(
     leader_epoch: int = -1,
     metadata: str = "",
 ) -> LogRecord:
-    """Return a committed offset. Source: OffsetCommitKey.json, OffsetCommitValue.json."""
+    """Return the record of a committed offset. Source: OffsetCommitKey.json, OffsetCommitValue.json."""
     return {
         "key": {"type": key_type, "group": group, "topic": topic, "partition": partition},
         "value": {
@@ -43,7 +43,7 @@ def offset_record(
 
 
 def offset_tombstone(topic: str, partition: int, *, group: GroupRef = _MAIN, key_type: int = 1) -> LogRecord:
-    """Return the end of an offset."""
+    """Return the tombstone of a committed offset."""
     return {
         "key": {"type": key_type, "group": group, "topic": topic, "partition": partition},
         "value": None,
@@ -58,7 +58,7 @@ def logged_member(
     session_timeout_ms: int = SESSION_TIMEOUT_MS,
     rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS,
 ) -> LogRecord:
-    """Return a member of a group record. Source: GroupMetadataValue.json."""
+    """Return a member for a group record. Source: GroupMetadataValue.json."""
     return {
         "member_id": member_id,
         "group_instance_id": group_instance_id,
@@ -79,7 +79,7 @@ def group_record(
     protocol_type: str = "consumer",
     protocol: str | None = "range",
 ) -> LogRecord:
-    """Return a group, Stable with members and Empty without. Source: GroupMetadataValue.json."""
+    """Return a group's record, Stable with members and Empty without. Source: GroupMetadataValue.json."""
     return {
         "key": {"type": 2, "group": group},
         "value": {
@@ -95,22 +95,22 @@ def group_record(
 
 
 def group_tombstone(*, group: GroupRef = _MAIN) -> LogRecord:
-    """Return the end of a group."""
+    """Return the tombstone of a group."""
     return {"key": {"type": 2, "group": group}, "value": None}
 
 
 def with_value(record: LogRecord, value: bytes) -> LogRecord:
-    """Return a record with other bytes for its value, readable or not."""
+    """Return a record with other bytes as its value, valid or not."""
     return {**record, "value": value}
 
 
 def record_of_type(key_type: int, *, key: bytes = b"", value: bytes | None = b"") -> LogRecord:
-    """Return a record of a type that has no builder here, or that nobody knows."""
+    """Return a record of a type that has no builder here, or that does not exist."""
     return {"key": {"type": key_type, "content": key}, "value": value}
 
 
 def reported(records: Sequence[LogRecord]) -> str:
-    """Say in words what records there are."""
+    """Describe records in words."""
     return ", ".join(_reported(record) for record in records)
 
 

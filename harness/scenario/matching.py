@@ -1,4 +1,4 @@
-"""Whether an answer is as expected, and where not."""
+"""Whether an answer is as expected, and where it is not."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Mismatch:
     """E.g. `members[0].metadata`."""
     expected: Pattern
     actual: object
-    """What stood there; `MISSING` where nothing did."""
+    """The actual value; `MISSING` if there is none."""
 
     def __str__(self) -> str:
         return f"{self.path} is {self.actual!r}, expected {phrase(self.expected)}"
@@ -84,7 +84,7 @@ def _mismatch(path: str, expected: Pattern, actual: object) -> tuple[Mismatch, .
 
 
 def _pairs(items: Sequence[Pattern], actual: object, *, exactly: bool) -> bool:
-    """Tell whether each item finds a value of its own; the first fit is taken, items are distinct."""
+    """Return whether each item matches a value of its own: the first that fits, since items are distinct."""
     if not isinstance(actual, Sequence) or isinstance(actual, str | bytes):
         return False
     left = list(actual)

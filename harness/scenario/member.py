@@ -1,4 +1,4 @@
-"""A member of a consumer group (KIP-848): an actor that heartbeats, and gets what to own."""
+"""A member of a consumer group (KIP-848): an actor that heartbeats, and is assigned partitions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from harness.scenario.values import Ref
 
 
 class Heartbeat(TypedDict, total=False):
-    """What a heartbeat may say and expect; of what is left out it says nothing, and pins nothing.
+    """The fields of a heartbeat and of its expected answer; missing ones are not sent, or not pinned.
 
     Group, member id, epoch and instance id are the member's own, and NONE is expected, unless named.
     """
@@ -36,9 +36,9 @@ class Heartbeat(TypedDict, total=False):
     version: int
     epoch: Number | Own
     topics: Sequence[Group] | None
-    """To which it subscribes by name."""
+    """The topics that it subscribes to by name."""
     regex: Group | None | Unpinned
-    """By which it subscribes, from v1 on; a group's id matches the topic that bears it."""
+    """The regular expression to subscribe with, from v1 on; a group's id matches the topic of that name."""
     owned: Owned
     instance_id: str | None | Own
     member_id: Text | Own
@@ -50,15 +50,15 @@ class Heartbeat(TypedDict, total=False):
     """How long it may take to give up partitions."""
     error_code: PinText
     member_epoch: PinNumber
-    """What the answer is to bring."""
+    """The epoch that is expected in the answer."""
     assigned: Assigned | None | Unpinned
-    """What the answer tells it to own; None where it brings no assignment."""
+    """The partitions that the answer is expected to assign; None if it has no assignment."""
     interval_ms: PinNumber
-    """How often the answer tells it to heartbeat."""
+    """The heartbeat interval that is expected in the answer."""
 
 
 class Member(HeartbeatingActor):
-    """A client that speaks the protocol of consumer groups."""
+    """A client that uses the protocol of consumer groups."""
 
     def __init__(
         self,
@@ -74,16 +74,16 @@ class Member(HeartbeatingActor):
     @property
     @override
     def member_id(self) -> Text:
-        """Its id: the same in every run, or the one that it was last given by the coordinator."""
+        """Its member id: the same in every run, or the one that the coordinator last gave it."""
         return Ref(self.name, "member_id") if self._named_by_server else super().member_id
 
     @property
     def assigned(self) -> Ref:
-        """What it was last told to own."""
+        """The partitions that it was last assigned."""
         return Ref(self.name, "topic_partitions")
 
     def heartbeats(self, **said: Unpack[Heartbeat]) -> Answer:
-        """Send a heartbeat, with what is named and nothing else, and expect its answer: NONE unless named."""
+        """Send a heartbeat with only the named fields, and expect its answer: NONE unless named."""
         owned, assigned = said.get("owned"), said.get("assigned", ANY)
         self._look_up_unknown(owned, assigned)
         asked = ask.consumer_group_heartbeat(
@@ -119,7 +119,7 @@ class Member(HeartbeatingActor):
         return self.heartbeats(**joining)
 
     def leaves(self, *, epoch: int = LEAVES) -> Answer:
-        """Leave for good, or for a while with epoch -2, and be told so."""
+        """Leave for good, or for a while with epoch -2, and expect the confirmation."""
         return self.heartbeats(epoch=epoch, member_epoch=epoch, interval_ms=0, assigned=None)
 
     @override

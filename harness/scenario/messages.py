@@ -1,4 +1,4 @@
-"""Requests and expected responses before an actor speaks them, and the word for "the actor's own"."""
+"""Requests and expected responses before an actor uses them, and the marker for the actor's own values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ P = ParamSpec("P")
 
 
 class Own:
-    """Stands for what the speaking actor has: its group, id, generation or instance id."""
+    """The marker for a value of the sending actor: its group, id, generation or instance id."""
 
     __slots__ = ()
 
@@ -39,9 +39,9 @@ OWN: Final = Own()
 
 
 class Unpinned:
-    """Stands for a field of which the script says nothing.
+    """The marker for a field that the script leaves open.
 
-    Of a response, the reference expects something still; in a request, it has Kafka's default.
+    In a response, it is still compared with the reference's; in a request, it has Kafka's default.
     """
 
     __slots__ = ()
@@ -76,29 +76,29 @@ class Request:
     api: str
     version: int
     fields: RequestFields
-    """A field that is `OWN` is filled by the actor; one that the version lacks is then left out."""
+    """A field that is `OWN` is filled in by the actor, or left out if the version lacks it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """What is expected of a response; the version is that of the request it answers."""
+    """An expected response; its version is that of the request that it answers."""
 
     api: str
     fields: Mapping[str, Pattern]
 
 
 def pinned(api: str, **fields: Pattern | Unpinned) -> Response:
-    """Make an expected response of the fields that are pinned."""
+    """Return an expected response with the fields that are pinned."""
     return Response(
         api=api, fields={name: value for name, value in fields.items() if not isinstance(value, Unpinned)}
     )
 
 
 def builds_request(api: str) -> Callable[[Callable[P, RequestFields | None]], Callable[P, Request]]:
-    """Make a builder of requests of a function whose parameters are a version and the API's fields.
+    """Turn a function whose parameters are a version and the API's fields into a builder of requests.
 
-    What the function returns stands in place of parameters that are written otherwise. Fields stand in the
-    order of Kafka's schema. One that nobody named is left out of versions that lack it.
+    The fields that the function returns replace parameters that have another form. Fields are in the order
+    of Kafka's schema. A field that the caller did not name is left out of versions that lack it.
     """
 
     def made(state: Callable[P, RequestFields | None]) -> Callable[P, Request]:
@@ -113,7 +113,7 @@ def builds_request(api: str) -> Callable[[Callable[P, RequestFields | None]], Ca
         def build(*args: P.args, **kwargs: P.kwargs) -> Request:
             is_by_name = not args and kwargs.keys() <= defaults.keys() == signature.parameters.keys()
             named = kwargs if is_by_name else signature.bind(*args, **kwargs).arguments
-            # In the order of the schema below, so theirs does not matter.
+            # Their order does not matter: fields are put into the order of the schema below.
             arguments = {**defaults, **named}
             version: int = arguments.pop("version")
             stated: RequestFields = {**arguments, **(state(*args, **kwargs) or {})}
@@ -130,11 +130,11 @@ def builds_request(api: str) -> Callable[[Callable[P, RequestFields | None]], Ca
 
 
 def builds_response(api: str, *, entry: str = "") -> Callable[[Callable[P, None]], Callable[P, Response]]:
-    """Make a builder of expected responses of a function whose parameters are the API's fields.
+    """Turn a function whose parameters are the API's fields into a builder of expected responses.
 
     Args:
-        api: its name.
-        entry: the collection of which the fields are the only entry's, where they are not the response's own.
+        api: the API's name.
+        entry: the collection whose only entry has the fields; empty if the response itself has them.
     """
 
     def made(state: Callable[P, None]) -> Callable[P, Response]:

@@ -1,7 +1,7 @@
-"""Groups of a script that are configured first to what brokers of the harness have for all groups.
+"""Configuring a script's groups with the settings that the harness's own brokers have for all groups.
 
-A stock broker lets a new streams group wait for three seconds, and computes an assignment at most once a
-second. Both may be configured for one group, without a word to any other.
+A stock broker makes a new streams group wait for three seconds, and computes an assignment at most once a
+second. Both can be configured for one group, without effect on any other.
 
 Source: GroupConfig (4.3.1).
 """
@@ -22,14 +22,14 @@ _CONFIGS: Final[Mapping[str, tuple[str, ...]]] = {
     "ShareGroupHeartbeat": ("share.assignment.interval.ms",),
     "StreamsGroupHeartbeat": ("streams.assignment.interval.ms", "streams.initial.rebalance.delay.ms"),
 }
-"""What makes the members of a group wait, by the request that makes one a member."""
+"""The properties that make the members of a group wait, by the request with which a member joins."""
 _AT_ONCE: Final = "0"
 _PROBED: Final = GroupRef("metadata-probe")
 _WITHIN_MS: Final = 5_000
 
 
 def at_once(script: Script, settings: Mapping[str, str]) -> Script:
-    """Return a script whose groups are first configured not to wait, where a broker would let them wait."""
+    """Return a script that first configures its groups not to wait, if a broker would make them wait."""
     if OF_CONFIGURED_GROUPS not in settings:
         return script
     steps: list[Step] = []
@@ -43,7 +43,7 @@ def at_once(script: Script, settings: Mapping[str, str]) -> Script:
 
 
 def _groups(script: Script) -> Mapping[GroupRef, list[str]]:
-    """Return the APIs by which members join the groups of a script, by group."""
+    """Return the APIs with which members join the groups of a script, by group."""
     found: dict[GroupRef, list[str]] = {}
     for step in script.steps:
         if isinstance(step, Send | Repeat) and step.api in _CONFIGS:

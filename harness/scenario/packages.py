@@ -1,4 +1,4 @@
-"""Which packages a user's scenarios are in."""
+"""The packages of a user's scenarios."""
 
 
 def packages_of(suites: str) -> tuple[str, ...]:

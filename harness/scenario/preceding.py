@@ -9,7 +9,7 @@ from harness.scenario.values import AnswerRef, Containing, InAnyOrder, OneOf, Pl
 
 
 def preceded(script: Script, steps: Sequence[Step]) -> Script:
-    """Return a script with steps before its own, which count from the script's beginning."""
+    """Return a script with other steps before its own; all indexes of steps are moved accordingly."""
     return replace(script, steps=(*steps, *(_moved(step, len(steps)) for step in script.steps)))
 
 

@@ -24,7 +24,7 @@ from harness.targets.base.interface import Capability
 
 ScenarioFunction = Callable[[Conversation], None]
 SweptFunction = Callable[[Conversation, int], None]
-"""One that runs on several versions of an API, and is told which."""
+"""A function that is run for several versions of an API, and gets the version."""
 FunctionT = TypeVar("FunctionT", ScenarioFunction, SweptFunction)
 _ATTRIBUTE: Final = "__scenario__"
 _ID: Final = re.compile(r"[a-z][a-z0-9_]*(/[a-z0-9][a-z0-9.-]*){2,}")
@@ -33,7 +33,7 @@ _CLAUSE: Final = re.compile(CLAUSE_ID)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioSheet:
-    """What the decorator was told."""
+    """The arguments of the decorator."""
 
     id: str
     source: str
@@ -52,17 +52,17 @@ def scenario(
     broker_config: Mapping[str, str | int] | None = None,
     sweep: Sweep | None = None,
 ) -> Callable[[FunctionT], FunctionT]:
-    """Make a function a scenario, or one a version of an API.
+    """Make a function a scenario, or one scenario for each version of an API.
 
     Args:
         scenario_id: permanent, unique and readable: `suite/subject/what-is-special`. With a sweep it is the
             beginning of the ids `…/v0`, `…/v1`, …
         source: the Kafka class and method (`Class#method`), KIP or KAFKA-number that decides.
         clauses: rows of the catalogue that it exercises, e.g. `SG-14`.
-        needs: what a target must be able to do beyond answering.
+        needs: the capabilities that a target must have beyond answering.
         broker_config: Kafka properties that must have these values.
-        sweep: the versions on each of which it runs; the function is told the version as its second
-            argument, and its sentence names it as `v{version}`.
+        sweep: the versions on each of which it runs; the function gets the version as its second argument,
+            and its sentence names it as `v{version}`.
     """
 
     def mark(function: FunctionT) -> FunctionT:
@@ -82,10 +82,10 @@ def scenario(
 
 
 def record(function: ScenarioFunction) -> Script:
-    """Run a scenario function once, without any target, and return what it said.
+    """Run a scenario function once, without any target, and return its script.
 
     Raises:
-        ScenarioError: it is no scenario, it is several, or its script has a fault.
+        ScenarioError: the function is not a scenario, or is several, or its script has a fault.
     """
     scripts = record_each(function)
     if len(scripts) > 1:
@@ -97,7 +97,7 @@ def record_each(function: ScenarioFunction | SweptFunction) -> tuple[Script, ...
     """Run a scenario function once for each version that it is swept over, else once.
 
     Raises:
-        ScenarioError: it is no scenario, or a script of it has a fault.
+        ScenarioError: the function is not a scenario, or a script of it has a fault.
     """
     sheet = getattr(function, _ATTRIBUTE, None)
     if not isinstance(sheet, ScenarioSheet):
@@ -150,14 +150,14 @@ def _recorded(
 
 
 def _place(error: Exception) -> str:
-    """Say in which line of the suites an error came up; nothing where it is in none."""
+    """Return in which line of the suites an error was raised, as text; nothing if it was elsewhere."""
     ours = Path(__file__).parent
     frames = [each for each in extract_tb(error.__traceback__) if Path(each.filename).parent != ours]
     return f" in {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
 
 
 def scenario_functions(module: ModuleType) -> tuple[ScenarioFunction | SweptFunction, ...]:
-    """Return a module's own scenarios in the order of their writing.
+    """Return a module's own scenarios in the order of their source.
 
     A scenario that a function of another module made for this one is its own; one that it imports is not.
     """
@@ -172,7 +172,7 @@ def scenario_functions(module: ModuleType) -> tuple[ScenarioFunction | SweptFunc
 
 
 def _home(function: FunctionType, user: ModuleType) -> ModuleType:
-    """Return the module that a function belongs to: where its code is, unless that did not keep it."""
+    """Return the module where a function is written if it has a name there, else the module that uses it."""
     written_in = sys.modules.get(function.__module__, user)
     return written_in if any(each is function for each in vars(written_in).values()) else user
 
@@ -181,7 +181,7 @@ def collect(package: str = "suites") -> Mapping[str, Script]:
     """Record every scenario below a package, or several (`mine,suites`), by id in alphabetical order.
 
     Raises:
-        ScenarioError: a script has a fault, two share an id, there is none, one names a row that the
+        ScenarioError: a script has a fault, two share an id, there is no scenario, one names a row that the
             package's catalogue lacks, or a module fails when it is imported.
         ImportError: the package, or what it imports, is not there.
     """

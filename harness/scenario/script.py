@@ -1,6 +1,6 @@
 """A script: the steps of a conversation as pure data, the same for every target.
 
-It is what is listed, linted, stored beside the trace, replayed and sent to other machines.
+Scripts are listed, linted, stored beside the trace, replayed and sent to other machines.
 """
 
 import hashlib
@@ -39,13 +39,13 @@ class Send:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendBytes:
-    """An actor sends a frame that need not be a request at all; no answer is on record for it."""
+    """An actor sends a frame that need not be a request; no answer is recorded for it."""
 
     actor: str
     connection: str
     payload: bytes
     says: str
-    """What is wrong with it, for people."""
+    """A description for people of what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,17 +59,17 @@ class Receive:
     api: str
     api_version: int
     fields: Mapping[str, Pattern]
-    """What is expected of the answer; what is not named is left to the reference."""
+    """The expected fields of the answer; other fields are left to the reference."""
     within_ms: int
     """How long to wait from this step on."""
     not_before_ms: int | None = None
     """The least time that the answer may take since its request was sent."""
     not_after_ms: int | None = None
-    """The longest."""
+    """The longest time that the answer may take since its request was sent."""
     rung: int | None = None
-    """Position in a ladder: several errors are due, and the order of the checks is what is tested."""
+    """Position in a ladder, which tests the order of the checks while several errors are due."""
     is_optional: bool = False
-    """Whether releases differ in answering at all, so that it is the reference that says whether one does."""
+    """Whether releases differ in answering at all, so that the reference determines whether one does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class StayParked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeeClosed:
-    """An actor finds its connection closed by the other side."""
+    """An actor finds its connection closed by the broker."""
 
     actor: str
     connection: str
@@ -93,7 +93,7 @@ class SeeClosed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeat:
-    """An actor repeats a request until the answer is as expected, but not for ever."""
+    """An actor repeats a request until the answer is as expected, or time is over."""
 
     actor: str
     connection: str
@@ -107,7 +107,7 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disconnect:
-    """An actor closes its connection without a word."""
+    """An actor closes its connection without a further request."""
 
     actor: str
     connection: str
@@ -132,13 +132,13 @@ class DoToBroker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Append:
-    """Records are written into the log behind the coordinator's back."""
+    """Records are written into the log without the coordinator."""
 
     group: GroupRef
-    """In whose partition."""
+    """The group whose partition they are written to."""
     records: tuple[LogRecord, ...]
     spoils: bool = False
-    """Whether some release cannot load the partition any more."""
+    """Whether some release can no longer load the partition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +148,7 @@ class PauseAt:
     point: str
     """A `Breakpoint` by its value."""
     of: tuple[GroupRef, ...] = ()
-    """In whose partitions only; none is for any."""
+    """The groups in whose partitions it is to be paused; empty for every partition."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,12 +177,12 @@ Step: TypeAlias = (
 ActorStep: TypeAlias = (
     Send | SendBytes | Receive | StayParked | SeeClosed | Repeat | Disconnect | AwaitMetadata
 )
-"""A step on a connection of an actor's."""
+"""A step on a connection of an actor."""
 Control: TypeAlias = DoToBroker | Append | PauseAt | ResumeFrom
-"""A step that concerns the broker, and with it everybody who talks to it."""
+"""A step that concerns the broker, and with it all its clients."""
 _OWN_GROUP: Final = GroupRef("main")
 _SAY_SO_EMPTY: Final = ("subscribed_topic_names", "topic_partitions")
-"""Fields of a request in which no items are not the same as null."""
+"""Fields of a request in which an empty list differs from null."""
 _STRUCTURED: Final = ("actors", "steps", "placements")
 STEP_TYPES: Final[Mapping[str, type[Step]]] = {
     "Send": Send,
@@ -199,36 +199,36 @@ STEP_TYPES: Final[Mapping[str, type[Step]]] = {
     "Hold": PauseAt,
     "Release": ResumeFrom,
 }
-"""Every kind of step by the name that it has in JSON."""
+"""Every kind of step by its name in JSON."""
 _NAMES: Final = {cls: name for name, cls in STEP_TYPES.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActorSheet:
-    """Who speaks: its client id and, for a static member, its instance id."""
+    """An actor's data: its client id and, for a static member, its instance id."""
 
     name: str
     client_id: str | None
     group_instance_id: str | None = None
     principal: str | None = None
-    """Who connects, where an authorizer decides what he may do."""
+    """The principal that it connects as, where an authorizer decides on its rights."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """Where a group is to be in `__consumer_offsets`."""
+    """Where a group has to be in `__consumer_offsets`."""
 
     group: str
-    """Its symbolic name, as the others'."""
+    """The group's symbolic name; those below are symbolic too."""
     partition: int | None = None
     beside: str | None = None
-    """A group that is to be in the same partition."""
+    """A group that has to be in the same partition."""
     apart_from: str | None = None
-    """A group that is to be in another."""
+    """A group that has to be in another partition."""
 
     @property
     def others(self) -> tuple[str, ...]:
-        """The groups that it is placed by."""
+        """The groups that the placement refers to."""
         return tuple(name for name in (self.beside, self.apart_from) if name is not None)
 
 
@@ -238,7 +238,7 @@ class Script:
 
     id: str
     title: str
-    """One sentence."""
+    """The scenario's claim, in one sentence."""
     source: str
     clauses: tuple[str, ...]
     needs: tuple[str, ...]
@@ -248,12 +248,12 @@ class Script:
     actors: tuple[ActorSheet, ...]
     steps: tuple[Step, ...]
     notes: str = field(default="")
-    """What the docstring says beyond its sentence."""
+    """The rest of the docstring after its sentence."""
     placements: tuple[Placement, ...] = ()
-    """Of groups that may not be in any partition."""
+    """The placements of groups that must not be in just any partition."""
 
     def sheet(self, actor: str) -> ActorSheet:
-        """Return what is known of an actor."""
+        """Return the data of an actor."""
         return next(each for each in self.actors if each.name == actor)
 
     @property
@@ -263,7 +263,7 @@ class Script:
 
     @property
     def apis(self) -> tuple[str, ...]:
-        """The APIs that are spoken, in the order of their first use."""
+        """The APIs whose requests are sent, in the order of their first use."""
         return tuple(dict.fromkeys(api for api, _ in self.api_versions))
 
     @property
@@ -274,11 +274,11 @@ class Script:
 
     @property
     def waiting_ms(self) -> int:
-        """How long at least the script waits, on the clock of its conversation."""
+        """How long the script waits at least, on the clock of its conversation."""
         return sum(_step_waiting_ms(step) for step in self.steps)
 
     def digest(self) -> str:
-        """Return a hash of all that the script says."""
+        """Return a hash of everything in the script."""
         text = json.dumps(script_to_json(self), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -292,7 +292,7 @@ def _step_waiting_ms(step: Step) -> int:
 
 
 def script_to_json(script: Script) -> dict[str, Json]:
-    """Write a script as JSON data; each step also says itself in words under `text`."""
+    """Return a script as JSON data; each step also has a description in words under `text`."""
     return {
         "id": script.id,
         "title": script.title,
@@ -311,7 +311,7 @@ def script_to_json(script: Script) -> dict[str, Json]:
 
 
 def _placements_to_json(placements: tuple[Placement, ...]) -> dict[str, Json]:
-    """Write where groups are to be; nothing if that is left to chance, so that digests of before stay."""
+    """Return placements as JSON data; nothing if there are none, so that older digests do not change."""
     return {"placements": [asdict(each) for each in placements]} if placements else {}
 
 
@@ -319,7 +319,7 @@ def script_from_json(data: Mapping[str, Json]) -> Script:
     """Read what `script_to_json` wrote.
 
     Raises:
-        ScenarioError: the data is no script of this version.
+        ScenarioError: the data is not a script of this version.
     """
     try:
         plain = {name: from_json(item) for name, item in data.items() if name not in _STRUCTURED}
@@ -346,7 +346,7 @@ def _step_from_json(data: Mapping[str, Json]) -> Step:
 
 
 def step_text(step: Step) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat case a kind of step
-    """Say a step in words."""
+    """Describe a step in words."""
     match step:
         case Send():
             return f"{_who(step)} sends {step.api} v{step.api_version}{_reported(step.fields)}"
@@ -385,7 +385,7 @@ def _who(step: ActorStep) -> str:
 
 
 def _reported(values: Mapping[str, Value]) -> str:
-    """Name a request's fields, but for those that say nothing: null, no items, the scenario's own group."""
+    """List a request's fields, except uninformative ones: null, no items, the scenario's own group."""
     said = {name: value for name, value in values.items() if value not in (None, _OWN_GROUP)}
     return _named({name: value for name, value in said.items() if value != () or name in _SAY_SO_EMPTY})
 

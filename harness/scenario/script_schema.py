@@ -1,7 +1,7 @@
 """The JSON Schema of a script, derived from the classes of `harness.scenario.script` and `values`.
 
-A script nests, and its values have tags for what JSON has no word for (`{"$ref": ["ana", "member_id"]}`), so
-the flat columns of `harness.trace.schema` cannot say it.
+A script is nested, and its values have tags for what JSON cannot express (`{"$ref": ["ana", "member_id"]}`),
+so the flat columns of `harness.trace.schema` cannot describe it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 Schema = dict[str, Any]
 
 _ONLY_IF_GIVEN: Final = frozenset(("placements", "of", "principal"))
-"""Keys that are left out where they would be empty."""
+"""Keys that are left out if they would be empty."""
 _PLAIN: Final[Mapping[object, str]] = {str: "string", int: "integer", bool: "boolean", NoneType: "null"}
 _NAMES: Final[Mapping[object, str]] = {bytes: "Bytes", Value: "Value", Pattern: "Pattern"}
-"""Definitions that are not called as what they define."""
+"""Definitions whose names are not derived from their types."""
 _QUOTED: Final[Mapping[object, object]] = {
     "Ref | AnswerRef": Ref | AnswerRef,
     "str | GroupRef": str | GroupRef,
     "tuple[Pattern, ...]": tuple[Pattern, ...],
 }
-"""Annotations that name what comes later in its module."""
+"""Quoted annotations, which name types that are defined later in their module."""
 _IN_VALUES: Final = ("Ref", "AnswerRef", "Plus", "GroupRef", "TopicId")
-"""Tagged values that a request may have; the other tags stand in expectations alone."""
+"""Tagged values that a request may have; the other tags occur only in expectations."""
 
 
 def _named(name: str) -> Schema:
@@ -46,7 +46,7 @@ def _map_to(values: Schema) -> Schema:
 
 
 def _type_schema(hint: Any) -> Schema:  # noqa: ANN401 - an annotation
-    """Say how JSON writes a field, by its annotation."""
+    """Return the schema of a field in JSON, by its annotation."""
     hint = _QUOTED.get(hint, hint)
     origin, parts = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
@@ -92,7 +92,7 @@ def script_schema() -> Schema:
 
 
 def _record(cls: "type[DataclassInstance]", *, first: Schema | None = None) -> Schema:
-    """Say how a class is written as an object with a key for each field."""
+    """Return the schema of a class that is written as an object with a key for each field."""
     types = {each.name: _type_schema(each.type) for each in fields(cls)}
     return object_schema(cls, {**(first or {}), **types}, optional=_ONLY_IF_GIVEN)
 
@@ -103,7 +103,7 @@ def _step(name: str, cls: "type[DataclassInstance]") -> Schema:
 
 
 def _tagged(tag: str, cls: "type[DataclassInstance]") -> Schema:
-    """Say how a tagged value is written: its fields in their order, under its tag."""
+    """Return the schema of a tagged value: its fields in their order, under its tag."""
     assert all(field.default is MISSING for field in fields(cls)), f"all fields of {cls} are written"
     items = [_type_schema(each.type) for each in fields(cls)]
     content: Schema = {"type": "array", "minItems": len(items), "maxItems": len(items)}
@@ -111,7 +111,7 @@ def _tagged(tag: str, cls: "type[DataclassInstance]") -> Schema:
 
 
 def _value(name: str, description: str, tagged: Iterable[str]) -> Schema:
-    """Say what stands in a field: something plain, of several values, or tagged."""
+    """Return the schema of a field's value, which may be plain, contain several values, or be tagged."""
     return {
         "title": name,
         "description": description,

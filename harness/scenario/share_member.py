@@ -1,4 +1,4 @@
-"""A member of a share group (KIP-932): an actor that heartbeats, and gets what it may fetch from."""
+"""A member of a share group (KIP-932): an actor that heartbeats, and is assigned partitions to fetch from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.scenario.messages import ANY, OWN, Group, Number, Own, PinNumber, P
 
 
 class ShareHeartbeat(TypedDict, total=False):
-    """What a heartbeat may say and expect; of what is left out it says nothing, and pins nothing.
+    """The fields of a heartbeat and of its expected answer; missing ones are not sent, or not pinned.
 
     Group, member id and epoch are the member's own, and NONE is expected, unless named.
     """
@@ -23,24 +23,24 @@ class ShareHeartbeat(TypedDict, total=False):
     version: int
     epoch: Number | Own
     topics: Sequence[Group] | None
-    """To which it subscribes."""
+    """The topics that it subscribes to."""
     member_id: Text | Own
     group_id: Group | Own
     rack_id: str | None
     error_code: PinText
     member_epoch: PinNumber
-    """What the answer is to bring."""
+    """The epoch that is expected in the answer."""
     assigned: Assigned | None | Unpinned
-    """What the answer tells it that it may fetch from; None where it brings no assignment."""
+    """The partitions that the answer is expected to assign; None if it has no assignment."""
     interval_ms: PinNumber
-    """How often the answer tells it to heartbeat."""
+    """The heartbeat interval that is expected in the answer."""
 
 
 class ShareMember(HeartbeatingActor):
-    """A client that speaks the protocol of share groups."""
+    """A client that uses the protocol of share groups."""
 
     def heartbeats(self, **said: Unpack[ShareHeartbeat]) -> Answer:
-        """Send a heartbeat, with what is named and nothing else, and expect its answer: NONE unless named."""
+        """Send a heartbeat with only the named fields, and expect its answer: NONE unless named."""
         self._look_up_unknown(said.get("assigned"))
         asked = ask.share_group_heartbeat(
             version=said.get("version", 1),
@@ -66,10 +66,10 @@ class ShareMember(HeartbeatingActor):
         return self.heartbeats(**joining)
 
     def awaits(self, assigned: Assigned, *, member_epoch: PinNumber = ANY) -> Answer:
-        """Heartbeat until it is told that it may fetch from these partitions and no others.
+        """Heartbeat until it is assigned these partitions and no others.
 
         Partitions get their state at the share coordinator when the first member subscribes, which takes a
-        moment that nobody is told of.
+        moment, and no answer reports when it is done.
         """
         self._look_up_unknown(assigned)
         until = expect.share_group_heartbeat(
@@ -78,5 +78,5 @@ class ShareMember(HeartbeatingActor):
         return self.repeats(ask.share_group_heartbeat(), until=until, within_ms=10_000)
 
     def leaves(self) -> Answer:
-        """Leave, and be told so."""
+        """Leave, and expect the confirmation."""
         return self.heartbeats(epoch=LEAVES, member_epoch=LEAVES, interval_ms=0, assigned=None)

@@ -1,4 +1,4 @@
-"""What may be asked of streams groups (KIP-1071), and what is expected.
+"""Builders of requests about streams groups (KIP-1071), and of expected answers.
 
 As in `ask` and `expect`, a field that is left out is the actor's own, or unchanged, or not pinned.
 """
@@ -57,8 +57,8 @@ def subtopology(
         changelogs: `topic_info(…)` of its state.
         sinks: repartition topics that it writes to.
         repartitions: `topic_info(…)` of those that it reads.
-        copartitioned: places in `sources` of topics that need as many partitions.
-        copartitioned_repartitions: the same in `repartitions`.
+        copartitioned: indexes in `sources` of topics that need the same number of partitions.
+        copartitioned_repartitions: indexes of such topics in `repartitions`.
     """
     group = {
         "source_topics": tuple(copartitioned),
@@ -103,7 +103,7 @@ def ask_heartbeat(
     task_end_offsets: Value = None,
     shutdown_application: bool = False,
 ) -> RequestFields:
-    """Say that a member of a streams group lives; what is left out is as it was."""
+    """Send a heartbeat of a streams group's member; fields that are left out are unchanged."""
     if client_tags is None:
         return {"client_tags": None}
     return {"client_tags": tuple({"key": key, "value": text} for key, text in client_tags.items())}
@@ -135,7 +135,7 @@ def ask_topology_description_update(
     member_id: Text | Own = OWN,
     topology_epoch: Number = 0,
 ) -> RequestFields:
-    """Bring a description of an empty topology."""
+    """Send a description of an empty topology."""
     return {"topology_description": {"subtopologies": (), "global_stores": ()}}
 
 
@@ -152,7 +152,7 @@ def ask_describe(
     include_authorized_operations: bool = False,
     include_topology_description: bool | Unpinned = ANY,
 ) -> None:
-    """Ask what the coordinator knows of streams groups; of the actor's own if none is named."""
+    """Describe streams groups; the actor's own if none is named."""
 
 
 @builds_response("StreamsGroupDescribe", entry="groups")

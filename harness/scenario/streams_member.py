@@ -1,4 +1,4 @@
-"""A member of a streams group (KIP-1071): an actor that heartbeats, and gets which tasks to run."""
+"""A member of a streams group (KIP-1071): an actor that heartbeats, and is assigned tasks."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from harness.scenario.values import Pattern, Ref, Value
 Tasks: TypeAlias = Mapping[str, Sequence[int]]
 """Partitions by subtopology."""
 NamedTasks: TypeAlias = "Tasks | Ref | None"
-"""Tasks; or what an answer brought; None where nothing is said of them."""
+"""Tasks, or a reference to those in an answer; None to leave the field null."""
 Subtopologies: TypeAlias = Sequence[Mapping[str, Value]]
-"""As requests have them."""
+"""Subtopologies in the form of requests."""
 PROCESS: Final = "process-1"
 NO_TASKS: Final[Tasks] = {}
 
 
 class StreamsHeartbeat(TypedDict, total=False):
-    """What a heartbeat may say and expect; of what is left out it says nothing, and pins nothing.
+    """The fields of a heartbeat and of its expected answer; missing ones are not sent, or not pinned.
 
     Group, member id, epoch and instance id are the member's own, and NONE is expected, unless named.
     """
@@ -45,7 +45,7 @@ class StreamsHeartbeat(TypedDict, total=False):
     epoch: Number | Own
     topology: Mapping[str, Value] | None
     owned: NamedTasks
-    """Its active tasks; it then has no others unless they are named too."""
+    """Its active tasks; the other kinds are then sent as empty, unless they are named too."""
     standby: NamedTasks
     warmup: NamedTasks
     instance_id: str | None | Own
@@ -54,9 +54,9 @@ class StreamsHeartbeat(TypedDict, total=False):
     rack_id: str | None
     process_id: str | None
     endpoint: tuple[str, int] | None
-    """Host and port where others can ask it."""
+    """Host and port where others can query it."""
     endpoint_epoch: Number
-    """What it was last told of the others' endpoints."""
+    """The epoch of the endpoint information that it last received."""
     tags: Mapping[str, str] | None
     task_offsets: Value
     task_end_offsets: Value
@@ -64,31 +64,31 @@ class StreamsHeartbeat(TypedDict, total=False):
     rebalance_timeout_ms: int
     error_code: PinText
     member_epoch: PinNumber
-    """What the answer is to bring."""
+    """The epoch that is expected in the answer."""
     assigned: Tasks | None | Unpinned
-    """Which active tasks the answer tells it to run; None where it brings none."""
+    """The active tasks that are expected in the answer; None if it has none."""
     standbys: Tasks | None | Unpinned
     warmups: Tasks | None | Unpinned
     statuses: Sequence[int] | Unpinned
-    """The codes of what the answer tells of the group."""
+    """The status codes that are expected in the answer."""
     interval_ms: PinNumber
 
 
 class StreamsMember(HeartbeatingActor):
-    """A client that speaks the protocol of streams groups."""
+    """A client that uses the protocol of streams groups."""
 
     @property
     def assigned(self) -> Ref:
-        """The active tasks that it was last told to run."""
+        """The active tasks that it was last assigned."""
         return Ref(self.name, "active_tasks")
 
     @property
     def standbys(self) -> Ref:
-        """The standby tasks that it was last told to run."""
+        """The standby tasks that it was last assigned."""
         return Ref(self.name, "standby_tasks")
 
     def heartbeats(self, **said: Unpack[StreamsHeartbeat]) -> Answer:
-        """Send a heartbeat, with what is named and nothing else, and expect its answer: NONE unless named."""
+        """Send a heartbeat with only the named fields, and expect its answer: NONE unless named."""
         owned, endpoint = said.get("owned"), said.get("endpoint")
         others: NamedTasks = None if owned is None else NO_TASKS
         asked = ask_heartbeat(
@@ -126,7 +126,7 @@ class StreamsMember(HeartbeatingActor):
         return self.asks(asked, answer)
 
     def enters(self, *subtopologies: Mapping[str, Value], **said: Unpack[StreamsHeartbeat]) -> Answer:
-        """Join with epoch 0 and a topology, running nothing; it reads `orders` if none is named."""
+        """Join with epoch 0, without tasks, and with a topology, which reads `orders` if none is named."""
         joining: StreamsHeartbeat = {
             "epoch": JOINS,
             "topology": topology(*subtopologies),
@@ -138,7 +138,7 @@ class StreamsMember(HeartbeatingActor):
         return self.heartbeats(**joining)
 
     def leaves(self, *, epoch: int = LEAVES) -> Answer:
-        """Leave for good, or for a while with epoch -2, and be told so."""
+        """Leave for good, or for a while with epoch -2, and expect the confirmation."""
         return self.heartbeats(epoch=epoch, member_epoch=epoch, interval_ms=0, assigned=None)
 
     def describes(
@@ -150,7 +150,7 @@ class StreamsMember(HeartbeatingActor):
         members: PinItems = ANY,
         described_topology: Pattern | Unpinned = ANY,
     ) -> Answer:
-        """Have it describe its group."""
+        """Describe its group, and expect the answer."""
         expected = expect_describe(
             error_code="NONE",
             group_state=state,

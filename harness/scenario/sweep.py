@@ -1,15 +1,15 @@
-"""Sweeps: one text that runs on several versions of an API."""
+"""Sweeps: one scenario function that runs on several versions of an API."""
 
 from dataclasses import dataclass
 from typing import Final
 
 VERSION: Final = "{version}"
-"""Stands for the version in the docstring of a swept scenario."""
+"""The placeholder for the version in the docstring of a swept scenario."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """The versions of an API on each of which one text runs."""
+    """The versions of an API on each of which one scenario function runs."""
 
     api: str
     lowest: int

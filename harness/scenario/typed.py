@@ -1,4 +1,4 @@
-"""Dataclasses made of what JSON has read: each field of the type that it declares."""
+"""Dataclasses made from parsed JSON, with each field of its declared type."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -17,10 +17,10 @@ _PLAIN: Final = (str, int, bool, bytes, type(None))
 def made(cls: type[MadeT], content: Mapping[str, object]) -> MadeT:
     """Return a dataclass with these fields.
 
-    Values and patterns of a request are whatever `harness.scenario.values` has read.
+    Values and patterns are not checked: `harness.scenario.values` has parsed them.
 
     Raises:
-        ScenarioError: a field is of another type than it declares.
+        ScenarioError: a field's value is not of its declared type.
         TypeError: a field is missing or unknown.
     """
     result = cls(**content)

@@ -1,8 +1,8 @@
-"""Values that a script has before anybody has answered: symbolic references and patterns.
+"""Values of a script before there are any answers: symbolic references and patterns.
 
-A script is built without a target, so a member id that a coordinator will choose is only a name here. What
-stands in a request is a `Value`; what stands in an expected response is a `Pattern`. Both are plain data and
-go to JSON and back unchanged.
+A script is built without a target, so a member id that a coordinator will choose is only a name here. A
+request contains a `Value` in each field, an expected response a `Pattern`. Both are plain data, and are
+converted to JSON and back without change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ class Plus:
 
 
 class _Arithmetic:
-    """Lets a reference stand in `generation_id - 1`."""
+    """Allows arithmetic with a reference, as in `generation_id - 1`."""
 
     __slots__ = ()
 
@@ -35,7 +35,7 @@ class _Arithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Ref(_Arithmetic):
-    """What an actor last learnt: its `member_id`, `generation_id`, `leader`, `protocol_name`."""
+    """A value that an actor last learnt: its `member_id`, `generation_id`, `leader`, `protocol_name`."""
 
     actor: str
     name: str
@@ -43,7 +43,7 @@ class Ref(_Arithmetic):
 
 @dataclass(frozen=True, slots=True)
 class AnswerRef(_Arithmetic):
-    """A field of the response received at one step, whatever was learnt later."""
+    """A field of the response received at one step, regardless of what was learnt later."""
 
     step: int
     path: tuple[str | int, ...]
@@ -58,36 +58,36 @@ class GroupRef:
 
 @dataclass(frozen=True, slots=True)
 class TopicId:
-    """The id of a topic, as somebody learnt it from Metadata; brokers choose it."""
+    """The id of a topic, as an actor learnt it from Metadata; brokers choose it."""
 
     name: "str | GroupRef"
-    """The topic's; a group where the scenario has a topic of its own."""
+    """The topic's name; a group reference if the topic is the scenario's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """Any of these is right."""
+    """Any of these values is accepted."""
 
     values: "tuple[Pattern, ...]"
 
 
 @dataclass(frozen=True, slots=True)
 class InAnyOrder:
-    """These items and no others, in whatever order."""
+    """These items and no others, in any order."""
 
     items: "tuple[Pattern, ...]"
 
 
 @dataclass(frozen=True, slots=True)
 class Containing:
-    """At least these items, in whatever order."""
+    """At least these items, in any order."""
 
     items: "tuple[Pattern, ...]"
 
 
 @dataclass(frozen=True, slots=True)
 class StartingWith:
-    """A text that begins so, e.g. a member id with its client's id in front."""
+    """A text with this prefix, e.g. a member id that begins with its client's id."""
 
     prefix: str
 
@@ -108,7 +108,7 @@ Pattern: TypeAlias = (
     "bool | int | str | bytes | Ref | AnswerRef | Plus | GroupRef | TopicId | OneOf | InAnyOrder"
     " | Containing | StartingWith | NonEmpty | Sequence[Pattern] | Mapping[str, Pattern] | None"
 )
-"""What may stand in an expected response. A mapping pins the fields that it names and no others."""
+"""A value in an expected response. A mapping pins the fields that it names and no others."""
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
 TAGGED: Final[Mapping[str, type]] = {
@@ -123,32 +123,32 @@ TAGGED: Final[Mapping[str, type]] = {
     "$starting_with": StartingWith,
     "$non_empty": NonEmpty,
 }
-"""What JSON has no word for, by the key that stands for it."""
+"""The types that JSON cannot express, by the key that marks them."""
 _TAGS: Final[Mapping[type, str]] = {cls: tag for tag, cls in TAGGED.items()}
 
 
 def one_of(*values: Pattern) -> OneOf:
-    """Expect any of some values."""
+    """Expect any of these values."""
     return OneOf(values)
 
 
 def in_any_order(*items: Pattern) -> InAnyOrder:
-    """Expect these items and no others, in whatever order."""
+    """Expect these items and no others, in any order."""
     return InAnyOrder(items)
 
 
 def containing(*items: Pattern) -> Containing:
-    """Expect at least these items, in whatever order."""
+    """Expect at least these items, in any order."""
     return Containing(items)
 
 
 def starting_with(prefix: str) -> StartingWith:
-    """Expect a text that begins so."""
+    """Expect a text with this prefix."""
     return StartingWith(prefix)
 
 
 def to_json(value: Pattern) -> Json:
-    """Write a value or pattern as JSON data: `{"$tag": [its fields]}` for what JSON has no word for."""
+    """Write a value or pattern as JSON data: `{"$tag": [its fields]}` for what JSON cannot express."""
     if isinstance(value, bytes):
         return {"$bytes": value.hex()}
     tag = _TAGS.get(type(value))
@@ -167,7 +167,7 @@ def from_json(data: Json) -> Pattern:
     """Read what `to_json` wrote; sequences come back as tuples.
 
     Raises:
-        ScenarioError: a tag is unknown, or a number is no whole one.
+        ScenarioError: a tag is unknown, or a number is not an integer.
     """
     if isinstance(data, Mapping):
         return _from_object(data)
@@ -209,7 +209,7 @@ def references(value: Pattern) -> tuple[Ref | AnswerRef | TopicId, ...]:
 
 
 def phrase(value: Pattern) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat case a kind of value
-    """Write a value as a person would say it."""
+    """Return a value as text for people."""
     match value:
         case Ref(actor, name):
             return f"{actor}.{name}"

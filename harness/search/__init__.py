@@ -1,1 +1,1 @@
-"""Conversations that nobody wrote: made by what a reference is doing, compared, and shrunk."""
+"""Make conversations from what a reference is doing, compare two sides on them, and shrink differences."""

@@ -1,6 +1,6 @@
-"""A target that takes real time, and what it is compared with: its reference, or another target.
+"""Compare a target that takes real time with its reference, or with another target.
 
-The reference has the behaviours switched that explain what was found, so that only what is new differs.
+Behaviours that explain earlier findings are switched in the reference, so that only new differences remain.
 """
 
 import asyncio
@@ -29,17 +29,17 @@ from harness.trace.events import Event
 from harness.wire.schema import API_NAMES, has_version
 
 Heard = tuple[Sequence[Event], Sequence[Event]]
-"""How both sides answer a conversation."""
+"""The events of both sides in a conversation."""
 
 
 class Comparison:
-    """Has conversations on a target, and tells where it differs from what it is compared with.
+    """Runs conversations on a target, and finds where it differs from what it is compared with.
 
     Attributes:
         side: the reference on which conversations are made.
-        switched: its behaviours that are not as in its release.
-        versions: those that all serve, by API.
-        configs: of brokers, each as likely as it is frequent.
+        switched: the behaviours of the reference that differ from its release.
+        versions: the versions that all sides serve, by API.
+        configs: broker configurations to choose from; one that is repeated is chosen more often.
         runs: how many conversations were tried beside those that were made.
     """
 
@@ -57,7 +57,7 @@ class Comparison:
         self._other: VariantTarget | None = None
         self._base_config: Mapping[str, str] = {}
         self._topic_ids: dict[tuple[object, ...], Mapping[str, str]] = {}
-        """By target and configuration, what its broker drew."""
+        """Topic ids that brokers drew, by target and configuration."""
         self._quick: Compare
         self._judged: Compare
 
@@ -67,19 +67,19 @@ class Comparison:
 
     @property
     def lost(self) -> str | None:
-        """Why a target is of no more use, once it is not."""
+        """Why a target cannot be used any more; None while all can."""
         return next((each.lost for each in self._driven if each.lost), None)
 
     @property
     def has_two_targets(self) -> bool:
-        """Whether another target is the measure, and not the reference."""
+        """Whether the target is compared with another target, not with the reference."""
         return self._against is not None
 
     async def begin(self, progress: Callable[[str], None]) -> None:
-        """Start the targets, and learn what they serve.
+        """Start the targets, and find out which versions they serve.
 
         Raises:
-            TargetError: one cannot be had.
+            TargetError: a target cannot be started.
         """
         descriptions = [await each.begin(progress) for each in self._driven]
         oracle = oracle_for(self._target.target, descriptions[0])
@@ -105,8 +105,8 @@ class Comparison:
             await to_its_end(each.stop())
 
     async def run(self, scripts: Sequence[Script]) -> Mapping[str, Heard]:
-        """Have scripts on the target at once, and on what it is compared with."""
-        # A broker that had to be started again has drawn others.
+        """Run scripts at once on the target, and on what it is compared with."""
+        # A broker that was restarted has drawn new topic ids.
         self._topic_ids.clear()
         ours = await self._target.run(scripts)
         if self._against is not None:
@@ -118,19 +118,19 @@ class Comparison:
     async def _asked(
         self, script: Script, pace: Sequence[Event] = (), draws: Draws | None = None
     ) -> Sequence[Event]:
-        # Virtual time never waits: without this, an interrupt would not come through.
+        # Virtual time never waits: without this sleep, an interrupt would not get through.
         await asyncio.sleep(0)
         return await self.side.run(script, pace=pace, draws=draws)
 
     async def quick_difference(self, script: Script, heard: Heard) -> RawDifference | None:
-        """Return the first difference that stays when the reference is asked as late as the target.
+        """Return the first difference that remains if the reference gets its requests as late as the target.
 
-        That the machine may have kept somebody from running is not looked at: it takes long.
+        Starvation of the machine is not considered, because that takes long.
         """
         return await self._first(self._quick, script, heard)
 
     async def difference(self, script: Script, heard: Heard) -> RawDifference | None:
-        """Return the first difference, if the machine does not account for it."""
+        """Return the first difference that starvation of the machine does not account for."""
         if await self.quick_difference(script, heard) is None:
             return None
         return await self._first(self._judged, script, heard)
@@ -150,7 +150,7 @@ class Comparison:
         return found
 
     async def _is_draw(self, script: Script, heard: Heard, found: RawDifference) -> bool:
-        """Tell whether one reference with the ids of either target differs from itself in the same."""
+        """Return whether one reference shows the same difference between runs with either target's ids."""
         assert self._against is not None
         ours = draws_of(heard[0], await self._topic_ids_of(self._target, script))
         theirs = draws_of(heard[1], await self._topic_ids_of(self._against, script))
@@ -170,13 +170,13 @@ class Comparison:
         return draws_of(events, self._topic_ids.get(key, {}))
 
     async def alone(self, script: Script) -> tuple[RawDifference | None, Heard]:
-        """Have a script alone, and return in what both sides differ."""
+        """Run a script alone; return the first difference, and the events of both sides."""
         self.runs += 1
         heard = (await self.run([script]))[script.id]
         return await self.difference(script, heard), heard
 
     async def first_of(self, scripts: Sequence[Script | None], cause: Cause) -> int | None:
-        """Have scripts at once, and return which is the first that differs by a cause."""
+        """Run scripts at once; return the index of the first that differs by a cause, or None."""
         said = [each for each in scripts if each is not None]
         self.runs += len(said)
         heard = await self.run(said)
@@ -192,7 +192,7 @@ class Comparison:
         return None
 
     async def reference_cause(self, script: Script) -> Cause | None:
-        """Return in what the references of both targets differ."""
+        """Return the cause of the first difference between the references of both targets, or None."""
         assert self._other is not None
         other = self._explainer.side(self._other)
         found = first_difference(await self._asked(script), await other.run(script))
@@ -204,7 +204,7 @@ class Comparison:
             if await self.reference_cause(script) != cause_of(found):
                 return Explanation(behaviours=())
             return await self._explainer.explain(script, self._plain, self._other)
-        # What comes later may differ for other reasons.
+        # Later steps may differ for other reasons.
         until = replace(script, steps=script.steps[: found.step + 1])
         heard = [each for each in events if each.step <= found.step]
         draws = draws_of(events, await self._topic_ids_of(self._target, script))
@@ -236,7 +236,7 @@ class Comparison:
         return Side(target, base_config=self._base_config)
 
     def switch(self, behaviours: Sequence[str]) -> None:
-        """Have the reference as the target is, so that what is known differs no more."""
+        """Switch behaviours of the reference to the target's, so that known differences no longer occur."""
         self.switched = (*self.switched, *behaviours)
         self.side = self._side_with(self.switched)
 
@@ -250,7 +250,7 @@ def _served(description: BrokerDescription) -> Mapping[str, Sequence[int]]:
 
 
 def _common(served: Sequence[Mapping[str, Sequence[int]]]) -> Mapping[str, Sequence[int]]:
-    """Return the versions that all serve and the codec knows, by API, of those that are asked."""
+    """Return the versions that all sides serve and the codec supports, for each API in `REQUESTS`."""
     first, *rest = served
     both = {
         api: [

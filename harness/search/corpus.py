@@ -1,4 +1,4 @@
-"""Conversations that reached something new: kept in a folder, replayed first, and gone on with."""
+"""Conversations that reached something new: they are kept in a folder, replayed first, and continued."""
 
 import hashlib
 import json
@@ -17,35 +17,35 @@ from harness.trace.schema import json_object
 
 _KINDS: Final = {each.__name__: each for each in (Ask, Hear, Stay, Wait, Act)}
 _SHARE: Final = 0.3
-"""How many conversations go on with one of the corpus."""
+"""The share of conversations that continue one of the corpus."""
 _FAVOUR: Final = 30
-"""How much more often, beside once, something is asked that never was in a state."""
+"""The extra weight of a request that was never sent in a state; it falls with each time it is sent there."""
 _NAME_CHARACTERS: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """The beginning of a conversation, up to what it reached."""
+    """The beginning of a conversation, up to the new thing that it reached."""
 
     moves: tuple[Move, ...]
     broker_config: Mapping[str, str]
 
 
 class Corpus:
-    """What to go on with, and what was reached how often.
+    """The conversations to continue, and how often each pair was reached.
 
     Attributes:
         reached: how many conversations reached each pair.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Begin with what a folder has.
+        """Begin with the conversations in a folder.
 
         Args:
-            folder: where to keep what is new; it is made when there is something; nowhere if None.
+            folder: where to keep new conversations; created for the first one; if None, nothing is kept.
 
         Raises:
-            ScenarioError: a file in it is none of a corpus.
+            ScenarioError: a file in it is not a conversation of a corpus.
         """
         self.reached = Counter[Pair]()
         self._asked_in = Counter[str]()
@@ -56,11 +56,11 @@ class Corpus:
         self._left = [] if folder is None or not folder.exists() else list(_read_all(folder))
 
     def next(self, chance: Random, broker_config: Mapping[str, str] | None = None) -> Kept | None:
-        """Return what the next conversation begins with: what the folder had first; None for nothing.
+        """Return the beginning of the next conversation, those in the folder first; None to begin anew.
 
         Args:
-            chance: decides.
-            broker_config: that it has to have, if it may not be any.
+            chance: makes the random choices.
+            broker_config: the configuration that it must have; None for any.
         """
         if (left := next(filter(_fits(broker_config), self._left), None)) is not None:
             self._left.remove(left)
@@ -73,7 +73,7 @@ class Corpus:
             return _mutated(chance.choice(others), chance)
         if not first:
             return None
-        # A state in which little was asked is where something new may be; a long way there costs steps.
+        # States with few requests so far may show something new; a long way to them costs steps.
         weights = [1 / self._asked_in[pair.state] / len(kept.moves) for pair, kept in first.items()]
         return _mutated(chance.choices(list(first.values()), weights)[0], chance)
 
@@ -85,13 +85,13 @@ class Corpus:
         *,
         has_new_branch: bool = False,
     ) -> Collection[Pair]:
-        """Take note of a conversation; return what it was the first to reach.
+        """Count a conversation; return the pairs that it was the first to reach.
 
         Args:
-            pairs: what it reached, with how many moves it had by then.
-            moves: all of it.
-            broker_config: the broker's.
-            has_new_branch: whether the reference went where it never was before.
+            pairs: the pairs that it reached, with the number of its moves by then.
+            moves: all moves of the conversation.
+            broker_config: the configuration of its broker.
+            has_new_branch: whether the reference took a branch for the first time.
         """
         new = [each for each in pairs if each not in self.reached]
         self.reached.update(pairs.keys())
@@ -109,7 +109,7 @@ class Corpus:
         return new
 
     def favour(self, state: str, api: str) -> float:
-        """Return how much more often something is asked in a state in which it was hardly asked."""
+        """Return the weight of a request in a state; it is higher the less often it was sent there."""
         return 1 + _FAVOUR / (1 + self._asked[state, api])
 
     def _write(self, kept: Kept) -> None:
@@ -126,7 +126,7 @@ def _fits(broker_config: Mapping[str, str] | None) -> Callable[[Kept], bool]:
 
 
 def _mutated(kept: Kept, chance: Random) -> Kept:
-    """Leave a move out, for so many of all times."""
+    """Leave out one random move with probability `_SHARE`."""
     if len(kept.moves) <= 1 or chance.random() >= _SHARE:
         return kept
     index = chance.randrange(len(kept.moves))
@@ -142,7 +142,7 @@ def _read_all(folder: Path) -> Iterator[Kept]:
 
 
 def kept_to_json(kept: Kept) -> dict[str, object]:
-    """Write a beginning as JSON data."""
+    """Return a kept beginning as JSON data."""
     moves = [
         {
             "move": type(move).__name__,
@@ -168,7 +168,7 @@ def _move_from_json(data: Mapping[str, object]) -> Move:
 
 
 def _value_to_json(value: object) -> object:
-    """Write a value; mappings may have numbers and references for keys."""
+    """Return a value as JSON data; keys of mappings may be numbers and references."""
     if isinstance(value, Mapping):
         return {"entries": [[_value_to_json(key), _value_to_json(item)] for key, item in value.items()]}
     if isinstance(value, tuple | list):

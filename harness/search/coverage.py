@@ -1,4 +1,4 @@
-"""What conversations reach: pairs of a state and an answered request, and branches of the reference."""
+"""Coverage of conversations: pairs of a state and an answered request, and branches of the reference."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,27 +13,27 @@ NO_GROUP: Final = "no group"
 _NO_ERROR: Final = "NONE"
 _ERROR_CODE: Final = "error_code"
 HAS_BRANCHES: Final = hasattr(sys, "monitoring")
-"""Whether this Python tells of branches, as it does from 3.12 on."""
+"""Whether this Python reports branches, as it does from 3.12 on."""
 _TOOLS: Final = range(3, 5)
-"""Of the ids that programs may use beside debuggers, coverage and profilers."""
+"""Tool ids that are not reserved for debuggers, coverage or profilers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A request that was answered so in such a state."""
+    """A state of the group, and a request in it with the outcome of its answer."""
 
     state: str
-    """Type and state of the group of all when it was asked."""
+    """Type and state of the main group when the request was sent."""
     api: str
     outcome: str
 
     def __str__(self) -> str:
-        """Say it in a line."""
+        """Return the pair as a line of text."""
         return f"{self.state}: {self.api} {self.outcome}"
 
 
 def outcome_of(fields: Mapping[str, object]) -> str:
-    """Return an answer's error code; of several the first that is none of success."""
+    """Return an answer's error code; of several, the first that is not NONE."""
     return next((each for each in _error_codes(fields) if each != _NO_ERROR), _NO_ERROR)
 
 
@@ -51,10 +51,10 @@ def _error_codes(value: object) -> Iterator[str]:
 
 
 class Branches:
-    """The branches of the reference that were taken, where Python tells of them.
+    """The branches of the reference that were taken, if Python reports them.
 
     Attributes:
-        taken: how many there were so far.
+        taken: how many branches were taken so far.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class Branches:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Watch for new branches; without effect before Python 3.12, or where another tool watches."""
+        """Watch for new branches; does nothing before Python 3.12, or if no tool id is free."""
         monitoring: Any = getattr(sys, "monitoring", None)
         free = [each for each in _TOOLS if monitoring is not None and monitoring.get_tool(each) is None]
         if not free:
@@ -81,7 +81,7 @@ class Branches:
             monitoring.free_tool_id(tool)
 
     def _branched(self, code: CodeType, offset: int, destination: int) -> object:
-        """Note where a branch went; one that has gone both ways tells nothing any more."""
+        """Record the destination of a branch; stop watching one that has gone both ways."""
         monitoring: Any = sys.__dict__["monitoring"]
         disable: object = monitoring.DISABLE
         if not code.co_filename.startswith(self._folder):

@@ -1,4 +1,4 @@
-"""The first difference between two conversations of one script, and what it is known by."""
+"""Find the first difference between two conversations of one script, and its cause."""
 
 import re
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ _NUMBER: Final = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What differences are clustered by: the same place of the same API, with the same values.
+    """The key by which differences are clustered: the same field of the same API, with the same values.
 
-    Steps, versions and numbers are no part of it: they change while a script shrinks.
+    It leaves out steps, versions and numbers, because they change while a script shrinks.
     """
 
     api: str | None
@@ -31,7 +31,7 @@ class Cause:
 
 
 def first_difference(events: Sequence[Event], others: Sequence[Event]) -> RawDifference | None:
-    """Return where a conversation first differs from another; None if a client could not tell them apart."""
+    """Return the first difference between two conversations; None if a client could not distinguish them."""
     if _traits(events) == _traits(others):
         return None
     found = [
@@ -42,7 +42,7 @@ def first_difference(events: Sequence[Event], others: Sequence[Event]) -> RawDif
 
 
 def found_difference(events: Sequence[Event], others: Sequence[Event]) -> RawDifference | None:
-    """Return the first difference, or that both references fail alike, which none may."""
+    """Return the first difference, or a failure that both references have alike, since none may fail."""
     found = first_difference(events, others)
     failed = _failure(events)
     if found is not None or failed is None:
@@ -51,17 +51,17 @@ def found_difference(events: Sequence[Event], others: Sequence[Event]) -> RawDif
 
 
 def has_failed(events: Sequence[Event]) -> bool:
-    """Tell whether the reference failed in a conversation."""
+    """Return whether the reference failed in a conversation."""
     return _failure(events) is not None
 
 
 def is_failure(text: str) -> bool:
-    """Tell whether a side of a difference says that a reference failed."""
+    """Return whether the text of one side of a difference is a failure of a reference."""
     return text.startswith(_FAILS)
 
 
 def cause_of(difference: RawDifference) -> Cause:
-    """Return what a difference is known by."""
+    """Return the cause of a difference."""
     return Cause(
         api=difference.api,
         difference_class=difference.difference_class,
@@ -76,7 +76,7 @@ def _traits(events: Sequence[Event]) -> list[tuple[object, ...]]:
 
 
 def _timing(events: Sequence[Event], others: Sequence[Event]) -> list[RawDifference]:
-    """Return the answers that are alike and came at another time, which in virtual time is no chance."""
+    """Return the equal answers that came at different times, which in virtual time is not by chance."""
     return [
         RawDifference(
             step=pair.step,
@@ -101,7 +101,7 @@ def _timing(events: Sequence[Event], others: Sequence[Event]) -> list[RawDiffere
 
 
 def _failures(events: Sequence[Event], others: Sequence[Event]) -> list[RawDifference]:
-    """Return that one of the references failed where the other did not."""
+    """Return a difference if only one reference failed, or both failed differently."""
     ours, theirs = _failure(events), _failure(others)
     failed = ours or theirs
     if failed is None or (ours is not None and theirs is not None and ours.note == theirs.note):

@@ -1,4 +1,4 @@
-"""Which ids a target drew in a conversation, for the reference to have the same."""
+"""Find out which ids a target drew in a conversation, so that the reference can use the same ones."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,28 +10,28 @@ from harness.trace.events import Event, EventKind
 from harness.trace.schema import json_object
 
 _OTHERS: Final = 8
-"""How often the reference draws ids that the target drew and did not tell."""
+"""How many guesses the reference makes for ids that the target drew but did not return."""
 
 
 def draws_of(events: Sequence[Event], topic_ids: Mapping[str, str]) -> Draws:
-    """Return the ids that are known of a recorded conversation.
+    """Return the ids that are known from a recorded conversation.
 
     Args:
-        events: what is on record of it.
-        topic_ids: those of the target, by name.
+        events: the recorded events of the conversation.
+        topic_ids: the target's topic ids, by name.
     """
     return Draws(topic_ids=topic_ids, member_ids=_drawn_ids(events)[0])
 
 
 def all_draws(events: Sequence[Event], topic_ids: Mapping[str, str]) -> Sequence[Draws]:
-    """Return what the target may have drawn: one alone, unless there are member ids that it did not tell."""
+    """Return the draws that the target may have made; several only if it did not return all member ids."""
     member_ids, is_all = _drawn_ids(events)
     known = Draws(topic_ids=topic_ids, member_ids=member_ids)
     return [known, *(replace(known, salt=f"{number}") for number in range(0 if is_all else _OTHERS))]
 
 
 def _drawn_ids(events: Sequence[Event]) -> tuple[Mapping[str, Sequence[str]], bool]:
-    """Return member ids by prefix, as they were asked for, and whether those are all."""
+    """Return the drawn member ids by prefix, in request order, and whether no others were drawn."""
     answers = {
         (each.actor, each.connection, each.correlation_id): each
         for each in events

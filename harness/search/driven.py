@@ -1,4 +1,4 @@
-"""One side of a comparison that takes real time: hundreds of conversations go on at once on a target."""
+"""One side of a comparison in real time: a target that runs hundreds of conversations at once."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -20,11 +20,11 @@ _ASKED_BETWEEN = "search/between"
 
 
 class DrivenTarget:
-    """A target that is driven as a run drives it, batch after batch, on brokers that are kept.
+    """A target that is driven as in a run, batch after batch, on brokers that stay up between batches.
 
     Attributes:
-        target: the one that was asked for.
-        lost: why it is of no more use, once it is not.
+        target: the target as it was given.
+        lost: why the target cannot be used any more; None while it can.
     """
 
     def __init__(self, target: Target, *, run_id: str, logs: Path, jobs: int) -> None:
@@ -38,10 +38,10 @@ class DrivenTarget:
         self._description: BrokerDescription | None = None
 
     async def begin(self, progress: Callable[[str], None]) -> BrokerDescription:
-        """Start the broker with the usual configuration, and return what it is.
+        """Start the broker with the usual configuration, and return its description.
 
         Raises:
-            TargetError: it cannot be had.
+            TargetError: the target cannot be started.
         """
         self.target.for_run(self._run_id)
         await self.target.fetch(progress)
@@ -50,19 +50,19 @@ class DrivenTarget:
         return broker.description
 
     async def run(self, scripts: Sequence[Script]) -> Mapping[str, Sequence[Event]]:
-        """Run scripts at once; return what was recorded of each, in sequence.
+        """Run scripts at once; return the recorded events of each, in sequence.
 
-        What a target that is lost did until then is there; `lost` tells of it.
+        If the target is lost, the events up to then are returned, and `lost` is set to the reason.
         """
         self._drives += 1
-        # No drive has the groups of another. On a broker of others they are named by the script alone.
+        # Each drive needs groups of its own. On an external broker, only the script's id names them.
         suffix = f"/{self._drives}" if self.target.is_external else ""
         recorded: dict[str, list[Event]] = {f"{each.id}{suffix}": [] for each in scripts}
         drive = Drive(
             run_id=f"{self._run_id}.{self._drives}",
             target=self._kept,
             target_name=self.target.name,
-            # The reference has the conversation as it is.
+            # The reference runs the conversation unchanged, so the target must too.
             fits=False,
             limits=self._limits,
             sinks=DriveSinks(
@@ -74,7 +74,7 @@ class DrivenTarget:
             admission=Admission(frozenset(), jobs=self._limits.jobs),
         )
         try:
-            # All who may take part, so that ids have the same names as where the conversation was made.
+            # All actors of the cast, so that ids get the same names as where the conversation was made.
             result = await drive.run(
                 [replace(each, id=f"{each.id}{suffix}", actors=ALL_SHEETS) for each in scripts]
             )
@@ -84,7 +84,7 @@ class DrivenTarget:
         return {each.id: recorded[f"{each.id}{suffix}"] for each in scripts}
 
     async def topic_ids(self, broker_config: Mapping[str, str]) -> Mapping[str, str]:
-        """Return the ids of the topics that the broker with a configuration drew; none if it tells none."""
+        """Return the topic ids of the broker with a configuration; empty if they cannot be found."""
         try:
             broker = await self._kept.start(
                 broker_config=broker_config, directory=self._logs.absolute(), progress=lambda _: None
@@ -104,12 +104,12 @@ class DrivenTarget:
         return {name: found[each] for name, each in real.items() if each in found}
 
     async def stop(self) -> None:
-        """Stop its brokers."""
+        """Stop the target's brokers."""
         await self._kept.stop()
 
 
 class _Nobody:
-    """Watches a drive, and tells nobody."""
+    """A watcher that ignores what happens in a drive."""
 
     def target_says(self, target: str, text: str) -> None:
         pass

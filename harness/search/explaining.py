@@ -1,4 +1,4 @@
-"""Which named behaviours make two references answer a conversation differently."""
+"""Find the named behaviours that make two references answer a conversation differently."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ class Explanation:
     """Behaviours that account for a difference."""
 
     behaviours: tuple[str, ...]
-    """Those that make both references agree if one has all of them as the other; none if nothing does."""
+    """Behaviours that make both references agree when one takes all of them from the other; may be empty."""
     others: tuple[str, ...] = ()
-    """Behaviours each of which does so alone as well."""
+    """Further behaviours, each of which alone has the same effect."""
 
 
 class Explainer:
-    """Switches behaviours of references, and keeps the references that it made."""
+    """Switches behaviours of references, and caches the references made this way."""
 
     def __init__(self) -> None:
         self._sides: dict[tuple[object, ...], Side] = {}
@@ -31,9 +31,9 @@ class Explainer:
         """Return the behaviours that account for the difference between two references.
 
         Args:
-            script: what they answer differently.
+            script: the script that they answer differently.
             one: a reference, which is given behaviours of the other.
-            other: the other one, which is given behaviours of the first where that explains nothing.
+            other: the other reference, which is given behaviours of the first if that explains nothing.
         """
         names = sorted(differing(one, other), key=lambda name: (name == COORDINATOR, name))
         for base, of in ((one, other), (other, one)):
@@ -60,7 +60,7 @@ class Explainer:
         return found_difference(reported, events) is None
 
     def side(self, target: VariantTarget) -> Side:
-        """Return a reference as a side; one that is asked for again is the same."""
+        """Return a reference as a side; equal references share one side."""
         key = (target.profile.name, target.profile.coordinator, target.profile.behaviours)
         return self._sides.setdefault(key, Side(target))
 
@@ -68,5 +68,5 @@ class Explainer:
 async def _fewest(
     names: Sequence[str], agrees: Callable[[Sequence[str]], Awaitable[bool]]
 ) -> tuple[str, ...]:
-    """Return behaviours of which none can go if both are to agree; none if all of them are not enough."""
+    """Return a minimal set of behaviours that makes both sides agree; empty if all of them are not enough."""
     return await minimal(names, one_by_one(agrees)) if await agrees(names) else ()

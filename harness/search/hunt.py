@@ -1,7 +1,7 @@
-"""The search: makes conversations on one reference, compares another's, and shrinks and explains differences.
+"""Search: make conversations on one reference, compare another's, and shrink and explain differences.
 
-What is explained is switched in the first reference from then on, so that only what is new differs. What is
-not explained is avoided by its cause.
+Behaviours that explain a difference are then switched in the first reference, so that only new differences
+remain. Later differences with the cause of an unexplained one are only counted.
 """
 
 import asyncio
@@ -29,25 +29,25 @@ from harness.trace.events import Event
 from harness.wire.schema import has_version
 
 SCRIPT_ID: Final = "search/made/conversation"
-"""Of every made conversation: the reference draws by it, and a shrunk one is to draw alike."""
+"""The script id of every made conversation: the reference draws ids by it, so a shrunk one draws the same."""
 _CONSUMER_GROUPS: Final = "consumer_groups"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is wanted of a search."""
+    """The parameters of a search."""
 
     target: VariantTarget
     """The reference on which conversations are made."""
     against: VariantTarget
     """The reference that they are compared with."""
     mutant: str | None = None
-    """The id of a fault in the code of `against`; the search ends where it is found."""
+    """The id of a fault to put in the code of `against`; searched for with `stops_at_first`."""
     steps: int
     seed: int
     stops_at_first: bool = False
     corpus: Corpus | None = None
-    """What conversations go on with, so that they reach more; none of them does if there is none."""
+    """Conversations to continue, so that new ones reach more; if None, every conversation begins anew."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,55 +59,55 @@ class Cluster:
     candidate: Candidate
     script: Script
     seed: str
-    """Of the conversation in which it was first found."""
+    """The seed of the conversation in which the difference was first found."""
     after_steps: int
     """How many steps had been compared by then."""
     beside: tuple[str, ...]
-    """The behaviours that were switched already when it was found."""
+    """The behaviours that were already switched when the difference was found."""
     is_mixture: bool
-    """Whether it only shows that behaviours of two releases do not go together in one reference."""
+    """Whether it only shows that behaviours of two releases do not work together in one reference."""
     count: int = 1
-    """In how many conversations it was the first difference."""
+    """How many conversations had this as their first difference."""
 
     @property
     def is_explained(self) -> bool:
-        """Whether named behaviours account for it."""
+        """Whether named behaviours account for the differences."""
         return bool(self.explanation.behaviours)
 
 
 @dataclass(slots=True, kw_only=True)
 class Harvest:
-    """What a search found."""
+    """The results of a search."""
 
     clusters: list[Cluster] = field(default_factory=list)
     mixtures: list[Cluster] = field(default_factory=list)
-    """What no release does, as behaviours were switched that do not go together."""
+    """Failures of no release: the switched behaviours do not work together."""
     conversations: int = 0
     steps: int = 0
-    """How many were compared."""
+    """How many steps were compared."""
     shrinking_runs: int = 0
     pairs: Collection[Pair] = ()
-    """Of a state and an answered request, which were reached."""
+    """The pairs of a state and an answered request that were reached."""
     branches: int = 0
-    """How many branches of the reference were taken, where Python tells of them."""
+    """How many branches of the reference were taken, if Python reports them."""
     comparing_s: float = 0.0
-    """Of a processor's time, for making and comparing, without shrinking and explaining."""
+    """Processor time for making and comparing conversations, without shrinking and explaining."""
 
     @property
     def steps_a_second(self) -> float:
-        """How many steps were made and compared in a second."""
+        """How many steps were made and compared per second."""
         return self.steps / self.comparing_s if self.comparing_s else 0.0
 
 
 Tell = Callable[[Harvest, Cluster | None], None]
-"""Is told after each conversation how far the search is, and what is new."""
+"""Called after each conversation with the results so far, and with the new cluster, if any."""
 
 
 class Hunt:
     """One search."""
 
     def __init__(self, order: Order, tell: Tell) -> None:
-        """Begin with nothing.
+        """Prepare a search.
 
         Raises:
             TargetError: there is no such mutant.
@@ -126,11 +126,11 @@ class Hunt:
         self.harvest = Harvest()
 
     async def run(self) -> Harvest:
-        """Search until as many steps were compared as wanted."""
+        """Search until the ordered number of steps was compared."""
         harvest, order = self.harvest, self._order
         self._versions = await common_versions(self._plain, self._other)
         while harvest.steps < order.steps:
-            # Virtual time never waits: without this, who wants it to end would not be heard.
+            # Virtual time never waits: without this sleep, an interrupt would not get through.
             await asyncio.sleep(0)
             began_s = time.process_time()
             seed = f"{order.seed}/{harvest.conversations}"
@@ -147,7 +147,7 @@ class Hunt:
         return harvest
 
     async def _compared(self, made: Made) -> RawDifference | None:
-        """Return the first difference that is new; count the one that is known, if that comes first."""
+        """Return the first difference if it is new; if it is known, count it."""
         if not made.has_failed and await self._other.answers_alike(made.script, made.tape):
             if self._switched and not await self._plain.answers_alike(made.script, made.tape):
                 await self._count(made.script, await self._other.run(made.script))
@@ -176,7 +176,7 @@ class Hunt:
     async def _would_go(
         self, known: RawDifference | None, cluster: Cluster, script: Script, events: Sequence[Event]
     ) -> bool:
-        """Tell whether a difference is gone as soon as a cluster's behaviours are switched."""
+        """Return whether switching a cluster's behaviours removes a difference."""
         order = self._order
         switched = variant_of(order.target, cluster.explanation.behaviours, order.against)
         reported = found_difference(await self._explainer.side(switched).run(script), events)
@@ -218,17 +218,17 @@ class Hunt:
         return cluster
 
     async def _is_mixture(self, script: Script, difference: RawDifference) -> bool:
-        """Tell whether a reference fails that no release is, and the one of the release does not."""
+        """Return whether only the reference with switched behaviours, which matches no release, fails."""
         if not (self._switched and is_failure(difference.actual)):
             return False
         return not has_failed(await self._plain.run(script))
 
     async def traces(self, cluster: Cluster) -> tuple[Sequence[Event], Sequence[Event]]:
-        """Return how both sides, as they were asked for, answer a cluster's shortest conversation."""
+        """Return both sides' events in a cluster's shortest conversation, without switched behaviours."""
         return await self._plain.run(cluster.script), await self._other.run(cluster.script)
 
     async def differs(self, script: Script) -> bool:
-        """Tell whether both sides, as they were asked for, answer a script differently."""
+        """Return whether both sides, without switched behaviours, answer a script differently."""
         return found_difference(await self._plain.run(script), await self._other.run(script)) is not None
 
     async def _difference(self, script: Script) -> RawDifference | None:
@@ -239,7 +239,7 @@ class Hunt:
         kept.append(cluster)
         self._by_cause.setdefault(cause, []).append(cluster)
         if _CONSUMER_GROUPS in cluster.explanation.behaviours:
-            # One side has none at all, so there is nothing else to learn of them.
+            # One side has no consumer groups at all, so there is nothing else to find about them.
             self._versions = {
                 api: served for api, served in self._versions.items() if not api.startswith("ConsumerGroup")
             }
@@ -250,7 +250,7 @@ class Hunt:
 
 
 def scripted(candidate: Candidate) -> Script | None:
-    """Return the script of a candidate; None if it could not be said so."""
+    """Return the script of a candidate; None if its moves do not make a valid script."""
     try:
         return script_of(candidate.moves, script_id=SCRIPT_ID, broker_config=candidate.broker_config)
     except ScenarioError:
@@ -258,7 +258,7 @@ def scripted(candidate: Candidate) -> Script | None:
 
 
 async def common_versions(one: Side, other: Side) -> Mapping[str, Sequence[int]]:
-    """Return the versions that both sides serve and the codec knows, by API, of those that are asked."""
+    """Return the versions that both sides serve and the codec supports, for each API in `REQUESTS`."""
     ours, theirs = await one.versions(), await other.versions()
     both = {
         api: [each for each in ours[api] if each in theirs[api] and has_version(api, each)]

@@ -1,4 +1,4 @@
-"""Where a target's conversation first differs from another's, as a run judges it."""
+"""Find where a target's conversation first differs from another's, judged as in a run."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,11 +15,11 @@ from harness.verdict import DifferenceClass, Outcome
 
 _BROKEN_OFF = (EventKind.ABANDONED, EventKind.HARNESS_ERROR, EventKind.NOT_APPLICABLE)
 Compare = Callable[[Script, Sequence[Event], Sequence[Event]], RawDifference | None]
-"""Returns where a target's conversation first differs from the one that it is measured by."""
+"""Returns the first difference of a target's conversation from the one that it is compared with."""
 
 
 def answers(events: Sequence[Event]) -> list[tuple[object, ...]]:
-    """Return what was answered at each step: conversations that are alike in this are alike."""
+    """Return what was answered at each step; conversations with equal answers are equal."""
     return [(each.step, each.kind, each.digest) for each in events if each.kind in ANSWER_KINDS]
 
 
@@ -33,12 +33,12 @@ def broke_off(events: Sequence[Event]) -> str | None:
 
 
 def as_run_judges(target: str, profile: str, retell: Retell | None) -> Compare:
-    """Return a comparison with the reference: what the machine accounts for is no difference.
+    """Return a comparison with the reference that ignores differences due to starvation of the machine.
 
     Args:
-        target: its name.
-        profile: of the reference.
-        retell: tells how the reference fares when it is starved; without it the machine is not looked at.
+        target: the name of the target.
+        profile: the profile of the reference.
+        retell: runs the reference with the same starvation; if None, starvation is not considered.
     """
     info = TargetInfo(run_id="search", target=target, spec=target, profile=profile, oracle="the reference")
 
@@ -48,7 +48,7 @@ def as_run_judges(target: str, profile: str, retell: Retell | None) -> Compare:
         judged = judge(replace(script, actors=ALL_SHEETS), info, events, others, retell=retell)
         if judged.judgement.outcome != Outcome.DIVERGES:
             return None
-        # A made script expects what was answered at another pace: the reference may be as far from it.
+        # A made script expects answers at another pace, so the reference itself may differ from it.
         found = (each for each in judged.differences if _at(each.step, events) != _at(each.step, others))
         return next(map(_raw, found), None)
 
@@ -56,7 +56,7 @@ def as_run_judges(target: str, profile: str, retell: Retell | None) -> Compare:
 
 
 def between_targets(script: Script, events: Sequence[Event], others: Sequence[Event]) -> RawDifference | None:
-    """Return where two targets first differ; neither is the measure."""
+    """Return the first difference between two targets; neither of them counts as right."""
     del script
     if answers(events) == answers(others) or broke_off(events) or broke_off(others):
         return None

@@ -1,6 +1,6 @@
-"""Makes conversations: each move is chosen by what a live reference is doing.
+"""Make conversations: each move is chosen by the state of a live reference.
 
-The reference is walked in virtual time while the conversation is made, so most requests are nearly right: a
+The reference runs in virtual time while the conversation is made, so most requests are nearly right: a
 past generation, another member's id, a commit while a group completes its rebalance, a wait that ends one
 millisecond before a deadline.
 """
@@ -49,20 +49,20 @@ _CASTS: Final[Mapping[GroupType, Sequence[tuple[str, ...]]]] = {
     GroupType.SHARE: (("sam", "sue"), ("sam", "sue"), ("sam", "mia"), ("ana", "sam")),
     GroupType.STREAMS: (("tia", "tom"), ("tia", "tom", "ulf"), ("mia", "tia"), ("ana", "tia")),
 }
-"""By the group type that most of them speak, who takes part."""
+"""Casts of a conversation, by the group type that most of the actors use."""
 _HEARTBEATS: Final[Mapping[GroupType, str]] = {
     GroupType.CONSUMER: "ConsumerGroupHeartbeat",
     GroupType.SHARE: "ShareGroupHeartbeat",
     GroupType.STREAMS: "StreamsGroupHeartbeat",
 }
-"""What members of the newer group types ask."""
+"""The heartbeat requests of the newer group types."""
 _SHARES: Final[Mapping[GroupType, int]] = {
     GroupType.CLASSIC: 4,
     GroupType.CONSUMER: 4,
     GroupType.SHARE: 2,
     GroupType.STREAMS: 2,
 }
-"""How often a conversation is about a group type."""
+"""Relative frequencies of group types in conversations."""
 Favour = Callable[[str, str], float]
 _SUBSCRIBES: Final = "subscribed_topic_names"
 _TRIES: Final = 200
@@ -76,16 +76,16 @@ _BROKEN: Final = ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "FENCED_MEMBER_EPOC
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """A conversation that was made, and how it went on the reference that it was made on."""
+    """A conversation that was made, and what happened on the reference on which it was made."""
 
     moves: tuple[Move, ...]
     script: Script
     tape: tuple[Taped, ...]
-    """Byte by byte."""
+    """What was done to the reference, with the bytes of its answers."""
     has_failed: bool
-    """Whether the reference could not go on."""
+    """Whether the reference failed."""
     reached: Mapping[Pair, int]
-    """Pairs of state and answered request, with how many moves there were by then."""
+    """Pairs of a state and an answered request, with the number of moves by then."""
 
 
 class Maker:
@@ -100,17 +100,17 @@ class Maker:
         begins: Sequence[Move] = (),
         favour: Favour = lambda _state, _api: 1.0,
     ) -> None:
-        """Begin with a seed.
+        """Prepare to make a conversation.
 
         Args:
-            seed: of all that is left to chance.
-            versions: those that both sides serve, by API.
+            seed: the seed of all random choices.
+            versions: the versions that both sides serve, by API.
             tempo: how long things may take.
-            config: of the broker; chosen by chance if there is none.
-            begins: moves of another conversation, which this one goes on with.
-            favour: how much more often than usual something is asked in a state of the group.
+            config: the broker configuration; chosen at random if None.
+            begins: moves of another conversation, which this one continues.
+            favour: returns the weight of a request in a state of the group; 1 is usual.
         """
-        self._rng = Random(seed)  # noqa: S311 - chance that can be repeated, and no secret
+        self._rng = Random(seed)  # noqa: S311 - repeatable randomness, not a secret
         is_begun = any(isinstance(each, Ask) and each.api in NEXT_IN_TRANSACTION for each in begins)
         has_transactions = is_begun or self._rng.random() < _TRANSACTIONS_SHARE
         is_served = "InitProducerId" in versions and not tempo.shares_broker
@@ -123,22 +123,22 @@ class Maker:
         self._cast = tuple(each for each in CAST if each.name in names)
         self._reached: dict[Pair, int] = {}
         self._asked_in: dict[tuple[str, bool], str] = {}
-        """By who awaits an answer, the state in which it asked."""
+        """The state in which a request was sent, by who awaits its answer."""
         self._config = self._rng.choice(tempo.configs) if config is None else config
         self._draft = Draft()
         self._memberships = dict.fromkeys(names, Membership.OUTSIDE)
         self._leaders: set[str] = set()
         self._session_epochs = dict.fromkeys(names, 0)
         self._producers: dict[str, str] = {}
-        """By actor, what it did last in its transaction."""
+        """The last request in its transaction, by actor."""
         self._moves: list[Move] = []
         self._open: list[tuple[str, bool]] = []
-        """Who awaits an answer, and whether on the connection aside."""
+        """Actors that await an answer, and whether on the connection aside."""
         self._lag_ms = 0.0
-        """By how much less time has passed in virtual time than will on a broker."""
+        """How far virtual time lags behind the time that the same steps will take on a broker."""
 
     def _names(self) -> Sequence[str]:
-        """Return who takes part: the cast of what this one goes on with, or one that fits."""
+        """Return the actors: a cast that includes those of the continued conversation, or any cast."""
         begun = {each.actor for each in self._begins if not isinstance(each, Wait | Act)}
         casts = [each for some in _CASTS.values() for each in some if begun <= {*each}]
         if begun:
@@ -146,12 +146,12 @@ class Maker:
         return self._rng.choice(_CASTS[self._group_type()])
 
     def _group_type(self) -> GroupType:
-        """Return which group type a conversation is about, of those that are served."""
+        """Choose the group type of the conversation, of those that are served."""
         served = [each for each in GroupType if _HEARTBEATS.get(each, "JoinGroup") in self._versions]
         return self._rng.choices(served, [_SHARES[each] for each in served])[0]
 
     async def make(self, side: Side, *, script_id: str, steps_max: int) -> Made:
-        """Make a conversation of about so many steps on a reference."""
+        """Make a conversation of about `steps_max` steps on a reference."""
         live = await side.begin(self._script(script_id))
         has_failed = False
         try:
@@ -162,7 +162,7 @@ class Maker:
                     break
                 await self._move(live)
             await self._hear_the_rest(live)
-        except Exception:  # noqa: BLE001 - that a reference fails is what is looked for
+        except Exception:  # noqa: BLE001 - failures of a reference are searched for
             has_failed = True
         await live.session.close()
         return Made(
@@ -174,7 +174,7 @@ class Maker:
         )
 
     async def _take_again(self, live: LiveRun, move: Move) -> None:
-        """Take a move of another conversation; one that is not possible here is left out."""
+        """Repeat a move of another conversation; leave it out if it is not possible here."""
         if not self._is_possible(move):
             return
         if not isinstance(move, Ask):
@@ -185,7 +185,7 @@ class Maker:
             await self._take(live, Hear(actor=move.actor, is_aside=move.is_aside))
 
     def _is_possible(self, move: Move) -> bool:
-        """Tell whether a move of another conversation, perhaps of other sides, can be taken here."""
+        """Return whether a move of another conversation, perhaps from other sides, can be made here."""
         match move:
             case Hear(actor=name, is_aside=is_aside) | Stay(actor=name, is_aside=is_aside):
                 return (name, is_aside) in self._open
@@ -199,7 +199,7 @@ class Maker:
                 return True
 
     def _opening(self) -> Iterator[Ask]:
-        """Return what is asked first, without which other requests could not be, or would be refused."""
+        """Yield the first requests, without which later ones would be impossible or refused."""
         if self._has_transactions:
             version = self._versions["FindCoordinator"][-1]
             arguments = {"key": TRANSACTION, "key_type": _TRANSACTION, "version": version}
@@ -219,7 +219,7 @@ class Maker:
         return longest_ms is not None and live.session.now_ms() > longest_ms
 
     async def _hear_the_rest(self, live: LiveRun) -> None:
-        """Receive what is awaited still; in real time no more than what has come."""
+        """Receive the answers that are still awaited; in real time, only those that have already come."""
         waits = self._tempo.longest_ms is None
         while due := [each for each in self._open if waits or self._has_come(live, each)]:
             await self._take(live, Hear(actor=due[0][0], is_aside=due[0][1]))
@@ -233,7 +233,7 @@ class Maker:
         if margin_ms and deadline is not None:
             left_ms = deadline - live.session.now_ms()
             if left_ms < margin_ms + self._lag_ms:
-                # A broker might come to its deadline before the next move, or behind it.
+                # A broker might reach its deadline either before or after the next move.
                 await self._take(live, Wait(duration_ms=int(left_ms) + margin_ms))
                 return
         arrived = [each for each in self._open if self._has_come(live, each)]
@@ -253,7 +253,7 @@ class Maker:
             await self._ask(live)
 
     def _wait_ms(self, live: LiveRun) -> int:
-        """Return how long to wait: up to the next deadline, a little less or more, or any time."""
+        """Choose how long to wait: up to the next deadline, a little less or more, or any time."""
         tempo, deadline = self._tempo, live.session.next_deadline_ms
         if deadline is None or self._rng.random() < 0.3:
             return self._rng.choice(tempo.waits_ms)
@@ -303,7 +303,7 @@ class Maker:
             await self._take(live, Wait(duration_ms=self._tempo.settles_ms))
 
     async def _take(self, live: LiveRun, move: Move) -> None:
-        """Say a move and let it happen; one that cannot be said, or names what nobody knows, is left out."""
+        """Add a move to the script and run it; leave it out if it is invalid or needs an unknown value."""
         steps = self._draft.conversation.steps
         before = len(steps)
         state = " ".join(_group_of_all(live) or (NO_GROUP,)) if isinstance(move, Ask) else NO_GROUP
@@ -337,17 +337,17 @@ class Maker:
                 pass
 
     def _reach(self, heard: tuple[str, Mapping[str, object]] | None, state: str) -> None:
-        """Take note of an answer that came to what was asked in a state."""
+        """Record the pair of a state and the request in it that was answered."""
         if heard is not None:
             api, fields = heard
             self._reached.setdefault(Pair(state, api, outcome_of(fields)), len(self._moves))
 
     def _join_up(self) -> None:
-        """Make one move of a request and its answer that came at once."""
+        """Merge a request and its immediate answer into one move."""
         self._moves[-2:] = joined(self._moves[-2:])
 
     def _learn(self, name: str, heard: tuple[str, Mapping[str, object]] | None) -> None:
-        """See from an answer where its actor stands."""
+        """Update the state of an actor from an answer."""
         if heard is None:
             return
         api, fields = heard
@@ -386,5 +386,5 @@ def _group_of_all(live: LiveRun) -> tuple[str, str] | None:
     return live.session.group_in(live.interpreter.bindings.groups[GROUPS[0]])
 
 
-def _connection(is_aside: bool) -> str:  # noqa: FBT001 - a move has it
+def _connection(is_aside: bool) -> str:  # noqa: FBT001 - the value of a move's field
     return ASIDE if is_aside else MAIN

@@ -1,4 +1,4 @@
-"""What a made conversation consists of: moves, which are said as a scenario says its steps.
+"""The moves of a made conversation, which become steps in the same way as the lines of a scenario.
 
 A script's steps refer to each other by their numbers. Moves do not, so that any of them can be left out.
 """
@@ -55,7 +55,7 @@ BUILDERS: Final[Mapping[str, Callable[..., Request]]] = {
     "TxnOffsetCommit": ask.txn_offset_commit,
     "EndTxn": ask.end_txn,
 }
-"""By API, how a scenario asks."""
+"""The functions with which a scenario builds requests, by API."""
 GROUPS: Final = ("main", "other", ask.TRANSACTION.name)
 """The groups of a made conversation, and its transactional id."""
 OTHER_GROUP: Final = GroupRef("other")
@@ -77,17 +77,17 @@ BRINGS_IN: Final[Mapping[GroupType, tuple[str, str]]] = {
     GroupType.SHARE: ("share_member", ""),
     GroupType.STREAMS: ("streams_member", "instance_id"),
 }
-"""By the group type that an actor speaks, how a conversation brings it in, and names its instance id."""
+"""By group type: the conversation's method that adds an actor, and its argument for the instance id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speaker:
-    """Who may take part in a conversation."""
+    """An actor that may take part in a conversation."""
 
     name: str
     instance_id: str | None = None
     group_type: GroupType = GroupType.CLASSIC
-    """Whose protocol it speaks."""
+    """The group type whose protocol the actor uses."""
 
 
 CAST: Final = (
@@ -107,7 +107,7 @@ CAST: Final = (
     Speaker(name="tom", group_type=GroupType.STREAMS, instance_id="seat-1"),
     Speaker(name="ulf", group_type=GroupType.STREAMS, instance_id="seat-1"),
 )
-"""Who may take part: dynamic, static and fenced members of all protocols."""
+"""All possible actors: dynamic, static and fenced members of all protocols."""
 _CAST_BY_NAME: Final = {each.name: each for each in CAST}
 ALL_SHEETS: Final = tuple(
     ActorSheet(name=each.name, client_id=each.name, group_instance_id=each.instance_id) for each in CAST
@@ -116,19 +116,19 @@ ALL_SHEETS: Final = tuple(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """Somebody asks, and may receive the answer at once."""
+    """An actor sends a request, and may receive the answer at once."""
 
     actor: str
     api: str
     arguments: Mapping[str, object] = field(default_factory=dict)
-    """Of the builder of the API's requests; what is left out is the actor's own, or usual."""
+    """Arguments of the API's request builder; those left out get the actor's own or the usual value."""
     is_aside: bool = False
     is_answered: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hear:
-    """Somebody receives the answer to the oldest request that awaits one."""
+    """An actor receives the answer to its oldest unanswered request."""
 
     actor: str
     is_aside: bool = False
@@ -136,7 +136,7 @@ class Hear:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stay:
-    """Somebody's oldest request stays parked for a while."""
+    """An actor's oldest unanswered request stays parked for a while."""
 
     actor: str
     for_ms: int
@@ -152,7 +152,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """Something is done to the broker or to its log; nobody awaits an answer any more."""
+    """An action on the broker or its log; no actor awaits an answer any more."""
 
     action: str
     """A key of `ACTIONS`."""
@@ -174,23 +174,23 @@ ACTIONS: Final[Mapping[str, Callable[[Conversation], None]]] = {
     ),
     "appends(group_tombstone())": lambda conversation: conversation.appends(group_tombstone()),
 }
-"""What is done to a broker, by how a scenario says it."""
+"""Actions on a broker, by the code that a scenario has for them."""
 
 
 def speaker_of(name: str) -> Speaker:
-    """Return who bears a name."""
+    """Return the actor with a name."""
     return _CAST_BY_NAME[name]
 
 
 class Draft:
-    """A conversation that is being made of moves."""
+    """A conversation that is being made from moves."""
 
     def __init__(self) -> None:
         self.conversation = Conversation()
         self._actors: dict[str, Actor] = {}
 
     def actor(self, name: str, *, is_aside: bool = False) -> Actor:
-        """Return an actor on one of its connections; it is brought in when it is first named."""
+        """Return an actor on one of its connections; it is added when it is first named."""
         if name not in self._actors:
             speaker = speaker_of(name)
             maker, keyword = BRINGS_IN[speaker.group_type]
@@ -200,10 +200,10 @@ class Draft:
         return found.aside if is_aside else found
 
     def take(self, move: Move) -> None:
-        """Say a move.
+        """Add a move to the conversation.
 
         Raises:
-            ScenarioError: nobody could.
+            ScenarioError: the move is not possible.
         """
         match move:
             case Wait():
@@ -219,7 +219,7 @@ class Draft:
                 self._act(move)
 
     def _act(self, move: Act) -> None:
-        """Do something to the broker; first, whoever awaits an answer stops."""
+        """Add an action on the broker, after disconnecting all actors that await an answer."""
         for name, connection in sorted({(step.actor, step.connection) for step in self._unheard()}):
             self.actor(name, is_aside=connection == ASIDE).disconnects()
         ACTIONS[move.action](self.conversation)
@@ -245,12 +245,12 @@ class Draft:
         return [step for step in self._unheard() if (step.actor, step.connection) == (move.actor, connection)]
 
     def _unheard(self) -> list[Send]:
-        """Return the requests whose answers are awaited."""
+        """Return the unanswered requests."""
         return [*open_requests(self.conversation.steps).values()]
 
 
 def joined(moves: Sequence[Move]) -> list[Move]:
-    """Make one move of each request whose answer is the next thing that its actor receives there."""
+    """Merge each request with the answer to it if that is the next move."""
     made: list[Move] = []
     for move in moves:
         asked = made[-1] if made else None
@@ -266,10 +266,10 @@ def joined(moves: Sequence[Move]) -> list[Move]:
 
 
 def script_of(moves: Sequence[Move], *, script_id: str, broker_config: Mapping[str, str]) -> Script:
-    """Return the script that some moves make.
+    """Return the script of some moves.
 
     Raises:
-        ScenarioError: a move cannot be made where it stands.
+        ScenarioError: a move is not possible at its position.
     """
     draft = Draft()
     for move in moves:
@@ -278,7 +278,7 @@ def script_of(moves: Sequence[Move], *, script_id: str, broker_config: Mapping[s
 
 
 def draft_script(draft: Draft, *, script_id: str, broker_config: Mapping[str, str]) -> Script:
-    """Return the script as far as it is made."""
+    """Return the script of the moves so far."""
     conversation = draft.conversation
     return Script(
         id=script_id,
@@ -293,7 +293,7 @@ def draft_script(draft: Draft, *, script_id: str, broker_config: Mapping[str, st
 
 
 def needs_of(steps: Sequence[Step]) -> tuple[str, ...]:
-    """Return what a target must be able to do beyond answering."""
+    """Return the capabilities that a target needs for some steps."""
     needs = {
         step.lever if isinstance(step, DoToBroker) else Capability.WRITE_LOG.value
         for step in steps

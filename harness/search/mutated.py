@@ -13,10 +13,10 @@ from harness.targets.reference.variants import VariantTarget
 
 
 def mutated(target: VariantTarget, mutant_id: str) -> Side:
-    """Return a reference with the fault of a mutant, which is in the code only while it runs.
+    """Return a reference with the fault of a mutant, which is patched in only while the reference runs.
 
     Raises:
-        TargetError: there is no mutant of that id, or several match it.
+        TargetError: no mutant matches the id, or several do.
     """
     profile = target.profile.name
     found = chosen_mutants(Order(scripts={}, profiles=(profile,), only=mutant_id))

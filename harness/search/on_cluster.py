@@ -1,7 +1,7 @@
 """A search on a Spark cluster: each task is one broker, or one pair of references, with a seed of its own.
 
-A share of a search leaves a folder as one of a run does (`harness.orchestration.shares`), with what it found
-and its corpus:
+A share of a search leaves a folder like that of a run's share (`harness.orchestration.shares`), with its
+findings and its corpus:
 
     share-N/corpus/               conversations to begin with
     share-N/whole/corpus/         these, and those that reached something new
@@ -43,10 +43,10 @@ _CORPUS: Final = "corpus"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerOrder:
-    """What is wanted of a search on brokers, as data: nothing is started yet."""
+    """The parameters of a search on brokers, as data: nothing is started yet."""
 
     targets: tuple[Target, ...]
-    """The one that is searched, and the one that it is compared with, if any."""
+    """The target that is searched, and the one that it is compared with, if any."""
     run_id: str
     steps: int
     seed: int
@@ -56,21 +56,21 @@ class BrokerOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchShare:
-    """A part of a search, and all that a machine needs to know for it."""
+    """A part of a search, with all that a machine needs to run it."""
 
     order: Order | BrokerOrder
-    """Without a corpus."""
+    """The parameters of this part, without a corpus."""
     names: tuple[str, str]
-    """What both sides are called."""
+    """The names of both sides."""
     reproduction: str
-    """The command that finds the same again, on one machine."""
+    """The command that reproduces the findings on one machine."""
     folder: Path
 
 
 def share_count(wanted: int | None, cores: int, order: Order | BrokerOrder) -> int:
-    """Return how many shares a search has: one a core if nobody says, but never more than steps.
+    """Return how many shares a search has: one per core by default, but never more than its steps.
 
-    A broker that runs already is one, so there is one share of it.
+    A search on an external broker has one share, because there is only one such broker.
     """
     if isinstance(order, BrokerOrder) and any(each.is_external for each in order.targets):
         return 1
@@ -85,14 +85,14 @@ def shares_of(
     reproduced: Callable[[int, int], str],
     folder: Path,
 ) -> Sequence[SearchShare]:
-    """Divide a search; each share has a number of steps, and the next seed.
+    """Divide a search; each share gets a part of the steps, and the next seed.
 
     Args:
-        order: the whole.
-        count: how many shares.
-        names: of both sides.
+        order: the parameters of the whole search.
+        count: how many shares to make.
+        names: the names of both sides.
         reproduced: returns the command for a seed and a number of steps.
-        folder: gets a folder for each share.
+        folder: the folder in which each share gets a folder.
     """
     made = []
     for number in range(count):
@@ -112,7 +112,7 @@ def shares_of(
 
 
 def deal_corpus(kept: Path | None, shares: Sequence[SearchShare]) -> None:
-    """Deal the conversations of a corpus to shares, which begin with them."""
+    """Distribute the conversations of a corpus over the shares, which begin with them."""
     for number, path in enumerate(sorted(kept.glob("*.json")) if kept is not None else ()):
         begins = shares[number % len(shares)].folder / _CORPUS
         begins.mkdir(parents=True, exist_ok=True)
@@ -120,19 +120,19 @@ def deal_corpus(kept: Path | None, shares: Sequence[SearchShare]) -> None:
 
 
 def run_search(share: SearchShare, attempt: int) -> None:
-    """Carry out a share as a task does, in a process of its own."""
+    """Carry out a share as a Spark task, in a process of its own."""
     in_process(carry_out, share, attempt)
 
 
 async def carry_out(share: SearchShare, attempt: int) -> None:
-    """Search, and leave what was found in the share's folder.
+    """Search, and leave the outcome in the share's folder.
 
     Args:
-        share: what to search.
-        attempt: how often it was begun before; a further one has other names on the wire.
+        share: the part of the search.
+        attempt: how often it was begun before; a later attempt uses other names on the wire.
 
     Raises:
-        CancelledError: somebody ended it; what was found until then is there.
+        CancelledError: the search was cancelled; the findings up to then are written.
     """
     share_start_slots(prepared(cache_directory()) / f"starts-{gethostname()}")
     folder = attempt_folder(share, attempt)
@@ -157,7 +157,7 @@ async def _search_references(share: SearchShare, order: Order, folder: Path, att
 
 async def _search_brokers(share: SearchShare, order: BrokerOrder, folder: Path, attempt: int) -> None:
     run_id = f"{order.run_id}.{attempt}" if attempt else order.run_id
-    # A broker keeps its log here meanwhile: the folder of shares may be far away.
+    # Brokers write their logs here until the end, because the folder of shares may be on a remote disk.
     with TemporaryDirectory(prefix="kafka-conformance-share-") as logs:
         driven = [
             DrivenTarget(each, run_id=run_id, logs=Path(logs, each.name), jobs=order.jobs)
@@ -205,10 +205,10 @@ def _write(
 
 
 class ClusterSearch:
-    """Shares of a search that executors carry out.
+    """Runs the shares of a search on executors.
 
     Attributes:
-        outcomes: by the number of its share, what came of it.
+        outcomes: the outcomes of shares, by their number.
         lost: why shares could not be carried out.
     """
 
@@ -221,14 +221,14 @@ class ClusterSearch:
         logs: Path,
         say: Callable[[str], None],
     ) -> None:
-        """Begin with nothing.
+        """Prepare to run the shares.
 
         Args:
-            cluster: has the executors.
-            shares: what they are to carry out.
-            kept: gets their corpora, if it is wanted.
-            logs: gets what brokers logged.
-            say: told of each share that ended.
+            cluster: the cluster with the executors.
+            shares: the shares to run.
+            kept: the folder to which their corpora are copied; None to keep none.
+            logs: the folder to which the brokers' logs are copied.
+            say: called with a line for each share that ended.
         """
         self.outcomes: dict[int, SearchOutcome] = {}
         self.lost: list[str] = []
@@ -240,16 +240,16 @@ class ClusterSearch:
 
     @property
     def outcome(self) -> SearchOutcome:
-        """What was found until now, by all shares together."""
+        """The outcome of all shares together, up to now."""
         found = merged(self.outcomes[number] for number in sorted(self.outcomes))
         found.losses.lost = found.losses.lost or next(iter(self.lost), None)
         return found
 
     async def run(self) -> None:
-        """Have all shares carried out; one that fails time after time costs its own steps and no others.
+        """Run all shares; one that fails repeatedly loses only its own steps.
 
         Raises:
-            SparkError: no executor could be had.
+            SparkError: no executor is available.
         """
         deal_corpus(self._kept if self._kept is not None and self._kept.is_dir() else None, self._shares)
         try:

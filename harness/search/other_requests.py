@@ -1,4 +1,4 @@
-"""How the requests of share groups, of streams groups and of transactions are chosen."""
+"""Choose the arguments of requests of share groups, of streams groups and of transactions."""
 
 from typing import Final
 
@@ -16,10 +16,10 @@ _TOPOLOGIES: Final = (
     streams.topology(epoch=1),
 )
 _WITH_STORE: Final = streams.topology(streams.subtopology(changelogs=(streams.topic_info("store"),)))
-"""The coordinator has the store's topic made, which all conversations on a broker would share."""
+"""The coordinator has the store's topic created, which all conversations on a broker would share."""
 _NO_TASKS: Final = {"active_tasks": (), "standby_tasks": (), "warmup_tasks": ()}
 _ACQUIRED: Final = ((0, 0, (1,)), (0, 1, (2,)), (0, 0, (3,)), (1, 1, (1,)), (0, 2, (1, 2, 3)), (5, 9, (1,)))
-"""First offset, last offset and types of acknowledgements."""
+"""First offset, last offset and acknowledgement types."""
 
 
 def share_group_heartbeat(at: Situation) -> None:
@@ -37,21 +37,21 @@ def share_group_heartbeat(at: Situation) -> None:
 
 
 def describe_share_group_offsets(at: Situation) -> None:
-    """Ask how far a share group is."""
+    """Describe the offsets of a share group."""
     at.puts_version("DescribeShareGroupOffsets")
     at.puts(0.6, "topics", {"orders": (0,)}, {"orders": (0, 9), "payments": (1,)}, {"nowhere": (0,)}, {})
     at.puts_other_group(0.15)
 
 
 def alter_share_group_offsets(at: Situation) -> None:
-    """Have a share group begin elsewhere."""
+    """Alter the offsets of a share group."""
     offsets = ({"orders": {0: 3}}, {"payments": {1: 0, 9: 1}}, {"nowhere": {0: 1}}, {"orders": {0: -1}})
     at.arguments["topics"] = at.rng.choice(offsets)
     at.puts_other_group(0.15)
 
 
 def delete_share_group_offsets(at: Situation) -> None:
-    """Have a share group forget how far it is."""
+    """Delete the offsets of a share group."""
     at.arguments["topics"] = at.rng.choice((("orders",), ("payments", "orders"), ("nowhere",), ()))
     at.puts_other_group(0.15)
 
@@ -67,7 +67,7 @@ def _share_session(at: Situation) -> None:
 
 
 def share_fetch(at: Situation) -> None:
-    """Ask for records, and acknowledge others."""
+    """Fetch records, and acknowledge others."""
     at.puts_version("ShareFetch")
     _share_session(at)
     at.arguments["max_wait_ms"] = at.rng.choice((0, 0, 500))
@@ -87,7 +87,7 @@ def produce(at: Situation) -> None:
 
 
 def metadata(at: Situation) -> None:
-    """Learn the ids of topics."""
+    """Request the ids of topics."""
     at.puts_version("Metadata", 0.2)
     at.arguments["topics"] = ("orders", "payments")
 
@@ -123,7 +123,7 @@ def streams_group_heartbeat(at: Situation) -> None:
 
 
 def init_producer_id(at: Situation) -> None:
-    """Become the producer of the transactional id, or another."""
+    """Initialize the producer of the transactional id, of another one, or of none."""
     at.puts_version("InitProducerId")
     at.puts(0.15, "transactional_id", None, OTHER_GROUP)
     at.puts(0.1, "transaction_timeout_ms", 0, 5_000, 900_001)
@@ -138,14 +138,14 @@ def _of_producer(at: Situation) -> None:
 
 
 def add_offsets_to_txn(at: Situation) -> None:
-    """Announce offsets of a transaction."""
+    """Add the offsets of a group to a transaction."""
     at.puts_version("AddOffsetsToTxn")
     _of_producer(at)
     at.puts_other_group(0.1)
 
 
 def txn_offset_commit(at: Situation) -> None:
-    """Commit offsets with a transaction, as a member or as nobody."""
+    """Commit offsets with a transaction, as a member or without membership."""
     at.puts_version("TxnOffsetCommit", 0.5)
     _of_producer(at)
     at.arguments["topics"] = at.rng.choice(

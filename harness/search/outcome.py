@@ -1,4 +1,4 @@
-"""What a search found, as people read it."""
+"""Print the outcome of a search for people."""
 
 from collections.abc import Sequence
 
@@ -29,7 +29,7 @@ def print_cluster(cluster: Cluster, console: Console, *, names: tuple[str, str])
 
 
 def print_outcome(harvest: Harvest, console: Console, *, of_time: str = "of a processor's time") -> None:
-    """Print a line a cluster, and how much was compared; `of_time` says what its speed is measured in."""
+    """Print a line per cluster, and how much was compared; `of_time` names the time that speed refers to."""
     table = Table("cluster", "behaviour", "found in", "steps", "first seed", "after steps")
     for cluster in sorted(harvest.clusters, key=lambda each: (each.is_explained, -each.count)):
         table.add_row(
@@ -46,7 +46,7 @@ def print_outcome(harvest: Harvest, console: Console, *, of_time: str = "of a pr
 
 
 def print_losses(losses: Losses, console: Console) -> None:
-    """Print what could not be used."""
+    """Print the differences and conversations that could not be used, and why the search ended early."""
     lines = [flaky_line(cause, count) for cause, count in losses.flaky.items()]
     lines += [f"{count} conversations broke off: {reason}" for reason, count in losses.broken_off.items()]
     lines += [f"The search ended early: {losses.lost}"] if losses.lost else []
@@ -80,7 +80,7 @@ def _summary(harvest: Harvest, of_time: str) -> Sequence[str]:
 
 
 def title(cluster: Cluster) -> str:
-    """Say what accounts for a cluster."""
+    """Return the behaviours that account for a cluster, in words."""
     if not cluster.is_explained:
         return "no named behaviour"
     others = f" (or {len(cluster.explanation.others)} others)" if cluster.explanation.others else ""

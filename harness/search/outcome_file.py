@@ -1,4 +1,4 @@
-"""What a search found, as a file that another machine reads."""
+"""Read and write the outcome of a search as a file, which another machine may read."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -30,14 +30,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchOutcome:
-    """What came of a search, or of a share of one."""
+    """The outcome of a search, or of a share of one."""
 
     harvest: Harvest
-    """Its clusters are those of `findings`."""
+    """The results; the clusters are those of `findings`."""
     findings: tuple[Finding, ...]
     losses: Losses
     attempt: int = 0
-    """How often it was begun before."""
+    """How often the share was begun before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ _STORED: Final = TypeAdapter(_Stored)
 
 
 def write_outcome(path: Path, outcome: SearchOutcome) -> None:
-    """Write what came of a search."""
+    """Write the outcome of a search."""
     harvest, losses = outcome.harvest, outcome.losses
     stored = _Stored(
         found=tuple(_stored(each.cluster, each.written) for each in outcome.findings),
@@ -92,7 +92,7 @@ def write_outcome(path: Path, outcome: SearchOutcome) -> None:
 
 
 def read_outcome(path: Path) -> SearchOutcome:
-    """Read what came of a search.
+    """Read the outcome of a search.
 
     Raises:
         TraceError: the file is damaged.
@@ -156,9 +156,9 @@ def _cluster(stored: _StoredCluster, *, is_mixture: bool) -> Cluster:
 
 
 def merged(outcomes: Iterable[SearchOutcome]) -> SearchOutcome:
-    """Join what came of the shares of a search: what has the same cause is one finding.
+    """Merge the outcomes of a search's shares: findings with the same cause become one.
 
-    The shortest conversation of a cause stands.
+    The shortest conversation of a cause is kept.
     """
     total, losses = Harvest(), Losses()
     findings: dict[object, Finding] = {}
@@ -180,7 +180,7 @@ def merged(outcomes: Iterable[SearchOutcome]) -> SearchOutcome:
 
 
 def _cause(cluster: Cluster) -> object:
-    """Return what a cluster is the same by: a search finds what the same behaviours explain only once."""
+    """Return the key by which clusters are merged; one search finds each set of behaviours only once."""
     return cluster.explanation.behaviours or cause_of(cluster.difference)
 
 
@@ -195,7 +195,7 @@ def _add(total: Harvest, harvest: Harvest) -> None:
     total.steps += harvest.steps
     total.shrinking_runs += harvest.shrinking_runs
     total.comparing_s += harvest.comparing_s
-    # Which branches they were is not told: there were at least as many.
+    # Outcomes do not list which branches were taken, so the largest count is a lower bound.
     total.branches = max(total.branches, harvest.branches)
 
 

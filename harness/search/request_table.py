@@ -1,4 +1,4 @@
-"""Which requests there are, who asks them how often, and which comes next."""
+"""The table of requests: which members send them, how often, and in which order."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,19 +15,19 @@ _CLASSIC, _CONSUMER, _SHARE, _STREAMS = GroupType
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRow:
-    """A request that conversations have."""
+    """A request that made conversations may contain."""
 
     choose: Callable[[Situation], None]
-    """Chooses its arguments."""
+    """Chooses the arguments of the request."""
     weights: Mapping[GroupType, int] = field(default_factory=dict)
-    """How often it is asked, by the group type that the actor speaks."""
+    """How often it is sent, by the group type whose protocol the actor uses."""
     is_alone: bool = False
-    """Whether it is asked only where no other conversation is on the same broker and nothing is late: it
-    touches what all share, or its effect shows after a while of which nobody is told."""
+    """Whether it is sent only if no other conversation shares the broker and nothing is late: it changes
+    state that all share, or its effect shows only after a time that no answer contains."""
     first_version: int = 0
-    """The first that is of use."""
+    """The first version to use."""
     is_of_producer: bool = False
-    """Whether only who became a producer asks it."""
+    """Whether only an actor that became a producer sends it."""
 
 
 def _weights(
@@ -96,14 +96,14 @@ REQUESTS: Final[Mapping[str, RequestRow]] = {
         choose=other_requests.end_txn, weights=_weights(9, 9), is_alone=True, is_of_producer=True
     ),
 }
-"""By API, what is asked."""
+"""The requests of made conversations, by API."""
 NEXT_IN_TRANSACTION: Final[Mapping[str, str]] = {
     "InitProducerId": "AddOffsetsToTxn",
     "AddOffsetsToTxn": "TxnOffsetCommit",
     "TxnOffsetCommit": "EndTxn",
     "EndTxn": "AddOffsetsToTxn",
 }
-"""By what a producer has done, what comes next."""
+"""The next request in a producer's transaction, by its last one."""
 _TRANSACTION_SHARE: Final = 0.3
 _RIGHT: Final[Mapping[Membership, Sequence[str]]] = {
     Membership.OUTSIDE: ("JoinGroup",),
@@ -117,13 +117,13 @@ _IN_STATE: Final[Mapping[str, Mapping[str, int]]] = {
     "Empty": {"DeleteGroups": 3, "OffsetDelete": 3, "OffsetCommit": 2},
     "Stable": {"OffsetDelete": 2, "LeaveGroup": 2, "JoinGroup": 2},
 }
-"""By the group's state, how much more often something is asked that has rules of its own there."""
+"""By group state: factors for requests that have special rules in that state."""
 
 
 def asked(
     versions: Mapping[str, Sequence[int]], tempo: Tempo, *, has_transactions: bool
 ) -> Mapping[str, Sequence[int]]:
-    """Return the versions of what is asked at all at such a tempo, by API."""
+    """Return the versions of the requests that are sent at a tempo, by API."""
     useful = {
         api: [each for each in served if each >= REQUESTS[api].first_version]
         for api, served in versions.items()
@@ -139,7 +139,7 @@ def asked(
 
 
 def chosen_api(at: Situation) -> str:
-    """Return what an actor asks: mostly what it should, or what has rules of its own in the group's state."""
+    """Choose an actor's request: mostly the proper one, or one with special rules in the group's state."""
     group_type = at.speaker.group_type
     if at.next_in_transaction is not None and at.chance(_TRANSACTION_SHARE):
         return at.next_in_transaction

@@ -1,4 +1,4 @@
-"""How the requests of classic and consumer groups, and those about any group, are chosen."""
+"""Choose the arguments of requests of classic and consumer groups, and of those about any group."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -37,7 +37,7 @@ _PARTITIONS: Final[Sequence[object]] = (
 
 
 _REGEXES: Final = ("ord.*", "pay.*", "", "(", r"\Qorders\E", r"\w+", r"o\C*", "[a-p]+s")
-"""What a regex may have, and may not."""
+"""Regexes with syntax that is allowed, and with syntax that is not."""
 
 
 def join_group(at: Situation) -> None:
@@ -55,7 +55,7 @@ def join_group(at: Situation) -> None:
 
 
 def sync_group(at: Situation) -> None:
-    """Ask for an assignment; a leader brings those of all."""
+    """Request an assignment; a leader mostly sends the assignments of all members."""
     at.puts_version("SyncGroup")
     if at.chance(0.9 if at.is_leader else 0.1):
         members = [each for each in at.named if each.group_type is GroupType.CLASSIC or at.chance(0.5)]
@@ -77,7 +77,7 @@ _WITH_PROTOCOL: Final = 5
 
 
 def heartbeat(at: Situation) -> None:
-    """Say that a member lives."""
+    """Send a heartbeat."""
     at.puts_version("Heartbeat")
     at.puts_wrong_id(0.15)
     at.puts_wrong_generation(0.2)
@@ -86,7 +86,7 @@ def heartbeat(at: Situation) -> None:
 
 
 def leave_group(at: Situation) -> None:
-    """Leave, alone or with others."""
+    """Leave the group, alone or with others."""
     at.puts_version("LeaveGroup")
     at.puts_wrong_id(0.2)
     at.puts_wrong_instance(0.1)
@@ -97,7 +97,7 @@ def leave_group(at: Situation) -> None:
 
 
 def offset_commit(at: Situation) -> None:
-    """Commit offsets, as a member or as nobody."""
+    """Commit offsets, as a member or without membership."""
     at.puts_version("OffsetCommit")
     at.arguments["topics"] = at.rng.choice(_OFFSETS)
     if at.chance(0.15):
@@ -110,7 +110,7 @@ def offset_commit(at: Situation) -> None:
 
 
 def offset_fetch(at: Situation) -> None:
-    """Ask for offsets."""
+    """Fetch committed offsets."""
     at.puts_version("OffsetFetch", 0.4)
     at.puts(0.8, "topics", *_PARTITIONS)
     at.puts_other_group(0.1)
@@ -124,19 +124,19 @@ def offset_fetch(at: Situation) -> None:
 
 
 _WITH_STABILITY: Final = 7
-"""The first version of OffsetFetch that may ask for stable offsets alone."""
+"""The first version of OffsetFetch that can require stable offsets."""
 _WITH_ASKER: Final = 9
-"""The first version of OffsetFetch that says who asks."""
+"""The first version of OffsetFetch with the member id and epoch of the sender."""
 
 
 def offset_delete(at: Situation) -> None:
-    """Have offsets deleted."""
+    """Delete committed offsets."""
     at.arguments["topics"] = at.rng.choice(_PARTITIONS)
     at.puts_other_group(0.15)
 
 
 def groups_named(api: str, name: str) -> Callable[[Situation], None]:
-    """Return how a request about several groups is chosen, which an argument names."""
+    """Return a function that chooses the groups of a request; `name` is the argument for the groups."""
 
     def chosen(at: Situation) -> None:
         at.puts_version(api)
@@ -147,7 +147,7 @@ def groups_named(api: str, name: str) -> Callable[[Situation], None]:
 
 
 def delete_groups(at: Situation) -> None:
-    """Have groups deleted."""
+    """Delete groups."""
     at.puts_version("DeleteGroups")
     main = GroupRef("main")
     nameless = tuple((each,) for each in at.nameless)
@@ -155,7 +155,7 @@ def delete_groups(at: Situation) -> None:
 
 
 def list_groups(at: Situation) -> None:
-    """Ask which groups there are."""
+    """List groups."""
     at.puts_version("ListGroups", 0.9)
     version = at.version("ListGroups")
     state = at.state or "Dead"
@@ -167,14 +167,14 @@ def list_groups(at: Situation) -> None:
 
 
 _WITH_STATES: Final = 4
-"""The first version of ListGroups that filters; the next one filters types too."""
+"""The first version of ListGroups that filters by state; the next one also filters by type."""
 
 
 def find_coordinator(at: Situation) -> None:
-    """Ask who coordinates."""
+    """Find the coordinator."""
     at.puts_version("FindCoordinator", 0.6)
     at.puts(0.2, "key", OTHER_GROUP, "")
-    # The first question for a transaction coordinator makes its topic, which others on the broker see.
+    # The first lookup of a transaction coordinator creates its topic, which others on the broker see.
     at.puts(0.3, "key_type", *((2, 3) if at.tempo.shares_broker else (1, 2, 3)))
 
 

@@ -1,6 +1,6 @@
-"""Shrinks a conversation that two references answer differently, until no move of it can go.
+"""Shrink a conversation that two references answer differently, until no move can be left out.
 
-A request and its answer that comes at once are one move, so both go together.
+A request and its immediate answer are one move, so both are left out together.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -16,18 +16,18 @@ _SHORT_WAITS_MS: Final = (1, 10, 100, 1_000, 5_000, 10_000, 30_000, 60_000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """What may still show the difference."""
+    """A conversation that may still show the difference."""
 
     moves: tuple[Move, ...]
     broker_config: Mapping[str, str]
 
 
 FirstOf = Callable[[Sequence[T]], Awaitable[int | None]]
-"""Tells which of several is the first that shows the same difference; they may be tried at once."""
+"""Returns the index of the first candidate that shows the same difference; may try several at once."""
 
 
 def one_by_one(still: Callable[[T], Awaitable[bool]]) -> FirstOf[T]:
-    """Try one after the other, and no more than needed: in virtual time nothing is gained otherwise."""
+    """Return a function that tries candidates in turn: in virtual time, trying several at once is no gain."""
 
     async def first_of(candidates: Sequence[T]) -> int | None:
         for index, each in enumerate(candidates):
@@ -39,7 +39,7 @@ def one_by_one(still: Callable[[T], Awaitable[bool]]) -> FirstOf[T]:
 
 
 async def minimal(items: Sequence[T], first_of: FirstOf[Sequence[T]]) -> tuple[T, ...]:
-    """Leave out items, many at a time and then each, until none can go (delta debugging)."""
+    """Leave out items, first many at a time and then singly, until none can go (delta debugging)."""
     kept = tuple(items)
     size = max(1, len(kept) // 2)
     while True:
@@ -57,7 +57,7 @@ async def minimal(items: Sequence[T], first_of: FirstOf[Sequence[T]]) -> tuple[T
 
 
 async def shrunk(candidate: Candidate, first_of: FirstOf[Candidate]) -> Candidate:
-    """Return a candidate that shows the same difference, of which no move can go."""
+    """Return a candidate that shows the same difference and from which no move can be left out."""
 
     async def first_without(candidates: Sequence[Sequence[Move]]) -> int | None:
         return await first_of([replace(kept, moves=tuple(each)) for each in candidates])
@@ -76,7 +76,7 @@ async def shrunk(candidate: Candidate, first_of: FirstOf[Candidate]) -> Candidat
 async def _improved(
     kept: Candidate, ways: Callable[[Candidate], Iterator[Candidate]], first_of: FirstOf[Candidate]
 ) -> Candidate:
-    """Go the first way that still shows the difference, until there is none."""
+    """Take the first variation that still shows the difference, again and again until none does."""
     while candidates := list(ways(kept)):
         found = await first_of(candidates)
         if found is None:
@@ -98,7 +98,7 @@ def _together(kept: Candidate) -> Iterator[Candidate]:
 
 
 def _waits_together(kept: Candidate) -> Iterator[Candidate]:
-    """Let time pass once where it passes twice in a row, for a round while if that does."""
+    """Yield candidates in which two waits in a row are one, preferably with a round duration."""
     for index, (one, other) in enumerate(pairwise(kept.moves)):
         if isinstance(one, Wait | Stay) and isinstance(other, Wait):
             waited = other.duration_ms + (one.for_ms if isinstance(one, Stay) else one.duration_ms)
@@ -108,7 +108,7 @@ def _waits_together(kept: Candidate) -> Iterator[Candidate]:
 
 
 def _simplified(kept: Candidate) -> Iterator[Candidate]:
-    """Make a move plainer, one thing at a time."""
+    """Yield candidates in which one move, or the broker configuration, is simpler in one respect."""
     if kept.broker_config:
         yield replace(kept, broker_config={})
     for index, move in enumerate(kept.moves):
@@ -134,7 +134,7 @@ def _plainer(move: Move) -> Iterator[Move]:
 
 
 def _plainer_arguments(move: Ask) -> Iterator[Ask]:
-    """Leave out arguments, and items of those that are several."""
+    """Yield the request without one argument, or without one item of an argument with several."""
     for name in move.arguments:
         rest = {other: value for other, value in move.arguments.items() if other != name}
         yield replace(move, arguments=rest)

@@ -1,4 +1,4 @@
-"""One side of a comparison: a reference in virtual time, which runs scripts and has them made on it."""
+"""One side of a comparison: a reference in virtual time, on which scripts are run and made."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -30,7 +30,7 @@ _PREFIX: Final = "search"
 
 
 class Side:
-    """A reference, with a broker for each configuration that was asked for.
+    """A reference, with a broker for each requested configuration.
 
     Attributes:
         target: the reference.
@@ -42,12 +42,12 @@ class Side:
         around: Callable[[], AbstractContextManager[None]] = nullcontext,
         base_config: Mapping[str, str] | None = None,
     ) -> None:
-        """Begin without brokers.
+        """Create a side without brokers.
 
         Args:
             target: the reference.
-            around: surrounds each run, and puts a fault in for as long.
-            base_config: properties of every broker, below those of a script.
+            around: a context manager around each run, for example to put a fault in during the run.
+            base_config: properties of every broker; those of a script override them.
         """
         self.target = target
         self._around = around
@@ -60,9 +60,9 @@ class Side:
         """Run a script; a reference that fails ends the trace with a harness error.
 
         Args:
-            script: what to run.
-            pace: a recording of it on a broker; each request is sent no sooner than there.
-            draws: ids that it is to draw; its own if there are none.
+            script: the script to run.
+            pace: a recording of the script on a broker; no request is sent earlier than in it.
+            draws: the ids that the reference draws; its own if None.
         """
         with self._around():
             broker = await self._broker(script.broker_config)
@@ -71,35 +71,35 @@ class Side:
             live.interpreter.before_step = _Pace(live.session, pace).before if pace else None
             try:
                 await live.interpreter.run()
-            except Exception as error:  # noqa: BLE001 - that a reference fails is what is looked for
+            except Exception as error:  # noqa: BLE001 - failures of a reference are searched for
                 live.fails(error)
             await live.session.close()
         return tuple(live.events)
 
     async def begin(self, script: Script) -> "LiveRun":
-        """Begin a conversation whose script is not made yet."""
+        """Begin a conversation whose script is still to be made."""
         broker = await self._broker(script.broker_config)
         return LiveRun(script, _opened(broker, script.id), broker)
 
     async def answers_alike(self, script: Script, tape: Collection[Taped]) -> bool:
-        """Tell whether it answers with the bytes that another reference answered with, each at the same time.
+        """Return whether the side answers with the same bytes as another reference, at the same times.
 
         Args:
-            script: what the other one ran.
-            tape: all that was done to it.
+            script: the script that the other reference ran.
+            tape: all that was done to the other reference.
         """
         with self._around():
             broker = await self._broker(script.broker_config)
             session = _opened(broker, script.id)
             try:
                 return await is_alike(session, tape)
-            except Exception:  # noqa: BLE001 - that a reference fails is what is looked for
+            except Exception:  # noqa: BLE001 - failures of a reference are searched for
                 return False
             finally:
                 await session.close()
 
     async def versions(self) -> Mapping[str, range]:
-        """Return the versions that are served, by API."""
+        """Return the served versions, by API."""
         broker = await self._broker({})
         return {
             API_NAMES[each.api_key]: range(each.min_version, each.max_version + 1)
@@ -119,7 +119,7 @@ class Side:
 
 
 class _Pace:
-    """Has a script act as late as it did on record."""
+    """Delays the steps of a script to the times in a recording."""
 
     def __init__(self, session: ReferenceSession, events: Sequence[Event]) -> None:
         self._session = session
@@ -129,23 +129,23 @@ class _Pace:
                 self._acts.setdefault(event.step, event.at_ms)
 
     async def before(self, step: int) -> None:
-        """Let time pass until a step was taken on record."""
+        """Let time pass up to the recorded time of a step."""
         left_ms = self._acts.get(step, 0.0) - self._session.now_ms()
         if left_ms > 0:
             await self._session.elapse(left_ms)
 
 
 class GrowingInterpreter(Interpreter):
-    """Runs a script that is made while it runs: each step is decided by what came before."""
+    """Runs a script that is made while it runs: each step depends on what happened before."""
 
     __slots__ = ()
 
     async def take_another(self, step: Step, actors: tuple[ActorSheet, ...]) -> None:
-        """Take a step behind the script's last, said by one of these actors, and add it.
+        """Run a step of one of these actors after the script's last step, and add it to the script.
 
         Raises:
-            UnboundReferenceError: no answer brought a value that the step refers to; it is not added.
-            WireError: the request cannot be written; it is not added.
+            UnboundReferenceError: no answer contained a value that the step refers to; the step is not added.
+            WireError: the request cannot be written; the step is not added.
         """
         if actors != self.script.actors:
             self.script = replace(self.script, actors=actors)
@@ -153,7 +153,7 @@ class GrowingInterpreter(Interpreter):
         self.script = replace(self.script, steps=(*self.script.steps, step))
 
     def connection_of(self, actor: str, connection: str) -> Connection | None:
-        """Return a connection of an actor's, if it is open."""
+        """Return a connection of an actor; None if it is not open."""
         line = self._lines.get((actor, connection))
         return None if line is None else line.connection
 
@@ -182,18 +182,18 @@ _GROUP_IDS: Final = {name: f"{_PREFIX}.{name}" for name in GROUPS}
 
 
 class RecordedRun:
-    """A script that runs on a reference, with all that happens as events.
+    """A script that runs on a reference, recorded as events.
 
     Attributes:
-        session: the reference's clock, and what it is doing.
-        events: what happened so far.
-        interpreter: takes the steps.
+        session: the session with the reference, with its clock and state.
+        events: the events so far.
+        interpreter: runs the steps.
     """
 
     def __init__(self, script: Script, session: ReferenceSession, broker: Broker) -> None:
         self.session = session
         self.events: list[Event] = []
-        # All who may take part, so that ids have the same names however few of them a script keeps.
+        # All actors of the cast, so that ids get the same names however few actors a script keeps.
         recorder = recorder_of(
             replace(script, actors=ALL_SHEETS),
             run_id=_RUN_ID,
@@ -204,7 +204,7 @@ class RecordedRun:
         self.interpreter = _interpreter(script, session, broker, recorder, _GROUP_IDS)
 
     def fails(self, error: Exception) -> None:
-        """Record that the reference could not go on."""
+        """Record that the reference failed."""
         sent = [step for step in self.interpreter.script.steps if isinstance(step, Send)]
         step = max((event.step for event in self.events), default=0)
         place = EventPosition(step=step, api=sent[-1].api if sent else None)
@@ -213,7 +213,7 @@ class RecordedRun:
 
 @dataclass(slots=True, kw_only=True)
 class _LastHeard(Recorder):
-    """Keeps the last answer alone, and writes no events: most conversations are never looked at."""
+    """A recorder of only the last answer; it writes no events, because most conversations are never read."""
 
     heard: tuple[str, Fields] | None = None
 
@@ -252,12 +252,12 @@ class _LastHeard(Recorder):
 
 
 class LiveRun:
-    """A conversation on a reference that goes on step by step, with its bytes on tape.
+    """A conversation with a reference that goes on step by step, with its bytes on tape.
 
     Attributes:
-        session: the reference's clock, and what it is doing.
-        tape: all that was done to it.
-        interpreter: takes the steps.
+        session: the session with the reference, with its clock and state.
+        tape: all that was done to the reference.
+        interpreter: runs the steps.
     """
 
     def __init__(self, script: Script, session: ReferenceSession, broker: Broker) -> None:
@@ -276,16 +276,16 @@ class LiveRun:
         self.interpreter.is_written_again = False
 
     async def take(self, step: Step, actors: tuple[ActorSheet, ...]) -> None:
-        """Take another step, said by one of these actors."""
+        """Run another step, of one of these actors."""
         await self.interpreter.take_another(step, actors)
 
     @property
     def heard(self) -> tuple[str, Fields] | None:
-        """The last answer's API and fields, if the last thing that was heard is one."""
+        """The API and fields of the last answer; None if something other than an answer came last."""
         return self._recorder.heard
 
     def has_answer(self, actor: str, connection: str) -> bool:
-        """Tell whether an answer lies ready on a connection."""
+        """Return whether an answer is ready to be received on a connection."""
         found = self.interpreter.connection_of(actor, connection)
         inner = found.inner if isinstance(found, TapedConnection) else None
         return isinstance(inner, ReferenceConnection) and bool(inner.arrived)

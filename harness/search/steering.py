@@ -1,4 +1,4 @@
-"""Makes conversations by what others have reached."""
+"""Make conversations that depend on what earlier ones have reached."""
 
 from collections.abc import Collection, Mapping, Sequence
 from random import Random
@@ -11,20 +11,20 @@ from harness.search.sides import Side
 from harness.search.tempo import VIRTUAL, Tempo
 
 STEPS_EACH: Final = 40
-"""About how many steps a conversation has."""
+"""The approximate number of steps in a conversation."""
 _STEPS_MORE: Final = 16
-"""How many it has at least beyond what it goes on with."""
+"""The number of steps that a conversation gets for its own, beyond those that it continues."""
 _STEPS_A_MOVE: Final = 2
 
 
 class Steering:
-    """Has each conversation begin anew, or go on with one that reached something."""
+    """Makes each conversation begin anew, or continue one that reached something."""
 
     def __init__(self, corpus: Corpus | None) -> None:
-        """Begin.
+        """Begin without counts.
 
         Args:
-            corpus: what to go on with; without one each conversation begins anew.
+            corpus: the conversations to continue; if None, every conversation begins anew.
         """
         self._corpus = corpus
         self._noted = Corpus() if corpus is None else corpus
@@ -32,12 +32,12 @@ class Steering:
 
     @property
     def pairs(self) -> Collection[Pair]:
-        """Those of a state and an answered request that were reached."""
+        """The pairs of a state and an answered request that were reached."""
         return self._noted.reached.keys()
 
     @property
     def branches(self) -> int:
-        """How many branches of the reference were taken, where Python tells of them."""
+        """How many branches of the reference were taken, if Python reports them."""
         return self._branches.taken
 
     async def made(
@@ -50,17 +50,17 @@ class Steering:
         tempo: Tempo = VIRTUAL,
         config: Mapping[str, str] | None = None,
     ) -> Made:
-        """Make a conversation; of the same seeds the same are made, one after the other.
+        """Make a conversation; the same sequence of seeds makes the same conversations.
 
         Args:
-            seed: of all that is left to chance.
-            side: the reference on which it is made.
-            versions: those that both sides serve, by API.
-            script_id: of its script.
+            seed: the seed of all random choices.
+            side: the reference on which the conversation is made.
+            versions: the versions that both sides serve, by API.
+            script_id: the id of the conversation's script.
             tempo: how long things may take.
-            config: of the broker; chosen by chance if there is none.
+            config: the broker configuration; chosen at random if None.
         """
-        chance = Random(f"{seed}/steering")  # noqa: S311 - chance that can be repeated, and no secret
+        chance = Random(f"{seed}/steering")  # noqa: S311 - repeatable randomness, not a secret
         kept = None if self._corpus is None else self._corpus.next(chance, config)
         begins = () if kept is None else kept.moves
         config = config if kept is None else kept.broker_config

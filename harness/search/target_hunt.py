@@ -1,7 +1,7 @@
-"""The search on a target that takes real time: rounds of hundreds of conversations, made on the reference.
+"""Search on a target that takes real time: rounds of hundreds of conversations, made on the reference.
 
-A difference is shown again alone, told at once, explained with behaviours that are switched in the reference,
-and shrunk: in virtual time where it is explained, on the target itself where it is not.
+A difference is reproduced alone, explained with behaviours that are then switched in the reference, reported
+at once, and shrunk: in virtual time if it is explained, or else on the target itself.
 """
 
 import asyncio
@@ -27,59 +27,59 @@ from harness.search.tempo import REAL
 
 _CANDIDATES_AT_ONCE: Final = 48
 _SHOWN_AGAIN: Final = 2
-"""How often a difference is to show again, alone."""
+"""How often a difference must be reproduced alone."""
 _JUDGED_MAX: Final = 3
-"""How often in a round it is judged whether the machine accounts for a cause, which takes long."""
+"""How often per round a cause is checked for starvation, which takes long."""
 _FLAKY_MAX: Final = 3
-"""How often a cause may fail to show again before nobody looks into it any more."""
+"""How often reproducing a cause may fail before it is ignored."""
 _SHRINKING_S: Final = 60.0
-"""How long a difference is shrunk on a target at most; what it was shrunk to by then stands."""
+"""The longest time for shrinking a difference on a target; the shortest conversation by then is kept."""
 Tell = Callable[[Harvest, Cluster | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetOrder:
-    """What is wanted of a search on a target."""
+    """The parameters of a search on a target."""
 
     target: DrivenTarget
     against: DrivenTarget | None
-    """What it is compared with, in place of the reference of its profile."""
+    """A target to compare with, instead of the reference of the target's profile."""
     steps: int
     seed: int
     batch: int
-    """How many conversations a round has at most."""
+    """The most conversations in a round."""
     corpus: Corpus | None = None
-    """What conversations go on with."""
+    """Conversations to continue."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Losses:
-    """What a search on a target could not use."""
+    """The differences and conversations that a search on a target could not use."""
 
     flaky: dict[Cause, int] = field(default_factory=dict)
-    """By cause, differences that did not show again alone."""
+    """How many differences could not be reproduced alone, by cause."""
     broken_off: dict[str, int] = field(default_factory=dict)
-    """By reason, conversations that did not come to their end."""
+    """How many conversations did not come to their end, by reason."""
     lost: str | None = None
-    """Why a target was gone before the search was through."""
+    """Why a target was lost before the end of the search; None if it was not."""
 
 
 class TargetHunt:
     """One search on a target.
 
     Attributes:
-        harvest: what was found so far.
-        losses: what could not be used.
+        harvest: the results so far.
+        losses: the differences and conversations that could not be used.
     """
 
     def __init__(self, order: TargetOrder, tell: Tell, progress: Callable[[str], None]) -> None:
-        """Begin with nothing.
+        """Prepare a search.
 
         Args:
-            order: what is wanted.
-            tell: told after each round how far the search is, and of each cluster: as soon as its difference
-                has shown again, and once more when it is shrunk.
-            progress: told what goes on in between.
+            order: the parameters of the search.
+            tell: called after each round with the results so far, and with each cluster: as soon as its
+                difference is reproduced, and again when it is shrunk.
+            progress: called with a line about what goes on in between.
         """
         self.harvest = Harvest()
         self.losses = Losses()
@@ -90,13 +90,13 @@ class TargetHunt:
         self._steering = Steering(order.corpus)
         self._by_cause: dict[Cause, Cluster] = {}
         self._traces: dict[int, Heard] = {}
-        """By the number of its cluster, how both sides answer the shortest conversation."""
+        """The events of both sides in the shortest conversation, by cluster number."""
 
     async def run(self) -> Harvest:
-        """Search until as many steps were compared as wanted, or a target is lost.
+        """Search until the ordered number of steps was compared, or a target is lost.
 
         Raises:
-            TargetError: a target could not be had at all.
+            TargetError: a target could not be started.
         """
         try:
             await self._comparison.begin(self._progress)
@@ -108,7 +108,7 @@ class TargetHunt:
         return self.harvest
 
     async def _round(self) -> None:
-        """Make conversations, have them on the targets, and look into what is new."""
+        """Make conversations, run them on the targets, and look into new differences."""
         began_s = time.monotonic()
         made = await self._make()
         scripts = [each.script for each in made.values()]
@@ -126,7 +126,7 @@ class TargetHunt:
     async def _new(
         self, made: Mapping[str, Made], heard: Mapping[str, Heard]
     ) -> Mapping[Cause, tuple[Made, str]]:
-        """Return a conversation and its seed for each cause that is new; count those that are known."""
+        """Return a conversation and its seed for each new cause; count conversations with known causes."""
         new: dict[Cause, tuple[Made, str]] = {}
         judged = Counter[Cause]()
         for seed, each in made.items():
@@ -147,13 +147,13 @@ class TargetHunt:
     async def _make(self) -> Mapping[str, Made]:
         """Make a round of conversations, by their seeds, for brokers of one configuration."""
         order, begun = self._order, self.harvest.conversations
-        chance = Random(f"{order.seed}/{begun}")  # noqa: S311 - can be repeated, no secret
+        chance = Random(f"{order.seed}/{begun}")  # noqa: S311 - repeatable, not a secret
         comparison = self._comparison
         config = chance.choice(comparison.configs)
         wanted = -(-(order.steps - self.harvest.steps) // STEPS_EACH)
         made: dict[str, Made] = {}
         for number in range(begun, begun + min(order.batch, wanted)):
-            # Virtual time never waits: without this, an interrupt would not come through.
+            # Virtual time never waits: without this sleep, an interrupt would not get through.
             await asyncio.sleep(0)
             seed = f"{order.seed}/{number}"
             made[seed] = await self._steering.made(
@@ -168,7 +168,7 @@ class TargetHunt:
         return made
 
     def _count(self, heard: Mapping[str, Heard]) -> None:
-        """Count what was compared of each conversation; where none came to its end, the search is over."""
+        """Count the compared steps of each conversation; end the search if none came to its end."""
         self.losses.lost = self._comparison.lost
         ended = 0
         for ours, others in heard.values():
@@ -183,7 +183,7 @@ class TargetHunt:
             self.losses.lost = self.losses.lost or "no conversation of a round came to its end"
 
     async def _look_into(self, made: Made, cause: Cause, seed: str) -> None:
-        """Have a difference shown again, tell of it, and shrink it."""
+        """Reproduce a difference, report it, and shrink it."""
         self._progress(f"looking into {_place(cause)}: {cause.actual[:60]} (seed {seed})")
         again = [await self._comparison.alone(made.script) for _ in range(_SHOWN_AGAIN)]
         found, heard = again[-1]
@@ -203,14 +203,14 @@ class TargetHunt:
         self._traces[len(self.harvest.clusters)] = heard
         self.harvest.clusters.append(cluster)
         self._by_cause[cause] = cluster
-        # Nothing is lost, whatever happens while it is shrunk.
+        # Reported before shrinking, so that the finding is not lost if something fails meanwhile.
         self._tell(self.harvest, cluster)
         await self._shrink(cluster, cause)
         if cluster.is_explained and not self._comparison.has_two_targets:
             self._comparison.switch(cluster.explanation.behaviours)
 
     async def _shrink(self, cluster: Cluster, cause: Cause) -> None:
-        """Shrink a cluster's conversation; where the shorter one does not show it, the longer one stands."""
+        """Shrink a cluster's conversation; keep the longer one if the shorter one shows no difference."""
         other = await self._comparison.like_target(cluster.script, cluster.explanation, cause)
         if other is not None:
             candidate = await self._virtually(cluster, cause, other)
@@ -220,7 +220,7 @@ class TargetHunt:
         await self._takes(cluster, candidate, cause)
 
     async def _takes(self, cluster: Cluster, candidate: Candidate, cause: Cause) -> bool:
-        """Give a cluster another conversation, if that shows its difference on the target, alone."""
+        """Give a cluster another conversation if it shows the difference when run alone on the target."""
         script = scripted(candidate)
         assert script is not None, "what is shrunk can be said"
         found, heard = await self._comparison.alone(script)
@@ -248,7 +248,7 @@ class TargetHunt:
         return await shrunk(cluster.candidate, one_by_one(still))
 
     def _first_on_targets(self, cause: Cause) -> FirstOf[Candidate]:
-        """Return what tells which candidate still shows a cause; many are tried at once."""
+        """Return a function that finds the first candidate that still shows a cause, trying many at once."""
         until_s = time.monotonic() + _SHRINKING_S
 
         async def first_of(candidates: Sequence[Candidate]) -> int | None:
@@ -266,7 +266,7 @@ class TargetHunt:
         return first_of
 
     def traces(self, cluster: Cluster) -> Heard:
-        """Return how both sides answered a cluster's shortest conversation."""
+        """Return the events of both sides in a cluster's shortest conversation."""
         return self._traces[self.harvest.clusters.index(cluster)]
 
 
@@ -275,12 +275,12 @@ def _place(cause: Cause) -> str:
 
 
 def flaky_line(cause: Cause, count: int) -> str:
-    """Say what did not show again alone."""
+    """Return a line about differences that could not be reproduced alone."""
     values = f"{cause.actual[:60]} for {cause.expected[:60]}"
     return f"{count} times not shown again alone: {_place(cause)}: {values}"
 
 
 def _numbered(number: int, candidate: Candidate) -> Script | None:
-    """Return a script with an id of its own; None for what could not be said so."""
+    """Return a candidate's script with an id of its own; None if its moves do not make a valid script."""
     script = scripted(candidate)
     return None if script is None else replace(script, id=f"search/tried/{number}")

@@ -1,4 +1,4 @@
-"""How long things may take in a made conversation: virtual time costs nothing, a broker's time does."""
+"""How long things may take in a made conversation: virtual time is free, a broker's time is not."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,31 +7,31 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tempo:
-    """How long waits and time-outs are; all in milliseconds."""
+    """The lengths of waits and timeouts, in milliseconds."""
 
     configs: Sequence[Mapping[str, str]]
-    """Of brokers, each as likely as it is frequent."""
+    """Broker configurations to choose from; one that is repeated is chosen more often."""
     waits_ms: Sequence[int]
     longest_wait_ms: int
     stays_ms: Sequence[int]
-    """How long a request may be seen to stay parked."""
+    """How long a request may be checked to stay parked."""
     sessions_ms: Sequence[int]
     rebalances_ms: Sequence[int]
     consumer_rebalances_ms: Sequence[int]
     beside_deadline_ms: Sequence[int]
-    """By how much a wait may miss a deadline."""
+    """How much later than a deadline a wait may end; earlier if negative."""
     margin_ms: int = 0
-    """How near a deadline nothing may happen: a broker might be on the other side of it."""
+    """The distance that moves keep from a deadline: a broker might be on the other side of it."""
     step_lag_ms: float = 0.0
-    """How much longer a step takes than in virtual time."""
+    """How much longer a step takes on a broker than in virtual time."""
     parked_lag_ms: float = 0.0
-    """How much longer it takes until a request without an answer has surely arrived."""
+    """The additional time until a request without an answer has surely arrived."""
     settles_ms: int = 0
-    """How long it takes until what a share group begins to read has its state, of which nobody is told."""
+    """How long new partitions of a share group take to get their state, which no answer shows."""
     longest_ms: int | None = None
-    """After how much time a conversation ends; None if after any."""
+    """The time after which a conversation ends; None for no limit."""
     shares_broker: bool = False
-    """Whether other conversations go on at the same broker."""
+    """Whether other conversations run on the same broker."""
 
 
 VIRTUAL: Final = Tempo(
@@ -49,7 +49,7 @@ VIRTUAL: Final = Tempo(
     consumer_rebalances_ms=(30_000, 5_000),
     beside_deadline_ms=(-1, 0, 0, 1),
 )
-"""Of a reference, which jumps from deadline to deadline."""
+"""The tempo of a reference, which jumps from deadline to deadline."""
 REAL: Final = Tempo(
     configs=(*({},) * 8, {"group.max.size": "2"}, {"group.initial.rebalance.delay.ms": "800"}),
     waits_ms=(1, 10, 100),
@@ -66,4 +66,4 @@ REAL: Final = Tempo(
     longest_ms=3_000,
     shares_broker=True,
 )
-"""Of a broker: a conversation takes some seconds, and stays away from deadlines."""
+"""The tempo of a broker: a conversation takes some seconds, and avoids deadlines."""

@@ -1,4 +1,4 @@
-"""Writes a shrunk conversation as a scenario that the suites can run."""
+"""Write a shrunk conversation as a scenario that the suites can run."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ _LEARNT: Final = {
     "producer_id": "producer_id",
     "producer_epoch": "producer_epoch",
 }
-"""How a scenario names what an actor learnt."""
+"""The attribute of an actor in a scenario, by the field that the actor received."""
 _CONSTANTS: Final[Sequence[tuple[object, str]]] = (
     (tuple(ask.RANGE), "ask.RANGE"),
     (tuple(ask.ROUND_ROBIN), "ask.ROUND_ROBIN"),
@@ -64,7 +64,7 @@ _NAMES: Final = (
     "one_of",
     "scenario",
 )
-"""What a scenario may import."""
+"""Names that a scenario may import."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +87,10 @@ def scenario_of(
     """Return a cluster's shortest conversation as a scenario.
 
     Args:
-        cluster: of a search.
-        names: of the two sides.
-        traces: how each side answers the conversation.
-        reproduction: the command that finds it.
+        cluster: a cluster of a search.
+        names: the names of the two sides.
+        traces: the events of each side in the conversation.
+        reproduction: the command that finds the conversation.
     """
     subject = _slug(re.sub(r"(?<=[a-z])(?=[A-Z])", "-", str(cluster.difference.api)))
     special = _slug("-and-".join(cluster.explanation.behaviours) or f"seed-{cluster.seed}")
@@ -122,7 +122,7 @@ def scenario_of(
 
 
 def write(folder: Path, written: Written) -> Path:
-    """Write a scenario into a package of suites, which is made if it is not there."""
+    """Write a scenario into a package of suites, which is created if needed."""
     folder.mkdir(parents=True, exist_ok=True)
     package = folder / "__init__.py"
     if not package.exists():
@@ -153,21 +153,21 @@ def _needs(needs: Sequence[str]) -> Iterator[str]:
 
 
 def source_of(cluster: Cluster) -> str:
-    """Return where Kafka decides what a cluster is about."""
+    """Return the place in Kafka's source that decides what a cluster shows."""
     if cluster.is_explained:
         return behaviour_source(cluster.explanation.behaviours[0])
     return f"{cluster.difference.api}Request.json"
 
 
 def claim_of(cluster: Cluster) -> str:
-    """Say in a sentence what differs."""
+    """Return a sentence about what differs."""
     found = cluster.difference
     what = found.field or found.difference_class.value
     return f"The answer to {found.api} v{found.api_version} differs here: {what}."
 
 
 def notes_of(cluster: Cluster, names: tuple[str, str], reproduction: str) -> Iterator[str]:
-    """Say line by line what accounts for a cluster, what both sides answer, and how it was found."""
+    """Yield lines with the behaviour behind a cluster, both sides' answers, and how it was found."""
     found = cluster.difference
     shown = _LINE_MAX - 30
     yield f"Behaviour: {title(cluster)}."
@@ -218,7 +218,7 @@ class _Body:
         self._asked.clear()
 
     def _expected(self, api: str) -> str:
-        """Pin what both sides answer: an error, or one of two; no more than a throttle time otherwise."""
+        """Pin what both sides answer: their error, or one of two, or else at most a throttle time."""
         index = self._receives.pop(0)
         step = self._steps[index]
         assert isinstance(step, Receive)
@@ -234,7 +234,7 @@ class _Body:
 
 
 def _errors_by_step(traces: tuple[Sequence[Event], Sequence[Event]]) -> Mapping[int, Sequence[str]]:
-    """Return the errors that the sides answer at each step, where both answer and have one at the top."""
+    """Return the top-level error codes at each step, for steps that both sides answer with one."""
     sides = [
         {
             event.step: str(json_object(event.fields, where="`fields`").get("error_code", ""))
@@ -266,7 +266,7 @@ def _request(move: Ask) -> list[str]:
 
 
 def _called(function: str, arguments: Sequence[Sequence[str]]) -> list[str]:
-    """Write a call on a line, or with lines of their own for each argument, itself of one line or several."""
+    """Write a call on one line, or, if it is too long, with each argument on lines of its own."""
     line = f"{function}({', '.join(''.join(each) for each in arguments)})"
     if len(line) <= _CALL_MAX and all(len(each) == 1 for each in arguments):
         return [line]
@@ -275,7 +275,7 @@ def _called(function: str, arguments: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _code(value: object) -> str:
-    """Write a value as a scenario does."""
+    """Return a value as code of a scenario."""
     known = next((text for constant, text in _CONSTANTS if constant == value), None)
     if known is not None:
         return known

@@ -1,1 +1,1 @@
-"""From the files of any number of runs to the tables of a report, by Spark's native expressions alone."""
+"""Turn the files of any number of runs into a report's tables, using only Spark's native expressions."""

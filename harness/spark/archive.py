@@ -1,17 +1,17 @@
-"""Many finished runs as one dataset: Parquet, in volumes, written without Spark.
+"""Many finished runs as one dataset: Parquet files in volumes, written without Spark.
 
-    runs/_volumes.json              which volumes count, and which runs are in each
-    runs/KIND/VOLUME.parquet        RunHeader, Event, Trace, Judgement …: a kind of record, some runs
+    runs/_volumes.json              the valid volumes, and the runs in each
+    runs/KIND/VOLUME.parquet        RunHeader, Event, Trace, Judgement …: one kind of record of some runs
     runs/attempts/…, runs/client_verdicts/…
-                                    likewise, and only of volumes that have any: older archives know none
+                                    likewise, only for volumes with such records; older archives have none
     runs/conversations/NAME.parquet the answers of each conversation, by its digest
 
-A run is a volume of its own at first; when there are many such, they are merged into one, because what a
-reader pays for is files, not bytes. A row group has one run (for events: one target of it), so a reader of
-few runs reads little. The list of volumes is replaced as a whole: a reader sees a run entirely or not at all.
+A run is first stored as its own volume. Many such volumes are merged into one, because readers pay for files,
+not for bytes. A row group has one run (for events: one target of it), so a reader of few runs reads little.
+The list of volumes is replaced as a whole, so a reader sees either all of a run or none of it.
 
-Conversations are kept by content: a night that goes as the night before adds none. So whatever looks into
-answers costs by how many different conversations there ever were, not by how many were run.
+Conversations are stored by content, so a nightly run that repeats the previous one adds none. The cost of
+examining answers depends on the number of distinct conversations, not on the number that were run.
 """
 
 import fcntl
@@ -42,7 +42,7 @@ CONVERSATIONS: Final = "conversations"
 _VOLUMES: Final = "_volumes.json"
 _LOCK: Final = "_lock"
 _MERGED_FROM: Final = 32
-"""As many volumes of one run are merged into one."""
+"""The number of single-run volumes from which they are merged into one."""
 
 KINDS: "Final[Mapping[str, type[DataclassInstance]]]" = {
     "runs": RunHeader,
@@ -57,17 +57,17 @@ KINDS: "Final[Mapping[str, type[DataclassInstance]]]" = {
     "clauses": RunClause,
     "client_verdicts": ClientVerdict,
 }
-"""Record classes by the folder that keeps them."""
+"""Record classes by the name of their folder."""
 RARE: Final = frozenset({"attempts", "client_verdicts"})
-"""Kinds that most runs have no record of: a volume without any has no file of them."""
+"""Kinds of which most runs have no record; a volume without such records has no file for them."""
 
 CONVERSATION_SCHEMA: Final = pa.schema(
     [("conversation", pa.string()), ("answers", pa.list_(pa.struct(list(arrow_schema(Answer)))))]
 )
-"""Grain: conversation. Its answers stand in the order of steps."""
+"""Grain: conversation. Its answers are in the order of steps."""
 
 Volumes: TypeAlias = Mapping[str, Mapping[str, str]]
-"""By volume: the runs in it, each with what tells one judgement of it from another."""
+"""By volume: the ids of the runs in it, each with a stamp that changes when the run is judged again."""
 
 
 class ArchiveError(TraceError):
@@ -76,10 +76,10 @@ class ArchiveError(TraceError):
 
 @contextmanager
 def naming_damage(root: Path) -> Iterator[None]:
-    """Tell of what cannot be read of an archive as such; what the system refuses passes as it came.
+    """Raise errors from damaged or missing files as `ArchiveError`; other system errors pass unchanged.
 
     Raises:
-        ArchiveError: a file of it is damaged or missing.
+        ArchiveError: a file of the archive is damaged or missing.
     """
     try:
         yield
@@ -88,13 +88,13 @@ def naming_damage(root: Path) -> Iterator[None]:
     except (pa.ArrowException, FileNotFoundError) as error:
         raise damaged_archive(root, str(error)) from error
     except OSError as error:
-        if error.errno is not None:  # Arrow raises one without a number for bytes that are no Parquet
+        if error.errno is not None:  # Arrow's error for bytes that are not Parquet has no errno
             raise
         raise damaged_archive(root, str(error)) from error
 
 
 def damaged_archive(root: Path, why: str) -> ArchiveError:
-    """Tell what is wrong with an archive, and the remedy."""
+    """Return an error that names the damage to an archive, and the remedy."""
     return ArchiveError(
         f"the archive {root} is damaged ({why.partition(chr(10))[0]:.300}): move it away, and "
         "`kafka-conformance trend RUN…` makes one anew of the runs that are left"
@@ -102,7 +102,7 @@ def damaged_archive(root: Path, why: str) -> ArchiveError:
 
 
 class VolumeWriter:
-    """Writes the files of one volume, one for each kind of record; they count once the archive lists them."""
+    """Writes the files of one volume, one for each kind of record; they are valid once it is listed."""
 
     def __init__(self, root: Path, name: str) -> None:
         self._root = root
@@ -138,12 +138,12 @@ class VolumeWriter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """A dataset of runs. Its writers wait for each other, its readers for nobody."""
+    """A dataset of runs. Writers wait for each other; readers never wait."""
 
     root: Path
 
     def volumes(self) -> Volumes:
-        """Return what counts at this moment.
+        """Return the volumes that are valid now.
 
         Raises:
             ArchiveError: the list is damaged.
@@ -161,15 +161,15 @@ class Archive:
         return volumes
 
     def run_ids(self) -> tuple[str, ...]:
-        """Return the ids of all runs in it, in alphabetical order."""
+        """Return the ids of all archived runs, in alphabetical order."""
         return tuple(sorted(run_id for runs in self.volumes().values() for run_id in runs))
 
     def contains(self, run_id: str, stamp: str) -> bool:
-        """Return whether a run is in the archive as it was last judged."""
+        """Return whether the archive contains a run with its latest judgement."""
         return any(runs.get(run_id) == stamp for runs in self.volumes().values())
 
     def files(self, kind: str, run_ids: Sequence[str] | None = None) -> list[Path]:
-        """Name the files that have records of a kind, of some runs or of all."""
+        """Return the files with records of a kind, for some runs or for all."""
         files = [
             self.root / kind / f"{name}.parquet"
             for name, runs in self.volumes().items()
@@ -178,7 +178,7 @@ class Archive:
         return [file for file in files if file.exists()] if kind in RARE else files
 
     def check(self, run_ids: Sequence[str]) -> None:
-        """Read what the archive has of some runs, before others rely on it; of events only their index.
+        """Read the archive's files for some runs to check them before use; of events, read only the metadata.
 
         Raises:
             ArchiveError: a file of it is damaged or missing.
@@ -191,19 +191,19 @@ class Archive:
                     pq.read_table(file, partitioning=None)
 
     def conversation_files(self) -> list[Path]:
-        """Name the files that have conversations."""
+        """Return the files with conversations."""
         return sorted((self.root / CONVERSATIONS).glob("*.parquet"))
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Keep other writers out meanwhile."""
+        """Lock out other writers for the duration of the context."""
         self.root.mkdir(parents=True, exist_ok=True)
         with (self.root / _LOCK).open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
     def commit(self, added: Volumes) -> None:
-        """Let volumes count whose files are written; runs that were there before are replaced."""
+        """List volumes whose files are written, replacing earlier copies of their runs."""
         run_ids = {run_id for runs in added.values() for run_id in runs}
         kept: dict[str, Mapping[str, str]] = {}
         stale: list[str] = []
@@ -218,7 +218,7 @@ class Archive:
         self._remove(stale)
 
     def merge(self) -> None:
-        """Merge volumes of single runs, if there are many."""
+        """Merge single-run volumes, if there are many."""
         volumes = self.volumes()
         single = [name for name, runs in volumes.items() if len(runs) == 1]
         if len(single) < _MERGED_FROM:
@@ -229,7 +229,7 @@ class Archive:
         self._remove(single)
 
     def keep_conversations(self, conversations: Mapping[str, Sequence[Answer]]) -> None:
-        """Keep those that are not kept yet."""
+        """Store the conversations that the archive does not contain yet."""
         kept = {
             name
             for file in self.conversation_files()
@@ -246,7 +246,7 @@ class Archive:
         unfinished.replace(path)
 
     def _rewritten(self, names: Sequence[str], runs: Mapping[str, str]) -> str:
-        """Write what some volumes have of some runs into a new one, and return its name."""
+        """Copy the records of some runs from some volumes to a new volume, and return its name."""
         name = _name_of([*names, *runs])
         wanted = pa.array(list(runs), pa.string())
         with VolumeWriter(self.root, name) as writer:
@@ -273,7 +273,7 @@ class Archive:
 
 
 def volume_name(run_id: str, stamp: str) -> str:
-    """Name the volume of a single run as it was judged."""
+    """Return the name of the volume of a single run with a given judgement."""
     return _name_of([run_id, stamp])
 
 

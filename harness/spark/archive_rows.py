@@ -1,4 +1,4 @@
-"""The rows of an archive that no other record class describes: what is told of a conversation at a glance."""
+"""The rows of an archive that have no other record class, such as the summary of a conversation."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,7 +13,7 @@ ARCHIVE: Final = "runs"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerHeader(TraceHeader):
-    """A trace header and its place among its target's. Grain: run, target, broker configuration."""
+    """A trace header and its ordinal among its target's headers. Grain: run, target, broker configuration."""
 
     broker_ordinal: int
     """From 0, in the order in which the brokers were started."""
@@ -21,27 +21,27 @@ class BrokerHeader(TraceHeader):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunClause(Clause):
-    """A row of the catalogue as a run found it. Grain: run, clause."""
+    """A row of the catalogue at the time of a run. Grain: run, clause."""
 
     run_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trace:
-    """One conversation in brief. Grain: run, target, scenario."""
+    """The summary of one conversation. Grain: run, target, scenario."""
 
     run_id: str
     target: str
     scenario_id: str
     oracle: str | None
     conversation: str
-    """Digest of all answers in their order: equal conversations need no closer look."""
+    """Digest of all answers in their order; conversations with equal digests need not be compared further."""
     oracle_conversation: str | None
-    """The oracle's in the same run; None without an oracle, or where either could not be asked."""
+    """The digest of the oracle's in the same run; None without an oracle, or if either did not run."""
     is_held: bool
-    """Whether there was a conversation: false where the target could not be asked, or we failed."""
+    """Whether the scenario ran on the target; false if it was not applicable or the harness failed."""
     outcome: str | None
-    """Of its judgement, as is `signature`; None where it was not judged."""
+    """From its judgement, as is `signature`; None if it was not judged."""
     signature: str | None
     event_count: int
     answer_count: int
@@ -49,7 +49,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What stood where a script awaited something. Grain: conversation, step, occurrence."""
+    """What came where a script awaited an answer. Grain: conversation, step, occurrence."""
 
     step: int
     occurrence: int
@@ -61,13 +61,13 @@ class Answer:
     api: str | None
     api_version: int | None
     error_codes: tuple[str, ...]
-    """Every `error_code` in the answer, at whatever depth, each once; Kafka's names in alphabetical order."""
+    """Every distinct `error_code` in the answer, at any depth; Kafka's names in alphabetical order."""
     digest: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimedStep:
-    """How long an answer took that a script bounds. Grain: run, target, scenario, step, bound."""
+    """The time of an answer for which a script sets a bound. Grain: run, target, scenario, step, bound."""
 
     run_id: str
     target: str
@@ -81,10 +81,10 @@ class TimedStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientVerdict:
-    """What became of one client script. Grain: run, target, library, script."""
+    """The result of one client script. Grain: run, target, library, script."""
 
     run_id: str
-    """Of the run of wire suites that the scripts stand beside."""
+    """The id of the run of wire suites whose folder contains the scripts' folder."""
     target: str
     library: str
     library_version: str
@@ -94,35 +94,35 @@ class ClientVerdict:
     outcome: str
     """A `harness.verdict.Outcome`."""
     expectation: str
-    """A `harness.verdict.Expectation`; nobody foresees anything of client scripts."""
+    """A `harness.verdict.Expectation`."""
     reason: str
-    """What first is not as it should be, or why the script was not run, or was cut short."""
+    """An expectation entry's reason; else the first departure, or why the script did not run to its end."""
     signature: str | None
-    """Hash of script, library and what first departs, without what is chance: equal in every run."""
+    """Hash of script, library and first departure, without what varies by chance: equal in every run."""
     first_step: int | None
-    """None where nothing departs, or where it is the wire that tells."""
+    """None if nothing departs, or if the departure was found in the recorded bytes."""
     mismatch_count: int
-    """Against the script."""
+    """Departures from what the script expects."""
     difference_count: int
-    """Against the reference."""
+    """Departures from the reference."""
     violation_count: int
-    """Of invariants, by the coordinator."""
+    """Invariants that the coordinator broke."""
     replay_count: int
-    """Answers that the reference gives otherwise when the conversation is replayed to it."""
+    """Answers in which the reference differs when the conversation is replayed to it."""
     compared: str
-    """The reference that it was compared with, or `not compared: …`."""
+    """The reference that the result was compared with, or `not compared: …`."""
     duration_ms: float
     spec: str
-    """Of the target, as is what follows."""
+    """The target's, as are the next three fields."""
     profile: str
     implementation: str
     broker_config: str
     """Kafka properties, JSON."""
     scripts_digest: str
-    """Of all scripts that the run chose: equal where clients were told the same."""
+    """Digest of all scripts that the run chose; equal if the clients got the same scripts."""
     confirmation: str = Confirmation.NOT_REPEATED.value
     """A `harness.verdict.Confirmation`."""
     shown_count: int = 1
-    """In how many attempts it showed."""
+    """The number of attempts in which the result occurred."""
     attempt_count: int = 1
-    """Of how many."""
+    """The number of attempts."""

@@ -1,4 +1,4 @@
-"""From an archive of runs to a DataFrame for each kind of record: explicit schemas, no joins."""
+"""Read an archive of runs into one DataFrame for each kind of record: explicit schemas, no joins."""
 
 import json
 from collections.abc import Sequence
@@ -30,13 +30,13 @@ _OF_RUNS: Final = {
     "runs": struct_type(RunHeader),
     "beginnings": StructType([struct_type(RunHeader)[name] for name in ("run_id", "started_at")]),
 }
-"""What is read of run headers, by what it is asked for as."""
+"""The columns that are read of run headers, by the name of the frame."""
 
 
 class Archived:
-    """The records of some runs in an archive, each kind of record typed as its class says.
+    """The records of some runs in an archive, each kind with the types of its record class.
 
-    A kind is looked for when a table first asks for it.
+    A kind of record is read when it is first used.
     """
 
     def __init__(self, spark: SparkSession, archive: Archive, run_ids: Sequence[str] | None = None) -> None:
@@ -49,12 +49,12 @@ class Archived:
 
     @property
     def runs(self) -> DataFrame:
-        """`RunHeader`; read here, since a job for so few rows would take longer."""
+        """`RunHeader`; read without Spark, since a job for so few rows would take longer."""
         return self._frame("runs")
 
     @property
     def beginnings(self) -> DataFrame:
-        """Of `runs` only which there are and when they began, which is most of what is asked."""
+        """The ids and start times of `runs`, which are the columns most often needed."""
         return self._frame("beginnings")
 
     @property
@@ -99,13 +99,13 @@ class Archived:
 
     @property
     def client_verdicts(self) -> DataFrame | None:
-        """`ClientVerdict`; None where no run has any, so that nothing is done for them."""
+        """`ClientVerdict`; None if no run has any, so that no work is done for them."""
         files = self._archive.files("client_verdicts", self._run_ids)
         return self._frame("client_verdicts") if files else None
 
     @property
     def conversations(self) -> DataFrame:
-        """`CONVERSATION_TYPE`, of all runs."""
+        """`CONVERSATION_TYPE`, for all runs."""
         return self._frame(CONVERSATIONS)
 
     def _frame(self, kind: str) -> DataFrame:
@@ -129,7 +129,7 @@ class Archived:
         return self._wanted
 
     def _reported(self, table: pa.Table, schema: StructType) -> DataFrame:
-        """Have few rows in the query's own text: they cost no job, and fewer calls than otherwise."""
+        """Return few rows as literals of a query: this needs no job, and fewer calls to the JVM."""
         shape = ArrayType(schema).simpleString()
         rows = json.dumps(table.to_pylist()).replace("$", r"\u0024")  # `${…}` would be a variable of Spark's
         return self._spark.sql("SELECT inline(from_json({rows}, {shape}))", rows=rows, shape=shape)

@@ -1,4 +1,4 @@
-"""Arrow's schemas, derived from the record classes by way of `harness.trace.schema`; no Spark."""
+"""Arrow schemas, derived from the record classes through `harness.trace.schema`; no Spark."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
@@ -20,22 +20,22 @@ _ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
 
 
 def column_names(cls: "type[DataclassInstance]") -> list[str]:
-    """Return the names of a record class's columns: what a mart selects last."""
+    """Return the names of a record class's columns, which a mart selects last."""
     return [column.name for column in columns(cls)]
 
 
 def arrow_schema(cls: "type[DataclassInstance]") -> pa.Schema:
-    """Return a record class's Arrow schema; every column may be null, as in Spark's."""
+    """Return a record class's Arrow schema; every column is nullable, as in the Spark schema."""
     return pa.schema([(column.name, _ARROW_TYPES[column.type]) for column in columns(cls)])
 
 
 def arrow_table(cls: "type[DataclassInstance]", records: "Iterable[DataclassInstance]") -> pa.Table:
-    """Make an Arrow table of records."""
+    """Return an Arrow table of records."""
     return pa.Table.from_pylist([to_content(record) for record in records], schema=arrow_schema(cls))
 
 
 def completed_table(cls: "type[DataclassInstance]", table: pa.Table) -> pa.Table:
-    """Fill in the columns that an older table of records lacks."""
+    """Return a table of records with the columns that an older table lacks filled with defaults."""
     schema = arrow_schema(cls)
     for column in columns(cls):
         if column.default is not None and column.name not in table.column_names:

@@ -1,4 +1,4 @@
-"""Which attempt tells of a scenario that was run more than once: the one that its result is of."""
+"""For scenarios that were run more than once: the attempt that their result comes from."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,9 +7,9 @@ from harness.trace.files import RunFolder, attempt_name, read_records
 
 
 def ruling_attempts(folder: RunFolder) -> Mapping[str, Sequence[str]]:
-    """Return, by the name of an attempt's trace, the scenarios whose result is that attempt's.
+    """Return, by the name of an attempt's trace, the scenarios whose result comes from that attempt.
 
-    Results of first attempts are left out; most runs have no others.
+    Results of first attempts are left out; most runs have no other attempts.
 
     Raises:
         TraceError: a judgement is damaged.

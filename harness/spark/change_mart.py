@@ -1,7 +1,7 @@
-"""What changed from one version of Kafka to the next; pure functions of DataFrames, native expressions only.
+"""Changes from one version of Kafka to the next; pure functions of DataFrames, native expressions only.
 
-Two targets that answer a scenario differently have changed, unless chance decided: then neither differs from
-what it is compared with, and what the two are compared with is alike.
+A scenario has changed if two targets answer it differently, except by chance. It is chance if neither answer
+differs from its oracle's, and both oracles answered the same.
 """
 
 from functools import reduce
@@ -32,7 +32,7 @@ _REPORTED: Final = ["kind", "raw", "canonical", "digest", "measure", "has_differ
 
 
 def behaviour_changes(of: Sources) -> DataFrame:
-    """Find what neighbouring targets answer differently. Grain and columns: `BehaviourChange`."""
+    """Find scenarios that neighbouring targets answer differently. Grain and columns: `BehaviourChange`."""
     pairs = neighbours(of.runs, of.headers, of.judgements)
     answers = _answers(aligned_steps(of.alignments, of.events, of.first_events), of.differences)
     first = sf.struct("step", "answer")
@@ -69,9 +69,9 @@ def behaviour_changes(of: Sources) -> DataFrame:
 
 
 def neighbours(runs: DataFrame, headers: DataFrame, judgements: DataFrame) -> DataFrame:
-    """Pair each target with the one before it with which the same scenario was run.
+    """Pair each target with the previous target on which the same scenario was run.
 
-    Grain: run, scenario, target that has one before it. References stand outside the order.
+    Grain: run, scenario, target that has a predecessor. References are left out of the order.
     """
     named = runs.select("run_id", sf.posexplode("targets").alias("position", "target"))
     brokers = headers.where((sf.col("broker_ordinal") == 0) & ~is_reference("spec"))
@@ -95,7 +95,7 @@ def neighbours(runs: DataFrame, headers: DataFrame, judgements: DataFrame) -> Da
 
 
 def _answers(aligned: DataFrame, differences: DataFrame) -> DataFrame:
-    """Keep what targets answered, with what it is compared with and whether that differs.
+    """Return the targets' answers, each with the oracle's digest and whether the two differ.
 
     Grain: run, scenario, target, step, answer, actor.
     """
@@ -118,7 +118,7 @@ def _answers(aligned: DataFrame, differences: DataFrame) -> DataFrame:
 
 
 def _side_by_side(pairs: DataFrame, answers: DataFrame) -> DataFrame:
-    """Lay the answers of neighbours side by side; where one has none, its side is null.
+    """Put the answers of neighbours side by side; if one of them has no answer, its side is null.
 
     Grain: run, scenario, pair of targets, step, answer, actor.
     """
@@ -138,7 +138,7 @@ def _side_by_side(pairs: DataFrame, answers: DataFrame) -> DataFrame:
 
 
 def _side(pairs: DataFrame, answers: DataFrame, side: str) -> DataFrame:
-    """Give each pair the answers of one of its two, every column by a name of its own."""
+    """Join each pair with the answers of one of its two targets, with column names prefixed by the side."""
     theirs = answers.withColumnRenamed("target", f"{side}_target")
     shared = [*_PAIR, *_PLACE, *_ALIGNED_BY]
     return pairs.join(theirs, on=["run_id", "scenario_id", f"{side}_target"], how="inner").select(
@@ -148,7 +148,7 @@ def _side(pairs: DataFrame, answers: DataFrame, side: str) -> DataFrame:
 
 
 def _has_changed() -> Column:
-    """Whether two answers differ, and not by chance."""
+    """Whether two answers differ other than by chance."""
     by_chance = (
         _same("kind") & _same("measure") & ~sf.col("from_has_difference") & ~sf.col("to_has_difference")
     )
@@ -165,7 +165,7 @@ def _place_among_changes() -> Column:
 
 
 def _unequal_fields() -> Column:
-    """The names, in alphabetical order, under which two answers have unequal values; none without two."""
+    """The names of fields that differ between two answers, alphabetically; none if an answer is missing."""
     one, other = (sf.from_json(f"{side}_canonical", "map<string,string>") for side in ("from", "to"))
     names = sf.array_sort(sf.array_union(sf.map_keys(one), sf.map_keys(other)))
     unequal = sf.filter(
@@ -175,5 +175,5 @@ def _unequal_fields() -> Column:
 
 
 def _or_none(texts: Column | str) -> Column:
-    """Put an empty list where there is no list."""
+    """The list, or an empty list in place of null."""
     return sf.coalesce(texts, sf.array().cast("array<string>"))

@@ -1,8 +1,8 @@
-"""What conversations say, digests first; pure functions of DataFrames, native expressions only.
+"""Comparisons of conversations, by digest first; pure functions of DataFrames, native expressions only.
 
-Whole conversations are compared by their digest. For first differences answers are looked into only where the
-two digests differ; where all answers count, once for each different pair, however often it was run. Which
-answers stand side by side the checker has said: by its number an answer is found in both conversations.
+Whole conversations are compared by digest. First differences examine answers only where two digests differ.
+Tables of all answers examine each distinct pair of conversations once, however often it was run. Answers of
+two conversations correspond if they have the same number, which the checker's alignment gave them.
 """
 
 from collections.abc import Sequence
@@ -19,57 +19,57 @@ _PLACE: Final = ["step", "occurrence", "actor", "connection"]
 
 
 def compared_pairs(traces: DataFrame) -> DataFrame:
-    """Keep the conversations that have an oracle's beside them. Grain: run, target, scenario."""
+    """Select the conversations that have an oracle's to compare with. Grain: run, target, scenario."""
     return traces.where(sf.col("oracle_conversation").isNotNull())
 
 
 def differing(pairs: DataFrame) -> DataFrame:
-    """Keep pairs whose digests differ. Grain: as given."""
+    """Select the pairs whose digests differ. Grain: as in the input."""
     return pairs.where(sf.col("conversation") != sf.col("oracle_conversation"))
 
 
 def first_differences(traces: DataFrame, conversations: DataFrame) -> DataFrame:
     """Find where conversations first differ. Grain and columns: `FirstDifference`.
 
-    Only the answers of differing conversations are looked at.
+    Only the answers of differing conversations are examined.
     """
     return unlike_answers(differing(compared_pairs(traces)), conversations)
 
 
 def unlike_answers(pairs: DataFrame, conversations: DataFrame) -> DataFrame:
-    """Tell of pairs in which answer they first differ, and in how many. Grain and columns: `FirstDifference`.
+    """Find each pair's first differing answer and the count of those. Grain and columns: `FirstDifference`.
 
-    Conversations are few, so each pair is laid beside them where it stands: nothing is shuffled, and since
-    both sides are joined to the same columns, Spark reads and spreads them once.
+    Conversations are few, so Spark broadcasts them and does not shuffle the pairs. Because both joins use the
+    same columns, Spark reads and broadcasts them once.
     """
     return pairs.sparkSession.sql(_UNLIKE_ANSWERS, pairs=pairs, conversations=conversations)
 
 
 def _struct(names: Sequence[str]) -> str:
-    """Write the struct of some fields of `answer` in SQL."""
+    """Return SQL for a struct of some fields of `answer`."""
     fields = [f"'{name}', answer.{name}" for name in names]
     return f"named_struct({', '.join(fields)})"
 
 
 def _places(side: str) -> str:
-    """Write in SQL: the places of a conversation's answers."""
+    """Return SQL for the places of a conversation's answers."""
     return f"transform({side}, answer -> {_struct(_PLACE)})"
 
 
 def _only(side: str, other: str) -> str:
-    """Write in SQL: the places of answers that one of two conversations has and the other has not so."""
+    """Return SQL for the places where one conversation has an answer that the other does not have."""
     reported = _struct((*_PLACE, "kind", "digest"))
     here, there = (f"transform({one}, answer -> {reported})" for one in (side, other))
     return _places(f"array_except({here}, {there})")
 
 
 def _at_place(side: str) -> str:
-    """Write in SQL: the answer that a conversation has at a place; null where it has none there."""
+    """Return SQL for a conversation's answer at a place; null if it has none there."""
     return f"get(filter({side}, answer -> {_struct(_PLACE)} <=> place), 0)"
 
 
 def _codes_or_kind(answer: str) -> str:
-    """Write in SQL: the error codes of an answer, or what there was in place of an answer."""
+    """Return SQL for the error codes of an answer, or for the kind of event that came instead."""
     codes = f"array_join({answer}.error_codes, ',')"
     return f"if({answer}.kind = 'response', {codes}, coalesce({answer}.kind, 'nothing'))"
 
@@ -80,7 +80,7 @@ _LAID: Final = """
     JOIN {conversations} AS ours ON pair.conversation = ours.conversation
     JOIN {conversations} AS theirs ON pair.oracle_conversation = theirs.conversation
 """
-"""Written in SQL: both conversations of a pair, laid side by side."""
+"""SQL for both conversations of a pair, side by side."""
 _UNLIKE_ANSWERS: Final = f"""
 WITH laid AS ({_LAID}), compared AS (
     SELECT *, array_union({_only("ours", "theirs")}, {_only("theirs", "ours")}) AS places FROM laid
@@ -99,8 +99,8 @@ SELECT run_id, target, oracle, scenario_id, place.step, place.occurrence, place.
     CAST(size(places) AS bigint) AS differing_count,
     outcome, signature
 FROM answered
-"""  # noqa: S608 - put together of this module's own names
-"""Written in SQL: for each call that builds a query, Python waits for the JVM, and this would take 1,800."""
+"""  # noqa: S608 - composed only of names from this module
+"""In SQL because each DataFrame call waits for the JVM, and this query would take 1,800 calls."""
 _ERROR_CONFUSION: Final = f"""
 WITH laid AS ({_LAID}), placed AS (
     SELECT *, explode(array_union({_places("ours")}, {_places("theirs")})) AS place FROM laid
@@ -123,7 +123,7 @@ GROUP BY target, api, api_version, oracle_error_codes, target_error_codes
 
 
 def error_confusion(traces: DataFrame, conversations: DataFrame) -> DataFrame:
-    """Count which error codes stood where which were due. Grain and columns: `ErrorConfusion`."""
+    """Count pairs of expected and actual error codes. Grain and columns: `ErrorConfusion`."""
     pairs = compared_pairs(traces).groupBy("target", *_PAIR).agg(sf.count("*").alias("pair_count"))
     confused = traces.sparkSession.sql(_ERROR_CONFUSION, pairs=pairs, conversations=conversations)
     return confused.select(*column_names(ErrorConfusion))

@@ -1,4 +1,4 @@
-"""What an archive tells of each conversation at a glance, made of a target's events without Spark."""
+"""The archive's summary of each conversation, computed from a target's events without Spark."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,18 +35,18 @@ _READ: Final = [
 ]
 
 Bounds = Mapping[tuple[str, int], Sequence[tuple[str, float]]]
-"""By scenario and step: which bounds a script sets there, and where they lie."""
+"""By scenario and step: the kind and limit (ms) of each bound that the script sets there."""
 
 Numbers = Mapping[tuple[str, int], int]
-"""By scenario and sequence: which of its step's answers an event is, as the checker aligned it."""
+"""By scenario and sequence: an event's number among its step's answers, as aligned by the checker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRows:
-    """What a target's events come to."""
+    """The rows that are computed from a target's events."""
 
     traces: tuple[Trace, ...]
-    """Of oracles and judgements they know nothing yet; see `completed`."""
+    """Without the oracles' conversations and the judgements, which `completed` adds."""
     timed_steps: tuple[TimedStep, ...]
     conversations: Mapping[str, tuple[Answer, ...]]
     """By digest."""
@@ -55,15 +55,15 @@ class RunRows:
 def rows_of(
     events: pa.Table, *, run_id: str, target: str, oracle: str | None, bounds: Bounds, numbers: Numbers
 ) -> RunRows:
-    """Tell each conversation of a target at a glance.
+    """Summarise each conversation of a target.
 
     Args:
         events: the columns of `Event`, all of this run and target, in any order.
-        run_id: the run's.
+        run_id: the run's id.
         target: the target's name.
-        oracle: what it is compared with.
-        bounds: what the run's scripts say of times.
-        numbers: of the target's answers.
+        oracle: the name of the target's oracle.
+        bounds: the time bounds of the run's scripts.
+        numbers: the numbers of the target's answers.
 
     Raises:
         TraceError: an answer has no number.
@@ -122,7 +122,7 @@ def _is_first_response(answer: Answer) -> bool:
 
 
 def completed(traces: Sequence[Trace], judgements: Sequence[Judgement]) -> tuple[Trace, ...]:
-    """Tell a run's traces, of all its targets, of their oracles' and of what was judged."""
+    """Return the traces of all targets of a run, with their oracles' conversations and their judgements."""
     conversations = {(one.target, one.scenario_id): one.conversation for one in traces if one.is_held}
     judged = {(one.target, one.scenario_id): (one.outcome, one.signature) for one in judgements}
     nothing = (None, None)
@@ -140,7 +140,7 @@ def completed(traces: Sequence[Trace], judgements: Sequence[Judgement]) -> tuple
 
 
 def bounds_of(scripts: Mapping[str, object]) -> Bounds:
-    """Gather what scripts, as JSON data, say of when an answer may come."""
+    """Collect the bounds on the time of answers from scripts given as JSON data."""
     return {
         (scenario_id, index): found
         for scenario_id, script in scripts.items()
@@ -156,13 +156,13 @@ def _event_counts(events: pa.Table) -> dict[str, int]:
 
 
 def _refused(events: pa.Table) -> set[str]:
-    """Name the scenarios that were not run."""
+    """Return the ids of the scenarios that were not run."""
     is_refusal = pc.is_in(events["kind"], value_set=pa.array(_REFUSED))
     return set(events["scenario_id"].filter(is_refusal).to_pylist())
 
 
 def _answers(events: pa.Table, numbers: Numbers) -> Iterator[tuple[str, tuple[Answer, float | None]]]:
-    """Give each answer with its scenario and the time that it took, in the order of scenarios and steps."""
+    """Yield each answer with its scenario and its elapsed time, in the order of scenarios and steps."""
     kinds = pa.array([kind.value for kind in ANSWER_KINDS])
     awaited = events.select(_READ).filter(pc.is_in(events["kind"], value_set=kinds))
     ordered = awaited.sort_by([(name, "ascending") for name in ("scenario_id", "step", "sequence")])
@@ -207,6 +207,6 @@ def _codes(value: object) -> Iterator[str]:
 
 
 def _digest(answers: Sequence[Answer]) -> str:
-    """Hash what was answered, in its order; when it came is no part of it."""
+    """Return a hash of the answers in their order, without their times."""
     parts = [[a.step, a.occurrence, a.actor, a.connection, a.kind, a.digest] for a in answers]
     return sha256(json.dumps(parts).encode()).hexdigest()[:_DIGEST_CHARACTERS]

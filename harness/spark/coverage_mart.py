@@ -1,4 +1,4 @@
-"""What a run says of each row of the catalogue; pure functions of DataFrames, native expressions only."""
+"""A run's coverage of the catalogue's rows; pure functions of DataFrames, native expressions only."""
 
 from typing import Final
 
@@ -16,13 +16,13 @@ _COUNTED: Final = {
     "unclear_count": (Outcome.INDETERMINATE, Outcome.HARNESS_ERROR),
     "not_applicable_count": (Outcome.NOT_APPLICABLE,),
 }
-"""Every outcome once."""
+"""Every outcome occurs exactly once."""
 
 
 def clause_coverage(clauses: DataFrame, headers: DataFrame, judgements: DataFrame) -> DataFrame:
-    """Lay the catalogue beside each target's results. Grain: run, target, clause. Columns: `ClauseCoverage`.
+    """Join the catalogue with each target's results. Grain: run, target, clause. Columns: `ClauseCoverage`.
 
-    A row that no scenario of the run names stands there all the same, once for each target.
+    A row that no scenario of the run names is included too, once for each target.
     """
     targets = headers.where(sf.col("broker_ordinal") == 0).select("run_id", "target")
     return (
@@ -56,7 +56,7 @@ def _counted(judgements: DataFrame) -> DataFrame:
 
 
 def _status() -> Column:
-    """The first that applies: one difference outweighs agreement, and that whatever could not be seen."""
+    """The first status that applies: a difference outweighs agreement, and agreement outweighs the rest."""
     return (
         sf.when(sf.col("differing_count") > 0, ClauseStatus.DIFFERS.value)
         .when(sf.col("agreed_count") > 0, ClauseStatus.AGREED.value)

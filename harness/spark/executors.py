@@ -1,7 +1,7 @@
-"""Functions on the executors of a Spark cluster: each call is a job of one task.
+"""Function calls on the executors of a Spark cluster: each call is a job of one task.
 
-A task whose executor is lost runs again, on another. One that fails time after time costs its own job, and
-no other.
+A task whose executor is lost runs again on another executor. A task that fails on every try fails only its
+own job.
 """
 
 import asyncio
@@ -29,20 +29,20 @@ from harness.spark.session import spark_session
 T = TypeVar("T")
 
 _GONE: Final = (Py4JError, OSError)
-"""What is raised where a job failed, or the JVM is there no more."""
+"""The errors raised when a job failed, or when the JVM is gone."""
 _PYTHON: Final = "PYSPARK_PYTHON"
 _JOBS_AT_ONCE: Final = 256
-"""Each waits in a thread; further ones wait for a thread."""
+"""The limit of concurrent jobs. Each job waits in a thread; further jobs wait for a free thread."""
 _CONNECT_S: Final = 5.0
 _COMING_S: Final = 180.0
-"""So long may the first executor take, and so long may all be gone."""
+"""The longest that the first executor may take to start, and that all executors may be gone."""
 _LOOK_S: Final = 5.0
 _ADDRESS: Final = re.compile(r"(?P<host>[^,:/]+|\[[^\]]+\]):(?P<port>\d{1,5})")
 _FAILURE: Final = re.compile(r"^(?:[\w.]+\.)?(?P<kind>\w+(?:Error|Exception)): (?P<text>.+)$", re.MULTILINE)
 
 
 class Executors:
-    """The executors of a cluster, for as long as a session is."""
+    """The executors of a cluster, for the lifetime of a session."""
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
@@ -50,19 +50,19 @@ class Executors:
 
     @property
     def core_count(self) -> int:
-        """How many tasks they run at once, as far as they are there."""
+        """How many tasks the registered executors run at once."""
         return self._context.defaultParallelism
 
     async def run(self, function: Callable[[T, int], None], argument: T) -> None:
-        """Call a function on some executor.
+        """Call a function on one of the executors.
 
         Args:
-            function: of the argument, and of how often that was tried before; executors can import it.
-            argument: can be pickled.
+            function: gets the argument and the number of earlier tries; executors must be able to import it.
+            argument: must be picklable.
 
         Raises:
             SparkError: there is no executor, or none is left.
-            TaskError: it failed on every try.
+            TaskError: the call failed on every try.
         """
         group = uuid4().hex
         future = self._waiting.submit(self._job, group, partial(function, argument))
@@ -75,7 +75,7 @@ class Executors:
 
     async def _awaited(self, future: "Future[None]") -> None:
         job = asyncio.wrap_future(future)
-        # Of a job that is cancelled nobody asks how it ended.
+        # Nobody awaits a cancelled job: retrieve its exception, or asyncio logs it as never retrieved.
         job.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         gone_since_s: float | None = None
         now_s = asyncio.get_running_loop().time
@@ -92,7 +92,7 @@ class Executors:
         job.result()
 
     def _executor_count(self) -> int:
-        """Return how many executors there are; where the driver's JVM is gone, its jobs tell."""
+        """Return the number of executors; 1 if the driver's JVM is gone, as its jobs then fail anyway."""
         with suppress(*_GONE):
             tracker = self._context._jsc.sc().statusTracker()  # noqa: SLF001 - PySpark has no public way to it
             return len(tracker.getExecutorInfos()) - 1
@@ -106,7 +106,7 @@ class Executors:
             raise TaskError(_reason(error)) from error
 
     def close(self) -> None:
-        """End what is still going on."""
+        """Cancel all jobs that are still running."""
         with suppress(*_GONE):
             self._context.cancelAllJobs()
         self._waiting.shutdown(wait=False, cancel_futures=True)
@@ -118,7 +118,7 @@ def _carry_out(call: Callable[[int], None]) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """Return what an executor's Python said last; else what Spark says."""
+    """Return the last error of an executor's Python; without one, Spark's message."""
     text = str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)
     python = [found for found in _FAILURE.finditer(text) if found["kind"] != "PythonException"]
     if not python:
@@ -130,7 +130,7 @@ def _reason(error: Exception) -> str:
 
 @contextmanager
 def executors(master: str) -> Iterator[Executors]:
-    """Have the executors of a cluster meanwhile.
+    """Provide the executors of a cluster for the duration of the context.
 
     Args:
         master: `spark://HOST:PORT` or `local-cluster[EXECUTORS,CORES,MEMORY]`.
@@ -142,7 +142,7 @@ def executors(master: str) -> Iterator[Executors]:
     handler = signal.getsignal(signal.SIGINT)
     with spark_session(master=master) as spark:
         if threading.current_thread() is threading.main_thread():
-            # PySpark's own would interrupt an event loop wherever it is.
+            # PySpark's own handler would interrupt an event loop at any point.
             signal.signal(signal.SIGINT, handler)
         context = spark.sparkContext
         context.pythonExec = os.environ.get(_PYTHON, sys.executable)
@@ -153,7 +153,7 @@ def executors(master: str) -> Iterator[Executors]:
         finally:
             found.close()
     if master.startswith(LOCAL_CLUSTER):
-        # Its workers write where PySpark is installed, and leave it there.
+        # A local cluster's workers write to PySpark's installation folder, and leave the files there.
         shutil.rmtree(home / "work" / application, ignore_errors=True)
 
 
@@ -162,7 +162,7 @@ def _home(context: SparkContext) -> Path:
 
 
 def _refuse_unreachable(master: str) -> None:
-    """Refuse a master that nobody can connect to: Spark would try for a minute, and say less."""
+    """Refuse a master that cannot be reached: Spark would try for a minute, and its message says less."""
     if not master.startswith(STANDALONE):
         return
     why = ""

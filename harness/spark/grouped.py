@@ -1,7 +1,7 @@
-"""Rows of any kind through Spark: of files, by group, and what comes of each group.
+"""Generic rows processed by Spark: read from files, grouped, and processed group by group.
 
-Whoever uses it brings the functions; they run in the Python of executors, which need this package. A row's
-content is bytes that only those functions read.
+The caller supplies the functions. They run in the executors' Python, which needs this package. A row's
+content is bytes that only these functions read.
 """
 
 import os
@@ -39,12 +39,12 @@ _PYTHON: Final = "PYSPARK_PYTHON"
 
 @dataclass(frozen=True, slots=True)
 class GroupedJob:
-    """Steps over rows, in one session of Spark."""
+    """Steps over rows, in one Spark session."""
 
     spark: SparkSession
 
     def of_files(self, count: int, read: Callable[[int], Iterator[GroupedRow]]) -> DataFrame:
-        """Return what reading each file gives; each is a task, and read again where that is lost."""
+        """Return the rows read from each file; each file is a task, and is read again if the task is lost."""
 
         def step(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in batches:
@@ -54,7 +54,7 @@ class GroupedJob:
         return self.spark.range(0, count, 1, max(count, 1)).mapInArrow(step, _SQL_SCHEMA)
 
     def by_group(self, rows: DataFrame, step: Step) -> DataFrame:
-        """Return what a step makes of rows; it is given all rows of a group one after the other, in order."""
+        """Return the rows that a step makes of rows; it gets all rows of a group consecutively, in order."""
         ordered = rows.repartition("part").sortWithinPartitions(*_ORDER)
 
         def over(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -63,19 +63,19 @@ class GroupedJob:
         return ordered.mapInArrow(over, _SQL_SCHEMA)
 
     def kept(self, rows: DataFrame) -> DataFrame:
-        """Keep rows on the executors' disks, so that nothing is read twice."""
+        """Persist rows on the executors' disks, so that nothing is read twice."""
         return rows.persist(StorageLevel.DISK_ONLY)
 
     def without_group(self, rows: DataFrame) -> list[GroupedRow]:
-        """Return the rows of no group."""
+        """Return the rows that belong to no group."""
         return [_row(each) for each in rows.where("part = ''").collect()]
 
     def with_group(self, rows: DataFrame) -> DataFrame:
-        """Return the rows of groups."""
+        """Return the rows that belong to a group."""
         return rows.where("part != ''")
 
     def groups_with_more_than(self, rows: DataFrame, count: int) -> list[str]:
-        """Return the groups that have more rows than that."""
+        """Return the groups that have more than this number of rows."""
         counts = rows.groupBy("part").count()
         return [str(each[0]) for each in counts.where(counts["count"] > count).collect()]
 
@@ -98,10 +98,10 @@ def grouped_job(master: str, *, partitions: int) -> Iterator[GroupedJob]:
 
     Args:
         master: a Spark master URL.
-        partitions: into how many parts groups are spread.
+        partitions: the number of partitions that groups are spread over.
 
     Raises:
-        OSError: the system refused Spark something.
+        OSError: the system refused an operation of Spark's.
         SparkError: there is no usable Java, or the master cannot be reached.
     """
     before = os.environ.get(_PYTHON)

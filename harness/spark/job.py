@@ -1,4 +1,4 @@
-"""The job that turns any number of runs into a report's tables.
+"""The job that builds a report's tables from any number of runs.
 
 python -m harness.spark.job RUN… [--out FOLDER] [--master URL]
 """
@@ -87,7 +87,7 @@ MARTS: Final[Mapping[str, Mart[Sources]]] = {
         build=lambda of: clause_coverage(of.clauses, of.headers, of.judgements),
     ),
 }
-"""All tables by the name of their folder."""
+"""All tables, by the name of their folder."""
 
 
 def build_tables(
@@ -97,21 +97,21 @@ def build_tables(
     master: str = LOCAL_MASTER,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, int]:
-    """Make all tables from some runs, and say how many rows each has.
+    """Build all tables from some runs, and return how many rows each has.
 
     Args:
         runs: folders of runs, in any order; naming one twice changes nothing.
-        out: gets a folder of Parquet files for each table; what was there is replaced when all are written.
+        out: gets a folder of Parquet files for each table; its old content is replaced when all are written.
         master: a Spark master URL; with one that is not local, its executors must see the same paths.
-        progress: told what is being worked on.
+        progress: called with a message at each stage of the work.
 
     Raises:
-        OSError: the system refused Spark something: a disk is full.
+        OSError: the system refused an operation of Spark's, for example because a disk is full.
         SparkError: Spark cannot be started.
         TraceError: a run's files are missing or corrupt.
     """
     folders = [RunFolder(path) for path in dict.fromkeys(run.resolve() for run in runs)]
-    run_headers(folders)  # before Spark costs seconds: are these runs at all?
+    run_headers(folders)  # checks that these are runs before Spark's start costs seconds
     tell = progress or (lambda _: None)
     partitions = partition_count(sum(_trace_bytes(folder) for folder in folders))
     with spark_session(master=master, partitions=partitions, progress=tell) as spark:
@@ -130,7 +130,7 @@ def main(
     out: Annotated[Path | None, typer.Option(help="Where the tables go [`tables` in the last run].")] = None,
     master: Annotated[str, typer.Option(help="A Spark master URL.")] = LOCAL_MASTER,
 ) -> None:
-    """Make a report's tables of runs; exits with 65 (bad input), 69 (no Spark) or 75 (a full disk)."""
+    """Build a report's tables from runs; exits with 65 (bad input), 69 (no Spark) or 75 (a full disk)."""
     tables = out or RunFolder(runs[-1].resolve()).tables
     print_tables(lambda progress: build_tables(runs, tables, master=master, progress=progress))
 

@@ -1,7 +1,7 @@
-"""From the records of runs to the tables of a report; pure functions of DataFrames, native expressions only.
+"""The tables of a report, from the records of runs; pure functions of DataFrames, native expressions only.
 
-A mart's last `select` is its contract: the columns of its row class, in their order. It computes no verdict;
-what the checker has said is counted and laid side by side.
+A mart's last `select` is its contract: the columns of its row class, in their order. Marts compute no
+verdicts; they count the checker's results and put them side by side.
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,20 +42,20 @@ _REPORTED_TWICE: Final = [
 _CLUSTER_DIGITS: Final = 16
 QUANTILES: Final = [0.5, 0.95, 0.99]
 _CODE_WITHIN: Final = r'"error_code":"(\w+)"'
-"""In canonical JSON; within a text the quotation marks would be escaped."""
+"""Matches error codes in canonical JSON; inside a JSON string the quotation marks would be escaped."""
 
 
 def verdict_matrix(judgements: DataFrame) -> DataFrame:
-    """Lay out the judgements. Grain: run, target, scenario. Columns: `Judgement`."""
+    """Return the judgements. Grain: run, target, scenario. Columns: `Judgement`."""
     return judgements.select(*column_names(Judgement))
 
 
 def target_summary(
     headers: DataFrame, footers: DataFrame, judgements: DataFrame, events: DataFrame
 ) -> DataFrame:
-    """Say of each target what it was and what came of it. Grain: run, target. Columns: `TargetSummary`.
+    """Summarise each target and its results. Grain: run, target. Columns: `TargetSummary`.
 
-    Of several brokers the first, which has the plain configuration, stands for the target.
+    Of several brokers, the first, which has the plain configuration, represents the target.
     """
     judged = judgements.groupBy(*_TARGET).agg(
         sf.count("*").alias("scenario_count"),
@@ -85,40 +85,40 @@ def _count_of(column: str, value: Outcome | Expectation) -> Column:
 
 
 def flaky_count() -> Column:
-    """Count the unexpected results that did not show again."""
+    """The number of unexpected results that did not occur again."""
     return sf.count_if(is_flaky())
 
 
 def outcome_among(outcomes: Iterable[Outcome], *, of: str = "outcome") -> Column:
-    """Whether a column of outcomes is one of these."""
+    """Whether a column's outcome is one of these."""
     return sf.col(of).isin([outcome.value for outcome in outcomes])
 
 
 def is_reference(name: str) -> Column:
-    """Whether a column names the reference in process, as `harness.diff.target_pattern` defines it."""
+    """Whether a column names the in-process reference, as `harness.diff.target_pattern` defines it."""
     return sf.col(name).rlike(f"^(?:{REFERENCE})$")
 
 
 def is_flaky() -> Column:
-    """Whether a result is unexpected and did not show again."""
+    """Whether a result is unexpected and did not occur again."""
     is_unexpected = sf.col("expectation") == Expectation.UNEXPECTED.value
     return is_unexpected & (sf.col("confirmation") == Confirmation.FLAKY.value)
 
 
 def attempts(of: DataFrame) -> DataFrame:
-    """Lay out the attempts. Grain: run, target, scenario, attempt. Columns: `Attempt`."""
+    """Return the attempts. Grain: run, target, scenario, attempt. Columns: `Attempt`."""
     return of.select(*column_names(Attempt))
 
 
 def aligned_steps(alignments: DataFrame, events: DataFrame, first_events: DataFrame) -> DataFrame:
-    """Lay a target's events beside its oracle's. Grain and columns: `AlignedStep`.
+    """Put a target's events beside its oracle's. Grain and columns: `AlignedStep`.
 
-    A row whose event is on no record is left out: a run that was cut short is judged as if there were one.
+    A row whose event was not recorded is left out: in a run that was cut short, the checker assumes one.
 
     Args:
-        alignments: which events stand side by side, as the checker found.
-        events: of the attempts that results are of.
-        first_events: of the oracles: what results were compared with.
+        alignments: which events correspond, as found by the checker.
+        events: the events of the attempts that results come from.
+        first_events: the events of first attempts; the oracles' are what results were compared with.
     """
     targets, oracles = _side(events, "target"), _side(first_events, "oracle")
     return (
@@ -132,7 +132,7 @@ def aligned_steps(alignments: DataFrame, events: DataFrame, first_events: DataFr
 
 
 def _side(events: DataFrame, side: str) -> DataFrame:
-    """Say of every column whose it is. Grain: as given."""
+    """Rename each column for its side. Grain: as in the input."""
     reported = [sf.col(name).alias(f"{side}_{name}") for name in (*_REPORTED_ONCE, *_REPORTED_TWICE)]
     return events.select("run_id", sf.col("target").alias(side), "scenario_id", *reported)
 
@@ -142,7 +142,7 @@ def _on_record(side: str) -> Column:
 
 
 def clustered_differences(differences: DataFrame) -> DataFrame:
-    """Give each difference its cluster. Grain and columns: `ClusteredDifference`."""
+    """Add its cluster to each difference. Grain and columns: `ClusteredDifference`."""
     alike = sf.to_json(sf.struct(*_ALIKE))
     return differences.withColumn("cluster", sf.substring(sf.sha2(alike, 256), 1, _CLUSTER_DIGITS)).select(
         *column_names(ClusteredDifference)
@@ -163,7 +163,7 @@ def differences_by_api_and_class(differences: DataFrame) -> DataFrame:
 
 
 def signature_clusters(clustered: DataFrame, runs: DataFrame) -> DataFrame:
-    """Gather equal differences of all runs. Grain: cluster. Columns: `SignatureCluster`."""
+    """Group equal differences of all runs. Grain: cluster. Columns: `SignatureCluster`."""
     age = sf.struct("started_at", "run_id")
     return (
         clustered.join(runs.select("run_id", "started_at"), on="run_id", how="inner")
@@ -181,15 +181,15 @@ def signature_clusters(clustered: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def latency_quantiles(events: DataFrame) -> DataFrame:
-    """Tell how long answers took. Grain: run, target, API, version. Columns: `LatencyQuantile`."""
+    """Compute quantiles of answer times. Grain: run, target, API, version. Columns: `LatencyQuantile`."""
     found = quantiles_of(events, _TARGET, sf.percentile("elapsed_ms", QUANTILES))
     return found.select(*column_names(LatencyQuantile))
 
 
 def quantiles_of(events: DataFrame, of: Sequence[str], quantiles: Column) -> DataFrame:
-    """Tell how long answers took. Grain: what `of` names, API, version.
+    """Compute quantiles of answer times. Grain: the columns in `of`, API, version.
 
-    A poll's answers are events of another kind and do not count; nor does an answer whose time is unknown.
+    Answers to polls are events of another kind and are not counted; nor are answers whose time is unknown.
     """
     return (
         events.where((sf.col("kind") == EventKind.RESPONSE.value) & sf.col("elapsed_ms").isNotNull())
@@ -208,7 +208,7 @@ def quantiles_of(events: DataFrame, of: Sequence[str], quantiles: Column) -> Dat
 def error_codes(events: DataFrame) -> DataFrame:
     """Count error codes. Grain: run, target, API, version, code. Columns: `ErrorCodeCount`.
 
-    A response without one at top level, as OffsetCommit's, counts once for each code within it.
+    A response without a top-level code, such as OffsetCommit's, counts once for each distinct code within it.
     """
     own = sf.get_json_object("canonical", "$.error_code")
     within = sf.array_distinct(sf.regexp_extract_all("canonical", sf.lit(_CODE_WITHIN), 1))

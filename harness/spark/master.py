@@ -1,4 +1,4 @@
-"""Where Spark runs, and what it would lack there: known without importing PySpark, which takes long."""
+"""Where Spark runs, and what it would lack there, found without importing PySpark, which is slow."""
 
 import os
 import sys
@@ -9,13 +9,13 @@ from harness.extras import why_without
 from harness.targets.checks import check_java
 
 LOCAL_MASTER: Final = f"local[{machine().cores}]"
-"""Spark in one JVM on this machine, with all the cores that it is granted."""
+"""Spark in one JVM on this machine, with all cores available to this process."""
 CONNECT: Final = "sc://"
 STANDALONE: Final = "spark://"
 LOCAL_CLUSTER: Final = "local-cluster["
-"""A master, workers and executors as processes of this machine."""
+"""A master, workers and executors as processes on this machine."""
 SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
-"""What spark-submit sets in the environment of the Python that it starts."""
+"""The variable that spark-submit sets in the environment of the Python that it starts."""
 
 
 class SparkError(Exception):
@@ -23,13 +23,13 @@ class SparkError(Exception):
 
 
 class TaskError(Exception):
-    """A task failed on every try; the message is what its executor said last."""
+    """A task failed on every try; the message is the last error of its executor."""
 
 
 def why_no_spark(master: str) -> str | None:
-    """Say what a session would lack here, with the remedy; None where it may be tried.
+    """Return what a session would lack here, with the remedy; None if starting one can be tried.
 
-    Source: Spark's `bin/spark-class`, which goes by JAVA_HOME and then by the PATH (4.3).
+    Source: Spark's `bin/spark-class`, which looks in JAVA_HOME and then on the PATH (4.3).
     """
     if (lacking := why_without("spark")) is not None:
         return lacking
@@ -40,6 +40,6 @@ def why_no_spark(master: str) -> str | None:
 
 
 def _is_running() -> bool:
-    """Tell whether this process has a session already; who has one has imported PySpark."""
+    """Return whether this process has a session already; if it has, PySpark is already imported."""
     sql = sys.modules.get("pyspark.sql")
     return sql is not None and sql.SparkSession.getActiveSession() is not None

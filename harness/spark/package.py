@@ -3,7 +3,7 @@
     python -m harness.spark.package FOLDER
     spark-submit --master spark://… --py-files FOLDER/harness.zip FOLDER/trend_job.py ARCHIVE --out TABLES
 
-The Python that submits needs the packages that the harness needs; executors run no Python at all.
+The submitting Python needs the harness's dependencies; the executors run no Python.
 """
 
 from pathlib import Path
@@ -26,7 +26,7 @@ JOB: Final = "trend_job.py"
 
 
 def write_package(folder: Path) -> tuple[Path, Path]:
-    """Write the package and the script that is submitted; return where they are."""
+    """Write the package and the script to submit; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     package, job = folder / PACKAGE, folder / JOB
     with ZipFile(package, "w", compression=ZIP_DEFLATED) as archive:

@@ -1,4 +1,4 @@
-"""From the folder of a finished run to its volume in an archive; no Spark."""
+"""Pack the folder of a finished run into a volume of an archive; no Spark."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 ClientsOf: TypeAlias = Callable[[RunFolder], Sequence[ClientVerdict]]
-"""Reads what became of the client scripts of a run, whose files belong to a layer above this one."""
+"""Reads the results of a run's client scripts, whose files belong to a layer above this one."""
 _CLIENTS_JUDGED: Final = ("clients", "judgement.json")
-"""Where that is written last."""
+"""The path, inside a run's folder, of the file that client scripts write last."""
 
 
 def pack(
@@ -37,16 +37,16 @@ def pack(
     clients_of: ClientsOf,
     progress: Callable[[str], None] | None = None,
 ) -> int:
-    """Put those runs into an archive that lacks them or has an older judgement of them; say how many.
+    """Add the runs that an archive lacks, or has with an older judgement; return how many were added.
 
     Args:
-        folders: of finished runs.
-        archive: where they go.
-        clients_of: reads their client scripts; `harness.report.model.client_verdicts` has it.
-        progress: told what is being worked on.
+        folders: the folders of finished runs.
+        archive: the archive to add to.
+        clients_of: reads their client scripts; it is in `harness.report.model.client_verdicts`.
+        progress: called with a message for each run.
 
     Raises:
-        TraceError: one was cut short, has lost events, was not judged, or a file of it is damaged.
+        TraceError: a run was cut short, has lost events, was not judged, or has a damaged file.
     """
     count = 0
     with archive.writing(), naming_damage(archive.root):
@@ -101,7 +101,7 @@ def _add(folder: RunFolder, archive: Archive, clients: Sequence[ClientVerdict]) 
 
 
 def _judgements(folder: RunFolder) -> Sequence[Judgement]:
-    """Read what became of each script on each target; raises TraceError where one has lost its judgement."""
+    """Read the judgement of each script on each target; raise TraceError if one is missing."""
     judgements = read_records(Judgement, folder.judgements)
     judged = {(each.target, each.scenario_id) for each in judgements}
     scripts = folder.read_scripts() if folder.scripts_json.exists() else ()
@@ -113,7 +113,7 @@ def _judgements(folder: RunFolder) -> Sequence[Judgement]:
 
 
 def target_rows(folder: RunFolder) -> Iterator[tuple[Sequence[BrokerHeader], pa.Table, RunRows]]:
-    """Read of each target what was run, the events that its results are of, and what these come to.
+    """Read each target's headers, the events that its results come from, and the rows computed from those.
 
     Raises:
         TraceError: a file of the run is missing or damaged.
@@ -135,7 +135,7 @@ def target_rows(folder: RunFolder) -> Iterator[tuple[Sequence[BrokerHeader], pa.
 
 
 def _answer_numbers(folder: RunFolder) -> Mapping[str, Numbers]:
-    """Read which of its step's answers each event is, by target.
+    """Read the number of each event among its step's answers, by target.
 
     Raises:
         TraceError: the alignments are missing or damaged.
@@ -155,12 +155,12 @@ def _answer_numbers(folder: RunFolder) -> Mapping[str, Numbers]:
 
 
 def ruling_events(folder: RunFolder, target: str, ruling: Mapping[str, Sequence[str]]) -> pa.Table:
-    """Read a target's events; of scenarios that were run more than once, those that their results are of.
+    """Read a target's events; for scenarios that were run more than once, from the attempt of their result.
 
     Args:
-        folder: of the run.
+        folder: the run's folder.
         target: the target's name.
-        ruling: by the name of an attempt's trace, the scenarios whose results are of it.
+        ruling: by the name of an attempt's trace, the scenarios whose results come from that attempt.
     """
     events = read_event_table(folder.events(target))
     for trace in folder.repeats(target).values():
@@ -177,10 +177,10 @@ def ruling_events(folder: RunFolder, target: str, ruling: Mapping[str, Sequence[
 
 
 def read_event_table(path: Path) -> pa.Table:
-    """Read a target's events by Arrow; columns and types are those of `Event`.
+    """Read a target's events with Arrow; columns and types are those of `Event`.
 
     Raises:
-        TraceError: the file is missing, or contains what is no event.
+        TraceError: the file is missing, or contains something that is not an event.
     """
     schema = arrow_schema(Event)
     try:
@@ -199,7 +199,7 @@ def read_event_table(path: Path) -> pa.Table:
 
 
 def _broker_headers(folder: RunFolder, target: str) -> list[BrokerHeader]:
-    """Read what was driven, in the order of starting."""
+    """Read the headers of a target's brokers, in the order in which they were started."""
     return [
         BrokerHeader(
             **{name: getattr(header, name) for name in column_names(TraceHeader)}, broker_ordinal=ordinal
@@ -218,8 +218,8 @@ def _clauses(folder: RunFolder, run_id: str) -> list[RunClause]:
 
 
 def _stamp(folder: RunFolder) -> str:
-    """Tell one judgement of a run from another."""
+    """Return a string that changes whenever the run is judged again."""
     clients = folder.path.joinpath(*_CLIENTS_JUDGED)
-    # Without client scripts it is what it was before archives knew of them: such runs are as they were.
+    # Without client scripts, the stamp is that of older archives, so their runs are not packed again.
     files = (folder.judgements, folder.differences, *((clients,) if clients.exists() else ()))
     return "-".join(str(file.stat().st_mtime_ns) if file.exists() else "none" for file in files)

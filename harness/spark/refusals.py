@@ -1,6 +1,6 @@
-"""What kept Spark from its work, as Python would have told it: a full disk, a file that is damaged.
+"""Spark's failures as the errors Python would have raised: a full disk, a damaged file.
 
-A task tells of it somewhere down the causes of what the driver raises, in Java's words.
+The cause is somewhere in the chain of Java causes of the driver's exception, as text.
 """
 
 import errno
@@ -21,7 +21,7 @@ _CODES: Final = {
         *(errno.ENOTDIR, errno.EMFILE, errno.ENFILE),
     )
 }
-"""By the system's words, which Java passes on."""
+"""Error codes by the system's message, which Java passes on."""
 _REFUSED: Final = re.compile(
     r"\bjava\.(?:io|nio\.file)\.\w+: (?:(?P<path>/[^\n]*?)(?:: | \())?(?P<words>{})\)?$".format(
         "|".join(map(re.escape, _CODES))
@@ -38,12 +38,12 @@ _UNREADABLE: Final = re.compile(
 
 @contextmanager
 def system_refusals() -> Iterator[None]:
-    """Raise what the system refused Spark as the `OSError` that it is; all else passes as it came.
+    """Raise operations that the system refused Spark as `OSError`; other errors pass unchanged.
 
-    It has to be left before the session is: without a JVM nobody knows the causes.
+    The context must end before the session does: the causes are read from the JVM.
 
     Raises:
-        OSError: with the system's code and, where Java names it, the file.
+        OSError: with the system's code and, if Java names it, the file.
     """
     try:
         yield
@@ -55,7 +55,7 @@ def system_refusals() -> Iterator[None]:
 
 
 def refusal_in(text: str) -> OSError | None:
-    """Return what the system refused, if a Java stack trace with its causes tells of that."""
+    """Return the system's error named in a Java stack trace with its causes; None if there is none."""
     found = _REFUSED.search(text)
     if found is None:
         return None
@@ -65,10 +65,10 @@ def refusal_in(text: str) -> OSError | None:
 
 @contextmanager
 def unreadable_files(damaged: Callable[[str], Exception]) -> Iterator[None]:
-    """Raise what Spark could not read a file for as damage to what the file is part of.
+    """Raise Spark's error on an unreadable file as damage to the data that the file belongs to.
 
     Args:
-        damaged: makes the error from what is wrong.
+        damaged: makes the error from a description of the damage.
     """
     try:
         yield
@@ -80,11 +80,11 @@ def unreadable_files(damaged: Callable[[str], Exception]) -> Iterator[None]:
 
 
 def unreadable_file_in(text: str) -> str | None:
-    """Return the file that Spark could not read, if a Java stack trace with its causes tells of one."""
+    """Return the file that Spark could not read, named in a Java stack trace with its causes; else None."""
     found = _UNREADABLE.search(text)
     return None if found is None else unquote(found["path"])
 
 
 def _whole_text(error: Exception) -> str:
-    """Return an error's text with its causes, which PySpark keeps to itself where it has a class for it."""
+    """Return an error's text with its causes, which PySpark stores privately in errors of its own classes."""
     return f"{error}\n{getattr(error, '_stackTrace', '')}"

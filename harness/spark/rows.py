@@ -1,4 +1,4 @@
-"""The rows of the tables that a report is made of: a class a table, its fields the columns in their order.
+"""The rows of a report's tables: one class for each table, with the columns as fields in their order.
 
 `verdict_matrix` has no class of its own: its rows are `harness.diff.model.Judgement`.
 """
@@ -10,25 +10,25 @@ from harness.diff.model import Difference
 
 
 class ClauseStatus(StrEnum):
-    """What a run says of one row of the catalogue with one target."""
+    """The result of a run for one row of the catalogue with one target."""
 
     DIFFERS = "differs"
-    """A scenario that exercises it diverges."""
+    """A scenario that exercises the row diverges."""
     AGREED = "agreed"
-    """Scenarios that exercise it ran, and none diverges."""
+    """Scenarios that exercise the row ran to a verdict, and none diverges."""
     UNCLEAR = "unclear"
-    """None came to its end."""
+    """No scenario that exercises the row ran to a verdict."""
     NOT_APPLICABLE = "not applicable"
-    """None could be run on this target."""
+    """No scenario that exercises the row could run on this target."""
     NOT_EXERCISED = "not exercised"
-    """The run has no scenario for it, and one is due."""
+    """The run has no scenario for the row, although the row is not excluded."""
     EXCLUDED = "excluded"
-    """No scenario is to exercise it, and none does."""
+    """The row is excluded, and no scenario exercises it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSummary:
-    """What was driven and what came of it. Grain: run, target."""
+    """A target and its results. Grain: run, target."""
 
     run_id: str
     target: str
@@ -38,11 +38,11 @@ class TargetSummary:
     oracle: str | None
     bootstrap: str
     broker_config: str
-    """Of the target's first broker, as everything up to `start_ms`; Kafka properties, JSON."""
+    """Kafka properties, JSON. Like all fields up to `start_ms`, from the target's first broker."""
     notes: tuple[str, ...]
     start_ms: float
     drive_ms: float | None
-    """None where the run was cut short."""
+    """None if the run was cut short."""
     scenario_count: int
     conforms: int
     not_applicable: int
@@ -54,18 +54,18 @@ class TargetSummary:
     unexpected: int
     stale: int
     flaky: int
-    """Of the unexpected ones, those that did not show again."""
+    """The number of unexpected results that did not occur again."""
     request_count: int
     response_count: int
-    """Answers to a poll excepted."""
+    """Excluding answers to polls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlignedStep:
-    """What target and oracle did, side by side.
+    """Corresponding events of target and oracle, side by side.
 
-    Grain: run, target, scenario, step, occurrence. A side on which nothing corresponds is None in all its
-    columns, and its `kind` tells.
+    Grain: run, target, scenario, step, occurrence. If a side has no corresponding event, all its columns are
+    None, including `kind`.
     """
 
     run_id: str
@@ -74,9 +74,9 @@ class AlignedStep:
     scenario_id: str
     step: int
     occurrence: int
-    """From 0, in the order of the step's events, both sides taken together; polls are not counted."""
+    """From 0, in the order of the step's events on both sides together; polls are not counted."""
     answer: int | None
-    """From 0, which of the step's answers it is; None of what is no answer."""
+    """The answer's number in the step, from 0; None for an event that is not an answer."""
     actor: str | None
     api: str | None
     api_version: int | None
@@ -99,20 +99,20 @@ class AlignedStep:
     target_digest: str | None
     target_note: str | None
     is_different: bool
-    """Whether there is an oracle, and kind, digest or (of a request) canonical fields are not the same."""
+    """Whether there is an oracle, and kind, digest or (for a request) canonical fields differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteredDifference(Difference):
-    """A difference and the cluster of its like. Grain: run, target, scenario, ordinal."""
+    """A difference with its cluster. Grain: run, target, scenario, ordinal."""
 
     cluster: str
-    """Hash of API, version, class, field, expected and actual: equal wherever the same was seen."""
+    """Hash of API, version, class, field, expected and actual: the same for equal differences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferenceCount:
-    """Differences of one class at one API. Grain: run, target, API, class."""
+    """The number of differences of one class in one API. Grain: run, target, API, class."""
 
     run_id: str
     target: str
@@ -121,7 +121,7 @@ class DifferenceCount:
     difference_count: int
     scenario_count: int
     finding_count: int
-    """Those that are no consequence of another."""
+    """Differences that are not consequences of another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +138,7 @@ class SignatureCluster:
     targets: tuple[str, ...]
     scenario_ids: tuple[str, ...]
     run_ids: tuple[str, ...]
-    """These three in alphabetical order, each once."""
+    """These three lists are in alphabetical order, without duplicates."""
     finding_count: int
     first_run_id: str
     """The run that started first."""
@@ -147,7 +147,7 @@ class SignatureCluster:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatencyQuantile:
-    """How long answers took, polls excepted. Grain: run, target, API, version."""
+    """Quantiles of answer times, excluding polls. Grain: run, target, API, version."""
 
     run_id: str
     target: str
@@ -162,14 +162,14 @@ class LatencyQuantile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorCodeCount:
-    """How often a target answered an error code. Grain: run, target, API, version, code."""
+    """How often a target answered with an error code. Grain: run, target, API, version, code."""
 
     run_id: str
     target: str
     api: str
     api_version: int
     error_code: str
-    """Kafka's name of it."""
+    """Kafka's name of the code."""
     response_count: int
 
 
@@ -177,45 +177,45 @@ class ErrorCodeCount:
 class BehaviourChange:
     """A scenario that two neighbouring targets answer differently. Grain: run, scenario, pair of targets.
 
-    Neighbours are targets in the order in which the run names them, references and those with which the
-    scenario could not run left out.
+    Neighbours are consecutive targets in the order in which the run names them, leaving out references and
+    targets on which the scenario could not run.
     """
 
     run_id: str
     scenario_id: str
     ordinal: int
-    """From 0: which change of this scenario it is; 0 is the first."""
+    """The number of this change among the scenario's changes, from 0."""
     from_target: str
     to_target: str
     first_step: int
-    """Where the two first differ; what follows tells of this step."""
+    """Where the two first differ; the fields below up to `to_canonical` are about this step."""
     actor: str | None
     api: str | None
     api_version: int | None
     fields: tuple[str, ...]
-    """Fields at the top of the answer in which they differ; none where only one of them answered."""
+    """Top-level fields of the answer that differ; none if only one target answered."""
     from_kind: str | None
     to_kind: str | None
-    """An `EventKind`, or None where the conversation had ended by then."""
+    """An `EventKind`, or None if the conversation had ended by then."""
     from_raw: str | None
     to_raw: str | None
     from_canonical: str | None
     to_canonical: str | None
     step_count: int
-    """In how many answers they differ, all of the conversation taken together."""
+    """The number of answers in the whole conversation that differ."""
     from_outcome: str
     to_outcome: str
     is_explained: bool
-    """Whether each of the two does what it is compared with, or what an expectation entry foresaw."""
+    """Whether each of the two targets does as its oracle does, or as an expectation entry lists."""
     behaviours: tuple[str, ...]
-    """Named behaviours that the change is attributed to; none where nobody looked, or none was found."""
+    """Named behaviours that the change is attributed to; none if not examined, or if none was found."""
     sources: tuple[str, ...]
-    """Where Kafka decides each of them."""
+    """Where Kafka decides each of these behaviours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClauseCoverage:
-    """What became of a row of the catalogue. Grain: run, target, clause."""
+    """The coverage of a row of the catalogue. Grain: run, target, clause."""
 
     run_id: str
     target: str
@@ -226,14 +226,14 @@ class ClauseCoverage:
     derived: bool
     exclusion: str | None
     reason: str | None
-    """Why it is excluded; None where a scenario is due."""
+    """Why the row is excluded; None if it is not."""
     standing: str
     """A `ClauseStatus`."""
     scenario_ids: tuple[str, ...]
-    """Scenarios of the run that name it, in alphabetical order."""
+    """The run's scenarios that name the row, in alphabetical order."""
     agreed_count: int
-    """Of them, those that conform or are lenient."""
+    """The number of these scenarios that conform or are lenient."""
     differing_count: int
     unclear_count: int
-    """Indeterminate, or lost to an error of ours."""
+    """Indeterminate, or failed by a harness error."""
     not_applicable_count: int

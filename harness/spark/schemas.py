@@ -1,4 +1,4 @@
-"""Spark's schemas, derived from the record classes by way of `harness.trace.schema`."""
+"""Spark schemas, derived from the record classes through `harness.trace.schema`."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
@@ -33,13 +33,13 @@ _SPARK_TYPES: Final[dict[ColumnType, DataType]] = {
 def struct_type(cls: "type[DataclassInstance]") -> StructType:
     """Return a record class's Spark schema.
 
-    Every column is nullable there: Spark reads files so whatever it is told, and `stage` checks.
+    Every column is nullable, as Spark makes all columns so when it reads files; `stage` checks for nulls.
     """
     return StructType([StructField(column.name, _SPARK_TYPES[column.type]) for column in columns(cls)])
 
 
 def with_defaults(frame: DataFrame, cls: "type[DataclassInstance]") -> DataFrame:
-    """Fill in what older files lack."""
+    """Fill columns that older files lack with their defaults."""
     defaults = {column.name: column.default for column in columns(cls) if column.default is not None}
     return frame.na.fill(defaults) if defaults else frame
 
@@ -47,5 +47,5 @@ def with_defaults(frame: DataFrame, cls: "type[DataclassInstance]") -> DataFrame
 def frame_of(
     spark: SparkSession, cls: "type[DataclassInstance]", records: "Iterable[DataclassInstance]"
 ) -> DataFrame:
-    """Make a DataFrame of records; it goes by Arrow, so no Python worker is started."""
+    """Return a DataFrame of records; it is made through Arrow, so no Python worker is started."""
     return spark.createDataFrame(arrow_table(cls, records), struct_type(cls))

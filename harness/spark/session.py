@@ -24,18 +24,18 @@ from harness.trace.schema import TraceError
 DRIVER_MEMORY: Final = "2g"
 _LOOPBACK: Final = "127.0.0.1"
 _SHORT_LIVED: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""A JVM that lives for seconds spends a fifth of them on optimising; measured over 20,000 events."""
+"""A JVM that lives for seconds spends a fifth of its time on optimising; measured with 20,000 events."""
 _LONG_LIVED: Final = (
     "-XX:+UseParallelGC -XX:NewRatio=1 -XX:+IgnoreUnrecognizedVMOptions -XX:+UseTransparentHugePages"
 )
-"""Of rows little outlives its task: room for what is young, and a collector that aims at throughput.
+"""Few rows outlive their task: a large young generation, and a collector that aims at throughput.
 
-Pages are large where the system has such: only a JVM for Linux knows the option.
+Huge pages are used where available: only a JVM for Linux has the option.
 """
 _CONNECT_SWITCHES: Final = ("SPARK_CONNECT_MODE_ENABLED", "SPARK_REMOTE")
-"""What PySpark sets in the environment when it speaks to a server, for the whole process."""
+"""Variables that PySpark sets for the whole process when it connects to a Spark Connect server."""
 _OPEN_COST_BYTES: Final = "65536"
-"""What opening a file is said to cost: by default, files of less than 4 MB would be read by one core."""
+"""The cost that Spark assumes for opening a file. By default, one core would read all files under 4 MB."""
 _WITHIN_ONE_PROCESS: Final = {
     "spark.broadcast.compress": "false",
     "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
@@ -43,12 +43,12 @@ _WITHIN_ONE_PROCESS: Final = {
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "1024",
 }
-"""What is spread to tasks stays here. No checksums lie beside files: Hadoop starts a `chmod` for each."""
+"""Broadcasts stay in this process. No checksum files are written: Hadoop starts a `chmod` for each."""
 _UNREAD: Final = {
     "spark.hadoop.parquet.column.statistics.enabled": "false",
     "spark.hadoop.parquet.size.statistics.enabled": "false",
 }
-"""Tables are read whole: the least and the most of each column would be found for nobody."""
+"""Tables are always read whole, so nothing would use the statistics of their columns."""
 _UNSEEN: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.liveUpdate.period": "-1",
@@ -57,13 +57,13 @@ _UNSEEN: Final = {
     "spark.ui.retainedTasks": "1000",
     "spark.sql.ui.retainedExecutions": "20",
 }
-"""Spark's own pages are off, and what they would show of past jobs need not fill the heap."""
+"""Spark's own pages are off, so data on past jobs need not fill the heap."""
 _GOODBYE_S: Final = 10.0
 _LAST_LINES: Final = 15
 
 
 ENDINGS: Final[Mapping[type[Exception], int]] = {TraceError: 65, SparkError: 69, OSError: 75}
-"""How the jobs of this package end by what they raise."""
+"""The exit codes of this package's jobs, by the exception that they raise."""
 
 
 @contextmanager
@@ -74,17 +74,17 @@ def spark_session(
     driver_memory: str = DRIVER_MEMORY,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[SparkSession]:
-    """Start Spark, and stop it and its JVM afterwards; a session that is active already is lent instead.
+    """Start Spark, and stop it and its JVM afterwards; if a session is active already, provide that instead.
 
     Args:
-        master: a Spark master URL, or a Spark Connect server's (`sc://…`), which has settings of its own.
-            A local one listens on the loopback interface alone. What spark-submit was told goes before it.
-        partitions: into how many parts data is shuffled; with one, nothing is left to be adapted.
+        master: a Spark master URL, or that of a Spark Connect server (`sc://…`), which has its own settings.
+            A local master listens only on the loopback interface. The master of spark-submit has precedence.
+        partitions: the number of shuffle partitions; with one, adaptive execution is off.
         driver_memory: the heap of the JVM that is started here, e.g. `4g`.
-        progress: told that Spark is started, if it does not run yet.
+        progress: called with a message if Spark has to be started.
 
     Raises:
-        OSError: the system refused Spark something in the session: a disk is full.
+        OSError: the system refused an operation of Spark's, for example because a disk is full.
         SparkError: there is no usable Java, or the master cannot be reached.
     """
     if SparkSession.getActiveSession() is None:
@@ -116,7 +116,7 @@ def _session(master: str, partitions: int, driver_memory: str) -> Iterator[Spark
 
 @contextmanager
 def _submitted(partitions: int) -> Iterator[SparkSession]:
-    """Take the session that spark-submit has prepared, its master and its memory included."""
+    """Provide the session that spark-submit has prepared, with its master and memory."""
     spark = SparkSession.builder.config("spark.sql.shuffle.partitions", partitions).getOrCreate()
     try:
         yield spark
@@ -126,7 +126,7 @@ def _submitted(partitions: int) -> Iterator[SparkSession]:
 
 @contextmanager
 def _connected(url: str) -> Iterator[SparkSession]:
-    """Speak to a Spark Connect server, and let PySpark forget it afterwards."""
+    """Provide a session of a Spark Connect server, and restore PySpark's environment variables afterwards."""
     before = {name: os.environ.get(name) for name in _CONNECT_SWITCHES}
     try:
         spark = _remote(url)
@@ -156,7 +156,7 @@ def _remote(url: str) -> SparkSession:
 
 
 def jvm_peak_bytes() -> int | None:
-    """Return the most memory that the JVM of the session has used so far; None where that is not known."""
+    """Return the peak memory of the session's JVM so far; None if unknown."""
     process = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - PySpark has no public way to it
     status = Path("/proc", str(process.pid), "status") if process is not None else None
     if status is None or not status.exists():
@@ -231,7 +231,7 @@ def _stop(spark: SparkSession) -> None:
 
 
 def _end_jvm() -> None:
-    """End the JVM, which otherwise lives as long as this process, and let PySpark forget it."""
+    """End the JVM, which otherwise lives as long as this process, and clear PySpark's references to it."""
     gateway = SparkContext._gateway  # noqa: SLF001 - PySpark has no public way to end its JVM
     if gateway is None:
         return
@@ -257,7 +257,7 @@ def _is_local(master: str) -> bool:
 
 @contextmanager
 def _loopback_only(wanted: bool) -> Iterator[None]:  # noqa: FBT001 - private, and called once
-    """Have the JVM that is started meanwhile take the loopback address for its own."""
+    """Make a JVM that is started in this context use the loopback address as its own."""
     name = "SPARK_LOCAL_IP"
     before = os.environ.get(name)
     if wanted:
@@ -273,7 +273,7 @@ def _loopback_only(wanted: bool) -> Iterator[None]:  # noqa: FBT001 - private, a
 
 @contextmanager
 def _signal_handler_kept() -> Iterator[None]:
-    """Put back the handler of Ctrl-C, which PySpark replaces with its own."""
+    """Restore the handler of Ctrl-C, which PySpark replaces with its own."""
     is_ours = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGINT)
     try:
@@ -285,7 +285,7 @@ def _signal_handler_kept() -> Iterator[None]:
 
 @contextmanager
 def _interrupts_deferred() -> Iterator[None]:
-    """Let Ctrl-C wait until the JVM is there: interrupted before, PySpark would forget and leave it."""
+    """Defer Ctrl-C until the JVM has started: if interrupted earlier, PySpark would leave it running."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

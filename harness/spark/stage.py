@@ -1,8 +1,8 @@
-"""From the files of runs to a DataFrame for each kind of record: explicit schemas, no joins, no silent loss.
+"""Read runs into one DataFrame for each kind of record: explicit schemas, no joins, no silent loss.
 
 Headers and footers are few and are read by `harness.trace.files`, with its strictness. JSON Lines may be
-many and are read by Spark; a line that is no record fails the job with the file and the count, but for the
-one that a writer was stopped in.
+many and are read by Spark. A line that is not a record fails the job with the file and the count, except for
+an incomplete last line, which a stopped writer leaves.
 """
 
 import re
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 _GLOB: Final = re.compile(r"[\\{}\[\]*?]")
-"""What Spark would take for a pattern in a path to be read."""
+"""Characters that Spark would interpret as a pattern in a path."""
 _ROW: Final = ("step", "occurrence", "answer", "target_sequence", "oracle_sequence", "is_different")
-"""What `Alignment.rows` has, in its order."""
+"""The fields of `Alignment.rows`, in order."""
 ALIGNED_COLUMNS: Final = ("run_id", "target", "oracle", "scenario_id", *_ROW)
 """Grain: run, target, scenario, step, occurrence."""
 _CORRUPT: Final = "_corrupt_record"
@@ -43,7 +43,7 @@ _IS_RECORD: Final = "_is_record"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """What runs left behind, each kind of record typed as its class says."""
+    """The records of runs, each kind with the types of its record class."""
 
     runs: DataFrame
     """`RunHeader`."""
@@ -52,9 +52,9 @@ class Sources:
     headers: DataFrame
     """`BrokerHeader`."""
     events: DataFrame
-    """`Event`, of the attempts that results are of."""
+    """`Event`, of the attempts that results come from."""
     first_events: DataFrame
-    """`Event`, of first attempts, which others are compared with."""
+    """`Event`, of first attempts; the oracles' are what targets are compared with."""
     alignments: DataFrame
     """`ALIGNED_COLUMNS`."""
     judgements: DataFrame
@@ -70,10 +70,10 @@ class Sources:
 
 
 def stage(spark: SparkSession, folders: Sequence[RunFolder]) -> Sources:
-    """Read all records of some runs, all kinds at once, for a small run is mostly waiting for the driver.
+    """Read all records of some runs, all kinds concurrently, as a small run mostly waits for the driver.
 
     Raises:
-        TraceError: a run has no header, two have the same id, or a line is no record.
+        TraceError: a run has no header, two have the same id, or a line is not a record.
     """
     with ThreadPoolExecutor(thread_name_prefix="stage") as pool:
         (
@@ -118,10 +118,10 @@ def stage(spark: SparkSession, folders: Sequence[RunFolder]) -> Sources:
 
 
 def run_headers(folders: Sequence[RunFolder]) -> list[RunHeader]:
-    """Read what each run was, without Spark.
+    """Read each run's header, without Spark.
 
     Raises:
-        TraceError: a folder is no run's, or two are the same run's, or an older harness judged one.
+        TraceError: a folder is not a run's, two are of the same run, or an older harness judged one.
     """
     seen: dict[str, RunFolder] = {}
     headers = []
@@ -140,18 +140,18 @@ def run_headers(folders: Sequence[RunFolder]) -> list[RunHeader]:
 
 
 def stage_runs(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
-    """Stage what each run was. Grain: run."""
+    """Read the headers of runs. Grain: run."""
     return frame_of(spark, RunHeader, run_headers(folders))
 
 
 def stage_footers(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
-    """Read how each run ended that was not cut short. Grain: run."""
+    """Read the footers of runs that were not cut short. Grain: run."""
     footers = [footer for folder in folders if (footer := folder.read_footer()) is not None]
     return frame_of(spark, RunFooter, footers)
 
 
 def stage_headers(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
-    """Read what was driven, in the order of starting. Grain: run, target, broker configuration."""
+    """Read the brokers' headers, in the order of starting. Grain: run, target, broker configuration."""
     headers = [
         BrokerHeader(
             **{name: getattr(header, name) for name in column_names(TraceHeader)}, broker_ordinal=ordinal
@@ -164,13 +164,13 @@ def stage_headers(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFram
 
 
 def stage_first_events(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
-    """Read all that was exchanged in first attempts. Grain: run, target, scenario, sequence."""
+    """Read all events of first attempts. Grain: run, target, scenario, sequence."""
     paths = [folder.events(target) for folder in folders for target in folder.targets()]
     return read_lines(spark, Event, paths)
 
 
 def of_ruling_attempts(spark: SparkSession, folders: Sequence[RunFolder], events: DataFrame) -> DataFrame:
-    """Return the events of first attempts, but where a result is of a later one, those of that.
+    """Return the events of first attempts, or of the later attempt that a result comes from.
 
     Grain: run, target, scenario, sequence.
     """
@@ -187,7 +187,7 @@ def of_ruling_attempts(spark: SparkSession, folders: Sequence[RunFolder], events
 
 
 def stage_alignments(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
-    """Read which events stand side by side. Grain: run, target, scenario, step, occurrence.
+    """Read which events correspond. Grain: run, target, scenario, step, occurrence.
 
     Raises:
         TraceError: an alignment is damaged.
@@ -202,7 +202,7 @@ def stage_alignments(spark: SparkSession, folders: Sequence[RunFolder]) -> DataF
 
 
 def aligned_events(alignments: DataFrame) -> DataFrame:
-    """Give each row of alignments a row. Grain: run, target, scenario, step, occurrence."""
+    """Explode the `rows` of alignments. Grain: run, target, scenario, step, occurrence."""
     return (
         alignments.withColumn("row", sf.explode(_rows()))
         .withColumns({name: sf.col("row")[place] for place, name in enumerate(_ROW)})
@@ -216,27 +216,27 @@ def _rows() -> Column:
 
 
 def stage_judgements(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
-    """Read what became of the scenarios. Grain: run, target, scenario."""
+    """Read the judgements of scenarios. Grain: run, target, scenario."""
     return read_lines(spark, Judgement, [folder.judgements for folder in folders])
 
 
 def stage_attempts(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
-    """Read what became of scenarios that were run again. Grain: run, target, scenario, attempt."""
+    """Read the attempts of scenarios that were run again. Grain: run, target, scenario, attempt."""
     return read_lines(spark, Attempt, [folder.attempts for folder in folders])
 
 
 def stage_differences(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
-    """Read what differed. Grain: run, target, scenario, ordinal."""
+    """Read the differences. Grain: run, target, scenario, ordinal."""
     return read_lines(spark, Difference, [folder.differences for folder in folders])
 
 
 def stage_attributions(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
-    """Read what explains changes. Grain: run, scenario, pair of references."""
+    """Read the attributions of changes. Grain: run, scenario, pair of references."""
     return read_lines(spark, Attribution, [folder.attributions for folder in folders])
 
 
 def stage_clauses(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFrame:
-    """Read the catalogues that runs kept. Grain: run, clause."""
+    """Read the catalogues stored in runs. Grain: run, clause."""
     kept = [folder for folder in folders if folder.clauses.exists()]
     clauses = [
         RunClause(
@@ -250,10 +250,10 @@ def stage_clauses(spark: SparkSession, folders: Sequence[RunFolder]) -> DataFram
 
 
 def read_lines(spark: SparkSession, cls: "type[DataclassInstance]", paths: Sequence[Path]) -> DataFrame:
-    """Read JSON Lines of one kind of record; files that are not there have none.
+    """Read JSON Lines of one kind of record; files that do not exist count as empty.
 
     Raises:
-        TraceError: lines are no such records, apart from a torn one at the end of a file.
+        TraceError: lines are not such records, except for an incomplete one at the end of a file.
     """
     there = [path for path in paths if path.exists()]
     if not there:
@@ -265,7 +265,7 @@ def read_lines(spark: SparkSession, cls: "type[DataclassInstance]", paths: Seque
 
 
 def parse_lines(lines: DataFrame, cls: "type[DataclassInstance]") -> DataFrame:
-    """Type lines of JSON: columns `value`, `_file` in; those of the record, `_file` and `_is_record` out."""
+    """Parse lines of JSON: `value` and `_file` in; the record's columns, `_file` and `_is_record` out."""
     schema = StructType([*struct_type(cls).fields, StructField(_CORRUPT, StringType())])
     required = [
         sf.col(column.name).isNotNull()
@@ -297,7 +297,7 @@ def _refuse_corrupt(parsed: DataFrame) -> None:
 
 
 def hadoop_path(path: Path) -> str:
-    """Name a file of this machine as Hadoop wants it: with a scheme, but not percent-encoded."""
+    """Return the URI of a local file as Hadoop needs it: with a scheme, but not percent-encoded."""
     return f"file://{path.resolve()}"
 
 

@@ -1,4 +1,4 @@
-"""Tables by name, made several at a time and put where they belong once all are there."""
+"""Tables by name, built several at a time and moved to their place once all are complete."""
 
 import shutil
 from collections.abc import Callable, Mapping
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
 SourcesT = TypeVar("SourcesT")
 
 AT_ONCE: Final = 4
-"""Tables in the making; more of them only wait for the same driver."""
+"""The number of tables that are built concurrently; more would only wait for the same driver."""
 PARTITION_BYTES: Final = 64 * 1024 * 1024
-"""What a partition of a large input has."""
+"""The size of a partition of a large input."""
 _SMALL_BYTES: Final = 256 * 1024 * 1024
-"""Below that more partitions, and a JVM that optimises, take more time than they save, on two cores."""
+"""Below this size, more partitions and an optimising JVM cost more time than they save, on two cores."""
 
 
 def partition_count(input_bytes: int, *, each_bytes: int = PARTITION_BYTES) -> int:
-    """Say into how many parts data is shuffled, by its bytes: one if it is small."""
+    """Return the number of shuffle partitions for an input of this size: one if it is small."""
     return 1 if input_bytes < _SMALL_BYTES else 1 + input_bytes // each_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mart(Generic[SourcesT]):
-    """One table: its rows, what they are in order of (nothing: as they come), and how they come about."""
+    """One table: its row class, its sort columns (empty: unsorted), and the function that builds it."""
 
     row: "type[DataclassInstance]"
     order: tuple[str, ...]
@@ -50,7 +50,7 @@ def write_tables(
     partitions: int,
     progress: Callable[[str], None],
 ) -> dict[str, int]:
-    """Make all tables, several at a time; what was in `out` is replaced when all are written.
+    """Write all tables, several at a time; the old content of `out` is replaced when all are written.
 
     Returns:
         Rows by table, in the order of `marts`.
@@ -78,7 +78,7 @@ def write_tables(
 
 
 def write_table(table: Mart[SourcesT], sources: SourcesT, folder: Path, partitions: int) -> int:
-    """Make one table, and return how many rows its files say that it has: to count what passes costs time."""
+    """Write one table, and return its row count from the files' metadata, as counting in Spark costs time."""
     frame = table.build(sources).coalesce(partitions)
     if table.order:
         frame = frame.sortWithinPartitions(*table.order)
@@ -87,10 +87,10 @@ def write_table(table: Mart[SourcesT], sources: SourcesT, folder: Path, partitio
 
 
 def print_tables(build: Callable[[Callable[[str], None]], Mapping[str, int]]) -> None:
-    """Make tables for the command line, and print how many rows each has.
+    """Build tables for the command line, and print how many rows each has.
 
     Args:
-        build: makes them; gets what is told what is being worked on.
+        build: builds the tables; gets a function to call with progress messages.
 
     Raises:
         Exit: with 65 (bad input), 69 (no Spark) or 75 (a full disk).

@@ -1,4 +1,4 @@
-"""How long answers took over many runs; pure functions of DataFrames, native expressions only."""
+"""Answer times over many runs; pure functions of DataFrames, native expressions only."""
 
 from typing import Final
 
@@ -10,17 +10,17 @@ from harness.spark.mart import QUANTILES, quantiles_of
 from harness.spark.trend_rows import LatencyTrend, TimingMargin
 
 _ACCURACY: Final = 1000
-"""Of approximate quantiles: the error in rank is one by this."""
+"""The accuracy of approximate quantiles: their error in rank is 1 divided by this."""
 
 
 def latency_trend(events: DataFrame) -> DataFrame:
-    """Tell how long answers took. Grain and columns: `LatencyTrend`."""
+    """Compute quantiles of answer times. Grain and columns: `LatencyTrend`."""
     found = quantiles_of(events, ["target"], sf.percentile_approx("elapsed_ms", QUANTILES, _ACCURACY))
     return found.select(*column_names(LatencyTrend))
 
 
 def timing_margins(timed_steps: DataFrame) -> DataFrame:
-    """Tell how far within their bounds answers came. Grain and columns: `TimingMargin`."""
+    """Compute how far within their bounds answers came. Grain and columns: `TimingMargin`."""
     over = sf.col("elapsed_ms") - sf.col("limit_ms")
     margin_ms = sf.when(sf.col("bound") == "not before", over).otherwise(-over)
     narrowest = sf.when(sf.col("bound") == "not before", sf.max("limit_ms")).otherwise(sf.min("limit_ms"))

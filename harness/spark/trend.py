@@ -1,4 +1,4 @@
-"""The job that turns an archive of many runs into the tables of their trend.
+"""The job that builds the trend tables from an archive of many runs.
 
 python -m harness.spark.trend ARCHIVE --out FOLDER [--run RUN_ID …] [--master URL]
 """
@@ -37,13 +37,13 @@ from harness.spark.trend_rows import (
 from harness.trace.schema import TraceError
 
 _SHUFFLED_SIZE: Final = 16
-"""How many times larger rows are in a shuffle than in compressed columns."""
+"""How many times larger rows are in a shuffle than in compressed columnar files."""
 _BYTES_IN_PART: Final = PARTITION_BYTES // 4
-"""Of what is shuffled, where it is much: a few million events are work for all cores."""
+"""The partition size of large shuffles: a few million events are enough work for all cores."""
 
 
 def results(of: Archived) -> DataFrame:
-    """Return what became of scenarios, and of client scripts where runs have any. Grain: as `VerdictCell`."""
+    """Return the results of scenarios, and of client scripts if runs have any. Grain: as `VerdictCell`."""
     return trend_mart.results(of.judgements, of.client_verdicts)
 
 
@@ -121,7 +121,7 @@ TREND_MARTS: Final[Mapping[str, Mart[Archived]]] = {
         build=lambda of: trend_mart.slowest_scenarios(of.judgements),
     ),
 }
-"""All tables by the name of their folder."""
+"""All tables, by the name of their folder."""
 
 
 def build_trend(
@@ -132,19 +132,19 @@ def build_trend(
     master: str = LOCAL_MASTER,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, int]:
-    """Make the tables of some runs' trend, and say how many rows each has.
+    """Build the trend tables of some runs, and return how many rows each has.
 
     Args:
-        archive: where the runs are.
-        out: gets a folder of Parquet files for each table; what was there is replaced when all are written.
-        run_ids: of which runs; of all if not given.
+        archive: the archive with the runs.
+        out: gets a folder of Parquet files for each table; its old content is replaced when all are written.
+        run_ids: the runs to use; all if not given.
         master: a Spark master URL; with one that is not local, its executors must see the same paths.
-        progress: told what is being worked on.
+        progress: called with a message at each stage of the work.
 
     Raises:
-        OSError: the system refused Spark something: a disk is full.
+        OSError: the system refused an operation of Spark's, for example because a disk is full.
         SparkError: Spark cannot be started.
-        TraceError: the archive lacks a run, has none, or is damaged.
+        TraceError: the archive lacks a run, is empty, or is damaged.
     """
     archived = archive.run_ids()
     if missing := sorted(set(run_ids or ()) - set(archived)):
@@ -167,7 +167,7 @@ def write_trend(
     partitions: int,
     progress: Callable[[str], None],
 ) -> dict[str, int]:
-    """Make the tables with a session that is there.
+    """Write the tables with an existing session.
 
     Raises:
         ArchiveError: Spark cannot read a file of the archive.
@@ -178,7 +178,7 @@ def write_trend(
 
 
 def shuffle_partitions(archive: Archive) -> int:
-    """Say into how many parts data is shuffled, by what is shuffled: everything but events."""
+    """Return the number of shuffle partitions, from the size of the data that is shuffled: all but events."""
     shuffled = [file for kind in ("traces", "judgements", "differences") for file in archive.files(kind)]
     size = _SHUFFLED_SIZE * sum(file.stat().st_size for file in shuffled)
     return partition_count(size, each_bytes=_BYTES_IN_PART)
@@ -190,7 +190,7 @@ def main(
     run: Annotated[list[str] | None, typer.Option(help="Of this run; may be repeated.")] = None,
     master: Annotated[str, typer.Option(help="A Spark master URL.")] = LOCAL_MASTER,
 ) -> None:
-    """Make the tables of many runs' trend; exits with 65 (bad input), 69 (no Spark) or 75 (a full disk)."""
+    """Build the trend tables of many runs; exits with 65 (bad input), 69 (no Spark) or 75 (a full disk)."""
     archived = Archive(root=archive.resolve())
     print_tables(lambda progress: build_trend(archived, out, run_ids=run, master=master, progress=progress))
 

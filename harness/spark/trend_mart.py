@@ -1,9 +1,9 @@
-"""What many runs say together; pure functions of DataFrames, native expressions only.
+"""The trend of many runs; pure functions of DataFrames, native expressions only.
 
-Runs are in the order of their starting. A target's runs are those in which it was driven: the run before is
-the one before *of that target*. No verdict is computed here; those that the checker gave are laid in a row.
-Scenarios and client scripts are one kind of result (`results`), by the names that gate, JUnit and Allure use:
-a target with a library stands where a target does (`kafka-3.9.2, kafka-python`).
+Runs are ordered by start time. A target's runs are those that included it; "the previous run" always means
+the previous run *of that target*. No verdict is computed here; the checker's verdicts are put in sequence.
+Scenarios and client scripts are one kind of result (`results`), with the names that gate, JUnit and Allure
+use: for client scripts, the target's name includes the library (`kafka-3.9.2, kafka-python`).
 """
 
 from collections.abc import Sequence
@@ -38,11 +38,11 @@ _VERSION: Final = r"\d+(?:\.\d+)+"
 
 
 def results(judgements: DataFrame, clients: DataFrame | None) -> DataFrame:
-    """Lay out the results of all runs, of scenarios and of client scripts. Grain and columns: `VerdictCell`.
+    """Return the results of all runs, of scenarios and of client scripts. Grain and columns: `VerdictCell`.
 
     Args:
-        judgements: of scenarios.
-        clients: what became of client scripts, if there are any.
+        judgements: the judgements of scenarios.
+        clients: the results of client scripts, if there are any.
     """
     cells = judgements.select(*column_names(VerdictCell))
     if clients is None:
@@ -59,7 +59,7 @@ def _with_library() -> Column:
 
 
 def run_totals(runs: DataFrame, footers: DataFrame, results: DataFrame) -> DataFrame:
-    """Count what targets came to. Grain and columns: `RunTotal`."""
+    """Count each target's outcomes in each run. Grain and columns: `RunTotal`."""
     return (
         results.groupBy("run_id", "target")
         .agg(
@@ -80,10 +80,10 @@ def _count_of(column: str, value: Outcome | Expectation) -> Column:
 
 
 def driven(runs: DataFrame, headers: DataFrame, clients: DataFrame | None) -> DataFrame:
-    """Tell in which circumstances targets were driven, and libraries on them. Grain: run, target, measure.
+    """List the circumstances in which targets, and libraries on them, were run. Grain: run, target, measure.
 
-    Runs that compare a target with another make a row of their own, by `measure`: they say nothing of
-    how it stands to the reference.
+    Runs that compare a target with another target form a series of their own, by `measure`: they say nothing
+    about the target's differences from the reference.
     """
     measure = sf.when(~is_reference("oracle"), sf.col("oracle")).alias("measure")
     targets = headers.where(sf.col("broker_ordinal") == 0).select("run_id", "target", measure, *_OF_TARGET)
@@ -100,7 +100,7 @@ def driven(runs: DataFrame, headers: DataFrame, clients: DataFrame | None) -> Da
 
 
 def _in_runs(targets: DataFrame, runs: DataFrame, circumstances: Sequence[str]) -> DataFrame:
-    """Put what was driven beside its run. Columns: run, target, measure, when it began, circumstances."""
+    """Join targets with their runs. Columns: run, target, measure, start time, circumstances."""
     return targets.join(runs, on="run_id", how="inner").select(
         "run_id",
         "target",
@@ -111,12 +111,12 @@ def _in_runs(targets: DataFrame, runs: DataFrame, circumstances: Sequence[str]) 
 
 
 def target_runs(driven: DataFrame) -> DataFrame:
-    """Put each target's runs in a row, with the runs before and after. Grain: run, target.
+    """Put each target's runs in sequence, with the previous and next run. Grain: run, target.
 
-    `is_like_prior` and `is_like_next` tell whether scripts, harness and target are the same there.
+    `is_like_prior` and `is_like_next` say whether that run had the same scripts, harness and target.
 
     Args:
-        driven: what the function of this name gives.
+        driven: the result of the function `driven`.
     """
     in_time = Window.partitionBy("target", "measure").orderBy("started_at", "run_id")
     return driven.select(
@@ -138,9 +138,9 @@ def target_runs(driven: DataFrame) -> DataFrame:
 
 
 def successions(driven: DataFrame, results: DataFrame) -> DataFrame:
-    """Lay each result beside that of the target's run before. Grain: run, target, scenario.
+    """Put each result beside that of the target's previous run. Grain: run, target, scenario.
 
-    `prior` is null where that run did not run the scenario; `is_last` tells that the next run does not.
+    `prior` is null if the previous run did not run the scenario; `is_last` is true if the next run does not.
     """
     in_time = Window.partitionBy(*_RESULT, "measure").orderBy("ordinal")
     seen = sf.struct("outcome", "signature", is_flaky().alias("is_flaky"))
@@ -161,10 +161,10 @@ def successions(driven: DataFrame, results: DataFrame) -> DataFrame:
 
 
 def run_deltas(of: DataFrame) -> DataFrame:
-    """Tell what changed from one of a target's runs to the next. Grain and columns: `RunDelta`.
+    """Find the changes from one of a target's runs to the next. Grain and columns: `RunDelta`.
 
     Args:
-        of: what `successions` gives.
+        of: the result of `successions`.
     """
     changed = (
         of.where(sf.col("prior_run_id").isNotNull())
@@ -194,7 +194,7 @@ def run_deltas(of: DataFrame) -> DataFrame:
 
 
 def _delta() -> Column:
-    """Say of a result what `harness.diff.baseline.delta` would."""
+    """The delta of a result, as `harness.diff.baseline.delta` defines it."""
     is_good, was_good = outcome_among(GOOD), outcome_among(GOOD, of="prior.outcome")
     return (
         sf.when(sf.col("prior").isNull(), Delta.ADDED.value)
@@ -212,10 +212,10 @@ def _is_as_before() -> Column:
 
 
 def flake_rates(of: DataFrame) -> DataFrame:
-    """Tell how often results change by themselves. Grain and columns: `FlakeRate`.
+    """Compute how often results change by themselves. Grain and columns: `FlakeRate`.
 
     Args:
-        of: what `successions` gives.
+        of: the result of `successions`.
     """
     is_pair = sf.col("is_like_prior") & sf.col("prior").isNotNull()
     is_flip = is_pair & ~_is_as_before()
@@ -243,7 +243,7 @@ def flake_rates(of: DataFrame) -> DataFrame:
 
 
 def signature_ages(differences: DataFrame, runs: DataFrame) -> DataFrame:
-    """Tell since when and how widely equal differences are seen. Grain and columns: `SignatureAge`."""
+    """Find since when and how widely equal differences occur. Grain and columns: `SignatureAge`."""
     in_time = Window.partitionBy(sf.lit("all")).orderBy("started_at", "run_id")
     ordered = runs.select(
         "run_id",
@@ -279,9 +279,9 @@ def signature_ages(differences: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def first_changed_versions(runs: DataFrame, headers: DataFrame, pairs: DataFrame) -> DataFrame:
-    """Find the first version that goes otherwise. Grain and columns: `FirstChangedVersion`.
+    """Find the first version that behaves differently. Grain and columns: `FirstChangedVersion`.
 
-    What is compared is the oracle's conversation where the target does as it does, and else its own.
+    The oracle's conversation is compared if the target conforms to it; otherwise the target's own is.
     """
     family = sf.concat_ws("", *[sf.split("target", _VERSION, 2)[at] for at in (0, 1)])
     named = (
@@ -313,7 +313,7 @@ def first_changed_versions(runs: DataFrame, headers: DataFrame, pairs: DataFrame
 
 
 def _first_changes(newest: DataFrame) -> DataFrame:
-    """Go through each family's versions, from the oldest."""
+    """Find the first change in each family's versions, from the oldest."""
     by_version = Window.partitionBy("scenario_id", "family").orderBy("version", "target")
     prior = sf.lag(sf.col("is.measure")).over(by_version)
     is_change = sf.col("is_change")

@@ -1,11 +1,11 @@
-"""The rows of the tables that are made of many runs: a class a table, its fields the columns."""
+"""The rows of the tables over many runs: one class for each table, with the columns as fields."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerdictCell:
-    """What became of a scenario. Grain: run, target, scenario. When a run began, `RunTotal` tells."""
+    """The result of a scenario. Grain: run, target, scenario. `RunTotal` contains the start times of runs."""
 
     run_id: str
     target: str
@@ -23,7 +23,7 @@ class VerdictCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunTotal:
-    """What a target came to in one run. Grain: run, target."""
+    """The totals of a target's results in one run. Grain: run, target."""
 
     run_id: str
     started_at: str
@@ -43,14 +43,14 @@ class RunTotal:
     unexpected: int
     stale: int
     flaky: int
-    """Of the unexpected ones, those that did not show again."""
+    """The number of unexpected results that did not occur again."""
     duration_ms: float
-    """Of all conversations together."""
+    """The total over all conversations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstDifference:
-    """Where a conversation first goes otherwise than its oracle's. Grain: run, target, scenario."""
+    """Where a conversation first differs from its oracle's. Grain: run, target, scenario."""
 
     run_id: str
     target: str
@@ -62,20 +62,20 @@ class FirstDifference:
     api: str | None
     api_version: int | None
     oracle_kind: str | None
-    """An `EventKind`, or None where nothing corresponds."""
+    """An `EventKind`, or None if there is no corresponding event."""
     target_kind: str | None
     oracle_error_codes: tuple[str, ...]
     target_error_codes: tuple[str, ...]
     differing_count: int
-    """Answers that differ, all of the conversation taken together."""
+    """The number of answers that differ in the whole conversation."""
     outcome: str | None
-    """Of the judgement; one that conforms differs by what the oracle declares right too."""
+    """The judgement's outcome; if it conforms, the difference is one that the oracle accepts as right."""
     signature: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignatureAge:
-    """Since when equal differences are seen, until when, and how widely. Grain: cluster."""
+    """When equal differences first and last occurred, and how widely. Grain: cluster."""
 
     cluster: str
     api: str | None
@@ -90,9 +90,9 @@ class SignatureAge:
     last_seen_at: str
     run_count: int
     age: int
-    """Runs from the first that has it to the newest of all, both counted."""
+    """The number of runs from the first with the difference to the newest of all, inclusive."""
     runs_since: int
-    """Runs after the last that has it; 0 where the newest has it."""
+    """The number of runs after the last with the difference; 0 if the newest run has it."""
     target_count: int
     scenario_count: int
     targets: tuple[str, ...]
@@ -103,17 +103,17 @@ class SignatureAge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstChangedVersion:
-    """The first version that goes otherwise than the oldest. Grain: scenario, family of targets.
+    """The first version that behaves differently from the oldest. Grain: scenario, family of targets.
 
-    Of each target the newest run counts. What its oracle declares right too is no change.
+    Each target is represented by its newest run. Answers that its oracle accepts as right are not changes.
     """
 
     scenario_id: str
     family: str
-    """The targets' name without the version, e.g. `kafka-`."""
+    """The targets' names without the version, e.g. `kafka-`."""
     oldest_target: str
     last_same_target: str
-    """The one before the first change."""
+    """The target before the first change."""
     first_changed_target: str
     first_changed_run_id: str
     newest_target: str
@@ -123,7 +123,7 @@ class FirstChangedVersion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunDelta:
-    """A result that is not what it was in the run before of the same target. Grain: run, target, scenario."""
+    """A result that changed since the same target's previous run. Grain: run, target, scenario."""
 
     run_id: str
     prior_run_id: str
@@ -132,11 +132,11 @@ class RunDelta:
     delta: str
     """A `Delta`, other than `same` and `no baseline`."""
     is_flaky: bool
-    """Whether a result changed though scripts, harness and target are the same."""
+    """Whether the result changed although scripts, harness and target are the same."""
     outcome: str | None
-    """None where the scenario was removed."""
+    """None if the scenario was removed."""
     prior_outcome: str | None
-    """None where it was added."""
+    """None if the scenario was added."""
     signature: str | None
     prior_signature: str | None
 
@@ -150,29 +150,29 @@ class FlakeRate:
     run_count: int
     failing_count: int
     pair_count: int
-    """Neighbouring runs with the same scripts, harness and target."""
+    """The number of pairs of consecutive runs with the same scripts, harness and target."""
     flip_count: int
-    """Of these, those with different outcomes or signatures."""
+    """The number of these pairs with different outcomes or signatures."""
     flake_rate: float | None
-    """None where there is no such pair."""
+    """None if there are no such pairs."""
     last_flip_run_id: str | None
     flaky_count: int
-    """Runs in which the result showed once and not again."""
+    """The number of runs in which the result occurred once and not again."""
     shown_count: int
-    """Of all attempts of the runs that made several, those that came to the run's result."""
+    """The number of attempts that had the run's result, over all runs that made several attempts."""
     attempt_count: int
-    """All these attempts."""
+    """The number of all attempts in these runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerCoverage:
-    """What scenarios of a clause were answered. Grain: clause, API, version, error code."""
+    """The answers that scenarios of a clause received. Grain: clause, API, version, error code."""
 
     clause: str
     api: str
     api_version: int
     error_code: str
-    """Kafka's name; empty where an answer has no error code."""
+    """Kafka's name; empty if an answer has no error code."""
     scenario_count: int
     target_count: int
     answer_count: int
@@ -180,13 +180,13 @@ class AnswerCoverage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorConfusion:
-    """Which error codes stood where others were due. Grain: target, API, version, both lists of codes."""
+    """The count of a pair of oracle's and target's error codes. Grain: target, API, version, both lists."""
 
     target: str
     api: str | None
     api_version: int | None
     oracle_error_codes: str
-    """All codes in the oracle's answer, joined by commas; what stood there instead where none answered."""
+    """All codes in the oracle's answer, joined by commas; without an answer, the kind of event instead."""
     target_error_codes: str
     is_equal: bool
     answer_count: int
@@ -194,9 +194,9 @@ class ErrorConfusion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatencyTrend:
-    """How long answers took over all runs, polls excepted. Grain: target, API, version.
+    """Quantiles of answer times over all runs, excluding polls. Grain: target, API, version.
 
-    Quantiles are exact to a thousandth of their rank.
+    Quantiles have an error of at most a thousandth in rank.
     """
 
     target: str
@@ -219,11 +219,11 @@ class TimingMargin:
     bound: str
     """`not before` or `not after`."""
     limit_ms: float
-    """The narrowest of all runs."""
+    """The narrowest limit of all runs."""
     answer_count: int
     missed_count: int
     least_margin_ms: float
-    """Negative where an answer was out of bounds."""
+    """Negative if an answer was out of bounds."""
     median_margin_ms: float
 
 
@@ -233,7 +233,7 @@ class SlowScenario:
 
     target: str
     place: int
-    """From 1, the slowest by its median first."""
+    """From 1, ordered by median, the slowest first."""
     scenario_id: str
     run_count: int
     median_ms: float

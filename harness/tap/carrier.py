@@ -1,12 +1,11 @@
-"""The process of a tap: it listens, carries bytes to and fro, and keeps them; what they mean is for later.
+"""The process of a tap, which listens, carries bytes between clients and brokers, and stores them undecoded.
 
-Its parent talks to it over a link, in lines of JSON: `{"conversation": NAME}` is answered with the same and
-the `address` at which that is to be had, or an `error`; asked again it also tells what a guard has `refused`
-to the clients of that conversation. When the parent hangs up, however it came to that,
-the tap ends.
+Its parent sends it lines of JSON over a link: `{"conversation": NAME}`. The answer repeats the name, with the
+`address` of that conversation or an `error`. Later answers about it also contain the first request that a
+guard has `refused`. When the parent closes the link, for whatever reason, the tap ends.
 
-An iteration passes on first and keeps then, in one write for all that came: a process that is killed leaves
-everything in its journal but what it was about to write.
+An iteration first passes bytes on, and then stores all that came in one write. So a killed process loses only
+what it was about to write.
 """
 
 import gc
@@ -45,16 +44,16 @@ from harness.trace.schema import json_object
 
 _SWEEP_S: Final = 1.0
 _LOOKOUT_S: Final = 0.0002
-"""So long it looks for more before it sleeps: to be woken takes longer than to pass something on."""
+"""How long it polls before it sleeps, since being woken takes longer than passing something on."""
 _LINK_BYTES: Final = 1 << 16
 
 
 class ParentGoneError(Exception):
-    """The parent has hung up: the tap is to end."""
+    """The parent has closed the link, so the tap must end."""
 
 
 class Journal:
-    """Entries that are gathered, and written together."""
+    """A journal whose entries are gathered and written together."""
 
     def __init__(self, path: Path, bootstrap: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -111,7 +110,7 @@ class Carrier:
         self._guard = guard
         self._secured = secured
         self._refused: dict[str, str] = {}
-        """By conversation, the first request of its clients that was not passed."""
+        """The first request that was refused to the clients of each conversation."""
         self._poll = select.epoll()
         self._reactions: dict[int, React] = {}
         self._conversations: dict[str, Address] = {}
@@ -119,10 +118,10 @@ class Carrier:
         self._connected = 0
         self._discarded: list[socket.socket] = []
         self._resting: list[Listener] = []
-        """Nobody is accepted there for the moment, because there are too many open files."""
+        """Listeners that accept no connection at the moment, because there are too many open files."""
 
     def run(self) -> None:
-        """Carry until the parent hangs up."""
+        """Carry bytes until the parent closes the link."""
         self.watch(self._link, select.EPOLLIN, self._hear_parent)
         swept_s = time.monotonic()
         try:
@@ -146,7 +145,7 @@ class Carrier:
             self._journal.write()
 
     def _ready(self) -> list[tuple[int, int]]:
-        """Wait until something is ready, awake at first; whoever else wants the processor goes first."""
+        """Wait until a socket is ready: poll for a short time, yielding the processor, then sleep."""
         until_s = time.monotonic() + _LOOKOUT_S
         while not (ready := self._poll.poll(0)):
             if time.monotonic() > until_s:
@@ -170,7 +169,7 @@ class Carrier:
     def discard(self, finished: socket.socket) -> None:
         """See `Surroundings`."""
         self._forget(finished)
-        # Its number must not be given to another socket while events of this iteration are under it.
+        # Its descriptor must not be reused while this iteration has events for it.
         self._discarded.append(finished)
 
     def _close_discarded(self) -> None:
@@ -200,7 +199,7 @@ class Carrier:
         for line in lines:
             name = str(json_object(line, where="a question")["conversation"])
             answer = {"conversation": name} | self._conversation(name)
-            # What was passed before the parent asked is in the journal when it has its answer.
+            # When the parent gets its answer, the journal must contain everything passed on before it asked.
             self._journal.write()
             self._link.sendall(json.dumps(answer).encode() + b"\n")
 
@@ -231,13 +230,13 @@ class Carrier:
         except (BlockingIOError, ConnectionAbortedError):
             return
         except OSError:
-            # Too many open files: those who knock wait, until others have gone.
+            # Too many open files: new connections wait until others have closed.
             self._forget(listener.acceptor)
             self._resting.append(listener)
             return
         host, port = listener.next_address()
         if (why_not := why_no_address(host, port)) is not None:
-            # A broker has advertised it; only whoever follows that is turned away.
+            # A broker has advertised this address; only connections to it are refused.
             sys.stderr.write(f"{listener.broker}: {why_not}\n")
             client.close()
             return
@@ -288,9 +287,9 @@ class Carrier:
 def main(
     link: str, journal: str, bootstrap: str, listen: str, advertised: str, prefix: str, is_secured: str
 ) -> None:
-    """Be the process of the tap that gave these; with a prefix, clients may change nothing else."""
+    """Run the process of a tap. With a prefix, clients may change nothing whose name lacks it."""
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # Meant for the parent, which hangs up when it has ended.
+        # These signals are meant for the parent, which closes the link when it has ended.
         signal.signal(each, signal.SIG_IGN)
     _, files_max = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files_max, files_max))
@@ -303,7 +302,7 @@ def main(
         Guard(namespace=Namespace(prefix), serves_clients=True) if prefix else None,
         SecuredWay(configured_security()) if is_secured else None,
     )
-    # What was imported stays for good: nobody is to look through it while bytes wait.
+    # Imported modules stay for good, so the garbage collector need not scan them while bytes wait.
     gc.freeze()
     carrier.run()
 

@@ -1,4 +1,4 @@
-"""Whether all that a tap had recorded is still there."""
+"""A check that everything a tap recorded is still there."""
 
 from pathlib import Path
 
@@ -10,16 +10,16 @@ from harness.trace.schema import TraceError, json_object
 
 
 def refuse_cut_short(journal: Path, run: Path, target: str, footer: RunFooter | None) -> None:
-    """Refuse a journal that has lost its end, unless that is on record.
+    """Refuse a journal that has lost its end, unless the run's footer records that.
 
     Args:
-        journal: of one target.
-        run: the folder that it is in, for the message.
-        target: its name.
-        footer: of the run; None where the tap was killed.
+        journal: the journal of one target.
+        run: the folder of the run, for the message.
+        target: the target's name.
+        footer: the footer of the run; None if the tap was killed.
 
     Raises:
-        TraceError: entries are missing, or it is missing.
+        TraceError: the journal is missing, or lacks entries.
     """
     if footer is None:
         try:

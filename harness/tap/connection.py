@@ -1,7 +1,7 @@
-"""One client's connection, carried to a broker: two sockets, and what waits between them.
+"""One client's connection, carried to a broker: two sockets, and the bytes that wait between them.
 
-Neither end is read while the other cannot take what was read before: whoever is slow is felt at the far end,
-as without a tap, and no more than one piece of bytes, and a response that is kept back, lies between the two.
+An end is not read while the other cannot accept what was read before. So backpressure reaches the far end, as
+without a tap, and at most one chunk of bytes and one buffered response are between the two.
 """
 
 import contextlib
@@ -18,57 +18,57 @@ from harness.tap.framing import Dialogue, GuardedRequestStream, RequestStream, R
 from harness.tap.journal import Endpoint, Kind, left_out
 
 React: TypeAlias = Callable[[int], None]
-"""Called with what a socket is ready for."""
+"""Called with the events that a socket is ready for."""
 
 _RECEIVE_BYTES: Final = 1 << 17
 _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
 PATIENCE_S: Final = 30.0
-"""For a broker that does not accept, and for an end that lives on after the other has ended."""
+"""How long to wait for a broker to accept, and for one end to close after the other has."""
 _FAILED: Final = EPOLLERR | EPOLLHUP
 
 
 class Surroundings(Protocol):
-    """What a connection needs of the tap around it."""
+    """The functions of the tap that a connection needs."""
 
     def watch(self, watched: socket.socket, events: int, react: React) -> None:
-        """Have a function called when a socket is ready for these events, and when it has failed."""
+        """Call a function when a socket is ready for these events, and when it has failed."""
 
     def discard(self, finished: socket.socket) -> None:
-        """Watch a socket no more, and close it soon."""
+        """Stop watching a socket, and close it soon."""
 
     def keep(self, kind: Kind, connection: int, content: bytes) -> None:
-        """Put bytes into the journal."""
+        """Write bytes to the journal."""
 
     def keep_closing(self, connection: int, side: Endpoint, how: str) -> None:
-        """Put into the journal who ended a connection, and how."""
+        """Write to the journal which side ended a connection, and how."""
 
     def over(self, connection: "Connection") -> None:
-        """Hear that a connection is gone."""
+        """Handle the end of a connection."""
 
 
 class End:
-    """A socket at one end of a connection, with the bytes that it could not take yet."""
+    """A socket at one end of a connection, with the bytes that it could not accept yet."""
 
     def __init__(self, connected: socket.socket, side: Endpoint, stream: Stream) -> None:
         connected.settimeout(0)
-        if connected.family != socket.AF_UNIX:  # as it is on the way to a secured broker
+        if connected.family != socket.AF_UNIX:  # which connections to secured brokers use
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.socket = connected
         self.side = side
         self.stream = stream
-        """Of what comes from it."""
+        """The stream of bytes from this end."""
         is_client = side is Endpoint.CLIENT
         self.kind = Kind.REQUEST_BYTES if is_client else Kind.RESPONSE_BYTES
         self.kind_left_out = Kind.REQUEST_BYTES_LEFT_OUT if is_client else Kind.RESPONSE_BYTES_LEFT_OUT
         self.unsent = b""
         self.has_ended = False
-        """Whether nothing more comes from it."""
+        """Whether no more bytes come from this end."""
         self.is_reported = False
-        """Whether it knows that nothing more will come for it."""
+        """Whether this end was informed that no more bytes will be sent to it."""
         self.watched_for = 0
 
     def send(self, data: bytes) -> None:
-        """Send what was kept and then this, as much as goes, and keep the rest."""
+        """Send as much of the unsent bytes and these as possible, and keep the rest."""
         if self.unsent:
             data = self.unsent + data
         if data:
@@ -79,7 +79,7 @@ class End:
             self.unsent = data[sent:] if sent < len(data) else b""
 
     def say_no_more(self) -> None:
-        """Tell it that nothing more will come for it."""
+        """Inform this end that no more bytes will be sent to it."""
         self.is_reported = True
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_WR)
@@ -89,9 +89,9 @@ class Connection:
     """A client's socket and the one to a broker.
 
     Attributes:
-        number: from 1, in the order of connecting.
-        dialogue: what both its directions share.
-        deadline_s: on the monotonic clock, when it is given up; None while it is alive at both ends.
+        number: counted from 1, in the order of connecting.
+        dialogue: the state that both directions share.
+        deadline_s: when it is given up, on the monotonic clock; None while both ends are open.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Connection:
         self._is_over = False
 
     def connect(self, address: tuple[object, ...]) -> None:
-        """Begin to connect to the broker; the client is not read before that has worked."""
+        """Begin to connect to the broker; the client is read only after that has succeeded."""
         status = self.broker.socket.connect_ex(address)
         if status in (0, errno.EINPROGRESS):
             self._around.watch(self.broker.socket, EPOLLOUT, self._connecting)
@@ -127,7 +127,7 @@ class Connection:
         self.connected()
 
     def connected(self) -> None:
-        """Begin to carry: the socket to the broker is connected."""
+        """Begin to carry bytes, after the socket to the broker has connected."""
         self.deadline_s = None
         for end, other in ((self.client, self.broker), (self.broker, self.client)):
             end.watched_for = EPOLLIN
@@ -159,7 +159,7 @@ class Connection:
             self._end_of(end, other)
             return
         self._send(other, end.stream.take(data))
-        # Only now: what is kept costs those who wait for it no time.
+        # Sent first, so that recording does not delay the receiver.
         self._keep(end, data)
         if self.dialogue.refused is not None:
             self.end(Endpoint.TAP, self.dialogue.refused, reset=False)
@@ -167,7 +167,7 @@ class Connection:
             self._settle()
 
     def _send(self, end: End, data: bytes) -> None:
-        """Send more, or what could not be sent before."""
+        """Send bytes, after those that could not be sent before."""
         try:
             end.send(data)
         except OSError as error:
@@ -184,7 +184,7 @@ class Connection:
                 self._around.keep(end.kind_left_out, self.number, left_out(len(part)))
 
     def _end_of(self, end: End, other: End) -> None:
-        """Pass on that nothing more comes from one end; the other may still have something to say."""
+        """Handle the end of one direction; the other may still have bytes to send."""
         end.has_ended = True
         if not other.has_ended:
             self._around.keep_closing(self.number, end.side, "closed")
@@ -193,7 +193,7 @@ class Connection:
         self._settle()
 
     def _settle(self) -> None:
-        """Watch both ends for what they can do now, and end what has come to its end."""
+        """Update the events watched for at both ends, and close the connection once both have ended."""
         if self._is_over:
             return
         for end, other in ((self.client, self.broker), (self.broker, self.client)):
@@ -209,12 +209,12 @@ class Connection:
             self._close()
 
     def end(self, side: Endpoint, how: str, *, reset: bool) -> None:
-        """End it at both ends at once.
+        """End the connection at both ends at once.
 
         Args:
-            side: who has brought it about.
-            how: for people.
-            reset: whether the ends are told by a reset, not as if all were said.
+            side: the side that caused it.
+            how: a description for people.
+            reset: whether the ends get a reset instead of an orderly close.
         """
         if self._is_over:
             return

@@ -1,4 +1,4 @@
-"""A journal read while it is written, for those who want to know at once."""
+"""Reading of a journal while it is written, for immediate checks."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,11 +11,11 @@ from harness.tap.reading import TraceReader
 from harness.trace.events import Event
 
 _ENTRIES_AT_ONCE: Final = 20_000
-"""After so many, whoever follows may look around before going on."""
+"""After so many entries, control returns to the caller before more are read."""
 
 
 class Follower:
-    """Reads on from where it was; of what invariants have no interest in, it reads no fields."""
+    """Reads a journal from where it left off; it decodes only the fields that invariants need."""
 
     def __init__(self, path: Path, *, run_id: str, target: str) -> None:
         self._path = path
@@ -23,7 +23,7 @@ class Follower:
         self._reader = TraceReader(run_id=run_id, target=target, only=LOOKED_AT)
 
     def events(self) -> Iterator[Event]:
-        """Yield what has come since the last time."""
+        """Yield the events that were recorded since the last call."""
         return self._reader.events(self._entries())
 
     def _entries(self) -> Iterator[Entry]:

@@ -1,4 +1,4 @@
-"""Frames that were kept, put together again and read."""
+"""Reassembly and decoding of the frames in a journal."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -23,30 +23,30 @@ _NO_CORRELATION_ID: Final = b"\0\0\0\0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptFrame:
-    """A frame without its length prefix, as far as it was kept."""
+    """A frame without its length prefix, as far as it was recorded."""
 
     payload: bytes
     left_out: int
-    """How many bytes of it were not."""
+    """How many of its bytes were not recorded."""
 
 
 @dataclass(slots=True)
 class Assembler:
-    """Puts the frames of one stream together."""
+    """Reassembles the frames of one stream."""
 
     least: int
     """The fewest bytes that a frame of this stream can have."""
     most: int
-    """And the most."""
+    """The most bytes that it can have."""
     rest: bytearray = field(default_factory=bytearray)
     announced: int | None = None
-    """A size that no frame can have: the stream is not one of frames any more."""
+    """A size that no frame can have, after which the stream no longer consists of frames."""
     is_given_up: bool = False
-    """Whether that was told."""
+    """Whether that was reported."""
     _left_out: int = 0
 
     def frames(self, data: bytes, *, left_out: int = 0) -> Iterator[KeptFrame]:
-        """Take in what comes next, or how much of it was left out, and yield what is whole now."""
+        """Add the next bytes, or how many were left out, and yield the frames that are complete now."""
         self.rest += data
         self._left_out += left_out
         position = 0
@@ -66,21 +66,21 @@ class Assembler:
 
 
 def request_assembler() -> Assembler:
-    """Return what puts a client's requests together."""
+    """Return an assembler for a client's requests."""
     return Assembler(least=_REQUEST_HEAD_BYTES, most=REQUEST_BYTES_MAX)
 
 
 def response_assembler() -> Assembler:
-    """Return what puts a broker's responses together."""
+    """Return an assembler for a broker's responses."""
     return Assembler(least=_SIZE_BYTES, most=RESPONSE_BYTES_MAX)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestHead:
-    """What every request begins with."""
+    """The fields that every request begins with."""
 
     api: str | None
-    """None for a key that no release known here has."""
+    """None if no known release has the key."""
     key: int
     version: int
     correlation_id: int
@@ -88,7 +88,7 @@ class RequestHead:
 
 
 def request_head(payload: bytes) -> RequestHead:
-    """Read the beginning of a request, which has the least that one can have."""
+    """Read the beginning of a request, which must have the fewest bytes that a request can have."""
     key = int.from_bytes(payload[_KEY], "big", signed=True)
     size = int.from_bytes(payload[_CLIENT_ID_SIZE], "big", signed=True)
     begin = _CLIENT_ID_SIZE.stop
@@ -102,10 +102,10 @@ def request_head(payload: bytes) -> RequestHead:
 
 
 def read_request(head: RequestHead, frame: KeptFrame) -> Decoded:
-    """Read a whole request.
+    """Decode a whole request.
 
     Raises:
-        WireError: it is none, was not kept whole, or is of an API or version that is not known.
+        WireError: it is not a request, was not recorded whole, or is of an unknown API or version.
     """
     payload = _whole(head, frame)
     assert head.api is not None
@@ -116,10 +116,10 @@ def read_request(head: RequestHead, frame: KeptFrame) -> Decoded:
 
 
 def read_response(head: RequestHead, frame: KeptFrame) -> Decoded:
-    """Read a whole response to the request that began so.
+    """Decode a whole response to the request with this head.
 
     Raises:
-        WireError: it is none, was not kept whole, or is of an API or version that is not known.
+        WireError: it is not a response, was not recorded whole, or is of an unknown API or version.
     """
     payload = _whole(head, frame)
     assert head.api is not None
@@ -128,7 +128,7 @@ def read_response(head: RequestHead, frame: KeptFrame) -> Decoded:
     except WireError:
         if head.api != _NEGOTIATION or head.version == 0:
             raise
-        # In version 0, whatever was asked, a broker says which versions it knows. Source: KIP-511.
+        # A broker answers a version that it does not support with a response of version 0. Source: KIP-511.
         return _read_response(head.api, 0, payload)
 
 
@@ -147,7 +147,7 @@ def _whole(head: RequestHead, frame: KeptFrame) -> bytes:
     return frame.payload
 
 
-# Heartbeats, and fetches that bring nothing, come again and again with the same bytes.
+# Heartbeats and empty fetches repeat with the same bytes.
 @lru_cache(maxsize=4096)
 def _remembered_request(api: str, version: int, payload: bytes) -> Decoded:
     return decode_request(api, version, payload)

@@ -1,8 +1,9 @@
-"""Streams of bytes followed from frame to frame, as far as passing them on needs it and no further.
+"""Streams of bytes, parsed into frames only as far as passing them on requires.
 
-Of a request, twelve bytes are looked at; of a response eight. Responses that may lead clients elsewhere are
-kept until they are whole and opened; all else is passed as it came. A stream that cannot be one of frames
-is passed on unread from there, for it is the broker's to refuse it.
+Of a request, the first twelve bytes are read, and of a response the first eight. Responses that may lead
+clients elsewhere are buffered until they are complete, and decoded. All other bytes are passed on as they
+came. Where a stream cannot consist of frames, the rest is passed on unread, since refusing it is up to the
+broker.
 """
 
 import struct
@@ -18,13 +19,13 @@ from harness.wire.rewriting import API_VERSIONS_KEY, NEWEST_READ, Relocate, may_
 from harness.wire.schema import API_NAMES, api_key
 
 FRAME_BYTES_KEPT: Final = 1 << 18
-"""Of each frame, for the trace; what is longer is some log's records."""
+"""The bytes of each frame that are kept for the trace; a longer frame has a log's records."""
 FRAME_BYTES_BUFFERED_MAX: Final = 1 << 24
-"""No longer response is kept back: one of 16 MB would name brokers by the hundred thousand."""
+"""The longest response that is buffered: one of 16 MB would name hundreds of thousands of brokers."""
 REQUEST_BYTES_MAX: Final = 100 * 1024 * 1024
 """Kafka's own limit. Source: SocketServerConfigs#socket.request.max.bytes."""
 RESPONSE_BYTES_MAX: Final = (1 << 31) - 1
-"""Brokers have none."""
+"""The largest size that the length prefix can have, since brokers have no limit."""
 _REQUEST_HEAD: Final = struct.Struct(">ihhi")
 """Size, API key, API version, correlation id."""
 _RESPONSE_HEAD: Final = struct.Struct(">ii")
@@ -37,9 +38,9 @@ _UNKNOWN_VERSION: Final = b"\x7f\xff"
 _GIVE_EPOCHS: Final = frozenset(each.key for each in APIS.values() if each.gives_epoch)
 _NEWEST_GUARDED: Final = {**NEWEST_READ, api_key("Produce"): PRODUCE_BY_NAME_MAX}
 _SASL_AUTHENTICATE: Final = api_key("SaslAuthenticate")
-"""Its request has a password, or a proof of one: only its head is for the trace."""
+"""Its request has a password, or a proof of one, so only its head goes into the trace."""
 _AWAITED_MAX: Final = 4096
-"""Requests without an answer (Produce with acks=0) are forgotten when so many are newer."""
+"""Requests without an answer (Produce with acks=0) are dropped once so many newer ones are awaited."""
 
 
 @dataclass(slots=True)
@@ -48,36 +49,36 @@ class Dialogue:
 
     relocate: Relocate
     remark: Callable[[Remark], None]
-    """Told what a trace should say, before the bytes that it is about are passed."""
+    """Called with what a trace should say about bytes, before they are passed on."""
     conversation: str = ""
-    """Of the clients that it is with."""
+    """The name of the conversation that the client belongs to."""
     guard: Guard | None = None
-    """What looks at every request before it is passed; None where clients are free."""
+    """Checks every request before it is passed on; None if clients are unrestricted."""
     refused: str | None = None
-    """Why the guard did not let a request pass; nothing is passed after it."""
+    """Why the guard refused a request; nothing is passed on after it."""
     awaited: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """Correlation ids of requests whose responses are to be opened, with API key and version."""
+    """API key and version by correlation id, of requests whose responses are decoded."""
 
 
 @dataclass(slots=True)
 class Stream:
-    """One direction: where in a frame it is, what is kept back of it, and what of it is not kept."""
+    """One direction of a connection: the position in a frame, what is buffered, and what is left out."""
 
     dialogue: Dialogue
     offset: int = 0
-    """Of the first byte that has not come yet."""
+    """The offset of the first byte that has not arrived yet."""
     left_out: list[tuple[int, int]] = field(default_factory=list)
-    """Ranges of the stream that are passed and not for the trace, first to last."""
+    """Ranges of the stream that are passed on but left out of the trace, first to last."""
     _is_unread: bool = False
     _remaining: int = 0
-    """Bytes of the frame that is being passed which have not come yet."""
+    """The number of bytes of the current frame that have not arrived yet."""
     _buffer: bytearray = field(default_factory=bytearray)
-    """The beginning of a frame that is not passed before more of it came."""
+    """The beginning of a frame that is passed on only when more of it has arrived."""
     _wanted: int = 0
-    """So many bytes."""
+    """The number of bytes to buffer before that."""
 
     def take(self, data: bytes) -> bytes:
-        """Take in what came, and return what is to be passed on."""
+        """Process received bytes, and return the bytes to pass on."""
         self.offset += len(data)
         if self._is_unread:
             return data
@@ -89,13 +90,13 @@ class Stream:
         return self._followed(data)
 
     def flush(self) -> bytes:
-        """Return what is kept back, for nothing more will come or it is to be looked at again."""
+        """Empty the buffer and return its bytes, at the end of the stream or to process them again."""
         buffered = bytes(self._buffer)
         self._buffer.clear()
         return buffered
 
     def parts(self, data: bytes) -> Iterator[tuple[bool, bytes]]:
-        """Cut what was just taken in where it is not to be kept; True is with what is."""
+        """Split the bytes just received into parts that are kept (True) and left out (False)."""
         position, end = self.offset - len(data), self.offset
         while self.left_out and self.left_out[0][0] < end:
             begin, until = self.left_out[0]
@@ -127,13 +128,13 @@ class Stream:
         return data
 
     def _leave_out(self, to_come: int, size: int, *, kept: int = FRAME_BYTES_KEPT) -> None:
-        """Keep only the beginning of a frame; `to_come` is how much of the stream came from its begin on."""
+        """Keep only the beginning of a frame; `to_come` bytes have arrived since it began."""
         begin = self.offset - to_come + _SIZE_BYTES
         self.left_out.append((begin + kept, begin + size))
 
 
 class RequestStream(Stream):
-    """From the client."""
+    """The stream from the client."""
 
     __slots__ = ()
 
@@ -167,7 +168,7 @@ class RequestStream(Stream):
             del awaited[next(iter(awaited))]
         if key != API_VERSIONS_KEY or version <= NEWEST_READ[key]:
             return data
-        # Asked in a version that nobody knows, a broker says so and which it knows. Source: KIP-511.
+        # A broker answers an unknown version with the versions that it supports. Source: KIP-511.
         changed = bytearray(data)
         changed[position + _VERSION_AT.start : position + _VERSION_AT.stop] = _UNKNOWN_VERSION
         text = f"v{version} passed on as a version that nobody knows, for the client to ask in an older"
@@ -176,15 +177,15 @@ class RequestStream(Stream):
 
 
 class GuardedRequestStream(RequestStream):
-    """From a client of the run to a broker of others: each request is looked at when it is whole.
+    """The stream from a client of the run to an external broker, whose complete requests are checked.
 
-    Nothing is passed from the first request on that may not be: `Dialogue.refused` says why.
+    From the first refused request on, nothing is passed on; `Dialogue.refused` has the reason.
     """
 
     __slots__ = ()
 
     def take(self, data: bytes) -> bytes:
-        """Take in what came, and return the requests that may be passed, each of them whole."""
+        """Process received bytes, and return the complete requests that may be passed on."""
         self._buffer += data
         position = 0
         while self.dialogue.refused is None and len(self._buffer) - position >= _SIZE_BYTES:
@@ -202,11 +203,11 @@ class GuardedRequestStream(RequestStream):
         return self._followed(passed)
 
     def flush(self) -> bytes:
-        """Return nothing: what is kept back is no whole request."""
+        """Return no bytes, since the buffer has only an incomplete request."""
         return b""
 
     def _leave_out(self, to_come: int, size: int, *, kept: int = FRAME_BYTES_KEPT) -> None:
-        """Keep every frame whole: what is kept runs ahead of what is passed."""
+        """Leave nothing out: bytes are kept before they are passed on."""
 
     def _may_pass(self, payload: bytes) -> bool:
         _, key, version, correlation_id = _REQUEST_HEAD.unpack(_SIZE.pack(0) + payload[:_REQUEST_BYTES_MIN])
@@ -228,7 +229,7 @@ class GuardedRequestStream(RequestStream):
 
 
 class ResponseStream(Stream):
-    """From the broker."""
+    """The stream from the broker."""
 
     __slots__ = ()
 
@@ -261,7 +262,7 @@ class ResponseStream(Stream):
         return False
 
     def _opened(self, data: bytes, position: int, size: int) -> tuple[bytes, int]:
-        """Return the data with the frame that begins there looked at, and that frame's size now."""
+        """Return the data with the frame at a position rewritten, and the frame's new size."""
         begin, end = position + _SIZE_BYTES, position + _SIZE_BYTES + size
         payload = data[begin:end]
         (correlation_id,) = _SIZE.unpack_from(payload)

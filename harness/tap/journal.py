@@ -1,7 +1,8 @@
-"""The file that a tap keeps: what came, in the order of coming, each piece with its time.
+"""The file that a tap writes: everything that it received, in order, each piece with its time.
 
-It begins with `MAGIC`; then come entries, whose header says kind, connection, nanoseconds since the tap's
-start and size of the content. It is only ever appended to; one that ends within an entry was cut short there.
+It begins with `MAGIC`, followed by entries. An entry's header has its kind, its connection, the nanoseconds
+since the tap's start and the size of the content. A journal is append-only; one that ends within an entry was
+cut short there.
 """
 
 import struct
@@ -14,7 +15,7 @@ from typing import BinaryIO, Final
 from harness.trace.schema import TraceError
 
 JOURNAL: Final = "journal.bin"
-"""Its name, in the folder of the target's trace."""
+"""The journal's file name, in the folder of the target's trace."""
 MAGIC: Final = b"kafka-conformance tap 1\n"
 _HEADER: Final = struct.Struct(">BIQI")
 _NANOSECONDS_IN_MS: Final = 1_000_000
@@ -22,30 +23,30 @@ _COUNT: Final = struct.Struct(">Q")
 
 
 class Kind(IntEnum):
-    """What an entry is about."""
+    """The kinds of entries."""
 
     BEGUN = 0
     """The first entry: a `Beginning`, JSON."""
     OPENED = 1
     """A client has connected; the content is an `Opening`, JSON."""
     REQUEST_BYTES = 2
-    """What the client sent."""
+    """Bytes that the client sent."""
     RESPONSE_BYTES = 3
-    """What the broker sent, before anything of it was changed."""
+    """Bytes that the broker sent, before any were changed."""
     REQUEST_BYTES_LEFT_OUT = 4
-    """So many bytes, a number, of a large frame were passed and not kept."""
+    """The number of bytes of a large frame that were passed on and not recorded."""
     RESPONSE_BYTES_LEFT_OUT = 5
     REMARK = 6
     """A `Remark`, JSON, ahead of the bytes that it is about."""
     CLOSED = 7
-    """Who ended the connection and how, a `Closing`, JSON; what was under way may still come after it."""
+    """A `Closing`, JSON: who ended the connection and how. Entries in flight may still come after it."""
     GONE = 8
-    """Nothing more comes of the connection; no file has this, who reads a capture says it."""
+    """The connection has no more entries. No file contains this; readers of captures produce it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beginning:
-    """What is known of a tap when it starts."""
+    """The data known of a tap when it starts."""
 
     started_at: str
     """ISO 8601 in UTC."""
@@ -54,19 +55,19 @@ class Beginning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """What is known of a connection when it begins."""
+    """The data known of a connection when it begins."""
 
     conversation: str
     client: str
     """The client's `host:port`."""
     broker: str
-    """Which broker it leads to, for people: `bootstrap`, or `node 1`."""
+    """The broker's name for people: `bootstrap`, or `node 1`."""
     address: str
     """That broker's `host:port`."""
 
 
 class Endpoint(StrEnum):
-    """Who did something."""
+    """The side that did something."""
 
     CLIENT = "client"
     BROKER = "broker"
@@ -75,11 +76,11 @@ class Endpoint(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
-    """What people should know of a frame that one side sent."""
+    """A note for people about a frame that one side sent."""
 
     side: str
     correlation_id: int | None
-    """None for a stream that is no longer one of frames."""
+    """None if the stream no longer consists of frames."""
     text: str
 
 
@@ -93,7 +94,7 @@ class Closing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One thing that happened."""
+    """One entry of a journal."""
 
     kind: Kind
     connection: int
@@ -102,26 +103,26 @@ class Entry:
 
     @property
     def count(self) -> int:
-        """Of an entry about bytes that were left out, how many."""
+        """The number of bytes that were left out, in an entry about those."""
         (count,) = _COUNT.unpack(self.content)
         return int(count)
 
 
 def header(kind: Kind, connection: int, at_ns: int, size: int) -> bytes:
-    """What comes before an entry's content of that many bytes."""
+    """Return the header of an entry whose content has that many bytes."""
     return _HEADER.pack(kind, connection, at_ns, size)
 
 
 def left_out(count: int) -> bytes:
-    """The content of an entry about bytes that were left out."""
+    """Return the content of an entry about bytes that were left out."""
     return _COUNT.pack(count)
 
 
 def read_journal(path: Path) -> Iterator[Entry]:
-    """Read entries until the end of the file, or until the first that is not whole.
+    """Read entries until the end of the file, or until the first incomplete one.
 
     Raises:
-        TraceError: it is missing, or is no journal.
+        TraceError: the file is missing, or is not a journal.
     """
     with open_journal(path) as file:
         while (entry := next_entry(file, path)) is not None:
@@ -132,7 +133,7 @@ def refuse_torn(path: Path) -> None:
     """Refuse a journal that ends within an entry.
 
     Raises:
-        TraceError: it does, or is missing, or is no journal.
+        TraceError: it does, or is missing, or is not a journal.
     """
     size = path.stat().st_size if path.exists() else 0
     with open_journal(path) as file:
@@ -148,7 +149,7 @@ def open_journal(path: Path) -> BinaryIO:
     """Open a journal at its first entry.
 
     Raises:
-        TraceError: it is missing, or is no journal.
+        TraceError: the file is missing, or is not a journal.
     """
     try:
         file = path.open("rb")
@@ -161,10 +162,10 @@ def open_journal(path: Path) -> BinaryIO:
 
 
 def next_entry(file: BinaryIO, path: Path) -> Entry | None:
-    """Read the next entry; None where there is no whole one, with the file's position where it was.
+    """Read the next entry; return None without a complete one, and leave the file's position unchanged.
 
     Raises:
-        TraceError: what stands there is no entry.
+        TraceError: the bytes there are not an entry.
     """
     begin = file.tell()
     head = file.read(_HEADER.size)

@@ -1,4 +1,4 @@
-"""Where clients find brokers while they are tapped: a port for each broker in each conversation."""
+"""The ports at which tapped clients reach brokers: one for each broker in each conversation."""
 
 import contextlib
 import errno
@@ -12,7 +12,7 @@ Address: TypeAlias = tuple[str, int]
 BOOTSTRAP: Final = "bootstrap"
 _BACKLOG: Final = 1024
 _BROKERS_MAX: Final = 512
-"""Ports for brokers in a conversation: what advertises more would take all files that may be open."""
+"""The most ports for brokers in a conversation: more would exhaust the files that may be open."""
 
 
 @dataclass(slots=True)
@@ -22,47 +22,47 @@ class Listener:
     acceptor: socket.socket
     conversation: "ListenerGroup"
     broker: str
-    """For people: `bootstrap`, or `node 1`."""
+    """The broker's name for people: `bootstrap`, or `node 1`."""
     addresses: tuple[Address, ...]
-    """Of the broker; of several, which only a bootstrap has, each connection gets the next."""
+    """The broker's addresses. Only a bootstrap has several; each connection gets the next."""
     _turn: int = 0
 
     @property
     def port(self) -> int:
-        """Where clients find it."""
+        """The port to which clients connect."""
         port: int = self.acceptor.getsockname()[1]
         return port
 
     def next_address(self) -> Address:
-        """Return where the next connection is to lead."""
+        """Return the address for the next connection."""
         self._turn += 1
         return self.addresses[(self._turn - 1) % len(self.addresses)]
 
 
 @dataclass(slots=True)
 class ListenerGroup:
-    """Clients that are told the same addresses, so that all they say is known to be theirs."""
+    """The listeners of one conversation, whose clients get the same addresses and so can be identified."""
 
     name: str
     bootstrap: tuple[Address, ...]
     host: str
-    """On which ports are opened."""
+    """The host on which ports are opened."""
     advertised: str
-    """What clients are told in place of it."""
+    """The host that clients get instead."""
     opened: Callable[[Listener], None]
-    """Told of each new port."""
+    """Called with each new listener."""
     _by_address: dict[Address, Listener] = field(default_factory=dict)
 
     def listen(self, port: int = 0) -> Listener:
-        """Open the port for clients that know nothing yet; `OSError` where that cannot be."""
+        """Open the port for clients that bootstrap; raise `OSError` if that is impossible."""
         listener = self._open(BOOTSTRAP, self.bootstrap, port)
         if len(self.bootstrap) == 1:
-            # One of several must not stand for a single broker: connections to it go to each in turn.
+            # With several addresses, the port is not that of a single broker: connections go to each in turn.
             self._by_address[self.bootstrap[0]] = listener
         return listener
 
     def relocate(self, host: str, port: int, node_id: int) -> Address:
-        """Return where clients find the broker that is advertised at an address; `OSError` as above."""
+        """Return the address for clients of the broker that is advertised at another; `OSError` as above."""
         listener = self._by_address.get((host, port))
         if listener is None:
             listener = self._by_address[host, port] = self._open(BOOTSTRAP, ((host, port),), 0)
@@ -82,10 +82,10 @@ class ListenerGroup:
 
 
 def parse_address(text: str) -> Address:
-    """Read `HOST:PORT`, an IPv6 address in brackets.
+    """Parse `HOST:PORT`, with an IPv6 address in brackets.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not an address.
     """
     host, colon, port = text.strip().rpartition(":")
     if not colon or not host or not port.isdecimal() or int(port) > 0xFFFF:
@@ -94,10 +94,10 @@ def parse_address(text: str) -> Address:
 
 
 def parse_addresses(text: str) -> tuple[Address, ...]:
-    """Read one or several, separated by commas.
+    """Parse one or several addresses, separated by commas.
 
     Raises:
-        ValueError: one of them is none.
+        ValueError: one of them is not an address.
     """
     return tuple(parse_address(each) for each in text.split(","))
 
@@ -109,7 +109,7 @@ def written(address: Address) -> str:
 
 
 def peer_of(connected: socket.socket) -> str:
-    """Return the address at the other end, or nothing when that is gone already."""
+    """Return the address at the other end, or an empty string if it is gone already."""
     with contextlib.suppress(OSError):
         host, port, *_ = connected.getpeername()
         return written((host, port))

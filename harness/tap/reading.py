@@ -1,4 +1,4 @@
-"""From a journal to the events of a trace: streams become frames, frames are read, answers meet requests."""
+"""Conversion of a journal to the events of a trace: frames are reassembled, decoded and paired."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -29,10 +29,10 @@ _NO_STEP: Final = -1
 
 
 def events_of_journal(path: Path, *, run_id: str, target: str) -> Iterator[Event]:
-    """Decode a journal, whole or cut short anywhere.
+    """Decode a journal, which may be cut short anywhere.
 
     Raises:
-        TraceError: it is missing or no journal.
+        TraceError: the file is missing or not a journal.
     """
     return TraceReader(run_id=run_id, target=target).events(read_journal(path))
 
@@ -45,14 +45,14 @@ class _Asked:
 
 @dataclass(slots=True)
 class _Tapped:
-    """A connection, as far as its journal was read."""
+    """A connection, as far as its journal has been read."""
 
     number: int
     opening: Opening
     requests: Assembler = field(default_factory=request_assembler)
     responses: Assembler = field(default_factory=response_assembler)
     asked: dict[int, deque[_Asked]] = field(default_factory=dict)
-    """What is not answered yet, by correlation id; a client may use one again before it is."""
+    """Unanswered requests by correlation id, which a client may use again before the answer."""
     remarks: dict[tuple[str, int | None], str] = field(default_factory=dict)
     client_id: str | None = None
 
@@ -63,7 +63,7 @@ class _Tapped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Happening:
-    """What becomes an event."""
+    """The data from which an event is made."""
 
     kind: EventKind
     head: RequestHead | None = None
@@ -75,15 +75,15 @@ class _Happening:
 
 
 class TraceReader:
-    """Makes events of entries, each as soon as its last byte is there."""
+    """Converts entries to events, each as soon as its last byte has been read."""
 
     def __init__(self, *, run_id: str, target: str, only: frozenset[str] | None = None) -> None:
         """Begin with the first entry.
 
         Args:
-            run_id: of the run that the events belong to.
-            target: name of the target that was tapped.
-            only: APIs whose fields are wanted, and nothing canonical; None for everything.
+            run_id: the id of the run that the events belong to.
+            target: the name of the target that was tapped.
+            only: APIs whose fields are decoded, without canonical forms; None for everything.
         """
         self._only = only
         self._run_id = run_id
@@ -93,7 +93,7 @@ class TraceReader:
         self._canonicalisers: dict[str, Canonicaliser] = {}
 
     def events(self, entries: Iterable[Entry]) -> Iterator[Event]:
-        """Read entries that follow those read before."""
+        """Yield the events of entries that follow those read before."""
         for entry in entries:
             if entry.kind is Kind.OPENED:
                 opening = from_json(Opening, entry.content, where="a journal")
@@ -230,7 +230,7 @@ def _attempted(
 
 
 def _given_up(tapped: _Tapped, side: Endpoint, stream: Assembler) -> Iterator[_Happening]:
-    """Tell once that a stream is none of frames, with its first bytes; the journal has the others."""
+    """Report once that a stream is not one of frames, with its first bytes; the journal has the rest."""
     if stream.announced is None:
         return
     if stream.rest and not stream.is_given_up:

@@ -1,4 +1,4 @@
-"""A tapped target with its run folder: started, watched, ended, and decoded into the files of other runs."""
+"""A tapped target with its run folder: started, watched, ended, and decoded into the files of a run."""
 
 import asyncio
 import dataclasses
@@ -33,17 +33,17 @@ from harness.trace.schema import TraceError
 from harness.wire.schema import API_NAMES
 
 Tell: TypeAlias = Callable[[str], None]
-"""Told, in a line, what people should know now."""
+"""Called with a line that people should read now."""
 
 _LOOK_S: Final = 0.2
-"""Between two looks at whether all is well, and at what was kept meanwhile."""
+"""The time between two checks for failures and for new entries in the journal."""
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _DECODED_LATER: Final = "interrupted: decoded later"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TapPlan:
-    """What is to be tapped."""
+    """What to tap, and how."""
 
     run_id: str
     target: Target
@@ -52,12 +52,12 @@ class TapPlan:
     out: Path
     command: str
     checks: bool
-    """Whether invariants are looked at while it taps; they are afterwards in any case."""
+    """Whether invariants are checked while it taps; they are checked afterwards in any case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TappedRun:
-    """What is left of a tap."""
+    """The result of a tap."""
 
     folder: RunFolder
     footer: RunFooter
@@ -68,17 +68,17 @@ class TappedRun:
 async def tap_target(
     plan: TapPlan, stop: asyncio.Event, tell: Tell, *, began: Callable[[], object] = lambda: None
 ) -> TappedRun:
-    """Start a target, tap it until it is told to stop, and decode what was kept.
+    """Start a target, tap it until it is to stop, and decode the journal.
 
     Args:
-        plan: what is tapped.
-        stop: ends the tap well when it is set.
-        tell: told how it goes on.
-        began: called when the target is there, and the tap can end well.
+        plan: what to tap.
+        stop: ends the tap in an orderly way when it is set.
+        tell: called with progress.
+        began: called when the target has started, and the tap can end in an orderly way.
 
     Raises:
-        TargetError: the target cannot be had, or has no address.
-        TapError: nobody can listen there, or the tap was lost; what was kept is on file.
+        TargetError: the target cannot be started, or has no address.
+        TapError: the address cannot be listened on, or the tap was lost; its journal is on file.
     """
     folder = RunFolder.create(plan.out, plan.run_id)
     folder.write_run(_run_header(plan))
@@ -125,10 +125,10 @@ async def _tap(plan: TapPlan, folder: RunFolder, broker: Broker, stop: asyncio.E
 
 
 def is_secured(plan: TapPlan, broker: Broker) -> bool:
-    """Tell whether connections to a broker are secured; those of clients to the tap never are.
+    """Return whether connections to a broker are secured; those of clients to the tap never are.
 
     Raises:
-        TargetError: they are, and clients on other machines would reach the tap.
+        TargetError: they are, and clients on other machines could reach the tap.
     """
     if broker.run_namespace is None or broker.run_namespace.security == PLAINTEXT:
         return False
@@ -149,16 +149,16 @@ async def _rest(stop: asyncio.Event) -> None:
 
 
 def reported(violation: Violation) -> str:
-    """Write a violation in a line."""
+    """Return a violation as one line of text."""
     place = f"{violation.scenario_id} {violation.sequence}, group {violation.group_id}"
     return f"{violation.invariant} [{violation.party}] {place}: {violation.detail}"
 
 
 def finish_later(folder: RunFolder) -> TappedRun:
-    """Decode the journals of a tap that was killed; what the footer of one that was not says is kept.
+    """Decode the journals of a tap that was killed; an existing footer keeps its times and ending.
 
     Raises:
-        TraceError: this is no tap's run, or a file of it is damaged.
+        TraceError: the run is not a tap's, or a file of it is damaged.
     """
     footer = folder.read_footer()
     if footer is None:
@@ -179,10 +179,10 @@ def _journal(folder: RunFolder, target: str) -> Path:
 
 
 def finish(folder: RunFolder, *, ended: str, drive_ms: float = 0.0) -> TappedRun:
-    """Decode the journals of a tap's run, check what they contain, and say how it ended; also again, later.
+    """Decode and check the journals of a tap's run, and write its footer; may be repeated later.
 
     Raises:
-        TraceError: this is no tap's run, or a file of it is damaged.
+        TraceError: the run is not a tap's, or a file of it is damaged.
     """
     header = folder.read_run()
     counts: dict[str, int] = {}
@@ -192,7 +192,7 @@ def finish(folder: RunFolder, *, ended: str, drive_ms: float = 0.0) -> TappedRun
     for target in folder.targets():
         journal = _journal(folder, target)
         checker = checker_for(folder.read_headers(target))
-        # What an earlier attempt has left is all in the journal, and is not to be there twice.
+        # The journal has everything that an earlier attempt left, and nothing may be there twice.
         folder.events(target).unlink(missing_ok=True)
         with EventWriter(folder.events(target)) as writer:
             for event in events_of_journal(journal, run_id=header.run_id, target=target):

@@ -1,6 +1,6 @@
-"""The way from a tap to a secured broker: the tap carries plain text, and TLS and SASL begin behind it.
+"""The connection from a tap to a secured broker: the tap carries plain text, and this adds TLS and SASL.
 
-So no journal has a password, and clients of the tap need none.
+So no journal contains a password, and clients of the tap need none.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ _CHUNK_BYTES: Final = 1 << 16
 
 
 class SecuredWay:
-    """Opens secured connections on a thread of its own."""
+    """Opens secured connections on a separate thread."""
 
     def __init__(self, security: Security) -> None:
         self._security = security
@@ -27,7 +27,7 @@ class SecuredWay:
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
 
     def socket_to(self, host: str, port: int) -> socket.socket:
-        """Return a socket to which a broker speaks in plain text; it closes if the broker cannot be had."""
+        """Return a socket with a broker's plain text, which closes if the broker cannot be reached."""
         ours, theirs = socket.socketpair()
         self._loop.call_soon_threadsafe(self._begin, theirs, host, port)
         return ours
@@ -54,7 +54,7 @@ class SecuredWay:
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            # TLS has no half-closed connections: who ends one direction ends both.
+            # TLS has no half-closed connections, so ending one direction ends both.
             for way in ways:
                 way.cancel()
             for each in (writer, broker_writer):

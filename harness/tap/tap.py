@@ -1,4 +1,4 @@
-"""A tap as others use it: a process that carries bytes, started and stopped, and what it kept."""
+"""The interface of a tap: start and stop its process, and read what it recorded."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ from harness.trace.events import Event
 from harness.trace.schema import json_object
 
 CONVERSATION: Final = "tap"
-"""Name of the conversation that connections belong to where no other is asked for."""
+"""Name of the conversation that connections belong to if no other is requested."""
 _ROOT: Final = Path(__file__).resolve().parents[2]
 _WILDCARDS: Final = frozenset({"0.0.0.0", "::"})  # noqa: S104 - they are looked for, not bound
 _START_TIMEOUT_S: Final = 30.0
@@ -27,14 +27,14 @@ _LINK_BYTES: Final = 1 << 16
 
 
 class TapError(Exception):
-    """A tap could not be set up, or was lost; the message names the thing and the remedy."""
+    """A tap could not be set up, or was lost; the message names the cause and the remedy."""
 
 
 class Tap:
     """A running tap between clients and one cluster; its methods block for milliseconds, on any thread.
 
     Attributes:
-        journal: the file with every byte, in the order of happening; whoever is killed loses none of it.
+        journal: the file with every byte, in chronological order; it stays complete if a process is killed.
     """
 
     def __init__(
@@ -47,20 +47,21 @@ class Tap:
         prefix: str = "",
         is_secured: bool = False,
     ) -> None:
-        """Start it; it listens when this returns.
+        """Start the tap, which is listening when this returns.
 
         Args:
             bootstrap: the cluster's `HOST:PORT`, several separated by commas.
             out: folder of the journal, made if it is missing.
-            listen: where the first conversation is to be had; port 0 is one of the system's choice, and so
-                are all ports for further brokers and conversations.
-            advertise: the host that clients are told; that of `listen` if not given.
-            prefix: of all that clients may change on a broker of others; without one they are free.
+            listen: the address of the first conversation; for port 0 the system chooses one, as it does for
+                all further brokers and conversations.
+            advertise: the host that clients get; that of `listen` if not given.
+            prefix: the prefix of all names that clients may change on an external broker; without one,
+                clients are unrestricted.
             is_secured: whether connections to the brokers have the configured security; those of the clients
                 are in plain text.
 
         Raises:
-            TapError: nobody can listen there, an address makes no sense, or a journal is there already.
+            TapError: the address cannot be listened on or is invalid, or a journal exists already.
         """
         self.journal = out / JOURNAL
         advertised = _advertised(bootstrap, listen, advertise)
@@ -103,14 +104,14 @@ class Tap:
 
     @property
     def pid(self) -> int:
-        """Id of its process."""
+        """The id of the tap's process."""
         return self._process.pid
 
     def conversation(self, name: str) -> str:
-        """Open a conversation of its own, and return the `HOST:PORT` for its clients.
+        """Open a separate conversation, and return the `HOST:PORT` for its clients.
 
-        Whatever connects there, and to the brokers that are advertised there, has this name as `scenario_id`
-        in the trace: so scripts that run side by side on one cluster are told apart. Idempotent.
+        Connections to that address, and to the brokers that it advertises, have this name as `scenario_id` in
+        the trace. So scripts that run side by side on one cluster can be distinguished. Idempotent.
 
         Raises:
             TapError: the tap is gone, or no port is left.
@@ -118,7 +119,7 @@ class Tap:
         return self._asked_about(name)["address"]
 
     def refusal(self, name: str) -> str | None:
-        """Return the first request of a conversation's clients that was not passed; None if all were.
+        """Return the first request of a conversation's clients that was refused; None if none was.
 
         Raises:
             TapError: as above.
@@ -137,7 +138,7 @@ class Tap:
         return answer
 
     def _answer_about(self, name: str) -> Mapping[str, str]:
-        """Take the next answer about a conversation; one too late for its question is passed over."""
+        """Return the next answer about a conversation; skip late answers to other questions."""
         while True:
             answer: dict[str, str] = json_object(self._line(), where="an answer")
             if answer["conversation"] == name:
@@ -165,7 +166,7 @@ class Tap:
         )
 
     def stop(self) -> None:
-        """End all connections and the process; what it kept is whole. Idempotent."""
+        """End all connections and the process; its journal is complete. Idempotent."""
         self._is_stopped = self._is_stopped or self._process.poll() is None
         self._link.close()
         try:
@@ -175,11 +176,11 @@ class Tap:
             self._process.wait()
 
     def events(self, *, run_id: str, target: str) -> Iterator[Event]:
-        """Decode what was kept, as the events of a trace in the order of happening; also while it taps.
+        """Decode the journal into the events of a trace in chronological order; works while it taps, too.
 
         `scenario_id` is the conversation, `actor` the client id, `connection` the connection's number and the
-        broker (`7 node 1`), `step` always -1; `at_ms` counts from the tap's start. Whatever a client has
-        received before is among them.
+        broker (`7 node 1`), `step` always -1; `at_ms` counts from the tap's start. Everything that a client
+        has received before the call is included.
         """
         if not self._is_stopped:
             with contextlib.suppress(TapError):

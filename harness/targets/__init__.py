@@ -1,1 +1,1 @@
-"""What a scripted conversation can be run on."""
+"""The targets that scripted conversations can be run on."""

@@ -1,4 +1,4 @@
-"""Small checks of what local brokers need, for `doctor`; each says what is there and what to do about it."""
+"""Small checks of what local brokers need, for `doctor`; each reports the state and the remedy."""
 
 import os
 import shutil
@@ -19,17 +19,17 @@ _DISK_MIN_BYTES: Final = 1 << 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """The answer to one question about this machine."""
+    """The result of one check of this machine."""
 
     name: str
     ok: bool
     detail: str
     remedy: str = ""
-    """What to do; empty when all is well."""
+    """What to do; empty if the check passed."""
 
 
 def check_java() -> Check:
-    """Tell whether there is a Java that runs brokers and Spark."""
+    """Check for a Java that runs brokers and Spark."""
     remedy = f"install Java {JAVA_VERSION_MIN} or newer (a full JRE), or set JAVA_HOME"
     java = find_java()
     if java is None:
@@ -50,7 +50,7 @@ def check_java() -> Check:
 
 
 def check_cache() -> Check:
-    """Tell whether the cache of jars can be written, and which versions it has."""
+    """Check that the cache of jars is writable, and list its versions."""
     directory = cache_directory()
     existing = next(path for path in (directory, *directory.parents) if path.exists())
     try:
@@ -69,7 +69,7 @@ def check_cache() -> Check:
 
 
 def check_port() -> Check:
-    """Tell whether a broker could listen on the loopback interface."""
+    """Check that a broker could listen on the loopback interface."""
     try:
         return Check(name="loopback port", ok=True, detail=f"127.0.0.1:{free_port()} is free")
     except TargetError as error:
@@ -77,7 +77,7 @@ def check_port() -> Check:
 
 
 def check_machine() -> Check:
-    """Tell what this process is granted of the machine, and what a run makes of it."""
+    """Report the resources that this process may use, and what a run does with them."""
     granted = machine()
     ok = granted.memory_bytes >= _MEMORY_MIN_BYTES
     detail = (

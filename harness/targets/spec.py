@@ -1,4 +1,4 @@
-"""Target specs, as users write them, to targets."""
+"""Parses target specs, as users write them, into targets."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -36,7 +36,7 @@ SPEC_FORMS: Final[Mapping[str, str]] = MappingProxyType(
         "+inflexible speaks to it in versions that it can read",
     }
 )
-"""Every kind of target by the form of its spec, with what it is."""
+"""Every kind of target: the form of its spec, and a description."""
 _VERSION: Final = re.compile(r"\d+\.\d+\.\d+")
 _RELEASE: Final = re.compile(r"\d+\.\d+")
 _ADDRESS: Final = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<host>[^:\s]+)):(?P<port>\d{1,5})")
@@ -55,17 +55,17 @@ def parse_target(spec: str, *, profile: str | None = None, start_timeout_ms: flo
 
     Args:
         spec: one of `SPEC_FORMS`.
-        profile: the profile of the reference to compare the target with; by default a version's own, or a
-            guess for a broker that tells none.
-        start_timeout_ms: how long a broker may take to get ready; by default what is right for its kind.
+        profile: the reference's profile to compare the target with; by default a version's own, or a
+            guess for a broker that does not report its version.
+        start_timeout_ms: how long a broker may take to get ready; by default the time for its kind.
 
     Raises:
-        TargetError: it names no target; the message lists what does.
+        TargetError: the spec names no target; the message lists the valid forms.
         CommandConfigError: the security settings for external brokers are wrong.
     """
     kind, separator, rest = spec.partition(":")
     if not separator:
-        # A target that needs nothing named may be several all the same: reference-tcp*3.
+        # A spec without a colon may still have a count: reference-tcp*3.
         kind, star, count = spec.partition("*")
         rest = f"{star}{count}"
     parse = _PARSERS.get(kind)
@@ -77,7 +77,7 @@ def parse_target(spec: str, *, profile: str | None = None, start_timeout_ms: flo
 
 
 def _meant(spec: str, kind: str) -> str:
-    """Say what may have been meant by a spec of no known kind; nothing where that is not known."""
+    """Return a hint for a spec of an unknown kind, or an empty string if there is none."""
     is_version = _VERSION.fullmatch(spec) is not None
     hint = f"write kafka:{spec}" if is_version else close_to(kind.lower(), _PARSERS, otherwise="")
     return f"{hint}; " if hint else ""
@@ -140,8 +140,8 @@ def _path(spec: str, rest: str, options: _Options) -> Target:
 
 
 def _container(spec: str, rest: str, options: _Options) -> Target:
-    # Who names no container does not wait until Docker's client is imported.
-    from harness.targets.containers.image import parse_image  # noqa: PLC0415 - as said
+    # Docker's client is only imported for container targets, since that takes time.
+    from harness.targets.containers.image import parse_image  # noqa: PLC0415 - see above
     from harness.targets.containers.target import (  # noqa: PLC0415 - likewise
         CONTAINER_START_TIMEOUT_MS,
         ContainerTarget,
@@ -160,7 +160,7 @@ def _container(spec: str, rest: str, options: _Options) -> Target:
 
 
 def _counted(spec: str, rest: str) -> tuple[str, int]:
-    """Take the number of brokers off the end of a spec; it is 1 where none is written."""
+    """Split the number of brokers off a spec; it is 1 if the spec contains none."""
     name, star, count = rest.partition("*")
     if not star:
         return rest, 1

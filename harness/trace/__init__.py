@@ -1,1 +1,1 @@
-"""What was exchanged, as data: events, their files, and the form in which two of them can be compared."""
+"""What was exchanged, as data: events, their files, and the canonical form in which they are compared."""

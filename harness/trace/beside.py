@@ -1,6 +1,6 @@
-"""What lies beside the traces of a run and is no record: its scripts, and its brokers.
+"""The files beside the traces of a run that contain no records: its scripts, and its brokers.
 
-Readers of several layers look into both, each for what it needs. What they rely on is checked here, once.
+Several layers read both, each for what it needs. What they rely on is checked here, once.
 """
 
 import json
@@ -22,7 +22,7 @@ class BrokerOnFile(BaseModel):
 
     broker_config: Mapping[str, str]
     cohorts: Sequence[Sequence[str]]
-    """Ids of the scenarios that ran side by side, in turn."""
+    """The cohorts in their order, each with the ids of scenarios that ran at the same time."""
 
 
 class BrokersOfTarget(BaseModel):
@@ -32,7 +32,7 @@ class BrokersOfTarget(BaseModel):
 
     brokers: Sequence[BrokerOnFile]
     unpacked: int
-    """How many there would have been if no scenario had been given a property that it did not ask for."""
+    """How many there would have been if every scenario had run with only the properties it asked for."""
 
 
 class _Step(BaseModel):
@@ -54,23 +54,23 @@ _SCRIPTS: TypeAdapter[dict[str, _Script]] = TypeAdapter(dict[str, _Script])
 
 
 def fit_brokers(content: object, *, where: str) -> Mapping[str, BrokersOfTarget]:
-    """Return the brokers that a file tells of, by the names of their targets.
+    """Return the brokers in the content of a file, by the names of their targets.
 
     Raises:
-        TraceError: it is no such file.
+        TraceError: the content does not have this form.
     """
     return _fit(_BROKERS, content, where)
 
 
 def scripts_text(scripts: Mapping[str, object]) -> str:
-    """Write scripts as JSON, by their scenario ids and each in a line of its own."""
+    """Return scripts as JSON text, by scenario id, each in its own line."""
     dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False)
     lines = ",\n".join(f"{dumps(name)}: {dumps(script)}" for name, script in scripts.items())
     return f"{{\n{lines}\n}}\n"
 
 
 def fit_scripts(content: object, *, where: str) -> Mapping[str, object]:
-    """Return the scripts of a file as they are, by scenario id.
+    """Return the scripts in the content of a file unchanged, by scenario id.
 
     Raises:
         TraceError: one cannot be a script.

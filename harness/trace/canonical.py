@@ -1,15 +1,16 @@
 """The canonical form of a response: what is left when chance and environment are taken away.
 
-Two coordinators that behave alike still answer with different bytes: member ids are random, groups carry
-the run's name, brokers sit on different ports, and Kafka hands out several collections in hash-map order.
+Two coordinators that behave alike still answer with different bytes: member ids are random, group ids contain
+the run's name, brokers have different ports, and Kafka returns several collections in hash-map order.
 The canonical form replaces each of these by what it *means* in the conversation, and nothing else:
 
-- A member id becomes `member:<actor>`, after the actor whose JoinGroup response first carried it;
-  `member:<actor>#2` is that actor's second id. Which id stands where thus stays comparable, its letters not.
-  A text that only echoes what a script made up (`"nobody"`) is no chance and stays as it is.
-- An id that shows up before its owner was told is recognised by its make, `<prefix>-<UUID>`, where the prefix
-  is a client id or an instance id: it goes to the actor with that prefix, or becomes `member:<prefix>-*`.
-- A producer id becomes `producer:<actor>`, after the actor whose InitProducerId response first carried it.
+- A member id becomes `member:<actor>`, after the actor whose JoinGroup response first contained it;
+  `member:<actor>#2` is that actor's second id. So the places of ids are compared, but not their characters.
+  A text that only echoes what a script made up (`"nobody"`) is not random and stays as it is.
+- An id that appears before its owner has received it is recognised by its form, `<prefix>-<UUID>`, where the
+  prefix is a client id or an instance id: it is named after the actor with that prefix, or becomes
+  `member:<prefix>-*`.
+- A producer id becomes `producer:<actor>`, after the actor whose InitProducerId response first contained it.
 - A group id becomes `group:<name>`; hosts, ports and node ids become constants, but "none" (-1, an empty
   text) stays none.
 - A collection that Kafka leaves unordered is sorted; every other order is the target's behaviour and stays.
@@ -44,12 +45,12 @@ _SORT_KEYS: Final[Mapping[tuple[str, str], tuple[str, ...]]] = {
     (api, entry.path): entry.key for api, row in APIS.items() for entry in row.unordered
 }
 HAVE_CANONICAL_FORM: Final = apis_where(lambda api: api.impact is not None)
-"""Responses of these are compared, and the form is made for that."""
+"""The APIs whose responses are compared, and so have a canonical form."""
 _COORDINATOR_API_KEYS: Final = frozenset(APIS[name].key for name in HAVE_CANONICAL_FORM - {"ApiVersions"})
-"""ApiVersions is compared for these: what else a broker serves is not the group coordinator's doing."""
+"""The APIs for which ApiVersions is compared: others do not belong to the group coordinator."""
 SPOKEN_VERSIONS: Final = {row.key: row.spoken_versions for row in APIS.values() if row.spoken_versions}
-"""ApiVersions is compared within these: in other versions no conversation can be run, nor does the reference
-serve them.
+"""The versions within which ApiVersions is compared: in others no conversation can be run, and the reference
+does not serve them.
 """
 
 
@@ -61,7 +62,7 @@ def _constant(constant: Json) -> Callable[[FieldValue], Json]:
 
 
 def _nodes(value: FieldValue) -> Json:
-    """Tell only whether there are nodes: how many there are is the cluster's size."""
+    """Return only whether there are nodes: their number depends on the cluster's size."""
     return [0] if value else []
 
 
@@ -102,19 +103,19 @@ _ENVIRONMENT: Final[Mapping[tuple[str, str], Callable[[FieldValue], Json]]] = {
     ("ApiVersions", "finalized_features_epoch"): lambda _: -1,
     ("ApiVersions", "zk_migration_ready"): lambda _: False,
 }
-"""Fields that tell of the cluster or of the machine; the coordinator's behaviour is not in them."""
+"""Fields that depend on the cluster or on the machine, not on the coordinator's behaviour."""
 
 
 class Canonicaliser:
-    """Gives names to what one target answers in one scenario, in the order of first appearance."""
+    """Names the ids in one target's answers in one scenario, in the order of first appearance."""
 
     def __init__(self, *, groups: Mapping[str, str], actors: Mapping[str, str] | None = None) -> None:
         """Begin a conversation.
 
         Args:
             groups: real group ids to their symbolic names.
-            actors: what an actor's member ids begin with (its client id, its instance id) to its name;
-                a prefix that several actors share is left out.
+            actors: prefixes of an actor's member ids (its client id, its instance id) to its name; a prefix
+                that several actors share is left out.
         """
         self._groups = dict(groups)
         self._actors = dict(actors or {})
@@ -123,7 +124,7 @@ class Canonicaliser:
         self._producers: dict[int, str] = {}
         self._topics: dict[str, str] = {}
         self._crowded: frozenset[str] = frozenset()
-        """Prefixes of which several ids stand in one unordered collection: which is which cannot be told."""
+        """Prefixes that several ids of one unordered collection share: these ids cannot be distinguished."""
 
     def canonical(self, *, actor: str, api: str, fields: Mapping[str, FieldValue]) -> Json:
         """Return the canonical form of a response that an actor received."""
@@ -137,11 +138,11 @@ class Canonicaliser:
         return self._mapping(fields, api, "")
 
     def value(self, value: FieldValue, *, api: str = "", path: str = "") -> Json:
-        """Return the canonical form of a part of a response, e.g. of a value that is permitted there."""
+        """Return the canonical form of a part of a response, e.g. of a permitted value."""
         return self._value(value, api, path)
 
     def arranged(self, value: FieldValue, *, api: str, path: str = "") -> FieldValue:
-        """Return decoded fields unchanged but for what the canonical form leaves out and sorts."""
+        """Return decoded fields, with items only left out and sorted as in the canonical form."""
         if isinstance(value, Mapping):
             parent = f"{path}." if path else ""
             return {
@@ -156,7 +157,7 @@ class Canonicaliser:
         return [self.arranged(item, api=api, path=f"{path}[]") for item in items]
 
     def text(self, text: str) -> str:
-        """Put names where a text is, or speaks of, a member id or a group id."""
+        """Replace ids of members and groups in a text, or a text that is the id of a topic, by names."""
         if text in self._members:
             return self._members[text]
         if text in self._groups:
@@ -172,7 +173,7 @@ class Canonicaliser:
         return _MINTED_IN_TEXT.sub(lambda found: self._stranger(found.group()), text)
 
     def _learn_member(self, actor: str, fields: Mapping[str, FieldValue]) -> None:
-        """Name the id that a response brings; an error that echoes a made-up id brings none."""
+        """Name the member id that a response assigns; an error that echoes a made-up id assigns none."""
         member_id = fields.get("member_id")
         if not isinstance(member_id, str) or not member_id or member_id in self._members:
             return
@@ -193,7 +194,7 @@ class Canonicaliser:
         self._producers[producer_id] = f"producer:{actor}" + (f"#{ordinal}" if ordinal > 1 else "")
 
     def _stranger(self, member_id: str) -> str:
-        """Name an id whose owner has not been told it yet."""
+        """Name an id that its owner has not received yet."""
         found = _MINTED.fullmatch(member_id)
         assert found is not None
         prefix = found["prefix"]
@@ -210,7 +211,7 @@ class Canonicaliser:
                 self._name_topic(str(topic["topic_id"]), self.text(str(topic.get("name"))))
 
     def _name_topic(self, topic_id: str, name: str) -> None:
-        """Name an id after its topic; of a topic that was made anew it is another."""
+        """Name an id after its topic; a topic that was created again has another id."""
         if topic_id == _NO_TOPIC or topic_id in self._topics:
             return
         ordinal = 1 + sum(known.partition("#")[0] == name for known in self._topics.values())
@@ -248,7 +249,7 @@ class Canonicaliser:
         return frozenset(prefix for prefix, times in count.items() if times > 1)
 
     def _concerns_us(self, item: FieldValue, api: str, path: str) -> bool:
-        """Leave out what others do on the same broker: their groups, and the APIs of other services."""
+        """Return False for what others have on the same broker: their groups, and APIs of other services."""
         if not isinstance(item, Mapping):
             return True
         match api, path:
@@ -264,7 +265,7 @@ class Canonicaliser:
 
 
 def _as_far_as_spoken(fields: Mapping[str, FieldValue], api: str, path: str) -> Mapping[str, FieldValue]:
-    """Clip a range of versions to those that the codec speaks; return anything else as it is."""
+    """Clip a range of versions to those that the codec supports; return anything else unchanged."""
     key, least, most = (fields.get(name) for name in ("api_key", "min_version", "max_version"))
     if (api, path) != ("ApiVersions", "api_keys[]") or key not in SPOKEN_VERSIONS:
         return fields
@@ -275,10 +276,10 @@ def _as_far_as_spoken(fields: Mapping[str, FieldValue], api: str, path: str) -> 
 
 
 def member_prefixes(prefixes: Iterable[tuple[str, str | None]]) -> dict[str, str]:
-    """Return which actor a member id belongs to by what it begins with.
+    """Return the actor of each prefix of member ids, if only one actor has that prefix.
 
     Args:
-        prefixes: (actor, client id or instance id) pairs; what several actors share tells nothing.
+        prefixes: (actor, client id or instance id) pairs; a prefix that several actors share is left out.
     """
     owners: dict[str, set[str]] = {}
     for actor, prefix in prefixes:
@@ -288,24 +289,24 @@ def member_prefixes(prefixes: Iterable[tuple[str, str | None]]) -> dict[str, str
 
 
 def minted_prefix(member_id: str) -> str | None:
-    """Return what a coordinator made a member id of beside chance; None for one that it did not make."""
+    """Return the prefix of a member id that a coordinator generated; None for any other id."""
     found = _MINTED.fullmatch(member_id)
     return found["prefix"] if found else None
 
 
 def member_id_pattern(member_id: str) -> str:
-    """Return how a member id is made: all of it but the random part, for which `*` stands."""
+    """Return a member id with its random part, if it has one, replaced by `*`."""
     prefix = minted_prefix(member_id)
     return member_id if prefix is None else f"{prefix}-*"
 
 
 def sort_key_fields(api: str, path: str) -> tuple[str, ...] | None:
-    """Return the fields that an unordered collection is sorted by; None for one whose order is behaviour."""
+    """Return the fields that an unordered collection is sorted by; None if its order is behaviour."""
     return _SORT_KEYS.get((api, path))
 
 
 def sort_key(item: Json, key: tuple[str, ...]) -> tuple[tuple[bool, int, str], ...]:
-    """Order canonical items by the key's fields, numbers by size, then by all that the item contains."""
+    """Return a key to sort canonical items by fields, numbers by size, and then by their whole content."""
     parts = [item.get(name) for name in key] if isinstance(item, Mapping) else []
     return tuple(
         (isinstance(part, int), part if isinstance(part, int) else 0, canonical_json(part))
@@ -324,12 +325,12 @@ def fields_json(fields: Mapping[str, FieldValue]) -> str:
 
 
 def plain_json(fields: Mapping[str, FieldValue]) -> dict[str, Json]:
-    """Return what reading `fields_json` gives."""
+    """Return the fields as they are after parsing `fields_json`."""
     return {name: _plain(value) for name, value in fields.items()}
 
 
 def digest(kind: str, api: str | None, api_version: int | None, canonical: str | None) -> str:
-    """Return a hash by which equal answers are known without a closer look."""
+    """Return a hash of an answer: equal digests mean equal answers."""
     text = json.dumps([kind, api, api_version, canonical], ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST_CHARACTERS]
 
@@ -347,12 +348,12 @@ def _plain(value: FieldValue) -> Json:
 
 
 def _longest_first(names: Iterable[str], text: str) -> list[str]:
-    """Return the names that a text has in it; most have none."""
+    """Return the names that a text contains, longest first; most texts contain none."""
     return sorted((each for each in names if each in text), key=len, reverse=True)
 
 
 def _replace_word(text: str, real: str, name: str) -> str:
-    """Replace an id where it stands by itself, not where it is a part of a longer one."""
+    """Replace an id where it is a whole word, not where it is a part of a longer one."""
     if not real:
         return text
     return re.sub(rf"(?<![\w-]){re.escape(real)}(?![\w-])", lambda _: name, text)

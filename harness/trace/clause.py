@@ -1,18 +1,18 @@
-"""A row of the catalogue, as suites write it and as runs keep it."""
+"""A row of the catalogue, in suites and in the folders of runs."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Exclusion(StrEnum):
-    """Why no scenario is to exercise a clause."""
+    """Why no scenario has to exercise a clause."""
 
     UNOBSERVABLE = "not observable"
-    """No client can see it, or provoke it at will."""
+    """No client can observe it, or provoke it at will."""
     OUT_OF_SCOPE = "out of scope"
-    """A client could see it, but not with what the harness has."""
+    """A client could observe it, but not with the means of the harness."""
     NO_CLAIM = "no claim"
-    """It says nothing of a coordinator: a rule, a means, a summary."""
+    """It claims nothing about a coordinator: a rule, a mechanism, a summary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,20 +21,20 @@ class Clause:
 
     id: str
     section: str
-    """The file that it stands in, without its suffix."""
+    """The file that contains it, without its suffix."""
     section_title: str
     statement: str
     apis: tuple[str, ...]
     versions: str | None
-    """Releases that have the behaviour, e.g. `>=2.5`; None where all do."""
+    """Releases that have the behaviour, e.g. `>=2.5`; None if all do."""
     derived: bool
     """Whether it was inferred rather than observed."""
     exclusion: str | None
-    """An `Exclusion`; None where a scenario is due."""
+    """An `Exclusion`; None if a scenario has to exercise it."""
     reason: str | None
-    """Of the exclusion."""
+    """The reason for the exclusion."""
 
     @property
     def is_due(self) -> bool:
-        """Whether a scenario is to exercise it."""
+        """Whether a scenario has to exercise it."""
         return self.exclusion is None

@@ -1,4 +1,4 @@
-"""Whether all that a run had recorded is still there."""
+"""Checks that all events that a run recorded are still there."""
 
 from collections.abc import Iterator
 
@@ -8,19 +8,19 @@ from harness.trace.schema import TraceError, json_object
 
 
 def refuse_cut_short(folder: RunFolder) -> None:
-    """Refuse a run of which a part is missing: what it does not tell would pass for what did not happen.
+    """Refuse an incomplete run: missing events would look like events that did not happen.
 
-    A run that somebody interrupted in order is whole.
+    A run that was interrupted in order is complete.
 
     Raises:
-        TraceError: it has no footer, or a trace has lost events.
+        TraceError: the run has no footer, or a trace has lost events.
     """
     if (lost := next(_losses(folder), None)) is not None:
         raise TraceError(f"{folder.path}: {lost}")
 
 
 def refuse_lost_events(folder: RunFolder) -> None:
-    """Refuse a run that had ended in order and has lost events since; one that was killed is as it is.
+    """Refuse a run that ended in order and has lost events since; accept one that was killed.
 
     Raises:
         TraceError: a trace has lost events.
@@ -45,7 +45,7 @@ def _losses(folder: RunFolder) -> Iterator[str]:
 
 
 def _counts(folder: RunFolder, footer: RunFooter) -> Iterator[tuple[str, int, object]]:
-    """Yield each target with how many events its trace has, and how many it had."""
+    """Yield each target with the number of events in its trace, and the number that the footer contains."""
     counts = json_object(footer.event_counts, where=f"{folder.footer_json}: `event_counts`")
     for target, count in sorted(counts.items()):
         yield target, count_events(folder.events(target)), count

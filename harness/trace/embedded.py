@@ -9,29 +9,29 @@ from harness.trace.schema import TraceError, json_object
 
 
 def stored_fields(event: Event) -> dict[str, Any]:
-    """Return the decoded fields of an event; none where it has none.
+    """Return the decoded fields of an event, or an empty mapping if it has none.
 
     Raises:
-        TraceError: they are no JSON object.
+        TraceError: the fields are not a JSON object.
     """
     where = f"`fields` of event {event.sequence} of {event.scenario_id} on {event.target}"
     return {} if event.fields is None else json_object(event.fields, where=where)
 
 
 def canonical_fields(text: str | None) -> dict[str, Any]:
-    """Return the fields of an answer in canonical form; none where it has none.
+    """Return the fields of an answer in canonical form, or an empty mapping if it has none.
 
     Raises:
-        TraceError: they are no JSON object.
+        TraceError: the fields are not a JSON object.
     """
     return {} if text is None else json_object(text, where="`canonical` of an event")
 
 
 def drive_times(footer: RunFooter) -> Mapping[str, float]:
-    """Return how many milliseconds it took to drive each target, by its name.
+    """Return how many milliseconds it took to drive each target, by target name.
 
     Raises:
-        TraceError: the footer does not say so.
+        TraceError: the footer does not contain such times.
     """
     where = f"`drive_ms` of run {footer.run_id}"
     found = json_object(footer.drive_ms, where=where)

@@ -1,8 +1,8 @@
-"""The trace's one schema: a header a target, an event for each thing that happened, a footer at the end.
+"""The only schema of traces: headers for each target, an event for everything that happens, a footer.
 
 Every other schema (JSON, Parquet, Spark) is derived from these classes by `harness.trace.schema`. Only the
-types `str`, `int`, `float`, `bool`, `tuple[str, ...]` and their optional forms occur, so that each of them
-can express it; structured content is JSON text.
+types `str`, `int`, `float`, `bool`, `tuple[str, ...]` and their optional forms are used, because each of the
+schemas can express them; structured content is JSON text.
 """
 
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from enum import StrEnum
 from typing import Final
 
 TARGET_LOST: Final = "target lost: "
-"""How a footer, a note or a reason begins that tells of a target that is gone; why follows."""
+"""The beginning of a footer's end, a note or a reason that reports a lost target; the cause follows."""
 
 
 class RunKind(StrEnum):
-    """What was run, in words; each folder says it in its `run.json`."""
+    """The kind of a run, in words, as stored in the `run.json` of its folder."""
 
     SUITES = "run of wire suites"
     CLIENTS = "run of client scripts"
@@ -24,16 +24,16 @@ class RunKind(StrEnum):
 
 
 class EventKind(StrEnum):
-    """What happened."""
+    """The kind of an event."""
 
     REQUEST = "request"
     """A request was sent."""
     RESPONSE = "response"
-    """The awaited response came and could be read."""
+    """The awaited response came and could be decoded."""
     MALFORMED = "malformed"
-    """A frame came that cannot be read as the awaited response."""
+    """A frame came that cannot be decoded as the awaited response."""
     UNSOLICITED = "unsolicited"
-    """A frame came that answers nothing that was asked (a wrong correlation id)."""
+    """A frame came that answers no open request (a wrong correlation id)."""
     NO_ANSWER = "no answer"
     """The awaited response did not come in time."""
     SILENCE = "silence"
@@ -43,22 +43,22 @@ class EventKind(StrEnum):
     DISCONNECTED = "disconnected"
     """The actor closed its connection."""
     ELAPSED = "elapsed"
-    """Time was let pass."""
+    """The script let time pass."""
     CONTROL = "control"
-    """The coordinator was restarted, or a paused load released."""
+    """The script did something to the broker, such as a restart, an append, a pause or its end."""
     STARVED = "starved"
     """The machine kept the harness or the broker from running: a `Starvation`; never compared."""
     POLL = "poll"
-    """An answer that did not yet satisfy a bounded poll, or any answer to a probe of the harness.
+    """An answer that did not yet match in a bounded poll, or any answer to a probe of the harness.
 
     It is never compared, since the number of polls is chance.
     """
     ABANDONED = "abandoned"
-    """The conversation could not go on; the note tells why."""
+    """The conversation could not go on; the note gives the reason."""
     NOT_APPLICABLE = "not applicable"
-    """The scenario was not run on this target; the note tells why."""
+    """The scenario was not run on this target; the note gives the reason."""
     HARNESS_ERROR = "harness error"
-    """We failed; the note tells how."""
+    """The harness failed; the note describes how."""
 
 
 ANSWER_KINDS: Final = frozenset(
@@ -70,7 +70,7 @@ ANSWER_KINDS: Final = frozenset(
         EventKind.CLOSED,
     )
 )
-"""What can stand where a script awaits something; polls cannot, for their number is chance."""
+"""The events that can occur where a script awaits something; polls cannot, since their number is chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,55 +82,55 @@ class Event:
     """The target's name, e.g. `kafka-3.9.2`."""
     scenario_id: str
     sequence: int
-    """From 0, in the order of happening within its scenario and target."""
+    """Number from 0 of the event, in the order within its scenario and target."""
     step: int
-    """Index of the script's step that this belongs to; -1 for what belongs to none."""
+    """Index of the script's step that the event belongs to; -1 if it belongs to none."""
     kind: str
     """An `EventKind`."""
     actor: str | None
     connection: str | None
-    """`main`, or `aside` for the actor's second connection."""
+    """`main`, or another of the actor's connections: `aside`, `elsewhere` or `formerly`."""
     api: str | None
     api_version: int | None
     correlation_id: int | None
     at_ms: float
-    """On the broker session's clock, 0 when the conversation began; of a starved stretch, its end."""
+    """Time on the broker session's clock, 0 when the conversation began; for a starved stretch, its end."""
     elapsed_ms: float | None
-    """Since its request was sent, or for as long as was waited, or how long a starved stretch lasted."""
+    """Time since the request was sent, time waited, or the length of a starved stretch."""
     raw: str | None
     """The frame without its length prefix, in hexadecimal digits."""
     fields: str | None
     """The decoded fields, JSON; of a starved stretch, its figures."""
     canonical: str | None
-    """The fields with chance removed (ids, hosts, orders), JSON; what comparisons look at."""
+    """The fields with chance removed (ids, hosts, orders), JSON; used for comparisons."""
     digest: str | None
-    """Of kind, API, version and canonical fields: equal digests need no closer look."""
+    """Hash of kind, API, version and canonical fields: equal digests mean equal answers."""
     reencodes: bool | None
-    """Whether writing the decoded fields again gives the same bytes."""
+    """Whether encoding the decoded fields again gives the same bytes."""
     permitted: str | None
-    """What else the reference declares right, JSON: a list of `{field, any_of, reason}`, canonical."""
+    """Other values that the reference permits, JSON: a list of `{field, any_of, reason}`, canonical."""
     note: str | None
     """An explanation for people."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TraceHeader:
-    """What was driven. Grain: run, target, broker configuration."""
+    """A broker of a target. Grain: run, target, broker configuration."""
 
     run_id: str
     target: str
     spec: str
     version: str | None
-    """Kafka's version, where it is known, e.g. `3.9.2`."""
+    """Kafka's version, if it is known, e.g. `3.9.2`."""
     image: str | None
-    """Name and digest of the container image that the brokers ran from; None where there was none."""
+    """Name and digest of the container image that the brokers ran from; None without a container."""
     profile: str
     implementation: str
     bootstrap: str
     broker_config: str
     """Kafka properties, JSON."""
     config_digest: str
-    """Of these properties: equal digests are equal configurations."""
+    """Hash of these properties: equal digests mean equal configurations."""
     api_ranges: str
     """API name to `[min, max]`, JSON."""
     notes: tuple[str, ...]
@@ -139,26 +139,26 @@ class TraceHeader:
     started_at: str
     """ISO 8601 in UTC."""
     start_ms: float
-    """How long the broker took to get ready."""
+    """How long the broker took to become ready, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunHeader:
-    """What a run was. Grain: run."""
+    """A description of a run. Grain: run."""
 
     run_id: str
     format_version: int
-    """Of a run's files: `harness.trace.formats` tells what each version had."""
+    """Format of the run's files; `harness.trace.formats` describes each version."""
     started_at: str
     harness_version: str
     harness_commit: str | None
-    """Of the checkout that the harness ran from, if it did; `-changed` behind it where files were changed."""
+    """Commit of the checkout that the harness ran from, if any; it ends with `-changed` if files were."""
     scenario_digest: str
-    """Of all scripts of the plan, those of other shards among them."""
+    """Hash of all scripts of the plan, including those of other shards."""
     shard: str | None
-    """Which part of the plan's scenarios this run has, e.g. `1/3`; None for all of them."""
+    """The part of the plan's scenarios that this run has, e.g. `1/3`; None for all of them."""
     merged_from: tuple[str, ...]
-    """Ids of the runs that this one joins; empty where it was driven itself."""
+    """Ids of the runs that this one joins; empty if it was driven itself."""
     targets: tuple[str, ...]
     machine: str
     command: str
@@ -179,4 +179,4 @@ class RunFooter:
     drive_ms: str
     """Target name to milliseconds spent driving it, JSON."""
     event_counts: str
-    """Target name to the number of events on file, JSON: fewer are a trace that lost some."""
+    """Target name to the number of events written, JSON: a trace with fewer has lost some."""

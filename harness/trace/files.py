@@ -1,4 +1,4 @@
-"""The files of a run: where they lie, how they are written so that a crash spares them, how they are read.
+"""The files of a run: where they are, how they are written to survive a crash, and how they are read.
 
     reports/latest                          a link to the newest run
     reports/RUN/run.json                    RunHeader
@@ -14,10 +14,10 @@
     reports/RUN/traces/TARGET/attempt-N/    events.jsonl of what was run again, N from 2
     reports/RUN/attempts.jsonl              an Attempt a line, of scenarios that were run again
     reports/RUN/tables/TABLE/               Parquet, made of all these by `harness.spark`
-    reports/RUN/logs/TARGET/                what brokers logged
+    reports/RUN/logs/TARGET/                the logs of brokers
 
-A whole file is written under another name and then renamed, so that it is there entirely or not at all.
-A line of events is flushed as it is written, so that whoever is killed loses at most that line.
+A whole file is written under another name and then renamed, so that it exists completely or not at all.
+A line of events is flushed as it is written, so that a killed process loses at most that line.
 """
 
 import json
@@ -53,17 +53,17 @@ _ATTEMPT: Final = "attempt-"
 
 
 def attempt_name(target: str, number: int) -> str:
-    """Name the trace of a further attempt, as `RunFolder.events` takes it."""
+    """Return the name of a further attempt's trace, for `RunFolder.events`."""
     return f"{target}/{_ATTEMPT}{number}"
 
 
 class EventWriter:
-    """Appends events to a trace: whole lines only, from whichever threads, as Python's file has a lock.
+    """Appends events to a trace: whole lines only, and from any thread, since Python's file has a lock.
 
     A character that is half a surrogate pair, which UTF-8 cannot contain, is written as `?`.
 
     Raises:
-        TraceError: the file is there and ends within a line.
+        TraceError: the file exists and ends within a line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -73,7 +73,7 @@ class EventWriter:
         self._path = path
         self._file = path.open("ab")
         self.size = self._file.tell()
-        """Bytes of the file so far."""
+        """The size of the file so far, in bytes."""
 
     def write(self, event: Event) -> None:
         """Append an event and hand it to the operating system before returning."""
@@ -103,14 +103,14 @@ class EventFile:
 
     events: tuple[Event, ...]
     torn_line: int | None
-    """Number of the last line, from 1, when its writer was stopped within it; it is not among the events."""
+    """Number of the last line, from 1, if its writer was stopped within it; the line is not in `events`."""
 
 
 def read_events(path: Path, scenario_ids: Collection[str] | None = None) -> EventFile:
     """Read a trace, or its events of some scenarios; its last line may be torn.
 
     Raises:
-        TraceError: the file is missing, or any other line is no event.
+        TraceError: the file is missing, or any other line is not an event.
     """
     *lines, last = _read_bytes(path).split(b"\n")
     events = [
@@ -133,7 +133,7 @@ def _may_be_of(line: bytes, scenario_ids: Collection[str] | None) -> bool:
 
 
 def count_events(path: Path) -> int:
-    """Return how many whole lines a trace has; none where it is missing."""
+    """Return the number of complete lines of a trace; 0 if it is missing."""
     if not path.exists():
         return 0
     with path.open("rb") as file:
@@ -141,7 +141,7 @@ def count_events(path: Path) -> int:
 
 
 def ends_within_a_line(path: Path) -> bool:
-    """Return whether a file is there, has content, and does not end with a newline."""
+    """Return whether a file exists, has content, and does not end with a newline."""
     if not path.exists() or path.stat().st_size == 0:
         return False
     with path.open("rb") as file:
@@ -150,7 +150,7 @@ def ends_within_a_line(path: Path) -> bool:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that whoever looks sees all of it, or what was there before."""
+    """Write a file so that readers always see all of it, or its previous content."""
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
@@ -171,7 +171,7 @@ def read_records(cls: type[RecordT], path: Path) -> tuple[RecordT, ...]:
     """Read JSON Lines that were written at once.
 
     Raises:
-        TraceError: the file is missing, or a line is no such record.
+        TraceError: the file is missing, or a line is not such a record.
     """
     lines = _read_bytes(path).removesuffix(b"\n").split(b"\n")
     return tuple(
@@ -181,8 +181,8 @@ def read_records(cls: type[RecordT], path: Path) -> tuple[RecordT, ...]:
 
 
 def point_latest(run: Path) -> None:
-    """Let `latest`, beside a run's folder, point at it."""
-    # Of its own name, for another run may be made at the same moment.
+    """Make `latest`, beside a run's folder, point to the folder."""
+    # The name contains the run's, since another run may be created at the same moment.
     link = run.parent / f".{LATEST}.{run.name}"
     link.symlink_to(run.name, target_is_directory=True)
     link.replace(run.parent / LATEST)
@@ -190,16 +190,16 @@ def point_latest(run: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """The folder of one run, as the module's text describes it."""
+    """The folder of one run, as the module's docstring describes it."""
 
     path: Path
 
     @classmethod
     def create(cls, reports: Path, run_id: str) -> "RunFolder":
-        """Make the folder of a new run and let `latest` point at it.
+        """Create the folder of a new run and make `latest` point to it.
 
         Raises:
-            TraceError: there is a run of that id already.
+            TraceError: there is already a run with that id.
         """
         folder = cls(reports / run_id)
         reports.mkdir(parents=True, exist_ok=True)
@@ -232,27 +232,27 @@ class RunFolder:
 
     @property
     def clauses(self) -> Path:
-        """The catalogue that scenarios exercise; absent from a run of suites that keep none."""
+        """The catalogue that scenarios exercise; absent from a run of suites without one."""
         return self.path / "clauses.jsonl"
 
     @property
     def alignments(self) -> Path:
-        """Which events of targets and oracles stand side by side; absent from a run that format 3 judged."""
+        """Which events of targets and oracles correspond; absent from a run that was judged in format 3."""
         return self.path / "alignments.jsonl"
 
     @property
     def judgements(self) -> Path:
-        """What became of each scenario with each target."""
+        """The judgement of each scenario with each target."""
         return self.path / "judgements.jsonl"
 
     @property
     def differences(self) -> Path:
-        """What differed."""
+        """The differences."""
         return self.path / "differences.jsonl"
 
     @property
     def attempts(self) -> Path:
-        """What became of each attempt at scenarios that were run again; absent where none was."""
+        """The results of each attempt at scenarios that were run again; absent if none was."""
         return self.path / "attempts.jsonl"
 
     @property
@@ -262,19 +262,19 @@ class RunFolder:
 
     @property
     def tables(self) -> Path:
-        """The tables that reports are made of, a folder each."""
+        """The tables that reports are made from, a folder each."""
         return self.path / "tables"
 
     def headers_json(self, target: str) -> Path:
-        """What was driven, a header for each broker configuration."""
+        """A target's headers, one for each broker configuration."""
         return self.path / "traces" / target / "header.json"
 
     def events(self, target: str) -> Path:
-        """What was exchanged."""
+        """The events of a target, or of a further attempt."""
         return self.path / "traces" / target / "events.jsonl"
 
     def logs(self, target: str) -> Path:
-        """What the target's brokers logged."""
+        """The logs of the target's brokers."""
         return self.path / "logs" / target
 
     def targets(self) -> tuple[str, ...]:
@@ -282,7 +282,7 @@ class RunFolder:
         return tuple(sorted(path.name for path in (self.path / "traces").glob("*") if path.is_dir()))
 
     def repeats(self, target: str) -> Mapping[int, str]:
-        """Return the further attempts that a target left traces of: number, from 2, to the trace's name."""
+        """Return the further attempts that have traces of a target: number, from 2, to the trace's name."""
         folders = (self.path / "traces" / target).glob(f"{_ATTEMPT}*")
         numbers = sorted(
             int(found) for each in folders if (found := each.name.removeprefix(_ATTEMPT)).isdecimal()
@@ -290,35 +290,35 @@ class RunFolder:
         return {number: attempt_name(target, number) for number in numbers}
 
     def traces(self) -> tuple[str, ...]:
-        """Return the names of all traces, those of further attempts behind their target's."""
+        """Return the names of all traces, those of further attempts after their target's."""
         return tuple(name for target in self.targets() for name in (target, *self.repeats(target).values()))
 
     def write_run(self, header: RunHeader) -> None:
-        """Say what the run is; before anything else is written."""
+        """Write the run's header, before anything else is written."""
         write_whole(self.run_json, _pretty(to_content(header)))
 
     def read_run(self) -> RunHeader:
-        """Read what the run was; `TraceError` when this is no run's folder."""
+        """Read the run's header; raises `TraceError` if this is not a run's folder."""
         content = run_header_of_today(_read_json(self.run_json), where=str(self.run_json))
         return from_content(RunHeader, content, where=str(self.run_json))
 
     def write_footer(self, footer: RunFooter) -> None:
-        """Say how the run ended; after everything else was written."""
+        """Write the run's footer, after everything else was written."""
         write_whole(self.footer_json, _pretty(to_content(footer)))
 
     def read_footer(self) -> RunFooter | None:
-        """Read how the run ended, or None where it was cut short."""
+        """Read the run's footer; return None if the run was cut short."""
         if not self.footer_json.exists():
             return None
         content = run_footer_of_today(_read_json(self.footer_json))
         return from_content(RunFooter, content, where=str(self.footer_json))
 
     def write_headers(self, target: str, headers: Sequence[TraceHeader]) -> None:
-        """Say what was driven; again, with all of them, whenever one is added."""
+        """Write all headers of a target; called again whenever one is added."""
         write_whole(self.headers_json(target), _pretty([to_content(header) for header in headers]))
 
     def read_headers(self, target: str) -> tuple[TraceHeader, ...]:
-        """Read what was driven, in the order in which the brokers were started."""
+        """Read the headers of a target, in the order in which its brokers were started."""
         path = self.headers_json(target)
         content = _read_json(path)
         if not isinstance(content, list):
@@ -329,11 +329,11 @@ class RunFolder:
         )
 
     def write_brokers(self, brokers: Mapping[str, object]) -> None:
-        """Say which brokers each target's scenarios run on."""
+        """Write which brokers each target's scenarios run on."""
         write_whole(self.brokers_json, _pretty(brokers))
 
     def read_brokers(self) -> Mapping[str, BrokersOfTarget]:
-        """Return which brokers each target's scenarios ran on; nothing where that is not on file.
+        """Return which brokers each target's scenarios ran on; nothing if that is not on file.
 
         Raises:
             TraceError: the file is damaged.
@@ -343,7 +343,7 @@ class RunFolder:
         return fit_brokers(_read_json(self.brokers_json), where=str(self.brokers_json))
 
     def read_broker_configs(self) -> Mapping[str, Mapping[str, Mapping[str, str]]]:
-        """Return by target and scenario id the properties that its broker was given beyond the usual ones."""
+        """Return, by target and scenario id, the properties of the broker beyond the usual ones."""
         return {
             target: {
                 scenario_id: broker.broker_config
@@ -355,11 +355,11 @@ class RunFolder:
         }
 
     def write_scripts(self, scripts: Mapping[str, object]) -> None:
-        """Keep the scripts that are to be run, each as JSON-like fields."""
+        """Write the scripts of the run, each as JSON-like fields."""
         write_whole(self.scripts_json, scripts_text(scripts))
 
     def read_scripts(self) -> Mapping[str, object]:
-        """Read the scripts; the scenario language knows what is in them.
+        """Read the scripts as JSON-like fields, which the scenario language interprets.
 
         Raises:
             TraceError: the file is missing, or something in it cannot be a script.
@@ -368,7 +368,7 @@ class RunFolder:
 
 
 class _naming:  # noqa: N801 - reads as a verb where it is used
-    """Has an error of the system name the file: that of a full disk does not."""
+    """Adds the file name to an OSError that lacks it, as the one for a full disk does."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

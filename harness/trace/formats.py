@@ -1,15 +1,15 @@
-"""The versions that the files of a run have had, and how an older one is read today.
+"""The format versions of a run's files, and how older versions are read today.
 
     1   a run's header had a `seed`, which was always 0
-    2   it says its format, its shard and what it joins; a trace's header says version, image and a digest of
+    2   it has the format, the shard and the joined runs; a trace's header has version, image and a digest of
         the configuration; the footer counts events
-    3   a trace may have `starved` events; a scenario may have several attempts, and a judgement says how
-        often it showed
-    4   alignments are kept, and a difference names its event; `report` adds both to an older run
-    5   every `run.json` says what was run
+    3   a trace may have `starved` events; a scenario may have several attempts, and a judgement counts in
+        how many of them its difference occurred
+    4   alignments are stored, and a difference names its event; `report` adds both to an older run
+    5   every `run.json` contains the kind of the run
 
-A baseline may well be older than the harness that reads it, so what is new is filled in, and what was
-dropped is passed over. Of events nothing but that has changed since 1.
+A baseline may be older than the harness that reads it, so new fields are filled in, and dropped ones are
+ignored. Apart from that, events have not changed since version 1.
 """
 
 from hashlib import sha256
@@ -19,21 +19,21 @@ from harness.trace.events import RunKind
 from harness.trace.schema import TraceError
 
 FORMAT_VERSION: Final = 5
-"""What this harness writes."""
+"""The version that this harness writes."""
 _VERSION_KEY: Final = "format_version"
 _DIGEST_LENGTH: Final = 12
 
 
 def config_digest(broker_config: str) -> str:
-    """Return a hash of a broker's properties, which are JSON with its keys in order."""
+    """Return a hash of a broker's properties, given as JSON with sorted keys."""
     return sha256(broker_config.encode()).hexdigest()[:_DIGEST_LENGTH]
 
 
 def run_header_of_today(content: object, *, where: str) -> object:
-    """Return a run's header as today's class has it.
+    """Return a run's header with the fields of today's class.
 
     Raises:
-        TraceError: a later harness wrote it.
+        TraceError: a later harness wrote the header.
     """
     if not isinstance(content, dict):
         return content
@@ -51,9 +51,9 @@ def run_header_of_today(content: object, *, where: str) -> object:
 
 
 def kind_of(content: object) -> object:
-    """Return what a `run.json` says was run; None where it says nothing.
+    """Return the kind of a run from its `run.json`; None if it is unknown.
 
-    Before format 5 none said it, but each kind had keys that no other has.
+    Before format 5 the file did not contain the kind, but each kind had keys that no other has.
     """
     match content:
         case {"kind": kind}:
@@ -71,12 +71,12 @@ def kind_of(content: object) -> object:
 
 
 def run_footer_of_today(content: object) -> object:
-    """Return a run's footer as today's class has it."""
+    """Return a run's footer with the fields of today's class."""
     return {"event_counts": "{}", **content} if isinstance(content, dict) else content
 
 
 def trace_header_of_today(content: object) -> object:
-    """Return a trace's header as today's class has it."""
+    """Return a trace's header with the fields of today's class."""
     if not isinstance(content, dict):
         return content
     digest = config_digest(str(content.get("broker_config")))

@@ -1,8 +1,8 @@
-"""What the trace's dataclasses say about themselves: columns, a JSON Schema, and one strict line of JSON.
+"""What is derived from the trace's dataclasses: columns, a JSON Schema, and one strict line of JSON.
 
-A record class is a dataclass whose fields have only the types that `ColumnType` names. Its annotations and
-the string under a field are the one source; JSON, Parquet and Spark schemas are derived from `columns`.
-A field with a default came later than its class: files that lack it mean the default.
+A record class is a dataclass whose fields have only the types of `ColumnType`. Its annotations and the
+string under each field are the only source: JSON, Parquet and Spark schemas are derived from `columns`.
+A field with a default was added later than its class: a file without the field means the default.
 """
 
 import ast
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 
 RecordT = TypeVar("RecordT", bound="DataclassInstance")
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
-"""Of JSON Schema."""
+"""The dialect of JSON Schema."""
 NESTED_MAX: Final = 100
-"""How deep JSON may be nested; what we write comes to about a dozen."""
+"""How deep JSON may be nested; the harness writes about a dozen levels."""
 _TOO_DEEP: Final = "JSON that is nested too deep"
 _ONE_PARSER: Final = Lock()
-"""Taken to parse: where several threads do, CPython 3.11.7 was seen to raise a SystemError."""
+"""Acquired to parse source: CPython 3.11.7 raised a SystemError when several threads did so."""
 _NO_BRACKETS: Final = re.compile(r"[^\[\]{}]+")
 
 
 class TraceError(Exception):
-    """A file of a run is missing, or is not what its schema says; the message names file and line."""
+    """A file of a run is missing, or violates its schema; the message names file and line."""
 
 
 class ColumnType(StrEnum):
-    """The types that a field of a record may have; named as JSON Schema names them, but for the last."""
+    """The types that a field of a record may have, with the names of JSON Schema, except for the last."""
 
     STRING = "string"
     INTEGER = "integer"
-    """Of 64 bits."""
+    """A 64-bit integer."""
     NUMBER = "number"
     """A finite double."""
     BOOLEAN = "boolean"
@@ -59,9 +59,9 @@ class Column:
     type: ColumnType
     nullable: bool
     description: str
-    """The string under the field, or nothing."""
+    """The string under the field, or an empty string."""
     default: str | float | None = None
-    """What files mean that lack the column; None where none may."""
+    """The value in files that lack the column; None if no file may lack it."""
 
 
 _COLUMN_TYPES: Final[dict[object, ColumnType]] = {
@@ -77,7 +77,7 @@ def columns(cls: "type[DataclassInstance]") -> tuple[Column, ...]:
     """Return a record class's columns, in the order of its fields.
 
     Raises:
-        TypeError: a field's type is none that every schema can express.
+        TypeError: a field has a type that not every schema can express.
     """
     return _columns(cls)
 
@@ -109,7 +109,7 @@ def _column(name: str, hint: object, description: str, default: str | float | No
 
 
 def field_descriptions(cls: type) -> dict[str, str]:
-    """Read the string under each field from the source of the class and of those that it extends."""
+    """Read the string under each field from the source of a class and of its base classes."""
     descriptions = {}
     for part in reversed([part for part in cls.__mro__ if is_dataclass(part)]):
         with _ONE_PARSER:
@@ -140,8 +140,8 @@ def object_schema(
 
     Args:
         cls: the class, a dataclass.
-        types: by the names of all keys that there may be.
-        optional: keys that need not be there.
+        types: the schemas of all possible keys, by name.
+        optional: keys that may be missing.
     """
     descriptions = field_descriptions(cls)
     return {
@@ -167,8 +167,8 @@ def to_json(record: "DataclassInstance") -> str:
     """Write a record as one line of JSON, without the newline.
 
     Raises:
-        TypeError: it contains something that its class does not declare.
-        ValueError: it contains a number that is not finite.
+        TypeError: the record contains something that its class does not declare.
+        ValueError: the record contains a number that is not finite.
     """
     content = to_content(record)
     for column in columns(type(record)):
@@ -178,7 +178,7 @@ def to_json(record: "DataclassInstance") -> str:
 
 
 def to_content(record: "DataclassInstance") -> dict[str, object]:
-    """Return a record as what `json` can write, its fields in their order."""
+    """Return a record as a dict that `json` can write, with its fields in their order."""
     content = {}
     for field in fields(record):
         value = getattr(record, field.name)
@@ -195,16 +195,16 @@ def from_json(cls: type[RecordT], line: str | bytes, *, where: str = "a record")
         where: file and line for the message, e.g. `events.jsonl:17`.
 
     Raises:
-        TraceError: it is no JSON, or a key is missing, unknown, or of another type.
+        TraceError: the line is not JSON, or a key is missing, unknown, or of another type.
     """
     return from_content(cls, parsed_json(line, where=where), where=where)
 
 
 def parsed_json(text: str | bytes, *, where: str) -> Any:  # noqa: ANN401 - JSON, which callers know the shape of
-    """Read JSON that is on file, or in a field of a record. The one place that does.
+    """Parse JSON from a file, or from a field of a record. The only function that does.
 
     Raises:
-        TraceError: it is none, or is nested deeper than anything that we write.
+        TraceError: the text is not JSON, or is nested deeper than anything that the harness writes.
     """
     try:
         content: object = json.loads(text)
@@ -218,7 +218,7 @@ def parsed_json(text: str | bytes, *, where: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def _is_too_deep(text: str | bytes) -> bool:
-    """Tell whether JSON is nested deeper than functions that walk through it can go."""
+    """Return whether JSON is nested too deep for functions that walk through it."""
     if isinstance(text, bytes):
         text = text.decode(errors="replace")
     if text.count("[") + text.count("{") <= NESTED_MAX:
@@ -233,10 +233,10 @@ def _is_too_deep(text: str | bytes) -> bool:
 
 
 def json_object(text: str | bytes, *, where: str) -> dict[str, Any]:
-    """Read a JSON object that is on file.
+    """Parse a JSON object from a file, or from a field of a record.
 
     Raises:
-        TraceError: it is none.
+        TraceError: the text is not a JSON object.
     """
     content = parsed_json(text, where=where)
     if not isinstance(content, dict):
@@ -245,7 +245,7 @@ def json_object(text: str | bytes, *, where: str) -> dict[str, Any]:
 
 
 def from_content(cls: type[RecordT], content: object, *, where: str) -> RecordT:
-    """Make a record of what `json` has read; as strict as `from_json`."""
+    """Make a record from parsed JSON, as strictly as `from_json` does."""
     if not isinstance(content, dict):
         raise TraceError(f"{where}: no JSON object")
     if (complaint := _key_complaint(cls, content.keys())) is not None:
@@ -260,7 +260,7 @@ def from_content(cls: type[RecordT], content: object, *, where: str) -> RecordT:
 
 
 def _as_declared(column: Column, value: object) -> object:
-    """Undo what JSON cannot tell apart: a tuple from a list, a float from an integer."""
+    """Restore types that JSON does not distinguish: a tuple from a list, a float from an integer."""
     match column.type, value:
         case ColumnType.STRINGS, list():
             return tuple(value)
@@ -280,7 +280,7 @@ def _key_complaint(cls: "type[DataclassInstance]", found: AbstractSet[object]) -
 
 
 def _complaint(column: Column, value: object) -> str | None:
-    """Say what is wrong with a field's value, or return None."""
+    """Return what is wrong with a field's value, or None."""
     if _fits(column, value):
         return None
     wanted = f"{column.type.value} or null" if column.nullable else column.type.value

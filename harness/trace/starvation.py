@@ -1,11 +1,11 @@
-"""How long a machine kept a conversation's two sides from running: the figures, and how they read."""
+"""Figures of how long a machine kept the two sides of a conversation from running, and their wording."""
 
 from dataclasses import dataclass, fields, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waits:
-    """How long a process waited in a stretch of time, in milliseconds; None where nobody tells."""
+    """How long a process waited in a stretch of time, in milliseconds; None if not available."""
 
     run_queue_ms: float | None = None
     """How long the worst of its threads was ready to run and had no core."""
@@ -18,20 +18,20 @@ class Waits:
 
     @property
     def longest_ms(self) -> float:
-        """The longest of them; they go on at the same time."""
+        """The longest of the waits, which overlap in time."""
         waits = (self.run_queue_ms, self.pause_ms, self.throttled_ms, self.pressure_ms)
         return max(each or 0.0 for each in waits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Starvation(Waits):
-    """What was measured in one stretch of a conversation, in milliseconds. The fields of a `starved` event.
+    """The figures of one stretch of a conversation, in milliseconds: the fields of a `starved` event.
 
-    The waits are the broker's. A figure is null where this machine, or this target, does not give it.
+    The waits are the broker's. A figure is null if this machine, or this target, does not provide it.
     """
 
     starved_ms: float
-    """How late the machine can have made things in the stretch: all figures together, at most its length."""
+    """How much delay the machine can have caused in the stretch: all figures together, at most its length."""
     harness_ms: float
     """How late the harness's own event loop was."""
     stopped_ms: float | None
@@ -39,11 +39,11 @@ class Starvation(Waits):
 
     @property
     def broker_ms(self) -> float:
-        """How long the broker was kept from running; who is stopped waits for nothing else."""
+        """How long the broker was kept from running; while it is stopped, it waits for nothing else."""
         return (self.stopped_ms or 0.0) + self.longest_ms
 
     def words(self) -> str:
-        """Say the figures in one line."""
+        """Return the figures as one line of text."""
         parts = [
             (self.run_queue_ms, "{:.0f} ms on the run queue"),
             (self.stopped_ms, "{:.0f} ms stopped"),
@@ -57,6 +57,6 @@ class Starvation(Waits):
 
 
 def rounded(figures: Starvation) -> Starvation:
-    """Return figures to a thousandth of a millisecond, as a trace tells times."""
+    """Return the figures rounded to a thousandth of a millisecond, like all times in a trace."""
     reported = {each.name: getattr(figures, each.name) for each in fields(figures)}
     return replace(figures, **{name: round(each, 3) for name, each in reported.items() if each is not None})

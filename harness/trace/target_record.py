@@ -1,4 +1,4 @@
-"""What a folder keeps of a target whose conversations are not traces of scenarios."""
+"""The record of a target whose conversations are not traces of scenarios."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetRecord:
-    """What a target of a run was, and what it was compared with."""
+    """A description of a run's target, and of what it was compared with."""
 
     spec: str
     name: str

@@ -1,1 +1,1 @@
-"""The protocol as bytes: the only place of the harness, beside its builders, where kio is at work."""
+"""The protocol as bytes: the only part of the harness, besides its builders, that uses kio."""

@@ -1,4 +1,4 @@
-"""Requests to bytes, bytes to responses, with plain fields on the other side."""
+"""Encoding and decoding of requests and responses, from and to plain fields."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from harness.wire.schema import FieldShape, Shape, api_key, request_shape, respo
 FieldValue: TypeAlias = (
     "bool | int | float | str | bytes | Sequence[FieldValue] | Mapping[str, FieldValue] | None"
 )
-"""A value in a message as plain data; error codes are their names, ids of topics their text."""
+"""A value in a message as plain data: an error code as its name, a topic id as its text."""
 Fields: TypeAlias = Mapping[str, FieldValue]
 """A message's fields by Kafka's names in snake_case."""
 
@@ -31,17 +31,17 @@ _CLIENT_ID: Final = "kafka-conformance"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoded:
-    """A message as it was read."""
+    """A decoded message."""
 
     correlation_id: int
     fields: dict[str, FieldValue]
     reencodes: bool | None
-    """Whether writing the fields again gives the same bytes: False for a non-canonical encoding, None where
-    nobody tried."""
+    """Whether encoding the fields again gives the same bytes: False for a non-canonical encoding, None if
+    unchecked."""
 
 
 def error_name(code: int) -> str:
-    """Return Kafka's name of an error code, or `ERROR_<code>` for one that no release knows."""
+    """Return Kafka's name of an error code, or `ERROR_<code>` for one that no release has."""
     return _ERROR_NAMES.get(code, f"ERROR_{code}")
 
 
@@ -53,10 +53,10 @@ def encode_request(
     client_id: str | None = _CLIENT_ID,
     fields: Fields,
 ) -> bytes:
-    """Write a request frame without its length prefix; fields left out get Kafka's default.
+    """Encode a request frame without its length prefix; missing fields get Kafka's default.
 
     Raises:
-        WireError: there is no such version, no such field in it, or a value does not fit its field.
+        WireError: there is no such version, it has no such field, or a value does not fit its field.
     """
     shape = request_shape(api, version)
     assert shape.header is not None
@@ -74,18 +74,18 @@ def encode_request(
 def decode_request(
     api: str, version: int, payload: bytes, *, may_go_on: bool = False, is_written_again: bool = True
 ) -> Decoded:
-    """Read a request frame without its length prefix.
+    """Decode a request frame without its length prefix.
 
     Args:
-        api: by Kafka's name.
-        version: of the API.
+        api: Kafka's name of the API.
+        version: the API's version.
         payload: the frame.
-        may_go_on: whether bytes may follow the message; brokers pass over them.
-        is_written_again: whether to find out if writing the fields gives the same bytes.
+        may_go_on: whether bytes may follow the message; brokers ignore them.
+        is_written_again: whether to check that encoding the fields gives the same bytes.
 
     Raises:
         WireError: there is no such version, or the bytes are too long, or not that message.
-        CutShort: they are too short.
+        CutShort: the bytes are too short.
     """
     shape = request_shape(api, version)
     assert shape.header is not None
@@ -107,13 +107,13 @@ def decode_request(
 
 
 def decode_response(api: str, version: int, payload: bytes, *, is_written_again: bool = True) -> Decoded:
-    """Read a response frame without its length prefix.
+    """Decode a response frame without its length prefix.
 
     Args:
-        api: by Kafka's name.
-        version: of the API.
+        api: Kafka's name of the API.
+        version: the API's version.
         payload: the frame.
-        is_written_again: whether to find out if writing the fields gives the same bytes.
+        is_written_again: whether to check that encoding the fields gives the same bytes.
 
     Raises:
         MalformedResponse: the bytes are too short, too long, or not that message.
@@ -144,10 +144,10 @@ def decode_response(api: str, version: int, payload: bytes, *, is_written_again:
 
 
 def encode_response(api: str, version: int, *, correlation_id: int, fields: Fields) -> bytes:
-    """Write a response frame without its length prefix; fields left out get Kafka's default.
+    """Encode a response frame without its length prefix; missing fields get Kafka's default.
 
     Raises:
-        WireError: there is no such version, no such field in it, or a value does not fit its field.
+        WireError: there is no such version, it has no such field, or a value does not fit its field.
     """
     shape = response_shape(api, version)
     assert shape.header is not None
@@ -157,7 +157,7 @@ def encode_response(api: str, version: int, *, correlation_id: int, fields: Fiel
 
 
 def _written(buffer: io.BytesIO, shape: Shape, fields: Fields, what: str) -> bytes:
-    """Write a message behind its header, and return the whole frame."""
+    """Encode a message after its header, and return the whole frame."""
     try:
         entity_writer(shape.twin)(buffer, _build(shape, fields, what))
     except WireError:

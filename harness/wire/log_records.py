@@ -1,6 +1,6 @@
-"""Records of `__consumer_offsets` to keys and values, in every version that there ever was.
+"""The encoding of records of `__consumer_offsets` as keys and values, in every version that ever existed.
 
-They are for what no coordinator of today writes; the reference has an encoding of its own.
+It is for records that no coordinator of today writes; the reference has its own encoding.
 """
 
 import struct
@@ -22,7 +22,7 @@ class _Field(NamedTuple):
     kind: str
     first: int = 0
     last: int = 99
-    """The versions that have it."""
+    """The versions that have the field."""
 
 
 _OFFSET_KEY: Final = (_Field("group", "string"), _Field("topic", "string"), _Field("partition", "int32"))
@@ -64,7 +64,7 @@ class EncodedRecord(NamedTuple):
 
 
 def encode_record(record: Fields) -> EncodedRecord:
-    """Write a record.
+    """Encode a record.
 
     Args:
         record: `key` with its `type` and its fields, or with its `content` as bytes, and `value` with its
@@ -127,12 +127,12 @@ def _written(kind: str, value: FieldValue, version: int) -> bytes:
 
 
 def _length(length: int, plain: str, version: int) -> bytes:
-    """Write a length, -1 for null."""
+    """Encode a length, -1 for null."""
     return unsigned_varint(length + 1) if version >= _FIRST_FLEXIBLE else struct.pack(plain, length)
 
 
 def unsigned_varint(number: int) -> bytes:
-    """Write a number that is not negative. Source: ByteUtils#writeUnsignedVarint (3.9.2)."""
+    """Encode a number that is not negative. Source: ByteUtils#writeUnsignedVarint (3.9.2)."""
     written = bytearray()
     while number > 0x7F:
         written.append(number & 0x7F | 0x80)

@@ -1,4 +1,4 @@
-"""Keys and values to a record batch of format version 2, as a producer sends one."""
+"""The encoding of keys and values as a record batch of format version 2, as a producer sends one."""
 
 import gzip
 import struct
@@ -14,7 +14,7 @@ _GZIP: Final = 1
 
 
 def encode_batch(records: Sequence[EncodedRecord], *, compress: bool = False) -> bytes:
-    """Return a batch of no producer's, without a time. Source: DefaultRecordBatch (3.9.2)."""
+    """Return a batch without a producer id, and with timestamps of 0. Source: DefaultRecordBatch (3.9.2)."""
     content = b"".join(_record(delta, *record) for delta, record in enumerate(records))
     if compress:
         content = gzip.compress(content, mtime=0)

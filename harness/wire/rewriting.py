@@ -1,7 +1,7 @@
-"""Responses that lead clients elsewhere, written anew: other addresses, and no versions that cannot be.
+"""Rewriting of responses that direct clients to brokers: other addresses, and only versions it can read.
 
-Only what names brokers to clients is in here. DescribeQuorum tells of controllers, and what members of
-groups say of themselves is theirs; nobody connects to either through a broker's listener.
+Only responses that name brokers to clients are rewritten. DescribeQuorum names controllers, and members of
+groups describe themselves; nobody connects to either through a broker's listener.
 """
 
 import dataclasses
@@ -18,7 +18,7 @@ from harness.wire.errors import WireError
 from harness.wire.schema import API_NAMES, Shape, api_key, has_version, response_shape
 
 Relocate: TypeAlias = Callable[[str, int, int], tuple[str, int]]
-"""From a broker's advertised host, port and node id to the host and port that clients are told."""
+"""From a broker's advertised host, port and node id to the host and port that clients receive."""
 
 _NEWEST_LOOKED_FOR: Final = 40
 API_VERSIONS_KEY: Final = api_key("ApiVersions")
@@ -31,7 +31,7 @@ def _newest(api: str) -> int:
 ADDRESSED_FROM: Final[Mapping[int, int]] = MappingProxyType(
     {each.key: each.addresses_since for each in APIS.values() if each.addresses_since is not None}
 )
-"""By API key, from which version on its response may name brokers by address. Source: KIP-951."""
+"""By API key, the version from which its response may contain addresses of brokers. Source: KIP-951."""
 NEWEST_READ: Final[Mapping[int, int]] = MappingProxyType(
     {key: _newest(API_NAMES[key]) for key in (*ADDRESSED_FROM, API_VERSIONS_KEY)}
 )
@@ -42,32 +42,32 @@ _LAST_TAG_BYTES_MAX: Final = 1 << 14
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewritten:
-    """A response after it was looked at."""
+    """A response after rewriting."""
 
     payload: bytes
     note: str | None
-    """What was changed; None for nothing."""
+    """What was changed; None if nothing was."""
 
 
 def may_lead_elsewhere(key: int, version: int) -> bool:
-    """Tell whether a response to that request may have to be rewritten."""
+    """Return whether the response to a request may have to be rewritten."""
     return version >= ADDRESSED_FROM.get(key, version + 1) or key == API_VERSIONS_KEY
 
 
 def rewritten(
     key: int, version: int, payload: bytes, relocate: Relocate, *, newest: Mapping[int, int] = NEWEST_READ
 ) -> Rewritten:
-    """Return a response with its addresses changed, or with the versions lowered that it promises.
+    """Return a response with its addresses changed, or with the versions that it offers lowered.
 
     Args:
-        key: of the API.
-        version: of the request.
-        payload: without its size.
-        relocate: finds the address that stands in for one.
-        newest: by API key, the newest version that may be promised.
+        key: the API's key.
+        version: the request's version.
+        payload: the response without its size.
+        relocate: returns the address that replaces one.
+        newest: by API key, the newest version that may be offered.
 
     Raises:
-        WireError: it cannot be read; no address in it has been found.
+        WireError: the response cannot be decoded, so that no address in it was found.
     """
     if key == API_VERSIONS_KEY:
         return _with_lower_versions(version, payload, newest)
@@ -83,9 +83,9 @@ def rewritten(
 
 
 def _may_end_with_endpoints(payload: bytes) -> bool:
-    """Look for one tagged field, numbered 0, whose size reaches to the end of the frame.
+    """Return whether bytes like a single tagged field, numbered 0, reach to the end of the frame.
 
-    Bytes without it have no endpoints; bytes that contain it by chance are read, and have none.
+    A frame without them has no endpoints. A frame that has them by chance is decoded, and has none.
     """
     end = len(payload)
     begin = max(0, end - _LAST_TAG_BYTES_MAX)
@@ -130,7 +130,7 @@ def _with_lower_versions(version: int, payload: bytes, newest: Mapping[int, int]
     try:
         shape, header, body = _read(API_VERSIONS_KEY, version, payload)
     except WireError:
-        # A broker that does not know the version answers in version 0. Source: KIP-511.
+        # A broker that does not support the version answers in version 0. Source: KIP-511.
         shape, header, body = _read(API_VERSIONS_KEY, 0, payload)
     lowered: list[str] = []
     kept = tuple(each for entry in body.api_keys for each in _lowered(entry, newest, lowered))

@@ -1,8 +1,8 @@
-"""kio's classes, one per API and version, and lenient twins through which plain fields are read and written.
+"""kio's classes, one per API and version, and lenient twins that decode and encode plain fields.
 
-A twin has a kio class's fields in the same order with the same types on the wire, but keeps an error code a
-number and a duration a count of milliseconds: kio refuses codes that it does not know, and a conformance
-harness has to show exactly those. Field names are Kafka's in snake_case, so `session_timeout` of kio is
+A twin has a kio class's fields in the same order with the same types on the wire, but an error code stays a
+number, and a duration is a count of milliseconds: kio refuses unknown error codes, and a conformance harness
+has to show exactly those. Field names are Kafka's in snake_case, so `session_timeout` of kio is
 `session_timeout_ms` here.
 """
 
@@ -23,7 +23,7 @@ from harness.wire.errors import WireError
 from kio_extension import UnknownEntity, api_key_map, load_request_schema, load_response_schema
 
 _UNMARKED_ERROR_CODES: Final = frozenset({"acknowledge_error_code"})
-"""Fields that have an error code, which kio takes for plain numbers."""
+"""Fields that contain an error code, which kio treats as plain numbers."""
 _NUMBERS: Final[Mapping[str, tuple[str, Any]]] = MappingProxyType(
     {
         "error_code": ("int16", i16),
@@ -34,13 +34,13 @@ _NUMBERS: Final[Mapping[str, tuple[str, Any]]] = MappingProxyType(
 _ZEROS: Final[Mapping[str, object]] = MappingProxyType(
     {"string": "", "bytes": b"", "records": b"", "bool": False, "uuid": UUID(int=0), "float64": 0.0}
 )
-"""Kafka's defaults by type where they are not the number 0."""
+"""Kafka's defaults by type, if they are not the number 0."""
 _NULL_BY_DEFAULT: Final[Mapping[str, str]] = MappingProxyType(
     {"ConsumerGroupHeartbeatRequest": "topic_partitions"}
 )
-"""Of APIs that the harness speaks: the arrays of structures that are null in Kafka, by message.
+"""By message, the array of structures that is null by default in Kafka, for APIs that the harness uses.
 
-kio knows the default of no array of structures.
+kio has no default for arrays of structures.
 """
 _CARRIED_ATTRIBUTES: Final = (
     "__type__",
@@ -63,7 +63,7 @@ API_NAMES: Final[Mapping[int, str]] = MappingProxyType({key: name for name, key 
 
 
 def api_key(api: str) -> int:
-    """Return an API's key; `WireError` for a name that Kafka does not have."""
+    """Return an API's key; raises `WireError` for a name that Kafka does not have."""
     try:
         return API_KEYS[api]
     except KeyError:
@@ -72,18 +72,18 @@ def api_key(api: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldShape:
-    """One field of a twin, as plain data sees it."""
+    """One field of a twin, as it appears in plain data."""
 
     name: str
     """Kafka's name in snake_case."""
     attribute: str
     """The twin's attribute."""
     nested: "Shape | None"
-    """The shape of its items, or of itself where it is a structure."""
+    """The shape of the field's items, or of the field itself if it is a structure."""
     is_array: bool
     is_error_code: bool
     default: object
-    """What stands there when nothing is said: Kafka's default."""
+    """Kafka's default, which applies if no value is given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,18 +98,18 @@ class Shape:
 
 @cache
 def request_shape(api: str, version: int) -> Shape:
-    """Return the shape of a request body; `WireError` when nobody here has such a version."""
+    """Return the shape of a request body; raises `WireError` if kio does not have the version."""
     return _shape_of(api, version, load_request_schema)
 
 
 @cache
 def response_shape(api: str, version: int) -> Shape:
-    """Return the shape of a response body; `WireError` when nobody here has such a version."""
+    """Return the shape of a response body; raises `WireError` if kio does not have the version."""
     return _shape_of(api, version, load_response_schema)
 
 
 def has_version(api: str, version: int) -> bool:
-    """Tell whether that version of an API's request can be written and its response read."""
+    """Return whether that version of an API's request can be encoded and its response decoded."""
     try:
         request_shape(api, version)
         response_shape(api, version)
@@ -170,7 +170,7 @@ def _twin_field(field: dataclasses.Field[Any], *, is_null: bool) -> tuple[tuple[
 
 
 def _kafka_default(default: Any, kafka_type: str, *, is_array: bool) -> object:
-    """Return a field's default; a structure has none, for it must be given."""
+    """Return a field's default; a structure has none, since it must be given."""
     if default is not dataclasses.MISSING:
         return default
     if is_array:

@@ -1,1 +1,1 @@
-"""What runs in a client's own process: one application, over one of several client libraries."""
+"""The program in a client's own process: one application, with one of several client libraries."""

@@ -11,7 +11,7 @@ from harness.clients.apps.application import Application
 
 
 def main() -> None:
-    """Be a client until told to close."""
+    """Run a client until it is commanded to close."""
     implementation, settings = sys.argv[1:]
     logging.basicConfig(
         level=os.environ.get("CLIENT_LOG_LEVEL", "INFO"), format="%(asctime)s %(name)s %(message)s"
@@ -20,7 +20,7 @@ def main() -> None:
     library: Library = getattr(importlib.import_module(module), attribute)()
     Application(library, json.loads(settings)).run()
     sys.stdout.flush()
-    # What a library left running, such as a thread that still reconnects, ends with the process.
+    # End at once, with anything that a library left running, such as a thread that still reconnects.
     os._exit(0)
 
 

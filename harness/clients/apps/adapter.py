@@ -1,6 +1,6 @@
-"""The seam between the application that every client is and the library that it is written with.
+"""The interface between the application of every client and the library that it uses.
 
-Settings bear the names of Kafka's client properties in snake case; partitions are pairs of topic and number.
+Settings have the names of Kafka's client properties in snake case; partitions are pairs of topic and number.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,137 +10,137 @@ from typing import Protocol
 PartitionKey = tuple[str, int]
 Settings = Mapping[str, str | int | bool]
 OnPartitions = Callable[[str, Sequence[PartitionKey]], None]
-"""Told `assigned`, `revoked` or `lost`, and which; may come on another thread than the application's."""
+"""Called with `assigned`, `revoked` or `lost`, and the partitions; maybe on a thread of the library."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivered:
-    """A record as it came."""
+    """A record as it was delivered."""
 
     partition: PartitionKey
     offset: int
     value: str
     delivery_count: int = 1
-    """The how manieth time it came; of a share group."""
+    """How often the record was delivered so far, this time included; above 1 only in share groups."""
 
 
 class ClientError(Exception):
-    """A library refused something, or told an error on its own account."""
+    """A library refused a call, or reported an error by itself."""
 
     def __init__(self, name: str, says: str) -> None:
         super().__init__(says)
         self.name = name
-        """Kafka's name of the error, or the library's where Kafka has none, in capitals."""
+        """Kafka's name for the error, or the library's if Kafka has none, in capitals."""
         self.says = says
 
 
 class Consumer(Protocol):
-    """A consumer of a library."""
+    """A library's consumer."""
 
     def subscribe(self, topics: Sequence[str]) -> None:
         """Subscribe to topics."""
 
     def subscribe_to_pattern(self, pattern: str) -> None:
-        """Subscribe to whatever matches."""
+        """Subscribe to all topics that match a pattern."""
 
     def unsubscribe(self) -> None:
-        """Give the subscription up."""
+        """Give up the subscription."""
 
     def assign(self, partitions: Sequence[PartitionKey]) -> None:
-        """Take partitions."""
+        """Assign partitions to the consumer manually."""
 
     def poll(self, *, records_max: int, timeout_s: float) -> Sequence[Delivered]:
-        """Give the library its turn, and return what came; `ClientError` for what it tells."""
+        """Poll the library and return the records; raise `ClientError` for an error that it reports."""
 
     def commit(self, offsets: Mapping[PartitionKey, int]) -> None:
-        """Commit offsets and wait until that is done."""
+        """Commit offsets and wait for the answer."""
 
     def committed(self, partitions: Sequence[PartitionKey]) -> Mapping[PartitionKey, int | None]:
-        """Ask what the group has committed."""
+        """Return the group's committed offsets."""
 
     def seek(self, partition: PartitionKey, offset: int) -> None:
-        """Go to an offset."""
+        """Seek to an offset."""
 
     def pause(self, partitions: Sequence[PartitionKey]) -> None:
-        """Fetch no more of partitions."""
+        """Stop fetching from partitions."""
 
     def resume(self, partitions: Sequence[PartitionKey]) -> None:
-        """Fetch of partitions again."""
+        """Fetch from partitions again."""
 
     def positions(self, partitions: Sequence[PartitionKey]) -> Mapping[PartitionKey, int]:
         """Return the offset of the next record of each partition."""
 
     def close(self) -> None:
-        """Say goodbye."""
+        """Close the consumer."""
 
 
 class ShareConsumer(Protocol):
-    """A consumer of a share group."""
+    """A library's consumer for share groups."""
 
     def subscribe(self, topics: Sequence[str]) -> None:
         """Subscribe to topics."""
 
     def unsubscribe(self) -> None:
-        """Give the subscription up."""
+        """Give up the subscription."""
 
     def poll(self, *, timeout_s: float) -> Sequence[Delivered]:
-        """Give the library its turn, and return what came; `ClientError` for what it tells."""
+        """Poll the library and return the records; raise `ClientError` for an error that it reports."""
 
     def acknowledge(self, record: Delivered, as_: str) -> None:
-        """Say `accept`, `release` or `reject` of a record; the next commit or poll sends it."""
+        """Acknowledge a record with `accept`, `release` or `reject`; the next commit or poll sends it."""
 
     def commit(self) -> Mapping[PartitionKey, ClientError]:
-        """Have acknowledgements written, and return those that were refused."""
+        """Commit acknowledgements, and return the errors of those that were refused."""
 
     def close(self) -> None:
-        """Leave the group; records that were not acknowledged come to others."""
+        """Leave the group; records that were not acknowledged are delivered to other members."""
 
 
 class Producer(Protocol):
-    """A producer of a library."""
+    """A library's producer."""
 
     def produce(self, records: Sequence[tuple[PartitionKey, str]]) -> None:
         """Write records and wait until all are acknowledged."""
 
     def begin_transaction(self) -> None:
-        """Begin a transaction; the first time, make the transactional id ours."""
+        """Begin a transaction; the first time, initialize the transactional id."""
 
     def send_offsets(self, offsets: Mapping[PartitionKey, int], consumer: Consumer) -> None:
         """Add a consumer's offsets to the transaction."""
 
     def commit_transaction(self) -> None:
-        """End the transaction so that it happened."""
+        """Commit the transaction."""
 
     def abort_transaction(self) -> None:
-        """End it so that it never happened."""
+        """Abort the transaction."""
 
     def close(self) -> None:
-        """Let go of the brokers."""
+        """Close the producer's connections."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """A group as an administrator sees it."""
+    """A group as an admin client describes it."""
 
     state: str
     assignor: str
     members: Sequence[tuple[str, Sequence[PartitionKey]]]
-    """Client ids with what they own."""
+    """Client ids with the partitions that they own."""
     offsets: Mapping[PartitionKey, tuple[int, int]]
-    """What is committed, and where the log ends."""
+    """The committed offset and the log end offset of each partition."""
 
 
 class Library(Protocol):
     """A client library."""
 
     def describe(self, settings: Settings, group: str) -> Description:
-        """Describe a group, with a client for administrators."""
+        """Describe a group with an admin client."""
 
     def consumer(self, settings: Settings, on_partitions: OnPartitions) -> Consumer:
-        """Make a consumer."""
+        """Create a consumer."""
 
     def share_consumer(self, settings: Settings) -> ShareConsumer:
-        """Make a consumer of a share group; `ClientError` where the library has none."""
+        """Create a consumer for share groups; raise `ClientError` if the library has none."""
 
     def producer(self, settings: Settings) -> Producer:
-        """Make a producer."""
+        """Create a producer."""

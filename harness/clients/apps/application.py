@@ -1,6 +1,6 @@
-"""The application that every client is: it does what it is told, line by line, and tells what it sees.
+"""The application of every client: it carries out commands line by line, and reports what it observes.
 
-On its standard input and output are JSON lines. A command is `{"id": 7, "verb": …, "arguments": {…}}`, its
+Its standard input and output are JSON lines. A command is `{"id": 7, "verb": …, "arguments": {…}}`, its
 answer `{"id": 7, "facts": …}` or `{"id": 7, "error": NAME, "says": …}`; in between come events: `assigned`,
 `revoked`, `lost`, `delivered`, `processed` and `error`, each with `at_ms` on a clock that all processes of a
 machine share.
@@ -35,7 +35,7 @@ _TAKE_TIMEOUT_S: Final = 40.0
 
 
 class Application:
-    """A consumer, a producer, or both, that does one thing at a time."""
+    """A consumer, a producer, or both, that carries out one command at a time."""
 
     def __init__(self, library: Library, settings: Settings) -> None:
         self._library = library
@@ -53,7 +53,7 @@ class Application:
         self._done: Mapping[PartitionKey, int] = {}
         self._member: ShareMember | None = None
         self._acknowledged: dict[PartitionKey, int] = {}
-        """The latest commits of partitions that were answered."""
+        """The latest acknowledged commit of each partition."""
         self._verbs: Mapping[Verb, Callable[[Arguments], Fact]] = {
             Verb.SUBSCRIBE: self._subscribe,
             Verb.SUBSCRIBE_PATTERN: self._subscribe_to_pattern,
@@ -88,7 +88,7 @@ class Application:
             self._verbs = {**self._verbs, **self._member.verbs}
 
     def run(self) -> None:
-        """Do what comes on standard input until told to close; who hangs up ends the process at once."""
+        """Carry out the commands on standard input until a close; exit at once when the input ends."""
         threading.Thread(target=self._listen, daemon=True).start()
         while not self._ends:
             try:

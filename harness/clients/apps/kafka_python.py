@@ -1,4 +1,4 @@
-"""Clients of kafka-python."""
+"""Clients that use kafka-python."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -32,8 +32,8 @@ T = TypeVar("T")
 _TIMEOUT_S: Final = 30.0
 _POLL_S_MIN: Final = 1.0
 _POLL_AFTER_CHANGE_S: Final = 5.0
-"""kafka-python 3.0.12 forgets a join that outlasts the poll() which began it, unless a heartbeat asked for
-it: `ConsumerCoordinator.need_rejoin` compares with what was sent, not with what was answered."""
+"""kafka-python 3.0.12 forgets a join that outlasts the poll() that began it, unless a heartbeat caused it:
+`ConsumerCoordinator.need_rejoin` compares with what was sent, not with what was answered."""
 _ASSIGNORS: Final = {
     "range": RangePartitionAssignor,
     "roundrobin": RoundRobinPartitionAssignor,
@@ -120,7 +120,7 @@ class _Consumer(Consumer):
         if self.handle.subscription():
             self._next_poll_s = _POLL_AFTER_CHANGE_S
         _refusing(lambda: self.handle.subscribe(topics=list(topics), listener=self._listener))
-        # Whoever joins before it knows the topics' partitions has to join again, and may forget to.
+        # A consumer that joins before it has the topics' partitions must join again, and may forget to.
         _refusing(self.handle.topics)
 
     @override
@@ -253,6 +253,6 @@ def _refusing(act: Callable[[], T]) -> T:
 
 
 def _name(error: Exception) -> str:
-    """Return Kafka's name of an error, `FENCED_INSTANCE_ID` for `FencedInstanceIdError`."""
+    """Return Kafka's name for an error: `FENCED_INSTANCE_ID` for `FencedInstanceIdError`."""
     words = re.findall(r"[A-Z][a-z0-9]*|[A-Z]+(?=[A-Z]|$)", type(error).__name__.removesuffix("Error"))
     return "_".join(words).upper()

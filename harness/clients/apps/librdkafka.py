@@ -1,4 +1,4 @@
-"""Clients of confluent-kafka, which is librdkafka."""
+"""Clients that use confluent-kafka, which is built on librdkafka."""
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -64,9 +64,9 @@ _NO_COORDINATOR: Final = frozenset(
     {"NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "_WAIT_COORD"}
 )
 _NO_FETCHER: Final = frozenset({"_STATE"})
-"""What a seek is answered until records are fetched at all."""
+"""The error of a seek before the first fetch."""
 _NO_GROUP: Final = "without-a-group"
-"""librdkafka wants a group id even of a consumer that is no member of any."""
+"""librdkafka requires a group id even for a consumer that is not a member of any group."""
 
 
 class Librdkafka(Library):
@@ -234,7 +234,7 @@ class _ShareConsumer(ShareConsumer):
     @override
     def commit(self) -> Mapping[PartitionKey, ClientError]:
         committed = _refusing(lambda: self._handle.commit_sync(_TIMEOUT_S))
-        # The callback tells of them too.
+        # The callback reports the same errors.
         self._errors.clear()
         return {
             (each.topic, each.partition): _error(error.args[0])
@@ -335,7 +335,7 @@ def _refusing(act: Callable[[], T]) -> T:
 
 
 def _retrying(act: Callable[[], T], errors: Collection[str]) -> T:
-    """Do what is refused for a while, as an application does: librdkafka leaves the trying again to it."""
+    """Retry a call that is refused for a while; librdkafka leaves such retries to the application."""
     until_s = time.monotonic() + _TIMEOUT_S
     while True:
         try:

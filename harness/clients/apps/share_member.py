@@ -1,4 +1,4 @@
-"""A member of a share group, and the records that it was delivered and has not acknowledged."""
+"""A member of a share group, with the delivered records that it has not acknowledged yet."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -14,15 +14,15 @@ _TAKE_TIMEOUT_S: Final = 40.0
 
 
 class ShareMember:
-    """What an application does that is a member of a share group, beside what every application does."""
+    """The commands of an application that is a member of a share group, in addition to the common ones."""
 
     def __init__(self, consumer: ShareConsumer, event: Callable[..., None], *, is_explicit: bool) -> None:
-        """Begin without a subscription.
+        """Create a member without a subscription.
 
         Args:
-            consumer: of the library.
-            event: told the kind of what happens, with its facts by name.
-            is_explicit: whether each record is to be acknowledged, and not by the next poll.
+            consumer: the library's share consumer.
+            event: called with the kind of an event, and its facts by name.
+            is_explicit: whether each record must be acknowledged explicitly, not by the next poll.
         """
         self._consumer = consumer
         self._event = event
@@ -42,7 +42,7 @@ class ShareMember:
         }
 
     def poll(self) -> None:
-        """Poll once; what is still in hand was processed meanwhile, and is accepted."""
+        """Poll once, after accepting the records still in hand, which were processed meanwhile."""
         self._accept()
         came = self._receive()
         if self._works and came:

@@ -1,1 +1,1 @@
-"""What can be wrong in a function, one module a kind."""
+"""The possible faults in a function, one module per kind."""

@@ -1,4 +1,4 @@
-"""Checks that are missing, or in another order."""
+"""Faults in which checks are missing, or in another order."""
 
 import ast
 import re
@@ -19,10 +19,11 @@ _CHECKING_CALL: Final = re.compile(r"_?(throw_if|validate|check)_\w+")
 
 
 def check_faults(function: ast.FunctionDef) -> Iterator[Fault]:
-    """Drop each check of a function, and swap each two that follow one another.
+    """Drop each check of a function, and swap each two consecutive ones.
 
-    A check is an `if` that ends in `raise`, `return` or `continue`, or that speaks of an error code; a branch
-    of a `match` that does; a call of something named `validate_…` or `throw_if_…`.
+    A check is an `if` that ends in `raise`, `return` or `continue`, or that contains an error code; a branch
+    of a `match` that raises or contains one; or a call of a function named `validate_…`, `check_…` or
+    `throw_if_…`.
     """
     for place in places(function):
         match place.node:
@@ -98,13 +99,13 @@ def _swapped_with_following(place: NodeLocation) -> Iterator[Fault]:
         stop=place.at + 2,
         nodes=(second, first),
     )
-    # Tests have no effects, so that of two of them the order matters only where the first finds something.
+    # Tests have no effects, so the order of two of them matters only if the first one is true.
     lines = first.body if isinstance(first, ast.If) else [first]
     yield _fault("checks-swapped", edit, first, body_lines(lines))
 
 
 def _same(one: list[ast.stmt], other: list[ast.stmt]) -> bool:
-    """Tell whether two checks end alike, so that their order is no matter."""
+    """Return whether two checks have the same body, so that their order does not matter."""
     return [ast.dump(each) for each in one] == [ast.dump(each) for each in other]
 
 

@@ -1,4 +1,4 @@
-"""Fields of responses and error codes with other values."""
+"""Faults that replace fields of responses and error codes."""
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,16 +9,16 @@ from harness.mutants.model import Edit, Kind
 from harness.mutants.source import Source
 
 OTHER_THAN: Final = "other_than"
-"""The name under which a mutant finds `harness.mutants.patch.other_than`."""
+"""The name by which mutated code calls `harness.mutants.patch.other_than`."""
 
 _NUMBERS: Final = ("int", "Millis", "GenerationId")
 
 FieldTypes = Mapping[str, Mapping[str, str]]
-"""Class to field to annotation."""
+"""Annotations by class and field."""
 
 
 def response_fields(declarations: Sequence[Source]) -> FieldTypes:
-    """Collect the fields of everything that is part of a response, and of no request."""
+    """Collect the fields of all classes that are part of a response and not of a request."""
     return {
         node.name: {
             each.target.id: ast.unparse(each.annotation)
@@ -32,7 +32,7 @@ def response_fields(declarations: Sequence[Source]) -> FieldTypes:
 
 
 def field_faults(function: ast.FunctionDef, declared: FieldTypes) -> Iterator[Fault]:
-    """Give each field of each response that a function builds another value, and each error code another."""
+    """Replace each field of each response that a function builds, and each error code."""
     for place in places(function):
         match place.node:
             case ast.Call(keywords=keywords) as call:
@@ -60,7 +60,7 @@ def _fields_of(
 
 
 def _has_no_other(value: ast.expr) -> bool:
-    """Tell whether a value has no other that could be made up, or is replaced as an error code already."""
+    """Return whether a value has no replacement, or is replaced as an error code already."""
     match value:
         case ast.Tuple(elts=[]):
             return True

@@ -1,4 +1,4 @@
-"""Comparisons and boolean operators that are others."""
+"""Faults that replace comparisons and boolean operators."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -25,11 +25,11 @@ _NEIGHBOUR: Final[Mapping[type[ast.cmpop], type[ast.cmpop]]] = {
     ast.Gt: ast.GtE,
     ast.GtE: ast.Gt,
 }
-"""The comparison that differs in the limit alone."""
+"""The comparison that differs only at the limit."""
 
 
 def guard_faults(function: ast.FunctionDef) -> Iterator[Fault]:
-    """Turn each comparison round and move each limit, exchange `and` and `or`, negate what is tested."""
+    """Reverse each comparison, move each limit, exchange `and` and `or`, and negate each test."""
     for place in places(function):
         match place.node:
             case ast.Compare() as comparison:
@@ -67,7 +67,7 @@ def _junction(junction: ast.BoolOp, place: NodeLocation) -> Fault:
 
 
 def _is_tested(place: NodeLocation) -> bool:
-    """Tell whether an expression without any operator decides on what is done."""
+    """Return whether an expression without an operator is a condition."""
     match place.parent:
         case ast.If() | ast.IfExp() | ast.While():
             return place.attribute == "test"
@@ -76,7 +76,7 @@ def _is_tested(place: NodeLocation) -> bool:
         case ast.match_case():
             return place.attribute == "guard"
         case ast.BoolOp(values=[*_, ast.Constant() | ast.Tuple()]):
-            return False  # a default for what may be missing, not a decision
+            return False  # a default for a missing value, not a condition
         case ast.BoolOp():
             return True
         case _:

@@ -1,4 +1,4 @@
-"""The places of a function where something can be wrong, and how a fault in one is told."""
+"""The places of a function in which a fault can be, and how a fault is displayed."""
 
 import ast
 import re
@@ -17,39 +17,39 @@ _OUR_OWN: Final = re.compile(r"_?check_(invariants|membership)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeLocation:
-    """A node of a function's body and where it hangs."""
+    """A node of a function's body, with its place in the syntax tree."""
 
     node: ast.AST
     parent: ast.AST
     attribute: str
     at: int | None
-    """Its index where the attribute is a list."""
+    """The node's index if the attribute is a list."""
     statement: ast.stmt
-    """Which it is, or is part of."""
+    """The statement that the node is, or is part of."""
 
     def becomes(self, node: ast.AST) -> Edit:
-        """Return the edit that puts another node here."""
+        """Return the edit that replaces this node with another."""
         stop = 0 if self.at is None else self.at + 1
         return Edit(parent=self.parent, attribute=self.attribute, start=self.at, stop=stop, nodes=(node,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """Something that can be wrong."""
+    """A possible fault in a function."""
 
     kind: Kind
     name: str
     edit: Edit
     shown: ast.stmt
-    """The statement in which it is; its header where it is a compound one."""
+    """The statement with the fault; its header is shown if it is a compound one."""
     lines: range
-    """One of which must be executed for the fault to matter."""
+    """Lines, one of which must be executed for the fault to matter."""
 
 
 def places(function: ast.FunctionDef) -> Iterator[NodeLocation]:
-    """Walk through a function's body in the order of its text.
+    """Walk through a function's body in source order.
 
-    Left out are annotations, defaults and whatever states an invariant of ours: no client sees them.
+    Annotations, defaults and assertions of the reference's own invariants are left out: no client sees them.
     """
     if _OUR_OWN.fullmatch(function.name):
         return
@@ -79,7 +79,7 @@ def _place(
 
 
 def states_invariant(node: ast.AST) -> bool:
-    """Tell whether a statement says what must be so, rather than what is to be done."""
+    """Return whether a statement asserts an invariant instead of acting."""
     match node:
         case ast.Assert():
             return True
@@ -92,7 +92,7 @@ def states_invariant(node: ast.AST) -> bool:
 
 
 def called_name(node: ast.AST) -> str | None:
-    """Return the last part of the name that a call calls."""
+    """Return the last part of the name of the called function."""
     match node:
         case ast.Call(func=ast.Name(id=name)) | ast.Call(func=ast.Attribute(attr=name)):
             return name
@@ -101,7 +101,7 @@ def called_name(node: ast.AST) -> str | None:
 
 
 def header_lines(statement: ast.stmt) -> range:
-    """Return a statement's lines without those of the statements in it."""
+    """Return a statement's lines without those of nested statements."""
     last = statement.end_lineno or statement.lineno
     inner = [
         each.lineno for each in ast.walk(statement) if isinstance(each, ast.stmt) and each is not statement
@@ -112,12 +112,12 @@ def header_lines(statement: ast.stmt) -> range:
 
 
 def body_lines(body: list[ast.stmt]) -> range:
-    """Return the lines of some statements that follow one another."""
+    """Return the lines of consecutive statements."""
     return range(body[0].lineno, (body[-1].end_lineno or body[-1].lineno) + 1)
 
 
 def header_text(statement: ast.AST) -> str:
-    """Return a statement as Python writes it, a compound one up to its colon."""
+    """Return the source text of a statement, of a compound one only up to its colon."""
     text = ast.unparse(statement)
     is_compound = isinstance(
         statement, ast.If | ast.For | ast.While | ast.Match | ast.With | ast.Try | ast.FunctionDef
@@ -126,7 +126,7 @@ def header_text(statement: ast.AST) -> str:
 
 
 def around_difference(before: str, after: str) -> tuple[str, str]:
-    """Cut two long lines to where they differ, with some of what stands around it."""
+    """Cut two long lines to the part in which they differ, with some context around it."""
     if max(len(before), len(after)) <= _LINE_CHARACTERS:
         return before, after
     same_at_start = _same_characters(before, after)
@@ -142,6 +142,6 @@ def around_difference(before: str, after: str) -> tuple[str, str]:
 
 
 def _same_characters(one: str, other: str) -> int:
-    """Return how many characters two texts begin with alike."""
+    """Return the length of the common prefix of two texts."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))

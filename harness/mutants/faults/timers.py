@@ -1,4 +1,4 @@
-"""Deadlines that are not set, not lifted, or twice as far away."""
+"""Faults in which deadlines are not set, not cancelled, or twice as far away."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ _CLOCK: Final = "now_ms"
 
 
 def timer_faults(function: ast.FunctionDef) -> Iterator[Fault]:
-    """Drop each call that sets or lifts a deadline, and double each time that one is given."""
+    """Drop each call that sets or cancels a deadline, and double each time that such a call gets."""
     for place in places(function):
         match place.node:
             case ast.Expr(value=ast.Call() as call) as statement if _is_timer_call(call):

@@ -13,7 +13,7 @@ from harness.results.client_results import ClientResult, ClientsRun
 from harness.results.status import ResultStatus
 
 Attach = Callable[[str, str, str], Attachment]
-"""Keeps a text of a name and kind beside the results."""
+"""Stores a text, with its name and content type, beside the results."""
 
 
 def client_results(run: ClientsRun, *, start: int, attach: Attach) -> Iterator[TestResult]:
@@ -21,8 +21,8 @@ def client_results(run: ClientsRun, *, start: int, attach: Attach) -> Iterator[T
 
     Args:
         run: the client scripts.
-        start: of the run, in milliseconds since 1970.
-        attach: keeps what is too long for a step.
+        start: the start of the run, in milliseconds since 1970.
+        attach: stores what is too long for a step.
     """
     for result, judgement in zip(run.results, client_judgements(run), strict=True):
         name = run.name_of(result)
@@ -49,7 +49,7 @@ def client_results(run: ClientsRun, *, start: int, attach: Attach) -> Iterator[T
 
 
 def _steps(run: ClientsRun, result: ClientResult, start: int) -> Iterator[TestStepResult]:
-    """Make a step of each that was come to, told by what was seen of it."""
+    """Yield an Allure step for each step that was reached, with its observations as parameters."""
     section = next(each for each in client_sections(run, result.script_id) if each.result == result)
     for step in section.steps:
         if step.is_reached:

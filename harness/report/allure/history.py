@@ -1,7 +1,7 @@
-"""What earlier runs came to, for Allure: read from the archive, so no earlier report needs to be kept.
+"""The results of earlier runs for Allure, read from the archive, so no earlier report needs to be kept.
 
-Written are the files that Allure 2 carries from report to report (`history/history.json` and the trends) and
-the one that Allure 3 appends to (`history/history.jsonl`); both are made anew each time.
+This module writes the files that Allure 2 copies from report to report (`history/history.json` and the
+trends) and the file that Allure 3 appends to (`history/history.jsonl`). All are made anew each time.
 """
 
 import json
@@ -36,21 +36,21 @@ from harness.trace.schema import TraceError
 from harness.verdict import Confirmation
 
 RUNS_MAX: Final = 10
-"""So many earlier runs are told; Allure draws no more than twenty."""
+"""The number of earlier runs in the history; Allure draws no more than twenty."""
 HISTORY: Final = "history"
-"""Folder within the results."""
+"""The history's folder within the results."""
 LATER_HISTORY: Final = "history.jsonl"
-"""The file there that Allure 3 reads."""
+"""The file in that folder that Allure 3 reads."""
 
 ResultKey = tuple[str, str]
 """Target and scenario id."""
 Circumstances = tuple[str | None, ...]
-"""Scripts, harness and target; where two runs have them in common, a change is nobody's doing."""
+"""Scripts, harness and target; if two runs have them in common, a changed result is flaky."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastResult:
-    """What a scenario came to with a target in one run."""
+    """The result of a scenario on a target in one run."""
 
     title: str
     outcome: str
@@ -59,18 +59,18 @@ class PastResult:
     signature: str | None
     difference_class: str | None
     duration_ms: float
-    """Of the clock on the wall; 0 in virtual time, in which nobody waited."""
+    """In real time; 0 for results in virtual time, which took no real time."""
     confirmation: str
 
     @property
     def status(self) -> str:
-        """Allure's word for it."""
+        """Allure's name of the status."""
         return STATUS[status_of(self)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastRun:
-    """One run in brief."""
+    """The summary of one run."""
 
     run_id: str
     started_at: str
@@ -80,16 +80,16 @@ class PastRun:
 
     @property
     def start_ms(self) -> int:
-        """When it began, in milliseconds since 1970."""
+        """When the run began, in milliseconds since 1970."""
         return epoch_ms(self.started_at)
 
 
 def earlier_runs(run: Run, root: Path | None = None) -> tuple[PastRun, ...]:
-    """Return those before this one that drove one of its targets, the newest first.
+    """Return earlier runs that share a target with this run, the newest first.
 
     Args:
-        run: this one.
-        root: of the archive; `runs` beside the run's folder if not given.
+        run: this run.
+        root: the archive's folder; `runs` beside the run's folder if not given.
 
     Raises:
         ReportError: the archive is damaged.
@@ -104,13 +104,13 @@ def earlier_runs(run: Run, root: Path | None = None) -> tuple[PastRun, ...]:
 
 
 def of_listed_targets(past: PastRun, run: Run) -> PastRun:
-    """Return a run without what this one was compared with, as its own results are listed."""
+    """Return a past run without the results of targets that this run does not list."""
     listed = {place: result for place, result in past.results.items() if is_listed(run, place[0])}
     return replace(past, results=listed)
 
 
 def is_listed(run: Run, target: str) -> bool:
-    """Tell whether a target's results are listed: a reference's are only if there are no others."""
+    """Return whether a target's results are listed; a reference's are only if all targets are references."""
     return target not in run.references or len(run.references) == len(run.targets)
 
 
@@ -138,7 +138,7 @@ def _rows(
 
 
 def _there(file: Path, columns: list[str] | None) -> list[str] | None:
-    """Leave out what older files lack."""
+    """Return the columns that a file has; older files lack some."""
     if columns is None:
         return None
     names = set(pq.read_schema(file).names)
@@ -191,7 +191,7 @@ def _of_run(header: RunHeader) -> Circumstances:
 
 
 def this_run(run: Run) -> PastRun:
-    """Tell a run as those before it are told."""
+    """Return this run in the form of a past run."""
     findings = {place: found[0].difference_class for place, found in run.differences.items() if found}
     return PastRun(
         run_id=run.header.run_id,
@@ -223,10 +223,12 @@ def this_run(run: Run) -> PastRun:
 
 
 def flaky_places(runs: Sequence[PastRun]) -> frozenset[ResultKey]:
-    """Find the results that changed from one of a target's runs to the next though all else was the same.
+    """Find results that changed between consecutive runs of a target in equal circumstances.
+
+    Results that the newest run marks as flaky are included.
 
     Args:
-        runs: the newest first; with the run that is reported.
+        runs: the newest first, including the run that is reported.
     """
     places = {place for run in runs for place in run.results}
     marked = (
@@ -255,7 +257,7 @@ def _seen(result: PastResult) -> tuple[str, str | None]:
 
 
 def write_history(directory: Path, earlier: Sequence[PastRun], places: Iterable[ResultKey]) -> None:
-    """Write what earlier runs, the newest first, came to at some places; both Allures find it there."""
+    """Write the results of earlier runs (the newest first) at some places, for Allure 2 and Allure 3."""
     directory.mkdir(parents=True, exist_ok=True)
     wanted = sorted(places)
     content: dict[str, object] = {
@@ -314,7 +316,7 @@ def _category_counts(run: PastRun) -> dict[str, int]:
 
 
 def _durations(run: PastRun) -> dict[str, int]:
-    """Tell how long a run took as Allure counts: all its conversations begin with it."""
+    """Return a run's duration as Allure counts it: all conversations start when the run starts."""
     return {"duration": round(max((result.duration_ms for result in run.results.values()), default=0))}
 
 
@@ -331,7 +333,7 @@ _TRENDS: Final = {
 
 
 def _point(run: PastRun, places: Sequence[ResultKey]) -> dict[str, object]:
-    """Tell a run as Allure 3's own history does."""
+    """Return a run in the format of Allure 3's own history."""
     found = [(place, run.results[place]) for place in places if place in run.results]
     return {
         "uuid": stable(run.run_id),
@@ -359,7 +361,7 @@ def _point(run: PastRun, places: Sequence[ResultKey]) -> dict[str, object]:
 
 
 def epoch_ms(instant: str) -> int:
-    """Read an ISO 8601 time; one that is none stands for now."""
+    """Parse an ISO 8601 time to milliseconds since 1970; use the current time if it cannot be parsed."""
     try:
         moment = datetime.fromisoformat(instant)
     except ValueError:

@@ -1,4 +1,4 @@
-"""One judgement as an Allure result, be it of a scenario or of a client script."""
+"""One judgement, of a scenario or of a client script, as an Allure result."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from harness.results.status import ResultStatus, shown, status_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Described:
-    """What a judgement does not say of itself."""
+    """What Allure shows of a result in addition to its judgement."""
 
     target: str
     """The target's name, without a library."""
@@ -24,21 +24,21 @@ class Described:
     start_ms: int
     """When the run began, in milliseconds since 1970."""
     reproduction: str
-    """A command line that repeats it."""
+    """A command line that runs the scenario or script again."""
     reason: str
-    """What first is not as it should be."""
+    """The first departure from what was expected."""
     trace: str
-    """The same at length."""
+    """The first departure in detail."""
     finding: Difference | None = None
     links: Sequence[Link] = ()
-    """Beside those to what the judgement cites."""
+    """Links in addition to those to what the judgement cites."""
     is_flaky: bool = False
     is_virtual: bool = False
-    """Whether it took virtual time, in which nobody waited."""
+    """Whether the duration is virtual time, which took no real time."""
 
 
 def result_of(judgement: Judgement, of: Described) -> TestResult:
-    """Return a result; its steps and attachments are still to be added."""
+    """Return an Allure result without its steps and attachments."""
     how = status_of(judgement)
     full_name = f"{judgement.target}: {judgement.scenario_id}"
     difference_class = of.finding.difference_class if of.finding else None
@@ -50,7 +50,7 @@ def result_of(judgement: Judgement, of: Described) -> TestResult:
         historyId=history_id(judgement.target, judgement.scenario_id),
         testCaseId=case_id(judgement.scenario_id),
         titlePath=[judgement.target, *judgement.scenario_id.split("/")[:-1]],
-        # In Markdown; what a target may have sent stays out of it.
+        # This is Markdown, so it must not contain text from a target.
         description="\n\n".join(
             (
                 judgement.title,

@@ -1,8 +1,8 @@
-"""Allure's own pages, made of the results by its program where Node can run it.
+"""Allure's own pages, rendered from the results by Allure's program if Node can run it.
 
-The program is the one that npm installs into the cache from the lock file in `allure_npm`, which has the
-SHA-512 of every package. No program of the working directory is run: nobody knows whose it is. A run never
-fails for want of Allure: whatever goes wrong here is told as the reason why its pages are missing.
+npm installs the program into the cache from the lock file in `npm`, which has the SHA-512 of every package.
+Programs in the working directory are never run, because they are not trusted. A run never fails for lack of
+Allure: any error here is reported as the reason why its pages are missing.
 """
 
 import json
@@ -21,7 +21,7 @@ from harness.report.allure.terms import allure_categories
 from harness.targets.jars.cache import cache_directory, made_at
 
 LOCK: Final = Path(__file__).with_name("npm") / "package-lock.json"
-"""npm's; `make allure-lock` writes it anew."""
+"""The lock file of npm; `make allure-lock` regenerates it."""
 _PACKAGE: Final = LOCK.with_name("package.json")
 _ANALYTICS: Final = re.compile(
     r"<script[^>]*googletagmanager[^>]*></script>\s*<script>\s*window\.dataLayer.*?</script>", re.DOTALL
@@ -30,7 +30,7 @@ _POLICY: Final = (
     '<meta http-equiv="Content-Security-Policy" content="default-src \'self\' file: data: blob: '
     "'unsafe-inline' 'unsafe-eval'\">"
 )
-"""Whatever a page of Allure's loads is beside it or within it."""
+"""Allure's pages may only load what is beside them or within them."""
 _LINKS: Final = """<script>
       document.addEventListener("click", (event) => {
         const link = event.target.closest?.("[data-testid=test-result-meta-link]");
@@ -39,25 +39,25 @@ _LINKS: Final = """<script>
       });
     </script>
     <style>[data-testid=test-result-meta-link] { cursor: pointer; }</style>"""
-"""A link's name has the page that it leads to."""
+"""Opens the page that is named in a link's text."""
 INSTALL_TIMEOUT_S: Final = 120.0
 GENERATE_TIMEOUT_S: Final = 180.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllurePages:
-    """Where Allure's pages are, or why there are none."""
+    """The index of Allure's pages, or the reason why there are none."""
 
     index: Path | None
     problem: str | None
 
 
 class _UnavailableError(Exception):
-    """Allure's program cannot be had or failed; the message tells why."""
+    """Allure's program is not available or failed; the message says why."""
 
 
 def render_allure(run_dir: Path) -> AllurePages:
-    """Make pages of a run's Allure results, which must have been written before."""
+    """Render pages of a run's Allure results, which must have been written before."""
     pages = run_dir / "allure"
     try:
         program = _program()
@@ -76,16 +76,16 @@ def render_allure(run_dir: Path) -> AllurePages:
 
 
 def _completed(page: str) -> str:
-    """Return a page that asks no other host, and whose links lead to our pages.
+    """Return a page that contacts no other host, and whose links lead to our pages.
 
-    Allure has no option that leaves its analytics out, and it shows links that are not absolute as text.
+    Allure has no option to leave out its analytics, and it shows relative links as text.
     """
     page = _ANALYTICS.sub("", page).replace("<head>", f"<head>\n    {_POLICY}", 1)
     return page.replace("</body>", f"    {_LINKS}\n</body>", 1)
 
 
 def _config(run_dir: Path, pages: Path) -> dict[str, object]:
-    """Tell Allure 3 what Allure 2 read from the results' folder."""
+    """Return the configuration of Allure 3 for what Allure 2 reads from the results' folder."""
     return {
         "name": f"Group coordinator conformance, run {run_dir.resolve().name}",
         "output": str(pages.absolute()),
@@ -96,7 +96,7 @@ def _config(run_dir: Path, pages: Path) -> dict[str, object]:
 
 
 def _program() -> Path:
-    """Return Allure's program from the cache, where npm puts it now if it is not there."""
+    """Return Allure's program from the cache; npm installs it there first if it is missing."""
     if shutil.which("node") is None:
         raise _UnavailableError("node is not on the PATH; install Node.js 20 or later")
     installed = cache_directory() / f"allure-{sha256(LOCK.read_bytes()).hexdigest()[:12]}"
@@ -107,7 +107,7 @@ def _program() -> Path:
 
 
 def _install(installed: Path) -> None:
-    """Install what the lock file names, all of it or nothing."""
+    """Install everything that the lock file names, or nothing."""
     npm = shutil.which("npm")
     if npm is None:
         raise _UnavailableError("npm is not on the PATH, and Allure is not installed in the cache")
@@ -119,7 +119,7 @@ def _install(installed: Path) -> None:
                 shutil.copy(file, work)
             _call((npm, "ci", *flags), cwd=work, timeout_s=INSTALL_TIMEOUT_S)
     except OSError as error:
-        if not installed.is_dir():  # another process may have been first
+        if not installed.is_dir():  # unless another process installed it first
             raise _UnavailableError(f"Allure cannot be installed into {installed}: {error}") from error
 
 

@@ -1,8 +1,8 @@
-"""Allure results: the same facts for those who read Allure; a result is one scenario with one target.
+"""Allure results: the report's facts for readers of Allure; a result is one scenario on one target.
 
-Allure knows only passed, failed, broken and skipped, so a status follows from `ResultStatus`, and the axes
-themselves stand beside it as labels. A known difference passes, marked as known: it is explained, and a
-report that shows it red every day is read by nobody.
+Allure only has passed, failed, broken and skipped, so its status is derived from `ResultStatus`; outcome and
+expectation are added as labels. A known difference passes and is marked as known: it is explained, and
+nobody reads a report that is red every day.
 """
 
 import json
@@ -52,7 +52,7 @@ from harness.trace.schema import TraceError, parsed_json
 
 
 class _Results:
-    """The folder of results, written as Allure's own writer does, but with json's fast encoder."""
+    """The folder of results, written like Allure's own writer does, but with the fast encoder of `json`."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True)
@@ -71,11 +71,11 @@ class _Results:
 
 
 def write_allure_results(run_dir: Path, archive: Path | None = None) -> Path:
-    """Write a run's results for Allure and return their folder, which contains nothing else.
+    """Write a run's results for Allure, and return their folder, which contains nothing else.
 
     Args:
         run_dir: the run's folder.
-        archive: where earlier runs are kept; `runs` beside the run's folder if not given.
+        archive: the archive of earlier runs; `runs` beside the run's folder if not given.
     """
     run = Run.load(run_dir)
     directory = run_dir / "allure-results"
@@ -101,12 +101,12 @@ def write_allure_results(run_dir: Path, archive: Path | None = None) -> Path:
 
 
 def _is_listed(run: Run, judgement: Judgement) -> bool:
-    """Tell whether a result is listed: of a reference, only if somebody has to look at it."""
+    """Return whether a result is listed; a reference's result is only if it needs attention."""
     return is_listed(run, judgement.target) or status_of(judgement) in NEEDS_ATTENTION
 
 
 def _executor(run: Run, order: int) -> dict[str, object]:
-    """Say which run this is; Allure 2 puts trends in this order."""
+    """Return Allure's description of this run; Allure 2 sorts trends by its order."""
     return {"name": "kafka-conformance", "buildName": run.header.run_id, "buildOrder": order}
 
 
@@ -147,7 +147,7 @@ def _difference_text(run: Run, difference: Difference) -> str:
 
 
 def _page_link(judgement: Judgement) -> Link:
-    """Link to the scenario's page in the run's own report, beside which Allure's pages are."""
+    """Return a link to the scenario's page in the run's own report, which is beside Allure's pages."""
     page = f"{scenario_page(judgement.scenario_id)}#{target_anchor(judgement.target)}"
     return Link(type="link", url=f"../{page}", name=f"Conversation: {page}")
 
@@ -155,7 +155,7 @@ def _page_link(judgement: Judgement) -> Link:
 def _steps(
     run: Run, judgement: Judgement, rows: Iterable[AlignedStep], results: _Results
 ) -> Iterator[TestStepResult]:
-    """Make a step of each of the script's, told by its parameters; with bytes where something differs."""
+    """Yield an Allure step for each script step, with events as parameters, and bytes if results differ."""
     script = run.scripts.get(judgement.scenario_id)
     texts = [step.text for step in script.steps] if script else []
     start, pace = epoch_ms(run.header.started_at), 0 if is_reference(judgement.target) else 1
@@ -177,7 +177,7 @@ def _steps(
 
 
 def _sides(row: AlignedStep) -> Iterator[tuple[str, AlignedAnswer]]:
-    """Yield what the target did, and what the oracle did where that is not the same."""
+    """Yield the target's event, and the oracle's event if it is different."""
     if (target := target_side(row)) is not None:
         yield f"{row.target}: {_title(row, target)}", target
     if row.is_different and (oracle := oracle_side(row)) is not None:
@@ -203,7 +203,7 @@ def _attachments(row: AlignedStep, results: _Results) -> Iterator[Attachment]:
 
 
 def _transcript(rows: Iterable[AlignedStep]) -> str:
-    """Tell a whole conversation, each event with its fields and bytes."""
+    """Return a whole conversation as text, each event with its fields and bytes."""
     events = (
         f"[{row.step}] {title}\n{side.fields or ''}\n{_wire_text(side)}"
         for row in rows
@@ -236,7 +236,7 @@ def _environment(run: Run) -> str:
 
 
 def _property(key: str) -> str:
-    """Make a key of a name: neither separator nor white space may stand in one."""
+    """Return a name as a key of a properties file, which cannot contain separators or white space."""
     return "".join("-" if each in ":= \t\r\n" else each for each in key)
 
 

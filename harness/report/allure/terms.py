@@ -1,4 +1,4 @@
-"""What Allure calls things: statuses, severities, categories, and ids that say what is the same again."""
+"""Allure's terms: statuses, severities, categories, and ids that stay the same from run to run."""
 
 import hashlib
 from collections.abc import Mapping
@@ -21,22 +21,22 @@ STATUS: Final[Mapping[ResultStatus, str]] = {
     ResultStatus.FAILED: Status.FAILED,
     ResultStatus.ERROR: Status.BROKEN,
 }
-"""A known difference passes, marked as known: what is red every day is read by nobody.
-What is flaky has neither passed nor failed."""
+"""A known difference passes and is marked as known: nobody reads a report that is red every day.
+A flaky result has neither passed nor failed."""
 
 PINNED: Final = "pinned"
-"""Grade: the script demands it of every release."""
+"""Grade: the script demands this behaviour of every release."""
 AS_RELEASE: Final = "as the release"
-"""Grade: what the reference does with the target's own profile."""
+"""Grade: the reference shows this behaviour with the target's own profile."""
 LENIENT: Final = "lenient"
-"""Grade: no client should take notice."""
+"""Grade: clients should not notice the difference."""
 _SEVERITY_OF_GRADE: Final[Mapping[str, Severity]] = {
     PINNED: Severity.CRITICAL,
     AS_RELEASE: Severity.NORMAL,
     LENIENT: Severity.TRIVIAL,
 }
 _STOPS_CLIENTS: Final = (DifferenceClass.LIVENESS, DifferenceClass.ENCODING, DifferenceClass.STATE_LEAK)
-"""Whatever the grade: a client waits in vain, cannot read the answer, or gets another group's."""
+"""Of any grade, these stop clients: they wait in vain, cannot read the answer, or get another group's."""
 
 _UNFORESEEN: Final = "Unexpected"
 _CATEGORY: Final[Mapping[ResultStatus, str]] = {
@@ -48,18 +48,18 @@ _CATEGORY: Final[Mapping[ResultStatus, str]] = {
     ResultStatus.SKIPPED: "Not applicable",
 }
 _ANYTHING: Final = r"[\s\S]*"
-"""For Java's regular expressions, which match as a whole, and for JavaScript's, which lack a flag for it."""
+"""Matches any text: Java's expressions match the whole text, and JavaScript's `.` excludes new lines."""
 
 
 def grade(finding: Difference) -> str:
-    """Say how binding it is what a target departs from."""
+    """Return how binding the behaviour is that a target departs from."""
     if finding.is_lenient:
         return LENIENT
     return PINNED if finding.against == "expectation" else AS_RELEASE
 
 
 def severity(how: ResultStatus, finding: Difference | None) -> Severity:
-    """Return a result's severity: by the grade of what it departs from, and the worst where clients stop."""
+    """Return a result's severity: by its grade, but the worst if the difference stops clients."""
     if how is ResultStatus.ERROR:
         return Severity.BLOCKER
     if how is ResultStatus.STALE:
@@ -72,7 +72,7 @@ def severity(how: ResultStatus, finding: Difference | None) -> Severity:
 
 
 def message(how: ResultStatus, difference_class: str | None, reason: str) -> str:
-    """Return the line that Allure shows beside a result and sorts it by; nothing where all is well."""
+    """Return the line that Allure shows beside a result and assigns categories by; empty if it passed."""
     if how is ResultStatus.PASSED:
         return ""
     kind = f"[{difference_class}] " if how is ResultStatus.FAILED and difference_class else ""
@@ -80,14 +80,14 @@ def message(how: ResultStatus, difference_class: str | None, reason: str) -> str
 
 
 def category(how: ResultStatus, difference_class: str | None) -> str | None:
-    """Return the name of the category into which a result falls, if it needs one."""
+    """Return the name of a result's category; None if it has none."""
     if how is ResultStatus.FAILED:
         return f"{_UNFORESEEN}: {difference_class}" if difference_class else None
     return _CATEGORY.get(how)
 
 
 def allure_categories() -> list[dict[str, object]]:
-    """Sort what is red by difference class, and everything else that needs a word by its standing."""
+    """Return Allure's categories: unexpected differences by class, and other results by status."""
     matched = (
         *(
             (category(ResultStatus.FAILED, each), ResultStatus.FAILED, f"\\[{each.value}\\]")
@@ -102,20 +102,20 @@ def allure_categories() -> list[dict[str, object]]:
 
 
 def case_id(scenario_id: str) -> str:
-    """Return the id of a scenario, whatever the target."""
+    """Return the id of a scenario, which is the same for all targets."""
     return stable(scenario_id)
 
 
 def history_id(target: str, scenario_id: str) -> str:
-    """Return the id by which Allure 2 knows a scenario with a target again in another run."""
+    """Return the id by which Allure 2 recognises a scenario on a target in another run."""
     return stable(f"{target}: {scenario_id}")
 
 
 def later_history_id(target: str, scenario_id: str) -> str:
-    """Return the id that Allure 3 makes for the same: of the case and the parameters that count."""
+    """Return the id that Allure 3 makes for a scenario on a target, from the case and its parameters."""
     return f"{stable(case_id(scenario_id))}.{stable(f'target:{target}')}"
 
 
 def stable(*parts: str) -> str:
-    """Return an id that is equal wherever the parts are."""
+    """Return an id that depends only on the parts."""
     return hashlib.md5("\0".join(parts).encode(errors="replace"), usedforsecurity=False).hexdigest()

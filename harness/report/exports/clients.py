@@ -1,4 +1,4 @@
-"""Client scripts in what machines and pipelines read: JUnit XML, Markdown, and Allure's results."""
+"""Client scripts in files for pipelines: JUnit XML, Markdown, and the text of Allure's results."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ _OUTCOMES: Final = (
 
 
 def write_junit_of_clients(run: ClientsRun) -> Path:
-    """Write the results of a run of client scripts alone as JUnit XML and return the file."""
+    """Write the results of a run of client scripts alone as JUnit XML, and return the file."""
     root = ET.Element("testsuites", name="kafka-conformance clients")
     root.extend(client_suites(run))
     ET.indent(root)
@@ -45,7 +45,7 @@ def write_junit_of_clients(run: ClientsRun) -> Path:
 
 
 def client_suites(run: ClientsRun) -> Iterator[ET.Element]:
-    """Yield a suite for each target with a library, a case for each script."""
+    """Yield a suite for each target with a library, with a case for each script."""
     for column in columns_of(run):
         yield _suite(run, column, [each for each in run.results if is_of(each, column)])
 
@@ -67,7 +67,7 @@ def _report(run: ClientsRun, result: ClientResult) -> str:
 
 
 def account(run: ClientsRun, result: ClientResult) -> Iterator[str]:
-    """Say everything that is not as it should be, a line each."""
+    """Yield the title of a script and everything that departs in its result, one line each."""
     yield run.scripts[result.script_id].title
     if result.foreseen:
         yield " ".join(part for part in (result.foreseen, result.link) if part)
@@ -107,7 +107,7 @@ def clients_markdown(run: ClientsRun) -> str:
 
 
 def client_lines(run: ClientsRun) -> Iterator[str]:
-    """Yield, as Markdown, how client scripts went, and what is to be looked at."""
+    """Yield, as Markdown, the counts of client scripts' results, and those that need attention."""
     yield "| target, library | conforms | diverges | indeterminate | not applicable | errors | compared | violations |"  # noqa: E501 - a row of a table is one line
     yield "| --- | --: | --: | --: | --: | --: | --: | --: |"
     for each in tallies(run):
@@ -130,7 +130,7 @@ def client_lines(run: ClientsRun) -> Iterator[str]:
 
 
 def brief_text(run: ClientsRun) -> Iterator[str]:
-    """Yield for a terminal how client scripts went: a line a column, three for what to look at."""
+    """Yield for a terminal one line of counts for each column, and three lines for each result to look at."""
     for each in tallies(run):
         counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(each.counts.items()))
         yield f"clients, {each.column.record.name}, {each.column.library}: {counts}"

@@ -1,4 +1,4 @@
-"""JUnit XML of a run: one test suite a target, one test case a scenario; client scripts likewise."""
+"""JUnit XML of a run: a test suite for each target, a test case for each scenario or client script."""
 
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ from harness.spark.rows import TargetSummary
 
 
 def write_junit(run_dir: Path) -> Path:
-    """Write a run's results as JUnit XML and return the file."""
+    """Write a run's results as JUnit XML, and return the file."""
     return junit_of(Run.load(run_dir))
 
 
 def junit_of(run: Run) -> Path:
-    """Write the results of a run that was read."""
+    """Write the results of a loaded run as JUnit XML, and return the file."""
     root = ET.Element("testsuites", name="kafka-conformance")
     for summary in run.targets:
         judgements = [each for each in run.judgements if each.target == summary.target]

@@ -1,9 +1,9 @@
-"""JUnit's elements for results, be they of scenarios or of client scripts.
+"""JUnit's elements for results of scenarios and of client scripts.
 
-What a consumer of JUnit makes of a result follows from `ResultStatus`: an unexpected difference and a stale
-expectation are failures, an indeterminate result and a fault of ours are errors, a known difference and an
-inapplicable scenario are skipped, each told apart by `type` or message. A flaky result is a `flakyFailure` or
-a `flakyError`, as Maven's Surefire writes what failed and then passed: the test case counts as passed.
+The element follows from `ResultStatus`. Unexpected differences and stale expectations are failures,
+indeterminate results and harness errors are errors, known differences and inapplicable scenarios are skipped;
+`type` or message distinguishes them. A flaky result is a `flakyFailure` or `flakyError`, which Maven's
+Surefire writes for a test that failed and then passed: the test case counts as passed.
 """
 
 import xml.etree.ElementTree as ET
@@ -24,7 +24,7 @@ _ELEMENTS: Final = {
     ResultStatus.KNOWN: ("skipped", None),
     ResultStatus.SKIPPED: ("skipped", None),
 }
-"""Element and type of a status; what passed has none, and what is flaky has one by its outcome."""
+"""Element and type by status; a passed result has none, and a flaky result's depends on its outcome."""
 
 
 def suite(
@@ -59,7 +59,7 @@ def case(judgement: Judgement, account: str) -> ET.Element:
 
     Args:
         judgement: the result.
-        account: what is to be said of it where it is neither passed nor skipped.
+        account: the text to report if it neither passed nor was skipped.
     """
     made = ET.Element(
         "testcase",
@@ -90,7 +90,7 @@ def case(judgement: Judgement, account: str) -> ET.Element:
 
 
 def _element(judgement: Judgement) -> tuple[str, str | None]:
-    """Return the element that tells of a result, and its type; an empty name where none does."""
+    """Return the name of a result's element, and its type; the name is empty if it has no element."""
     how = status_of(judgement)
     if how is ResultStatus.FLAKY:
         is_open = judgement.outcome == Outcome.INDETERMINATE

@@ -1,4 +1,4 @@
-"""A summary in Markdown, as a pipeline shows it beside its jobs; small enough for any of them."""
+"""A summary in Markdown for pipelines to show beside their jobs, within the size that they accept."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,16 +16,16 @@ from harness.report.site.pages import banner
 from harness.results.status import NEEDS_ATTENTION, shown, status_of
 
 SIZE_MAX: Final = 1_000_000
-"""Bytes; GitHub refuses a step summary from one MiB on."""
+"""In bytes; GitHub refuses a step summary of one MiB or more."""
 
 
 def write_summary(run_dir: Path) -> Path:
-    """Write a run's summary and return the file."""
+    """Write a run's summary, and return the file."""
     return summary_of(Run.load(run_dir))
 
 
 def summary_of(run: Run) -> Path:
-    """Write the summary of a run that was read."""
+    """Write the summary of a loaded run, and return the file."""
     concerning = [each for each in run.judgements if status_of(each) in NEEDS_ATTENTION and not is_lost(each)]
     concerning.sort(key=lambda each: NEEDS_ATTENTION.index(status_of(each)))
     text = "\n".join(_head(run))

@@ -1,1 +1,1 @@
-"""What reports show, as values that a template or a terminal can write down."""
+"""The content of reports, as values that a template or a terminal can render."""

@@ -1,4 +1,4 @@
-"""What was answered in captures beside what was answered in scenarios: API, version and error code."""
+"""Answers in captures beside answers in scenarios, by API, version and error code."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -10,12 +10,12 @@ from harness.apis.table import descriptor
 from harness.spark.rows import ErrorCodeCount
 
 Answered: TypeAlias = tuple[str, int, str]
-"""An API, its version, and an error code of its answer: its own, or else one within it."""
+"""An API, its version, and an error code of its answer: the top-level code, or else one within it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerPair:
-    """A combination of API, version and error code, and how often it was answered."""
+    """A combination of API, version and error code, and how often it occurred in answers."""
 
     api: str
     api_version: int
@@ -25,23 +25,23 @@ class AnswerPair:
 
     @property
     def is_in_both(self) -> bool:
-        """Whether captures and scenarios have it."""
+        """Whether both captures and scenarios have the combination."""
         return bool(self.captured and self.of_scenarios)
 
     @property
     def is_captured_alone(self) -> bool:
-        """Whether no scenario was answered so."""
+        """Whether only captures have the combination."""
         return bool(self.captured and not self.of_scenarios)
 
 
 def pairs_beside(
     captured: Mapping[Answered, int], of_scenarios: Iterable[ErrorCodeCount]
 ) -> tuple[AnswerPair, ...]:
-    """Put what was answered side by side; APIs of others than the group coordinator are left out.
+    """Put the answers of captures and scenarios side by side, for APIs of the group coordinator only.
 
     Args:
         captured: counts of the captures.
-        of_scenarios: counts of a run, which all targets together make.
+        of_scenarios: counts of a run; those of its targets are added up.
     """
     scenarios: Counter[Answered] = Counter()
     for each in of_scenarios:

@@ -1,4 +1,4 @@
-"""What changed from one version to the next, for people: on the terminal and in Markdown."""
+"""Changes from one version to the next, for people: on the terminal and in Markdown."""
 
 import re
 from collections import Counter, defaultdict
@@ -28,9 +28,9 @@ from harness.wire.schema import API_NAMES
 FILE_NAME: Final = "matrix.md"
 _VALUE_LENGTH_MAX: Final = 160
 _LEAF_COUNT_MAX: Final = 4
-"""Fields told of one change; its scenario's page has all."""
+"""The number of fields shown of one change; its scenario's page has all."""
 _ROW_COUNT_MAX: Final = 60
-"""Scenarios that the terminal lists; the file has all."""
+"""The number of scenarios that the terminal lists; the file has all."""
 _BY_PROFILES: Final = "each matches its release; no single named behaviour explains the change"
 _NOT_ATTRIBUTED: Final = "each matches its release; not attributed to behaviours yet, which `diff` does"
 _ADVERTISED: Final = "each advertises the versions that its release serves"
@@ -44,13 +44,13 @@ class Change:
 
     row: BehaviourChange
     place: str
-    """Where it was first seen, e.g. `step 8, Heartbeat v4`."""
+    """Where the change first shows, e.g. `step 8, Heartbeat v4`."""
     contrasts: tuple[str, ...]
-    """A line a field: what it was and what it became."""
+    """One line for each field, with its values before and after."""
     causes: tuple[str, ...]
-    """The named behaviours, each with its source; one phrase where there are none."""
+    """The named behaviours, each with its source; one phrase if there are none."""
     reproduction: str
-    """A command line that shows it again."""
+    """A command line that reproduces the change."""
 
     @property
     def explanation(self) -> str:
@@ -60,19 +60,19 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionChange:
-    """What one target does otherwise than the target that all are compared with."""
+    """A difference between one target and the target that all others are compared with."""
 
     judgement: Judgement
     place: str
     reported: str
     """What was expected and what came, or why the conversation broke off."""
     reproduction: str
-    """A command line that shows it again."""
+    """A command line that reproduces the difference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionStep:
-    """What changed from one target to the next."""
+    """The changes from one target to the next."""
 
     from_target: str
     to_target: str
@@ -80,27 +80,27 @@ class VersionStep:
 
     @property
     def unexplained(self) -> int:
-        """How many of them nothing explains."""
+        """The number of unexplained changes."""
         return sum(not change.row.is_explained for change in self.changes)
 
     @property
     def causes(self) -> Mapping[str, int]:
-        """How many scenarios each explanation is told of, the most frequent first; one may have several."""
+        """The number of changes with each explanation, the most frequent first; a change may have several."""
         reported = Counter(cause for change in self.changes for cause in change.causes)
         return dict(reported.most_common())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CauseCounts:
-    """How often one cause is told."""
+    """The number of changes with one cause."""
 
     name: str
     counts: tuple[int, ...]
-    """Scenarios, for each step from a target to the next."""
+    """The number of changes, for each step from a target to the next."""
 
     @property
     def total(self) -> int:
-        """Of all steps together."""
+        """The total over all steps."""
         return sum(self.counts)
 
 
@@ -111,15 +111,15 @@ class Changes:
     run: Run
     changes: tuple[Change, ...]
     against: str | None
-    """Name of the target that all others are compared with; None where each has its own reference."""
+    """Name of the target that all others are compared with; None if each has its own reference."""
     findings: tuple[VersionChange, ...]
-    """What differs from that target, by scenario; none where there is no such target."""
+    """The differences from that target, by scenario; none if there is no such target."""
     is_attributed: bool
-    """Whether named behaviours were looked for."""
+    """Whether the search for named behaviours was made."""
 
     @classmethod
     def of(cls, run: Run) -> "Changes":
-        """Put the changes of a run into words."""
+        """Return the changes of a run in words."""
         measured = {each.target: run.measure_of(each.target) for each in run.targets}
         is_attributed = RunFolder(run.directory).attributions.is_file()
         return cls(
@@ -137,18 +137,18 @@ class Changes:
 
     @property
     def unexplained(self) -> tuple[Change, ...]:
-        """Those of which at least one side is not as it should be."""
+        """The changes in which at least one side does not behave as expected."""
         return tuple(change for change in self.changes if not change.row.is_explained)
 
     def by_scenario(self) -> Mapping[str, Sequence[Change]]:
-        """Gather the changes of each scenario."""
+        """Group the changes by scenario."""
         found: dict[str, list[Change]] = defaultdict(list)
         for change in self.changes:
             found[change.row.scenario_id].append(change)
         return found
 
     def by_step(self) -> tuple["VersionStep", ...]:
-        """Gather the changes from each target to the one after it."""
+        """Group the changes by step from one target to the next."""
         order = {target: index for index, target in enumerate(self.run.header.targets)}
         found: dict[tuple[str, str], list[Change]] = defaultdict(list)
         for change in self.changes:
@@ -159,7 +159,7 @@ class Changes:
         )
 
     def by_cause(self) -> tuple[CauseCounts, ...]:
-        """Count the changes of each cause, step by step as `by_step` has them; the most frequent first."""
+        """Count the changes of each cause for each step of `by_step`, the most frequent cause first."""
         steps = [step.causes for step in self.by_step()]
         names = dict.fromkeys(name for causes in steps for name in causes)
         found = [
@@ -169,7 +169,7 @@ class Changes:
 
     @property
     def sentence(self) -> str:
-        """How much changed, in one sentence."""
+        """One sentence on how much changed."""
         unexplained = len(self.unexplained)
         return (
             f"{len(self.by_scenario())} of {len(self.run.scripts)} scenarios changed with some version, "
@@ -178,7 +178,7 @@ class Changes:
         )
 
     def known_as(self, scenario_id: str) -> str:
-        """Return the KAFKA-numbers and KIPs that a scenario is about, or nothing."""
+        """Return the KAFKA-numbers and KIPs that a scenario is about; empty if there are none."""
         script = self.run.scripts.get(scenario_id)
         return ", ".join(links_in(f"{script.source} {script.title} {script.notes}")) if script else ""
 
@@ -217,7 +217,7 @@ def _contrasts(row: BehaviourChange) -> Iterator[str]:
 
 
 def _with_api_name(path: str, answer: Mapping[str, object]) -> str:
-    """Put the API's name for its place in the list of an ApiVersions response."""
+    """Replace an index in the list of an ApiVersions response with the API's name."""
     found = _API_ROW.match(path)
     rows = answer.get("api_keys")
     if found is None or not isinstance(rows, list) or int(found[1]) >= len(rows):
@@ -246,7 +246,7 @@ def _causes(row: BehaviourChange, *, is_attributed: bool) -> tuple[str, ...]:
 
 
 def print_changes(run_dir: Path, console: Console) -> None:
-    """Print how much changed with each version, then what, a scenario a line."""
+    """Print how much changed with each version, then the changes, one line for each scenario."""
     changes = Changes.of(Run.load(run_dir))
     console.print(_step_table(changes))
     for change in changes.unexplained:
@@ -358,5 +358,5 @@ def _item(change: Change) -> Iterator[str]:
 
 
 def _escaped(value: str) -> str:
-    """Make text of what a target may have sent: no markup, no mention, no new line."""
+    """Return text from a target as Markdown text: no markup, no new line."""
     return _SPECIAL.sub(r"\\\1", " ".join(value.split()))

@@ -1,4 +1,4 @@
-"""What changed from one version to the next, for other programs: `matrix.json`."""
+"""Changes from one version to the next, for other programs: `matrix.json`."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ FILE_NAME: Final = "matrix.json"
 
 
 def write_changes_data(run_dir: Path) -> Path:
-    """Write what changed as JSON, and return the file."""
+    """Write the changes as JSON, and return the file."""
     path = run_dir / FILE_NAME
     text = json.dumps(changes_data(Changes.of(Run.load(run_dir))), ensure_ascii=False, indent=2)
     write_whole(path, f"{text}\n")
@@ -21,7 +21,7 @@ def write_changes_data(run_dir: Path) -> Path:
 
 
 def changes_data(changes: Changes) -> dict[str, Json]:
-    """Return what changed, and what differs from the target that all are compared with, as JSON."""
+    """Return the changes, and the differences from the target that all are compared with, as JSON."""
     return {
         "run_id": changes.run.header.run_id,
         "command": changes.run.header.command,

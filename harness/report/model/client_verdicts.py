@@ -1,4 +1,4 @@
-"""What became of the client scripts of a run, as the archive of runs keeps it and the gate compares it."""
+"""The results of a run's client scripts, as the archive of runs stores them."""
 
 import json
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ _DIGITS: Final = 12
 
 
 def client_verdicts(folder: RunFolder) -> tuple[ClientVerdict, ...]:
-    """Read what became of a run's client scripts; nothing where it has none, or they were cut short.
+    """Read the results of a run's client scripts; none if it has no scripts, or they were cut short.
 
     Raises:
-        ReportError: a file of theirs is missing or damaged.
+        ReportError: a file of the scripts is missing or damaged.
         TraceError: likewise.
     """
     found = clients_folder(folder.path)

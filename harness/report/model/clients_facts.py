@@ -1,4 +1,4 @@
-"""What clients were told, answered and saw, in words."""
+"""Facts that clients observed, in words."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -7,7 +7,7 @@ _IN_TIME: Final = "in time"
 
 
 def fact_texts(facts: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
-    """Return facts by name in words, without those that say that nothing is the matter."""
+    """Return facts in words, by name, without those that only say that nothing is wrong."""
     return tuple(_reported(facts))
 
 
@@ -21,9 +21,9 @@ def _reported(facts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def phrase(fact: object) -> str:
-    """Say a fact in a line: `ana: assigned orders-0, orders-1; bob: nothing`.
+    """Return a fact in one line: `ana: assigned orders-0, orders-1; bob: nothing`.
 
-    A topic with a number is a partition, what follows is about it: `["orders", 0, 5]` is `orders-0 5`.
+    A topic with a number is a partition, and what follows is about it: `["orders", 0, 5]` is `orders-0 5`.
     """
     match fact:
         case Mapping():
@@ -41,7 +41,7 @@ def phrase(fact: object) -> str:
 
 
 def _item(fact: object) -> str:
-    """Say one of a list: a callback with its partitions, and a partition, stand without brackets."""
+    """Return an item of a list in words: partitions, and callbacks with partitions, have no brackets."""
     match fact:
         case [str(), int(), *_]:
             return phrase(fact)

@@ -1,4 +1,4 @@
-"""What the pages about client scripts show, as values that templates can write down."""
+"""The content of the pages about client scripts, as values that templates can render."""
 
 import re
 import shlex
@@ -24,7 +24,7 @@ from harness.verdict import Outcome
 
 SCRIPTS: Final = "scripts"
 CONVERSATIONS: Final = "client-talks"
-"""Folders of pages, and of what they load, from the page of the matrix."""
+"""Folders of pages, and of the data that they load, relative to the page of the matrix."""
 _PASSED_ON: Final = {each: each for each in ("--suites", "--profile", "--expect")}
 NOT_COMPARED: Final = "not compared"
 
@@ -38,18 +38,18 @@ class Column:
 
     @property
     def name(self) -> str:
-        """What data are filed under."""
+        """The key under which the column's data are stored."""
         return column_key(self.record.name, self.library)
 
     @property
     def anchor(self) -> str:
-        """Its place on a script's page."""
+        """The column's anchor on a script's page."""
         return target_anchor(self.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayRow:
-    """An answer that the reference gives otherwise."""
+    """An answer in which the reference differs."""
 
     place: str
     expected: str
@@ -60,7 +60,7 @@ class ReplayRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientAttention:
-    """A result that somebody has to look into."""
+    """A result that needs attention."""
 
     result: ClientResult
     column: Column
@@ -76,36 +76,36 @@ class ClientAttention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """What became of all scripts on one target with one library."""
+    """The counts of the results of all scripts on one target with one library."""
 
     column: Column
     counts: Counter[str]
     """By outcome."""
     compared: int
     violations: Counter[str]
-    """By party."""
+    """By who broke the invariant."""
     replayed: int
-    """Answers that the reference gives otherwise."""
+    """The number of answers in which the reference differs."""
 
 
 def column_key(target: str, library: str) -> str:
-    """Return what data about a target with a library are filed under."""
+    """Return the key under which data about a target with a library are stored."""
     return f"{target}_{library}"
 
 
 def script_page(script_id: str) -> str:
-    """Return the path of a script's page, from the page of the matrix."""
+    """Return the path of a script's page, relative to the page of the matrix."""
     return f"{SCRIPTS}/{slug(script_id)}.html"
 
 
 def client_conversation_file(place: ClientResultKey) -> str:
-    """Return the path of the data that a script's page asks for, from the page of the matrix."""
+    """Return the path of the data that a script's page loads, relative to the page of the matrix."""
     target, script_id, library = place
     return f"{CONVERSATIONS}/{slug(script_id)}.{column_key(target, library)}.js"
 
 
 def columns_of(run: ClientsRun) -> tuple[Column, ...]:
-    """Return what there are results of: targets in their order, with libraries in theirs."""
+    """Return the columns that have results: targets in their order, each with libraries in their order."""
     run_pairs = {(each.target, each.library) for each in run.results}
     return tuple(
         Column(record=record, library=library)
@@ -116,18 +116,18 @@ def columns_of(run: ClientsRun) -> tuple[Column, ...]:
 
 
 def client_matrix(run: ClientsRun) -> tuple[MatrixGroup, ...]:
-    """Lay out all results, a row a script, a column a target with a library."""
+    """Return all results, with a row for each script and a column for each target with a library."""
     columns = {column_name(each.record.name, each.library): each.anchor for each in columns_of(run)}
     return laid_out(client_judgements(run), columns, page=script_page)
 
 
 def is_of(result: ClientResult, column: Column) -> bool:
-    """Tell whether a result stands in a column."""
+    """Return whether a result belongs to a column."""
     return (result.target, result.library) == (column.record.spec, column.library)
 
 
 def client_attention(run: ClientsRun) -> tuple[ClientAttention, ...]:
-    """List what somebody has to look into, the worst first."""
+    """Return the results that need attention, the worst first."""
     concerning = [each for each in run.results if each.status in NEEDS_ATTENTION]
     concerning.sort(key=lambda each: NEEDS_ATTENTION.index(each.status))
     return tuple(_attention(run, each) for each in concerning)
@@ -151,16 +151,16 @@ def _attention(run: ClientsRun, result: ClientResult) -> ClientAttention:
 
 
 def client_reproduction(run: ClientsRun, result: ClientResult) -> str:
-    """Return a command line that carries one script out again, with the same library on the same target."""
+    """Return a command line that runs one script again, with the same library on the same target."""
     given = given_options(run.command, _PASSED_ON) if run.command.startswith(PROGRAM) else ()
-    # Java's client is filed under `java-3.9.2`, and asked for as `java:3.9.2`.
+    # Java's client is stored under `java-3.9.2`, but its name on the command line is `java:3.9.2`.
     library = re.sub(r"^java-", "java:", result.library)
     chosen = ("--target", result.target, "--client", library)
     return shlex.join((PROGRAM, "clients", *chosen, *given, result.script_id))
 
 
 def tallies(run: ClientsRun) -> tuple[Tally, ...]:
-    """Count what became of the scripts, a row a column of the matrix."""
+    """Return the counts of the scripts' results, for each column of the matrix."""
     return tuple(_tally_of(run, column) for column in columns_of(run))
 
 
@@ -176,7 +176,7 @@ def _tally_of(run: ClientsRun, column: Column) -> Tally:
 
 
 def not_compared(run: ClientsRun) -> tuple[tuple[str, int], ...]:
-    """Count the results that are compared with no reference, by the reason."""
+    """Return the counts of results that were not compared with a reference, by reason."""
     reasons = Counter(
         each.compared.removeprefix(f"{NOT_COMPARED}: ")
         for each in run.results
@@ -186,7 +186,7 @@ def not_compared(run: ClientsRun) -> tuple[tuple[str, int], ...]:
 
 
 def replay_row(finding: ReplayFinding) -> ReplayRow:
-    """Lay out an answer that the reference gives otherwise."""
+    """Return a row for an answer in which the reference differs."""
     return ReplayRow(
         place=replay_place(finding),
         expected=readable(finding.expected),

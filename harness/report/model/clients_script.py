@@ -1,4 +1,4 @@
-"""What a client script's page shows of each target and library, as values that a template can write down."""
+"""The content of a client script's page for each target and library, as values that a template can render."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from harness.verdict import Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemarkRow:
-    """One thing that is not as it should be."""
+    """One departure from what was expected."""
 
     against: str
     says: str
@@ -39,15 +39,15 @@ class RemarkRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientStepRow:
-    """One step, and what was seen of it here and on the reference."""
+    """One step, with its observations on the target and on the reference."""
 
     index: int
     text: str
     at: str
-    """Since the first step; empty where nobody noted it."""
+    """The time since the first step; empty if not recorded."""
     seen: tuple[tuple[str, str], ...]
     reference: tuple[tuple[str, str], ...] | None
-    """None where there is none; what it tells may be the same."""
+    """The reference's observations, which may be equal; None if there are none."""
     is_reached: bool
     remarks: tuple[RemarkRow, ...]
 
@@ -63,29 +63,29 @@ class ClientSection:
     expectation: str
     status: ResultStatus
     shown: str
-    """How often it showed, where it was to show again."""
+    """How often the result occurred; empty if it did not have to be confirmed."""
     attempts: tuple[ClientAttempt, ...]
     needs_attention: bool
     is_open: bool
     first_anchor: str
     first_place: str
-    """Where it first is not as it should be; empty where it is."""
+    """Where the result first departs; empty if it passed."""
     first_says: str
     steps: tuple[ClientStepRow, ...]
     replays: tuple[ReplayRow, ...]
     replayed: str
-    """How much of what was said was compared with the reference, in words; empty where nothing was."""
+    """How much of the conversation was compared with the reference, in words; empty if nothing was."""
     reproduction: str
     conversation: str
     reference: str
-    """The key of the reference's conversation; empty where nothing differs from it."""
+    """The key of the reference's conversation; empty if nothing differs from it."""
     reference_conversation: str
     log: str
-    """Where its clients' own files are."""
+    """The folder of the clients' own files, relative to the run's folder."""
 
 
 def client_sections(run: ClientsRun, script_id: str) -> tuple[ClientSection, ...]:
-    """Lay out one script, with each target and library that it was carried out on."""
+    """Return the sections of one script, one for each target and library that it was run with."""
     results = [each for each in run.results if each.script_id == script_id]
     return tuple(
         _section(run, column, result)
@@ -126,7 +126,7 @@ def _section(run: ClientsRun, column: Column, result: ClientResult) -> ClientSec
 
 
 def reference_of(run: ClientsRun, result: ClientResult) -> ClientResultKey | None:
-    """Return where the same was carried out on the reference; None where it was compared with nothing."""
+    """Return the key of the same script's outcome on the reference; None if it was not compared."""
     record = run.references.get(result.compared)
     return None if record is None else (record.name, result.script_id, result.library)
 

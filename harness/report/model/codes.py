@@ -1,7 +1,7 @@
-"""Results a character each: what a matrix of thousands of cells and a strip of many runs are written in.
+"""Results as one character each, for a matrix of thousands of cells and for a strip of many runs.
 
-A script lays them out when they come into view; until then, and without scripts, the glyphs of the outcomes
-stand in their place.
+A script renders them when they come into view. Until then, or without scripts, the page shows the glyphs of
+the outcomes instead.
 """
 
 from collections.abc import Iterable
@@ -13,22 +13,22 @@ from harness.results.status import MARKS
 from harness.verdict import Outcome
 
 ABSENT: Final = "."
-"""Stands where there is no result."""
+"""The character for a missing result."""
 _ABSENT_GLYPH: Final = " "
 _OUTCOMES: Final = tuple(Outcome)
 _LETTERS: Final = "abcdefghijklmnopqrstuvwx"
-"""For each outcome four, one for each mark; a capital where it is not as in the baseline."""
+"""Four letters for each outcome, one for each mark; a capital one if the result differs from the baseline."""
 
 
 def code(outcome: str, marked: str, *, has_news: bool = False) -> str:
-    """Return the character of a result; `harness.results.status.mark` says how it is marked."""
+    """Return the character of a result with a mark from `harness.results.status.mark`."""
     place = _OUTCOMES.index(Outcome(outcome)) * len(MARKS)
     letter = _LETTERS[place + MARKS.index(marked)]
     return letter.upper() if has_news else letter
 
 
 def glyphs(codes: Iterable[str]) -> str:
-    """Return the outcomes' glyphs, for readers whose browser runs no scripts."""
+    """Return the outcomes' glyphs, for browsers that run no scripts."""
     return "".join(_glyph(each) for each in codes)
 
 

@@ -1,4 +1,4 @@
-"""What was expected and what came, in words: times with their bound, and how many items lists have."""
+"""What was expected and what came, in words: times with their bounds, and the lengths of lists."""
 
 import re
 from collections.abc import Iterator
@@ -9,25 +9,25 @@ from harness.report.model.field_rows import readable
 from harness.trace.schema import TraceError, parsed_json
 
 _OTHERS: Final = "…"
-"""What stands last in a collection that may have more items."""
+"""The last item of a collection that may have more items."""
 _QUOTED: Final = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\"""")
 _CLOSING: Final = {"{": "}", "[": "]"}
 
 
 class Contrast(Protocol):
-    """What a difference says of one place."""
+    """The expected and the actual value of a difference."""
 
     @property
     def field(self) -> str | None:
-        """Path into the response; None where the whole answer differs."""
+        """Path into the response; None if the whole answer differs."""
 
     @property
     def expected(self) -> str:
-        """JSON where it is a value, else a phrase."""
+        """JSON if it is a value, else a phrase."""
 
     @property
     def actual(self) -> str:
-        """Likewise."""
+        """JSON if it is a value, else a phrase."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,15 +36,15 @@ class Times:
 
     target_ms: float
     oracle_ms: float | None
-    """None where the oracle has no such answer."""
+    """None if the oracle has no such answer."""
 
 
 def contrasted(difference: Contrast, times: Times | None = None) -> tuple[str, str]:
     """Return what was expected and what came.
 
     Args:
-        difference: one in a field, or in a whole answer.
-        times: of the answer, where it came too early or too late.
+        difference: a difference in a field or in a whole answer.
+        times: the answer's times, if it came too early or too late.
     """
     if difference.field is not None and (counts := _counts(difference.field, difference)) is not None:
         return counts
@@ -60,7 +60,7 @@ def _ms(duration_ms: float) -> str:
 
 
 def _counts(field: str, difference: Contrast) -> tuple[str, str] | None:
-    """Count the objects of two lists; None where they are no such lists, or equally long."""
+    """Return the lengths of two lists of objects; None if they are not such lists, or are equally long."""
     due, came = _objects(difference.expected), _objects(difference.actual)
     if due is None or came is None:
         return None
@@ -74,7 +74,7 @@ def _counts(field: str, difference: Contrast) -> tuple[str, str] | None:
 
 
 def _objects(text: str) -> list[object] | None:
-    """Return the items of a list or set of objects, be it JSON or a phrase; None for anything else."""
+    """Return the items of a list or set of objects, as JSON or in a phrase; None for anything else."""
     try:
         value = parsed_json(text, where="a value")
     except TraceError:

@@ -1,4 +1,4 @@
-"""What a scenario's page shows, as values that a template can write down."""
+"""The content of a scenario's page, as values that a template can render."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -23,7 +23,7 @@ from harness.trace.schema import TraceError, parsed_json
 from harness.verdict import Outcome
 
 FLOW_LENGTH_MAX: Final = 260
-"""Fields that are equal on both sides and together no longer than this run on in one paragraph."""
+"""Fields that are equal on both sides and together not longer than this flow in one paragraph."""
 
 ARROWS: Final = {
     EventKind.REQUEST: "→",
@@ -53,9 +53,9 @@ class EventCell:
     elapsed: str
     note: str
     raw: str
-    """The frame's hexadecimal digits; empty where nothing was on the wire."""
+    """The frame's hexadecimal digits; empty if nothing was on the wire."""
     decoded: str
-    """The fields as they came, JSON, where the canonical ones are not the same."""
+    """The fields as received, JSON, if they differ from the canonical ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,21 +78,21 @@ class EventRow:
 
     actor: str
     api: str
-    """With its version; empty where the event is about none."""
+    """The API with its version; empty if the event has no API."""
     oracle: EventCell | None
     target: EventCell | None
     is_different: bool
     is_kind_different: bool
     is_flowing: bool
-    """Whether its fields may run on in one paragraph."""
+    """Whether the fields may flow in one paragraph."""
     fields: tuple[FieldRow, ...]
     findings: tuple[DifferenceText, ...]
-    """Told above the event."""
+    """The differences to show above the event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRows:
-    """One step of the script and what came of it."""
+    """One step of the script and its events."""
 
     index: int
     text: str
@@ -101,7 +101,7 @@ class StepRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetSection:
-    """One scenario with one target."""
+    """One scenario on one target."""
 
     judgement: Judgement
     summary: TargetSummary
@@ -112,32 +112,32 @@ class TargetSection:
     needs_attention: bool
     is_open: bool
     urgency: int
-    """0 where somebody has to look, 1 where a difference is known, else 2."""
+    """0 if the result needs attention, 1 if it has other differences, else 2."""
     anchor: str
     first_difference_anchor: str
     finding: DifferenceText | None
     noticed: str
-    """What a client would notice of it; empty where that cannot be said, or where there is none."""
+    """What a client would notice of the finding; empty if that is not known, or if there is no finding."""
     before: tuple[StepRows, ...]
-    """What went before the first difference; empty where there is none."""
+    """The steps before the first difference; empty if there is none."""
     after: tuple[StepRows, ...]
     reproduction: str
     history: str
-    """What became of it in the archive's runs, a code each, the oldest first; empty where there are none."""
+    """The results in the archive's runs, one code each, the oldest first; empty if there are none."""
     entry: str
-    """A TOML entry that foresees the result; empty where none is due."""
+    """A TOML entry that would make the result expected; empty if none is needed."""
     advice: str
-    """What to do instead of foreseeing it; empty where an entry may."""
+    """What to do instead of writing an entry; empty if an entry is appropriate."""
     shown: str
-    """How often it showed, where it was to show again; else empty."""
+    """How often the result occurred; empty if it did not have to be confirmed."""
     attempts: tuple[Attempt, ...]
-    """All of them, where there were several."""
+    """All attempts, if there were several."""
 
 
 def target_sections(
     run: Run, scenario_id: str, judgements: Sequence[Judgement], history: History
 ) -> tuple[TargetSection, ...]:
-    """Lay out one scenario with each target that it was run on; references come last."""
+    """Return the sections of one scenario, one for each target that it was run on; references come last."""
     rows = run.steps.of_scenario(scenario_id)
     return tuple(
         _section(run, judgement, rows.get(judgement.target, ()), history)
@@ -148,7 +148,7 @@ def target_sections(
 def steps_without_script(
     rows: Sequence[AlignedStep], differences: Iterable[Difference] = ()
 ) -> tuple[StepRows, ...]:
-    """Lay out what was said where no script tells of it."""
+    """Return the steps of a conversation that has no script."""
     return tuple(_steps(rows, differences, None))
 
 
@@ -215,7 +215,7 @@ def _steps(
 
 
 def _bare(findings: tuple[DifferenceText, ...]) -> EventRow:
-    """Make a row for differences of which neither side has an event."""
+    """Return a row for differences without an event on either side."""
     return EventRow(
         actor="",
         api="",
@@ -232,9 +232,9 @@ def _bare(findings: tuple[DifferenceText, ...]) -> EventRow:
 def _events(
     rows: Sequence[AlignedStep], differences: Sequence[Difference], *, differing: bool
 ) -> Iterable[EventRow]:
-    """Lay out a step's events, each with the differences that are about it.
+    """Yield a step's events, each with the differences that are about it.
 
-    What the target lacks is told beside what the oracle has in its place, if it has anything.
+    Differences about a missing event of the target are shown beside the oracle's event, if there is one.
     """
     about: dict[int | None, list[Difference]] = {row.target_sequence: [] for row in rows}
     lacking: list[Difference] = []
@@ -251,7 +251,7 @@ def _events(
 
 
 def _event(row: AlignedStep, differences: Sequence[Difference], *, differing: bool) -> EventRow:
-    """Lay out one event; the oracle's bytes are left to its own section where nothing differs."""
+    """Return one event's row; if nothing differs, the oracle's bytes are only in its own section."""
     oracle, target = oracle_side(row), target_side(row)
     marks = {
         each.field: Mark.LENIENT if each.is_lenient else Mark.DIFFERS for each in differences if each.field
@@ -273,7 +273,7 @@ def _event(row: AlignedStep, differences: Sequence[Difference], *, differing: bo
 
 
 def _flows(row: AlignedStep, fields: Iterable[FieldRow]) -> bool:
-    """Whether an event's fields may run on: those of requests, which are the script's, and few equal ones."""
+    """Return whether an event's fields may flow: a request's, as the script has them, and few equal ones."""
     if EventKind.REQUEST in (row.target_kind, row.oracle_kind):
         return True
     length = sum(len(field.key) + len(field.target or "") for field in fields)
@@ -281,7 +281,7 @@ def _flows(row: AlignedStep, fields: Iterable[FieldRow]) -> bool:
 
 
 def _shown(side: AlignedAnswer | None) -> str | None:
-    """Return what is compared, else what came."""
+    """Return the canonical fields, which are compared, or else the fields as received."""
     return (side.canonical or side.fields) if side else None
 
 
@@ -306,7 +306,7 @@ def _api(row: AlignedStep) -> str:
 
 @lru_cache(maxsize=4096)
 def indented(text: str) -> str:
-    """Lay out JSON text over lines; what is no JSON is returned as it is."""
+    """Return JSON text indented over several lines; text that is not JSON is returned unchanged."""
     try:
         return json.dumps(parsed_json(text, where="fields"), indent=2, ensure_ascii=False)
     except TraceError:

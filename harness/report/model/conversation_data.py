@@ -1,8 +1,8 @@
-"""The conversations of one scenario, as data that its page asks for once a reader opens one of them.
+"""The conversations of one scenario, as data that its page loads when a reader opens one of them.
 
-Most conversations go as they should and nobody opens them; laid out in full they would be nineteen twentieths
-of a site. So a page has what was found in words, and a script lays out what is opened. What many targets have
-in common, the fields above all, is kept once.
+Most conversations conform and nobody opens them; rendered in full they would be nineteen twentieths of a
+site. So a page contains the findings in words, and a script renders the conversations that are opened.
+Data that many targets share, above all fields, are stored once.
 """
 
 import json
@@ -29,9 +29,9 @@ def conversation_data(sections: Iterable[TargetSection], script: ScriptPage | No
     """Return the conversations of a scenario, by target, for `static/talk.js`.
 
     Args:
-        sections: one for each target.
-        script: of the scenario, as people read it.
-        source: the script itself, as the run keeps it.
+        sections: one section for each target.
+        script: the scenario's script in words.
+        source: the script itself, as stored in the run.
     """
     layouts = _Layouts()
     return {
@@ -59,13 +59,13 @@ def lone_conversation_data(
     texts: Iterable[str] | Mapping[int, str] = (),
     further: _Data | None = None,
 ) -> _Data:
-    """Return one conversation for `static/talk.js`, with no oracle beside it unless `further` names one.
+    """Return one conversation for `static/talk.js`, without an oracle unless `further` names one.
 
     Args:
-        name: what it is filed under on its page.
-        steps: what was said.
-        texts: of the script's steps, or by a step's number.
-        further: what else is told of it: `seen` for `static/clients.js`, `left_out` in words, the `oracle`.
+        name: the conversation's key on its page.
+        steps: the steps of the conversation.
+        texts: the texts of the script's steps, in order or by number.
+        further: further values: `seen` for `static/clients.js`, `left_out` in words, the `oracle`.
     """
     layouts = _Layouts()
     after = [_step(step, layouts) for step in steps]
@@ -80,16 +80,16 @@ def lone_conversation_data(
 
 
 def as_script(path: str, data: object) -> str:
-    """Return data as a script that hands it over: the one way to load a file beside a page from disk.
+    """Return data as a script that passes it to the page: the only way to load a file beside it from disk.
 
-    It is JSON, in ASCII and without the sign that begins a tag, so that nothing of it is ever anything else.
+    The data is JSON in ASCII, without the character that begins a tag, so that it is never taken for markup.
     """
     content = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     return f"kc.arrive({json.dumps(path)},{content});\n"
 
 
 class _Layouts:
-    """The fields of events, each list of them once."""
+    """The lists of events' fields, each stored once."""
 
     def __init__(self) -> None:
         self.all: list[list[object]] = []
@@ -97,7 +97,7 @@ class _Layouts:
         self._kept: list[tuple[FieldRow, ...]] = []
 
     def place(self, fields: tuple[FieldRow, ...], *, is_flowing: bool) -> int:
-        """Return where a list of fields stands among all."""
+        """Return the index of a list of fields, adding the list if it is new."""
         key = (id(fields), is_flowing)
         if key not in self._places:
             self._places[key] = len(self.all)

@@ -1,4 +1,4 @@
-"""How targets stand to the rows of the catalogue: values for the coverage page, the terminal and Markdown."""
+"""Targets' coverage of the catalogue's rows: values for the coverage page, the terminal and Markdown."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ STATUS_GLYPHS: Final = {
     ClauseStatus.NOT_EXERCISED: "○",
     ClauseStatus.EXCLUDED: "·",
 }
-"""One sign a standing; where an outcome makes it, that outcome's."""
+"""One glyph for each status; a status that follows from an outcome has that outcome's glyph."""
 STATUS_STYLES: Final = {
     ClauseStatus.DIFFERS: "diverges",
     ClauseStatus.AGREED: "conforms",
@@ -30,35 +30,35 @@ STATUS_STYLES: Final = {
     ClauseStatus.NOT_EXERCISED: "lacking",
     ClauseStatus.EXCLUDED: "excluded",
 }
-"""The class attribute of its mark."""
+"""The class attribute of a status's mark."""
 _RAN: Final = frozenset((ClauseStatus.AGREED, ClauseStatus.DIFFERS))
 HEAT_MAX: Final = 5
-"""The hottest class of a heat table's cell."""
+"""The highest class of a heat table's cell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClauseLine:
-    """One row of the catalogue and what is known of it."""
+    """One row of the catalogue with its coverage."""
 
     clause: str
     section_title: str
     statement: str
     exclusion: str | None
     reason: str | None
-    """Why no scenario is due; None where one is."""
+    """Why the row is excluded; None if it is not."""
     scenario_ids: tuple[str, ...]
-    """Scenarios that name it."""
+    """Scenarios that name the row."""
     standings: Mapping[str, ClauseStatus]
-    """By target; empty where no run was looked at."""
+    """Status by target; empty if the coverage is not of a run."""
 
     @property
     def is_due(self) -> bool:
-        """Whether a scenario is to exercise it."""
+        """Whether a scenario should exercise the row."""
         return self.exclusion is None
 
     @property
     def is_exercised(self) -> bool:
-        """Whether a scenario names it and, where a run was looked at, was run on some target."""
+        """Whether a scenario names the row and, if the coverage is of a run, ran to a verdict on a target."""
         if not self.standings:
             return bool(self.scenario_ids)
         return not _RAN.isdisjoint(self.standings.values())
@@ -69,42 +69,42 @@ class Coverage:
     """The catalogue, row by row."""
 
     subject: str
-    """What was looked at: a run's id, or the scripts."""
+    """The subject of the coverage: a run's id, or the scripts."""
     targets: tuple[str, ...]
-    """Of the run; none where no run was looked at."""
+    """The run's targets; none if the coverage is not of a run."""
     lines: tuple[ClauseLine, ...]
     """In the catalogue's order."""
 
     @property
     def due(self) -> tuple[ClauseLine, ...]:
-        """Rows that a scenario is to exercise."""
+        """Rows that a scenario should exercise."""
         return tuple(line for line in self.lines if line.is_due)
 
     @property
     def missing(self) -> tuple[ClauseLine, ...]:
-        """Rows that a scenario is to exercise, and none does."""
+        """Rows that a scenario should exercise, but none does."""
         return tuple(line for line in self.due if not line.is_exercised)
 
     @property
     def stale_exclusions(self) -> tuple[ClauseLine, ...]:
-        """Rows that are said to be out of reach, and that a scenario names all the same."""
+        """Rows that are excluded although a scenario names them."""
         return tuple(line for line in self.lines if not line.is_due and line.scenario_ids)
 
     @property
     def percent(self) -> float:
-        """Exercised rows of a hundred that are due; all, where none is."""
+        """The percentage of due rows that are exercised; 100 if none is due."""
         return 100.0 * (1 - len(self.missing) / len(self.due)) if self.due else 100.0
 
     def exclusions(self) -> Counter[str]:
-        """Count the rows that are not due, by why."""
+        """Return the counts of excluded rows, by the kind of exclusion."""
         return Counter(line.exclusion for line in self.lines if line.exclusion is not None)
 
     def tally(self, target: str) -> Counter[ClauseStatus]:
-        """Count the rows that are due, by how they stand with a target."""
+        """Return the counts of due rows, by their status on a target."""
         return Counter(line.standings[target] for line in self.due if target in line.standings)
 
     def differing(self) -> tuple[tuple[str, tuple[ClauseLine, ...]], ...]:
-        """Return the targets with which rows that are due differ, each with these rows."""
+        """Return the targets on which due rows differ, each with these rows."""
         found = (
             (name, tuple(line for line in self.due if line.standings.get(name) == ClauseStatus.DIFFERS))
             for name in self.targets
@@ -118,7 +118,7 @@ class Coverage:
 
 
 def coverage_of_rows(run_id: str, targets: Iterable[str], rows: Iterable[ClauseCoverage]) -> Coverage:
-    """Gather a run's rows, one for each target and clause, clause by clause."""
+    """Return the coverage of a run from its rows, one for each target and clause."""
     ordered = sorted(
         (row for row in rows if row.run_id == run_id), key=lambda row: (row.section, row.clause, row.target)
     )
@@ -141,27 +141,27 @@ def _line(rows: tuple[ClauseCoverage, ...]) -> ClauseLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatCell:
-    """How often one error code was answered by one version of an API."""
+    """How often one version of an API was answered with one error code."""
 
     count: int
     heat: int
-    """0 where it never was, and from 1 to `HEAT_MAX` by orders of magnitude."""
+    """0 if it never was, otherwise from 1 to `HEAT_MAX` by orders of magnitude."""
     title: str
-    """The counts target by target, for a pointer that rests on it."""
+    """The counts target by target, as a tooltip."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeatTable:
-    """The error codes that all targets together answered to one API, version by version."""
+    """The error codes in all targets' answers to one API, by version."""
 
     api: str
     error_codes: tuple[str, ...]
     rows: tuple[tuple[int, tuple[HeatCell, ...]], ...]
-    """By version, ascending; a cell for each error code."""
+    """By version, ascending; one cell for each error code."""
 
 
 def heat_tables(counts: Iterable[ErrorCodeCount]) -> tuple[HeatTable, ...]:
-    """Lay out error codes by API and version."""
+    """Return a table of error codes by version for each API."""
     ordered = sorted(counts, key=lambda each: each.api)
     return tuple(_heat_table(api, tuple(group)) for api, group in groupby(ordered, key=lambda each: each.api))
 
@@ -193,7 +193,7 @@ def _heat_cell(counts: list[ErrorCodeCount]) -> HeatCell:
 
 
 def read_coverage(run: Run) -> Coverage:
-    """Read what a run's tables say of the catalogue.
+    """Read a run's coverage of the catalogue from its tables.
 
     Raises:
         ReportError: the table was not built.
@@ -208,5 +208,5 @@ def clause_anchor(clause: str) -> str:
 
 
 def coverage_globals() -> dict[str, object]:
-    """Return what the page's template asks for beside its values."""
+    """Return the globals that the page's template needs in addition to its values."""
     return {"standing_glyphs": STATUS_GLYPHS, "standing_styles": STATUS_STYLES}

@@ -1,4 +1,4 @@
-"""Two JSON documents, laid side by side field by field."""
+"""Two JSON documents, side by side and field by field."""
 
 import json
 import re
@@ -13,29 +13,29 @@ from typing import Final, TypeGuard
 from harness.trace.schema import TraceError, parsed_json
 
 COMPACT_LENGTH_MAX: Final = 56
-"""A list or object that is equal on both sides and no longer than this stands on one line."""
+"""A list or object that is equal on both sides and not longer than this is shown on one line."""
 
 ALIGNED_SIZE_MAX: Final = 1_000_000
-"""Lists of unlike lengths are laid out by their places where the product of the lengths is larger."""
+"""Lists of different lengths are compared index by index if the product of their lengths is larger."""
 
 BYTES: Final = "$bytes"
-"""Key of the object that stands for bytes in a trace; its value are their hexadecimal digits."""
+"""Key of the object that represents bytes in a trace; its value is their hexadecimal digits."""
 _BYTES_IN_JSON: Final = re.compile(r'\{"\$bytes": "([0-9a-f]*)"\}')
 
 TEXT_LENGTH_MIN: Final = 3
-"""Fewer printable bytes may be so by chance."""
+"""Fewer bytes may be printable by chance."""
 
 
 class Mark(StrEnum):
-    """How a field of the target stands to the oracle's."""
+    """How a field of the target compares with the oracle's."""
 
     SAME = "same"
     DIFFERS = "differs"
     """The checker recorded a difference here."""
     LENIENT = "lenient"
-    """Likewise, one of which no client should take notice."""
+    """The checker recorded a difference here that clients should not notice."""
     TOLERATED = "tolerated"
-    """The values differ and the checker recorded nothing: permitted, or of no meaning."""
+    """The values differ but the checker recorded no difference: it is permitted, or has no meaning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class FieldRow:
 
 
 class _Absent:
-    """What a side has that lacks a field; null is a value."""
+    """The value of a missing field; null is a value of its own."""
 
 
 _ABSENT: Final = _Absent()
@@ -59,13 +59,13 @@ _ABSENT: Final = _Absent()
 def aligned_fields(
     oracle: str | None, target: str | None, marks: Mapping[str, Mark] | None = None
 ) -> tuple[FieldRow, ...]:
-    """Lay two JSON texts side by side.
+    """Return two JSON texts side by side.
 
     Args:
-        oracle: JSON text, or None where that side has no fields at all; then nothing is marked.
+        oracle: JSON text, or None if that side has no fields at all; then nothing is marked.
         target: likewise.
-        marks: what the checker recorded, by path (`members[0].assignment`); an ancestor's counts for what
-            is below it.
+        marks: the checker's marks by path (`members[0].assignment`); a mark also applies to what is below
+            its path.
     """
     return _laid_out(oracle, target, tuple((marks or {}).items()))
 
@@ -89,7 +89,7 @@ def _laid_out(
 
 @lru_cache(maxsize=8192)
 def flat_fields(oracle: str | None, target: str | None) -> tuple[FieldRow, ...]:
-    """Lay two JSON objects side by side, each field of theirs in one line however much it contains."""
+    """Return two JSON objects side by side, with each top-level field on one line, however long it is."""
     left = _ABSENT if oracle is None else _parsed(oracle)
     right = _ABSENT if target is None else _parsed(target)
     if not _are_containers(left, right):
@@ -101,7 +101,7 @@ def flat_fields(oracle: str | None, target: str | None) -> tuple[FieldRow, ...]:
 
 
 def compact(value: object) -> str:
-    """Write a value in one line: names of error codes without quotes, bytes as digits and text."""
+    """Return a value on one line: names of error codes without quotes, bytes as digits and text."""
     if isinstance(value, str) and value.isupper() and value.replace("_", "").isalnum():
         return value
     if _is_bytes(value):
@@ -111,7 +111,7 @@ def compact(value: object) -> str:
 
 
 def readable(text: str) -> str:
-    """Write JSON text as `compact` does; what is no JSON is returned as it is."""
+    """Return JSON text in the form of `compact`; text that is not JSON is returned unchanged."""
     try:
         return compact(parsed_json(text, where="a value"))
     except TraceError:
@@ -119,7 +119,7 @@ def readable(text: str) -> str:
 
 
 def _bytes_text(digits: str) -> str:
-    """Write bytes as digits, and beside them as text where they are some."""
+    """Return bytes as digits, followed by their text if they are printable."""
     if not digits:
         return "no bytes"
     try:
@@ -145,7 +145,7 @@ def _parsed(text: str) -> object:
 def _children(
     path: str, left: object, right: object, depth: int, marks: Mapping[str, Mark], inherited: Mark
 ) -> Iterator[FieldRow]:
-    """Lay out what two values contain, or the values themselves where they contain nothing."""
+    """Yield rows for the contents of two values, or for the values themselves if they have no contents."""
     if not _are_containers(left, right):
         yield _leaf("", left, right, depth, _mark(marks.get(path, inherited), left, right))
         return
@@ -177,14 +177,14 @@ def _text(value: object) -> str | None:
 
 
 def _heading(value: object) -> str | None:
-    """Return what stands beside a name whose fields follow: nothing, unless there are none."""
+    """Return the text beside a name whose fields follow: empty, unless there are no fields."""
     if value is _ABSENT:
         return None
     return "" if value else compact(value)
 
 
 def _are_containers(left: object, right: object) -> bool:
-    """Whether both sides have fields of their own, and of the same kind; a side may be absent."""
+    """Return whether both sides are objects, or both lists, with contents; one side may be absent."""
     if _is_bytes(left) or _is_bytes(right):
         return False
     kinds = {type(value) for value in (left, right) if value is not _ABSENT}
@@ -198,7 +198,7 @@ def _stands_in_one_line(left: object, right: object) -> bool:
 
 
 def _members(left: object, right: object) -> Iterator[tuple[int | str, object, object]]:
-    """Yield what two objects or lists contain, side by side, each with its name or place."""
+    """Yield the contents of two objects or lists side by side, each with its name or index."""
     if isinstance(left, list) or isinstance(right, list):
         yield from _items(left if isinstance(left, list) else [], right if isinstance(right, list) else [])
         return
@@ -208,7 +208,7 @@ def _members(left: object, right: object) -> Iterator[tuple[int | str, object, o
 
 
 def _items(left: list[object], right: list[object]) -> Iterator[tuple[int, object, object]]:
-    """Yield the items of two lists: place by place, or equal ones side by side if one list is longer."""
+    """Yield the items of two lists: index by index, or with equal items aligned if one list is longer."""
     if len(left) == len(right) or not 0 < len(left) * len(right) <= ALIGNED_SIZE_MAX:
         blocks = [(0, len(left), 0, len(right))]
     else:

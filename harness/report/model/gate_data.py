@@ -1,4 +1,4 @@
-"""A gate's decision as its `gate.json` has it, which pages are made of."""
+"""A gate's decision as read from its `gate.json`, for pages."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ DECISION: Final = "gate.json"
 
 
 class DifferenceData(StoredData):
-    """What differs first in a scenario, whichever and with whichever target it is."""
+    """The first difference of a result, independent of scenario and target."""
 
     api: str | None
     field: str | None
@@ -38,11 +38,11 @@ class ComplaintData(StoredData):
     reproduction: str | None
     entry: str | None
     page: str | None = None
-    """Where the site tells of it, where that is no scenario's page."""
+    """The page of the site that shows the complaint, if it is not a scenario's page."""
 
     @property
     def href(self) -> str:
-        """Where the site shows it; empty where it is about no result."""
+        """The link to the complaint's place on the site; empty if it is not about a result."""
         if self.page is not None or self.scenario_id is None or self.target is None:
             return self.page or ""
         return f"{scenario_page(self.scenario_id)}#{target_anchor(self.target)}"
@@ -50,14 +50,14 @@ class ComplaintData(StoredData):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComplaintGroup:
-    """Complaints of results that differ in the same way, most likely for one cause."""
+    """Complaints about results that differ in the same way, most likely from one cause."""
 
     first: ComplaintData
     others: tuple[ComplaintData, ...]
 
 
 class RuleData(StoredData):
-    """One rule of the policy and how the run stands to it."""
+    """One rule of the policy, with the run's value and whether the rule is kept."""
 
     rule: str
     threshold: str
@@ -86,7 +86,7 @@ class DecisionData(StoredData):
 
     @property
     def listed_results(self) -> str:
-        """How many results there are, and how many of clients."""
+        """The numbers of results and of results of clients, in words."""
         shown = self.result_count or self.client_result_count
         results = "1 result" if shown == 1 else f"{shown} results"
         if not self.client_result_count:
@@ -96,7 +96,7 @@ class DecisionData(StoredData):
 
     @property
     def kinds(self) -> dict[str, int]:
-        """How many complaints there are of each kind, in the order in which they are told."""
+        """The number of complaints of each kind, in the order in which they are reported."""
         counts: dict[str, int] = {}
         for complaint in self.complaints:
             counts[complaint.kind] = counts.get(complaint.kind, 0) + 1
@@ -104,7 +104,7 @@ class DecisionData(StoredData):
 
     @property
     def grouped(self) -> tuple[ComplaintGroup, ...]:
-        """Its complaints, those of one kind together in which the same differs."""
+        """The complaints, grouped by kind and difference."""
         alike: dict[object, list[ComplaintData]] = {}
         for place, each in enumerate(self.complaints):
             key = (each.kind, each.difference.model_dump_json()) if each.difference else place
@@ -113,15 +113,15 @@ class DecisionData(StoredData):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The standings that occur, in the order of their first occurrence."""
+        """The statuses that occur, in the order of their first occurrence."""
         return tuple(dict.fromkeys(name for counts in self.standings.values() for name in counts))
 
 
 def read_decision(folder: Path) -> DecisionData | None:
-    """Return the decision that a folder has; None where no gate has decided.
+    """Return the decision in a folder; None if no gate has decided.
 
     Raises:
-        ReportError: the file is no decision.
+        ReportError: the file is not a decision.
     """
     path = folder / DECISION
     if not path.is_file():

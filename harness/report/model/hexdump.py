@@ -1,4 +1,4 @@
-"""Bytes as people read them."""
+"""Bytes in a form for people."""
 
 from functools import lru_cache
 from typing import Final
@@ -9,9 +9,9 @@ _PRINTABLE: Final = bytes(byte if 0x20 <= byte < 0x7F else ord(".") for byte in 
 
 @lru_cache(maxsize=4096)
 def hexdump(digits: str) -> str:
-    """Lay out hexadecimal digits: offset, sixteen bytes, and what of them is printable ASCII.
+    """Return a hex dump of hexadecimal digits: offset, sixteen bytes, and their printable ASCII.
 
-    What is no even number of hexadecimal digits is returned as it is.
+    Text that is not an even number of hexadecimal digits is returned unchanged.
     """
     try:
         frame = bytes.fromhex(digits)

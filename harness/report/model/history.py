@@ -1,4 +1,4 @@
-"""What became of each scenario in earlier runs of the archive, as the trend's tables have it."""
+"""The results of each scenario in earlier runs of the archive, from the trend's tables."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from harness.results.status import mark
 from harness.spark.trend_rows import FlakeRate, RunTotal, VerdictCell
 
 RUN_COUNT_MAX: Final = 30
-"""Runs that a strip shows, the newest of all."""
+"""The number of newest runs that a strip shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,28 +23,28 @@ class PastRun:
     run_id: str
     started_at: str
     href: str
-    """Its site, from a page at the root of this one; empty where its folder is not beside this run's."""
+    """Link to the run's site from the root of this site; empty if its folder is not beside this run's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """The results of the newest runs, and how often each changed by itself."""
+    """The results of the newest runs, and how often each result changed by itself."""
 
     runs: tuple[PastRun, ...]
     """From the oldest to the newest."""
     results: Mapping[tuple[str, str], str]
-    """By target and scenario id: a code for each run."""
+    """By target and scenario id: one code for each run."""
     flakes: Mapping[tuple[str, str], FlakeRate]
-    """By target and scenario id, where a result ever changed by itself."""
+    """By target and scenario id, for results that ever changed by themselves."""
 
     @classmethod
     def nothing(cls) -> Self:
-        """Return the history of a run that has none."""
+        """Return an empty history."""
         return cls(runs=(), results={}, flakes={})
 
     @classmethod
     def load(cls, trend_dir: Path, site: Path) -> Self:
-        """Read the history from the trend's tables, for a site in a folder; none where there are none.
+        """Read the history from the trend's tables, for a site in a folder; empty if there are no tables.
 
         Raises:
             ReportError: a table is damaged.
@@ -64,28 +64,28 @@ class History:
         )
 
     def codes(self, judgement: Judgement) -> str:
-        """Return what became of a scenario with a target, a code for each run; nothing where none had it."""
+        """Return a scenario's results on a target, one code for each run; empty if no run had it."""
         return self.results.get((judgement.target, judgement.scenario_id), "")
 
     def flake(self, judgement: Judgement) -> FlakeRate | None:
-        """Return how often a result changed by itself, if it ever did."""
+        """Return how often a result changed by itself; None if it never did."""
         return self.flakes.get((judgement.target, judgement.scenario_id))
 
 
 def is_flaky(rate: FlakeRate) -> bool:
-    """Tell whether a result ever changed by itself, within a run or from one to the next."""
+    """Return whether a result ever changed by itself, within a run or from one run to the next."""
     return bool(rate.flip_count or rate.flaky_count)
 
 
 def site_beside(site: Path, run_id: str) -> str:
-    """Return the way from a run's site to that of another run beside it; nothing where it has none."""
+    """Return the relative link from a run's site to another run's beside it; empty if it has no site."""
     beside = site.parent / run_id
     is_there = beside.name == run_id and (beside / "index.html").is_file()
     return f"../{run_id}/" if is_there else ""
 
 
 class _ResultMark(NamedTuple):
-    """What a result is marked by."""
+    """The fields that a result's mark is computed from."""
 
     outcome: str
     expectation: str

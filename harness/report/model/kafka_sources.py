@@ -1,7 +1,7 @@
-"""Where a method of Kafka that decides something can be read: its class's file on GitHub, at a release's tag.
+"""Links to the Kafka methods that decide something: the class's file on GitHub, at a release's tag.
 
-The Scala coordinator and the Java one have classes of the same names. A method that only the Scala class has
-leads to the newest release with that class.
+The Scala coordinator and the Java coordinator have classes of the same name. A method that only the Scala
+class has links to the newest release with that class.
 """
 
 import re
@@ -87,23 +87,23 @@ _METHODS: Final = {
     },
     "Processor#processCompletedReceives": (_JAVA, f"{_CORE}/network/SocketServer.scala"),
 }
-"""Methods whose file is not the one of their class's name, or is another release's."""
+"""Methods whose file is not named after their class, or is in another release."""
 _NAMED: Final = re.compile(r"\b(?P<method>(?P<class>[A-Z]\w*)(?:\.\w+)?#\w+)|\b(?:KAFKA|KIP)-\d+\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcePart:
-    """A piece of what a scenario names as its source."""
+    """A part of a scenario's source text."""
 
     text: str
     href: str
-    """Where it can be read; empty where that is not known."""
+    """The link to the source; empty if unknown."""
     title: str
-    """What a pointer that rests on the link is told."""
+    """The link's tooltip."""
 
 
 def source_parts(text: str) -> Iterator[SourcePart]:
-    """Yield a source piece by piece: methods, KAFKA-numbers and KIPs as links, and what is between them."""
+    """Yield the parts of a source text: methods, KAFKA-numbers and KIPs as links, and text between them."""
     end = 0
     for found in _NAMED.finditer(text):
         if found.start() > end:

@@ -1,4 +1,4 @@
-"""Which conversation takes a target longest: no run of it can be shorter."""
+"""Each target's longest conversation, which is a lower bound for the duration of its run."""
 
 from dataclasses import dataclass
 
@@ -18,10 +18,10 @@ class Longest:
     target: str
     scenario_id: str
     duration_ms: float
-    """On the broker session's clock: the reference in this process jumps over what others wait for."""
+    """On the broker session's clock; the in-process reference skips the time that other targets wait."""
     is_virtual: bool
     drive_ms: float | None
-    """Of all conversations; None where the run was cut short."""
+    """The time of all conversations; None if the run was cut short."""
 
     def __str__(self) -> str:
         taken = f"{self.scenario_id}, {self.duration_ms:.0f} ms"

@@ -1,4 +1,4 @@
-"""Targets that were lost: each is told once with its cause, and none of its results counts as a verdict."""
+"""Targets that were lost: each is reported once with its cause, and its results are not verdicts."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ class Loss:
 
     target: str
     result_count: int
-    """Scenarios that this cut short."""
+    """The number of scenarios that the loss cut short."""
     cause: str
 
     def __str__(self) -> str:
@@ -30,7 +30,7 @@ class Loss:
 
 
 def is_lost(judgement: Judgement) -> bool:
-    """Tell whether a result says no more than that its target was lost."""
+    """Return whether a result only says that its target was lost."""
     return status_of(judgement) is ResultStatus.INDETERMINATE and TARGET_LOST in judgement.reason
 
 
@@ -50,7 +50,7 @@ def _cause(judgement: Judgement) -> str:
 
 
 def verdict_line(run: Run) -> str:
-    """Say in one sentence what a reader has to know about a run; nothing was expected of a lost target."""
+    """Return one sentence that summarises a run; results of lost targets do not count as expected."""
     count = len(losses(run.judgements)) or int(_has_lost(run))
     lost_ids = {id(each) for each in run.judgements if is_lost(each)}
     standings = Counter(status_of(each) for each in run.results if id(each) not in lost_ids)
@@ -67,6 +67,6 @@ def _has_lost(run: Run) -> bool:
 
 
 def has_verdict(run: Run) -> bool:
-    """Tell whether any target has a result that says more than that it was lost; references alone do not."""
+    """Return whether a target other than a reference has a verdict, or all targets are references."""
     others = {each.target for each in run.targets if not is_reference(each.spec)}
     return not others or any(each.target in others and not is_lost(each) for each in run.judgements)

@@ -1,4 +1,4 @@
-"""What the index page shows, as values that a template can write down."""
+"""The content of the index page, as values that a template can render."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,60 +16,60 @@ from harness.spark.rows import LatencyQuantile, TargetSummary
 from harness.verdict import Delta, Outcome
 
 _CELL_COUNT_MAX: Final = 2_000
-"""From here on a script lays out the matrix, as far as it is looked at."""
+"""Above this number, a script renders the visible part of the matrix."""
 _COLUMN_COUNT_MAX: Final = 8
-"""As many targets have room on a screen beside their references."""
+"""The number of targets, including references, that fit on a screen."""
 _ALWAYS_SHOWN: Final = ("conforms", "not_applicable", "diverges", "unexpected")
 _TARGET_COUNTS: Final = (
     *("conforms", "not_applicable", "lenient", "indeterminate", "diverges", "harness_error"),
     *("unexpected", "stale", "flaky"),
 )
 THREE_DIGITS_MS: Final = 100
-"""From here on a duration is told in whole milliseconds."""
+"""From this value on, durations are shown in whole milliseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """One scenario with one target."""
+    """One scenario on one target."""
 
     glyph: str
     outcome: str
     expectation: str
     has_news: bool
-    """Whether it is not as it was in the baseline run."""
+    """Whether the result is not as in the baseline run."""
     href: str
     title: str
-    """What a pointer that rests on it is told."""
+    """The cell's tooltip."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixRow:
-    """One scenario with all targets."""
+    """One scenario on all targets."""
 
     scenario_id: str
     name: str
-    """The last part of the id; the rest is the group's."""
+    """The last part of the id; the rest is the group's name."""
     title: str
     href: str
     codes: str
-    """The results, a character each, in the order of targets."""
+    """The results, one character each, in the order of targets."""
     cells: tuple[Cell | None, ...]
-    """None at all where there are so many that a script lays them out."""
+    """Empty if there are so many cells that a script renders them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatrixGroup:
-    """The scenarios whose ids begin alike, e.g. `classic/join`."""
+    """The scenarios whose ids have the same beginning, e.g. `classic/join`."""
 
     name: str
     rows: tuple[MatrixRow, ...]
     tallies: tuple[str, ...]
-    """For each target `conforming/applicable`, a dash where nothing is."""
+    """For each target `conforming/applicable`; a dash if nothing is applicable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attention:
-    """A result that somebody has to look into."""
+    """A result that needs attention."""
 
     status: ResultStatus
     shown: str
@@ -87,19 +87,19 @@ class Attention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttentionGroup:
-    """Results that go otherwise in the same way, most likely for one cause."""
+    """Results that differ in the same way, most likely from one cause."""
 
     first: Attention
     others: tuple[Attention, ...]
 
 
 def is_large(run: Run) -> bool:
-    """Tell whether there are so many results that a page is slow which lays out all of them."""
+    """Return whether there are so many results that a page with all of them would be slow."""
     return len(run.judgements) > _CELL_COUNT_MAX
 
 
 def titles(run: Run) -> dict[str, list[str]]:
-    """Return what a pointer that rests on a cell is told, by scenario id; nothing of what passed."""
+    """Return the cells' tooltips by scenario id; cells that passed and have no news have none."""
     targets = [summary.target for summary in run.targets]
     found: dict[str, list[str]] = {}
     for judgement in run.judgements:
@@ -110,7 +110,7 @@ def titles(run: Run) -> dict[str, list[str]]:
 
 
 def matrix_groups(run: Run) -> tuple[MatrixGroup, ...]:
-    """Lay out all results, a row a scenario, a column a target."""
+    """Return all results, with a row for each scenario and a column for each target."""
     columns = {summary.target: target_anchor(summary.target) for summary in run.targets}
     return laid_out(run.judgements, columns, page=scenario_page, is_lazy=is_large(run))
 
@@ -122,13 +122,13 @@ def laid_out(
     page: Callable[[str], str],
     is_lazy: bool = False,
 ) -> tuple[MatrixGroup, ...]:
-    """Lay out results of scenarios or of client scripts.
+    """Return the matrix of results of scenarios or of client scripts.
 
     Args:
-        judgements: those of a scenario one after the other.
+        judgements: the results, with those of a scenario adjacent.
         columns: targets to their anchors, in their order.
         page: returns the page of a scenario.
-        is_lazy: whether a script lays out the cells.
+        is_lazy: whether a script renders the cells.
     """
     rows = groupby(judgements, key=lambda each: each.scenario_id)
     by_scenario = [(scenario_id, {each.target: each for each in members}) for scenario_id, members in rows]
@@ -213,7 +213,7 @@ def _title(judgement: Judgement) -> str:
 
 
 def attention_groups(run: Run) -> tuple[AttentionGroup, ...]:
-    """Group what somebody has to look into by how it differs, the worst first, then the most frequent."""
+    """Group the results that need attention by how they differ: the worst first, then the most frequent."""
     found: dict[tuple[object, ...], list[Attention]] = {}
     for judgement in run.judgements:
         if status_of(judgement) in NEEDS_ATTENTION:
@@ -225,7 +225,7 @@ def attention_groups(run: Run) -> tuple[AttentionGroup, ...]:
 
 
 def shows_references(run: Run) -> bool:
-    """Tell whether the references' columns are seen at first: where there is room, or they go otherwise."""
+    """Return whether references' columns are initially visible: if there is room, or they need attention."""
     is_wide = len(run.targets) > _COLUMN_COUNT_MAX
     return not is_wide or any(
         status_of(each) in NEEDS_ATTENTION and each.target in run.references for each in run.judgements
@@ -233,7 +233,7 @@ def shows_references(run: Run) -> bool:
 
 
 def target_counts(run: Run) -> tuple[str, ...]:
-    """Name the counts of a target to be told: those always looked for, and others that are not nought."""
+    """Return the names of the counts to show of targets: some always, others if they are not zero."""
     return tuple(
         name
         for name in _TARGET_COUNTS
@@ -242,7 +242,7 @@ def target_counts(run: Run) -> tuple[str, ...]:
 
 
 def _likeness(run: Run, judgement: Judgement) -> tuple[object, ...]:
-    """Return what results have in common that differ in the same way, whatever the scenario."""
+    """Return a key that is equal for results that differ in the same way, in any scenario."""
     finding = run.first_difference(judgement)
     if finding is None:
         return (status_of(judgement), judgement.reason)
@@ -269,13 +269,13 @@ def _attention(run: Run, judgement: Judgement) -> Attention:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """A table with a column a target: row headings, and a text or nothing a cell."""
+    """A table with a column for each target: row headings, and cells with text or empty."""
 
     rows: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
 
 
 def difference_grid(run: Run) -> Grid:
-    """Count differences by API and class: findings, and in brackets with what follows from them."""
+    """Return the counts of differences by API and class: findings, followed by `+` their consequences."""
     found = {(each.api or "", each.difference_class, each.target): each for each in run.counts}
     keys = sorted({(api, difference_class) for api, difference_class, _ in found})
 
@@ -292,7 +292,7 @@ def difference_grid(run: Run) -> Grid:
 
 
 def latency_grid(run: Run) -> Grid:
-    """Show how long answers took: median and 95th percentile."""
+    """Return the answer times by API and version: median and 95th percentile."""
     found = {(each.api, each.api_version, each.target): each for each in run.latencies}
     keys = sorted({(api, version) for api, version, _ in found})
 
@@ -311,7 +311,7 @@ def latency_grid(run: Run) -> Grid:
 
 
 def error_code_grid(run: Run) -> Grid:
-    """Count the error codes that targets answered, all versions of an API together."""
+    """Return the counts of error codes in targets' answers, for all versions of an API together."""
     totals: Counter[tuple[str, str, str]] = Counter()
     for each in run.error_codes:
         totals[each.api, each.error_code, each.target] += each.response_count

@@ -1,4 +1,4 @@
-"""Names that are safe in file names, anchors and class attributes, whatever the name they stand for."""
+"""Make arbitrary names safe for use in file names, anchors and class attributes."""
 
 import hashlib
 import re
@@ -9,7 +9,7 @@ _LENGTH_MAX: Final = 120
 
 
 def slug(name: str) -> str:
-    """Return a name for files and anchors; two names never share one."""
+    """Return a name's form for files and anchors; different names have different forms."""
     safe = _UNSAFE.sub("-", name.replace("/", "."))[:_LENGTH_MAX].strip(".-")
     if safe.replace(".", "/") == name:
         return safe
@@ -17,12 +17,12 @@ def slug(name: str) -> str:
 
 
 def scenario_page(scenario_id: str) -> str:
-    """Return the path of a scenario's page, from the index."""
+    """Return the path of a scenario's page, relative to the index."""
     return f"scenarios/{slug(scenario_id)}.html"
 
 
 def conversation_file(scenario_id: str) -> str:
-    """Return the path of the data that a scenario's page asks for, from the index."""
+    """Return the path of the data that a scenario's page loads, relative to the index."""
     return f"talks/{slug(scenario_id)}.js"
 
 
@@ -37,10 +37,10 @@ def first_difference_anchor(target: str) -> str:
 
 
 def _readable(target: str) -> str:
-    """As `slug`, but a dot is harmless in a name that has no slashes."""
+    """Return a target's slug, or its name if that is safe; dots are harmless in names without slashes."""
     return target if not _UNSAFE.search(target) else slug(target)
 
 
 def css_name(value: str) -> str:
-    """Return the class attribute of one of our own enumerations' values."""
+    """Return the class attribute for a value of one of our own enumerations."""
     return value.replace(" ", "-")

@@ -1,4 +1,4 @@
-"""From one scenario that somebody has to look at to the next, in the order of ids."""
+"""Links from one scenario that needs attention to the next, in the order of ids."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from harness.results.status import NEEDS_ATTENTION, status_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbours:
-    """What to look at before and after a scenario: links from the site's root, empty at the ends."""
+    """The previous and next scenario to look at: links from the site's root, empty at the ends."""
 
     previous: str
     next: str
 
 
 def neighbours(run: Run) -> Mapping[str, Neighbours]:
-    """Return what to look at before and after each scenario."""
+    """Return the previous and next scenario to look at, for each scenario."""
     hrefs: dict[str, str] = {}
     for each in run.judgements:
         if status_of(each) in NEEDS_ATTENTION:
@@ -30,7 +30,7 @@ def neighbours(run: Run) -> Mapping[str, Neighbours]:
 
 
 def _before(ids: list[str], hrefs: Mapping[str, str]) -> list[str]:
-    """Return, for each id, the link of the last one before it that has any."""
+    """Return, for each id, the link of the nearest id before it that has a link."""
     found, last = [], ""
     for name in ids:
         found.append(last)

@@ -1,4 +1,4 @@
-"""How much of a conversation a page shows: who sends too much has it left out, and the page says so."""
+"""Limit how much of a conversation a page shows; the page says what is left out."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -11,20 +11,20 @@ from harness.targets.base.limits import PAGE_BYTES
 _SIDES: Final = ("oracle", "target")
 _PAYLOADS: Final = ("raw", "fields", "canonical")
 _TEXT_MAX: Final = 1 << 14
-"""Characters of what was expected or came that a finding shows."""
+"""The number of characters that a finding shows of an expected or actual value."""
 
 
 DifferenceT = TypeVar("DifferenceT", bound=Difference)
 
 
 class PageLimit:
-    """What one page has room for."""
+    """The space that is left on one page."""
 
     def __init__(self) -> None:
         self._left = PAGE_BYTES.most()
 
     def within(self, rows: Iterable[AlignedStep]) -> Iterator[AlignedStep]:
-        """Yield rows with their bytes and fields where there is room for them, and else without."""
+        """Yield rows with their bytes and fields if there is room for them, otherwise without."""
         for row in rows:
             size = sum(len(getattr(row, name) or "") for name in _columns())
             if size <= self._left:
@@ -49,7 +49,7 @@ def _without_payloads(row: AlignedStep, size: int) -> AlignedStep:
 
 
 def shortened(difference: DifferenceT) -> DifferenceT:
-    """Return a difference of which a page can show both sides."""
+    """Return a difference with both values short enough for a page."""
     return replace(difference, expected=_short(difference.expected), actual=_short(difference.actual))
 
 

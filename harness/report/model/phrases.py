@@ -1,4 +1,4 @@
-"""What every report says in the same words: marks, first differences, and lines ready to be pasted."""
+"""Words that all reports share: marks, first differences, and lines to paste."""
 
 import json
 import re
@@ -30,10 +30,10 @@ GLYPHS: Final = {
     Outcome.DIVERGES: "✗",
     Outcome.HARNESS_ERROR: "!",
 }
-"""One sign an outcome, to be told apart without colour."""
+"""One glyph for each outcome, distinguishable without colour."""
 
 VALUE_LENGTH_MAX: Final = 400
-"""Longer values are cut where they stand in a line; the page of the scenario has them whole."""
+"""Longer values are cut when shown in a line; the page of the scenario has them in full."""
 
 
 def _reproduction_line(spec: str, scenario_id: str, *, profile: str | None, given: Sequence[str]) -> str:
@@ -47,15 +47,15 @@ _PASSED_ON: Final = {
     "--conformance-expect": "--expect",
     _PROPERTY: _PROPERTY,
 }
-"""Options of a run, and of pytest, without which a scenario would not be found, or would end otherwise."""
+"""Options of a run, and of pytest, that a repetition needs to find the scenario or get the same result."""
 
 
 def given_options(command: str, passed_on: Mapping[str, str] = _PASSED_ON) -> tuple[str, ...]:
-    """Return what of a run's command line has to be on one that repeats a scenario of it.
+    """Return the options of a run's command line that a repetition of one of its scenarios needs too.
 
     Args:
-        command: the run's.
-        passed_on: options of it, with their names on the other.
+        command: the command line of the run.
+        passed_on: options of the run, with their names in the repetition.
     """
     words = _words(command)
     given: list[str] = []
@@ -68,7 +68,7 @@ def given_options(command: str, passed_on: Mapping[str, str] = _PASSED_ON) -> tu
 
 @cache
 def _words(command: str) -> Sequence[str]:
-    """Return the words of a run's command line, which every result of the run asks for."""
+    """Return the words of a run's command line; cached, since every result of the run needs them."""
     try:
         return tuple(shlex.split(command))
     except ValueError:
@@ -87,15 +87,15 @@ def _comparison_line(
 
 
 def _in_short(spec: str) -> str:
-    """Return the number of a target that is a version of Kafka, and the whole spec of any other."""
+    """Return the version number of a target that is a version of Kafka, and the spec of any other."""
     return spec.removeprefix(_KAFKA) if _VERSION.fullmatch(spec) else spec
 
 
 def stands_for_reference(spec: str, command: str) -> bool:
-    """Tell whether a target that others were compared with was named for that, as `--against` does.
+    """Return whether a target that others were compared with was named for that, as with `--against`.
 
     Args:
-        spec: of that target.
+        spec: the spec of that target.
         command: the command line of the run.
     """
     named = any(word.partition("=")[0] == "--against" for word in _words(command))
@@ -103,7 +103,7 @@ def stands_for_reference(spec: str, command: str) -> bool:
 
 
 def property_options(added: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
-    """Return the options that give brokers some properties; of two values of one, the later one stands."""
+    """Return the options that set brokers' properties; of two values of a property, the later one counts."""
     properties = {name: value for each in added for name, value in each.items()}
     return tuple(
         word for name, value in sorted(properties.items()) for word in (_PROPERTY, f"{name}={value}")
@@ -111,19 +111,19 @@ def property_options(added: Iterable[Mapping[str, str]]) -> tuple[str, ...]:
 
 
 class RunTarget(Protocol):
-    """What a command line says of a target, whichever record that is read from."""
+    """The data on a target that a command line needs, from any record that has them."""
 
     @property
     def spec(self) -> str:
-        """As users write it."""
+        """The spec as users write it."""
 
     @property
     def profile(self) -> str:
-        """What it was compared with."""
+        """The profile that the target was compared with."""
 
     @property
     def oracle(self) -> str | None:
-        """Name of the target that it was compared with; None for a reference."""
+        """Name of the target that this one was compared with; None for a reference."""
 
 
 def repetition(
@@ -134,15 +134,15 @@ def repetition(
     added: Sequence[Mapping[str, str]] = (),
     against: str | None = None,
 ) -> str:
-    """Return a command line that repeats one scenario as it was run; every report gets its line here.
+    """Return a command line that repeats one scenario as it was run; all reports use this function.
 
     Args:
-        targets: those that it is run with; of several, what changes between them is shown again.
-        scenario_id: of the scenario.
+        targets: the targets to run on; with several, the command shows what changes between them.
+        scenario_id: the scenario's id.
         command: the command line of the run.
-        added: for each target, the properties that its broker had and the scenario did not ask for. Where
-            two targets had different values, the later one's stands.
-        against: spec of what the targets are compared with in place of the reference of their profile.
+        added: for each target, the properties that its broker had and the scenario did not ask for. If
+            two targets had different values, the later target's counts.
+        against: spec of the target to compare with instead of the reference of the targets' profile.
     """
     given = (*given_options(command), *property_options(added))
     if against is not None or len(targets) > 1:
@@ -154,27 +154,27 @@ def repetition(
 
 
 def place(difference: Difference) -> str:
-    """Say where a difference was seen, e.g. `step 4, Heartbeat v3, error_code`."""
+    """Return where a difference occurred, e.g. `step 4, Heartbeat v3, error_code`."""
     api = f"{difference.api} v{difference.api_version}" if difference.api else None
     parts = (f"step {difference.step}" if difference.step >= 0 else None, api, difference.field)
     return ", ".join(part for part in parts if part)
 
 
 def contrast(difference: Difference, times: Times | None = None) -> str:
-    """Say what was expected and what came, each at most a line long; of a late answer also when it came."""
+    """Return what was expected and what came, each at most a line long; with times if they are given."""
     expected, actual = contrasted(difference, times)
     return f"expected {shortened(expected)}, got {shortened(actual)}"
 
 
 def shortened(value: str, length_max: int = VALUE_LENGTH_MAX) -> str:
-    """Cut a value that would fill the page, and say so."""
+    """Return a value, cut if it would fill the page, with a note of its length."""
     if len(value) <= length_max:
         return value
     return f"{value[:length_max]}… ({len(value)} characters)"
 
 
 def expectation_entry(judgement: Judgement, summary: TargetSummary) -> str:
-    """Return a TOML entry that foresees this result; it is refused until reason and link are told."""
+    """Return a TOML entry that makes this result expected; it is refused until it has reason and link."""
     is_race = judgement.signature is not None and judgement.confirmation == Confirmation.FLAKY
     signature = [f"signature = {_toml_string(judgement.signature)}"] if judgement.signature else []
     lines = (
@@ -191,7 +191,7 @@ def expectation_entry(judgement: Judgement, summary: TargetSummary) -> str:
 
 
 def disagreement(judgement: Judgement) -> str:
-    """Say what to do about a reference that does not conform; nothing of any other target."""
+    """Return what to do about a reference that does not conform; empty for any other target."""
     if not is_reference(judgement.target):
         return ""
     return (
@@ -201,12 +201,12 @@ def disagreement(judgement: Judgement) -> str:
 
 
 def _toml_string(value: str) -> str:
-    """Write a basic string: JSON's escapes are a subset of TOML's, but for DEL."""
+    """Return a TOML basic string: JSON's escapes are a subset of TOML's, except that DEL needs one."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def headline(counts: dict[ResultStatus, int]) -> str:
-    """Say in one sentence what a reader has to know about a run."""
+    """Return one sentence that summarises a run."""
     attention = {
         ResultStatus.ERROR: ("harness error", "harness errors"),
         ResultStatus.FAILED: ("unexpected difference", "unexpected differences"),
@@ -229,7 +229,7 @@ def headline(counts: dict[ResultStatus, int]) -> str:
 
 
 def link_address(link: str) -> str:
-    """Return the address of a KAFKA-number, a KIP or an address; nothing for what is none on the web."""
+    """Return the web address of a KAFKA-number, a KIP or an address; empty if there is none."""
     if re.fullmatch(r"KAFKA-\d+", link):
         return f"https://issues.apache.org/jira/browse/{link}"
     if re.fullmatch(r"KIP-\d+", link):
@@ -238,17 +238,17 @@ def link_address(link: str) -> str:
 
 
 def links_in(text: str) -> tuple[str, ...]:
-    """Return the KAFKA-numbers and KIPs that a text names, each once."""
+    """Return the KAFKA-numbers and KIPs in a text, without duplicates."""
     return tuple(dict.fromkeys(re.findall(r"\b(?:KAFKA|KIP)-\d+\b", text)))
 
 
 def counted(count: int, noun: str) -> str:
-    """Write a number and what is counted, e.g. `1 scenario`, `2 scenarios`."""
+    """Return a number with its noun, e.g. `1 scenario`, `2 scenarios`."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def instant(text: str) -> str:
-    """Write an ISO 8601 time as people read it; what is none is returned as it is."""
+    """Return an ISO 8601 time in a form for people; text that is not one is returned unchanged."""
     try:
         return f"{datetime.fromisoformat(text).astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
     except ValueError:

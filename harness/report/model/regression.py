@@ -1,4 +1,4 @@
-"""What a run changed: compared with its baseline, and with the run before of each target."""
+"""What a run changed, compared with its baseline and with each target's previous run."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +26,7 @@ SECTIONS: Final = {
     Delta.ADDED: ("Added", "A"),
     Delta.REMOVED: ("Removed", "R"),
 }
-"""In the order in which a reader wants them, with the letters that stand for them in the address."""
+"""In the order in which pages show them, with the letters for them in the address."""
 FLAKY: Final = ("Flaky", "F")
 KNOWN: Final = ("In the baseline too", "K")
 _AGAINST_BASELINE: Final = {
@@ -37,20 +37,20 @@ _AGAINST_BASELINE: Final = {
     Delta.ADDED: ("Added", "A"),
     Delta.REMOVED: ("Vanished", "R"),
 }
-"""Against a baseline: what the gate calls new, changed and vanished differences."""
+"""The sections of a comparison with a baseline, with the gate's terms for differences."""
 _RUN_COUNT_MAX: Final = 12
-"""Runs of which a trend tells what each changed."""
+"""The number of runs whose changes a trend shows."""
 _LINE_COUNT_MAX: Final = 400
-"""Results in one section; the table has all."""
+"""The number of results in one section; the table has all."""
 
 
 _Reported: TypeAlias = tuple[str, Cause | None]
-"""What became of a result in words, and what differs."""
+"""A result in words, and its difference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultCell:
-    """What a scenario came to, before or after."""
+    """The result of a scenario, before or after."""
 
     glyph: str
     outcome: str
@@ -60,7 +60,7 @@ class ResultCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One result that is not what it was."""
+    """One result that changed."""
 
     scenario_id: str
     target: str
@@ -68,17 +68,17 @@ class Line:
     before: ResultCell | None
     after: ResultCell | None
     what: str
-    """The first difference or the reason, where this run has one."""
+    """The first difference or the reason, if this run has one."""
     cause: Cause | None = None
-    """Of the first difference, where this run has one."""
+    """The cause of the first difference, if this run has one."""
     weight: str = ""
-    """What the gate made of it, where one decided."""
+    """How the gate weighed the result, if one decided."""
     others: tuple[Self, ...] = ()
-    """Results of which all the same is to be told."""
+    """Results with the same change, which are shown in the same line."""
 
     @property
     def count(self) -> int:
-        """How many results it stands for."""
+        """The number of results in this line."""
         return 1 + len(self.others)
 
 
@@ -93,7 +93,7 @@ class Section:
 
     @classmethod
     def of(cls, title: str, letter: str, lines: Sequence[Line]) -> Self:
-        """Gather results; what is the same of several is told once, where the first of them stands."""
+        """Return a section in which results with the same change share the line of the first of them."""
         alike: dict[object, list[Line]] = {}
         for line in lines[:_LINE_COUNT_MAX]:
             alike.setdefault(_likeness(line), []).append(line)
@@ -102,35 +102,35 @@ class Section:
 
     @property
     def untold_count(self) -> int:
-        """How many results have no line here."""
+        """The number of results without a line here."""
         return self.count - sum(line.count for line in self.lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """One run against another."""
+    """One run compared with another."""
 
     title: str
     href: str
-    """The site of the earlier run; empty where it is not beside this one."""
+    """The site of the earlier run; empty if it is not beside this one."""
     sections: tuple[Section, ...]
     by_gate: DecisionData | None = None
-    """The decision, where it is the gate that compared the run with it."""
+    """The gate's decision, if the gate made this comparison."""
     notes: tuple[str, ...] = ()
 
     @property
     def tells_before(self) -> bool:
-        """Whether it is known what the results were."""
+        """Whether earlier results are known."""
         return any(line.before for section in self.sections for line in section.lines)
 
     @property
     def count(self) -> int:
-        """How many results are not what they were; one that is flaky is told twice and counted once."""
+        """How many results changed; a flaky result is shown in two sections and counted once."""
         return sum(section.count for section in self.sections if section.letter not in (FLAKY[1], KNOWN[1]))
 
     @property
     def counts(self) -> str:
-        """How many results there are of each kind, in words."""
+        """The number of results in each section, in words."""
         return ", ".join(f"{section.count} {section.title.lower()}" for section in self.sections)
 
 
@@ -140,12 +140,12 @@ class Regression:
 
     comparisons: tuple[Comparison, ...]
     has_trend: bool
-    """Whether there is an earlier run at all."""
+    """Whether there is any earlier run."""
     has_baseline: bool
     gated: DecisionData | None
-    """What a gate decided on the run, if one did."""
+    """The gate's decision on the run, if there is one."""
     changed_count: int
-    """Results that are not what they were; of what several comparisons tell, the most that one tells."""
+    """How many results changed: for a run, the most of any comparison; for a trend, the sum of all."""
 
     @property
     def letters(self) -> tuple[tuple[str, str], ...]:
@@ -159,7 +159,7 @@ class Regression:
 
     @classmethod
     def of(cls, run: Run, trend_dir: Path, history: History) -> Self:
-        """Tell what a run changed.
+        """Return what a run changed.
 
         Raises:
             ReportError: a table of the trend is damaged.
@@ -188,7 +188,7 @@ class Regression:
 
     @classmethod
     def of_trend(cls, trend_dir: Path, history: History) -> Self:
-        """Tell what each of the newest runs changed.
+        """Return what each of the newest runs changed.
 
         Raises:
             ReportError: a table of the trend is damaged.
@@ -210,7 +210,7 @@ class Regression:
 
 
 def _likeness(line: Line) -> object:
-    """Return what lines have in common that differ in the same way; without words, those of one scenario."""
+    """Return a key that is equal for lines with the same change; without a cause, only within a scenario."""
     sides = [side and side.outcome for side in (line.before, line.after)]
     how = line.cause or (line.scenario_id, line.after and line.after.signature)
     return (*sides, line.weight, how)
@@ -236,7 +236,7 @@ def _deltas(trend_dir: Path) -> dict[str, list[RunDelta]]:
 def _by_prior(
     deltas: Iterable[RunDelta], history: History, reported: dict[tuple[str, str], _Reported], *, since: str
 ) -> list[Comparison]:
-    """Tell the changes of one run, those of targets that last were in the same run together."""
+    """Return one run's changes, with one comparison for each previous run of its targets."""
     hrefs = {run.run_id: run.href for run in history.runs}
     priors: dict[str, list[tuple[Delta, bool, Line]]] = defaultdict(list)
     for each in deltas:
@@ -276,10 +276,10 @@ def _sections(changed: Iterable[tuple[Delta, bool, Line]]) -> tuple[Section, ...
 
 
 def _against_baselines(run: Run, decision: DecisionData | None) -> Iterator[Comparison]:
-    """Tell how a run stands to the gate's baseline, and to the baseline of its judgements.
+    """Yield the comparisons of a run with the gate's baseline, and with the baseline of its judgements.
 
     Raises:
-        ReportError: what the run keeps of either is damaged.
+        ReportError: the run's data on either baseline is damaged.
     """
     of_gate = decision.baseline if decision else None
     of_run = kept_baseline(run.directory)
@@ -309,7 +309,7 @@ def _against(run: Run, baseline: BaselineData, decision: DecisionData | None) ->
 
 
 def _words_of(result: BaselineResult) -> tuple[str, str]:
-    """Say which kind of change a result is: one that the baseline did not run is new if it is not well."""
+    """Return the kind of change of a result; one that the baseline did not run is `New` if it is not good."""
     delta = Delta(result.delta)
     if delta is Delta.ADDED and result.outcome not in GOOD:
         delta = Delta.NEWLY_DIVERGING
@@ -330,7 +330,7 @@ def _baseline_line(run: Run, result: BaselineResult, judgement: Judgement | None
 
 
 def _notes(baseline: BaselineData, decision: DecisionData | None) -> Iterator[str]:
-    """Say who named a baseline, and whose place its targets take."""
+    """Yield who named a baseline, and which targets its targets are paired with."""
     who = "The gate compared this run with it" if decision else "This run was judged beside it"
     yield f"{who}, as {baseline.named_by} names it."
     for here, there in baseline.pairs.items():

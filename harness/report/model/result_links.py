@@ -1,6 +1,6 @@
-"""Where a site tells of a result that a trend's tables have: of a scenario, or of a client script.
+"""Links to the pages of results in a trend's tables, of scenarios or of client scripts.
 
-In these tables a target with a library stands in a target's place (`harness.spark.trend_mart`).
+For client scripts, a target in these tables includes the library (`harness.spark.trend_mart`).
 """
 
 from collections.abc import Mapping
@@ -12,16 +12,16 @@ from harness.results.client_judgements import column_name, first_remark
 from harness.results.client_results import ClientsRun
 
 _OF_CLIENTS: Final = "clients/"
-"""How the ids of client scripts begin, and no scenario's does."""
+"""The prefix of client scripts' ids, which no scenario's id has."""
 
 
 def is_of_clients(scenario_id: str, target: str) -> bool:
-    """Tell whether a result is that of a client script with a library."""
+    """Return whether a result is of a client script."""
     return scenario_id.startswith(_OF_CLIENTS) and ", " in target
 
 
 def result_href(scenario_id: str, target: str) -> str:
-    """Return where the site has what a scenario, or a client script, came to with a target."""
+    """Return the link to the result of a scenario or client script on a target."""
     if not is_of_clients(scenario_id, target):
         return f"{scenario_page(scenario_id)}#{target_anchor(target)}"
     name, _, library = target.rpartition(", ")
@@ -29,7 +29,7 @@ def result_href(scenario_id: str, target: str) -> str:
 
 
 def links_of_clients(run: ClientsRun) -> Mapping[tuple[str, str], str]:
-    """Say what first is not as it should be with each result of client scripts, by the trend's names."""
+    """Return the first departure of each client script's result, by its names in the trend."""
     return {
         (column_name(run.name_of(each), each.library), each.script_id): ": ".join(
             part for part in first_remark(each) if part

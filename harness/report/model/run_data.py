@@ -1,4 +1,4 @@
-"""Everything that a report shows, read once from a run folder."""
+"""All data that a report shows, read once from a run folder."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,14 +36,14 @@ from harness.verdict import DifferenceClass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptStep:
-    """One line of a script, as a person reads it."""
+    """One line of a script, in words."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptPage:
-    """What is known of a scenario without having driven it."""
+    """The static description of a scenario."""
 
     id: str
     title: str
@@ -57,38 +57,38 @@ class ScriptPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One run as the tables tell it. Rows of other runs, should the tables span several, are left out."""
+    """One run as its tables describe it; rows of other runs in the tables are left out."""
 
     directory: Path
     header: RunHeader
     footer: RunFooter | None
     targets: tuple[TargetSummary, ...]
-    """References first, then in the order in which they were named."""
+    """References first, then the others in the order in which they were named."""
     judgements: tuple[Judgement, ...]
     """By scenario id, then in the order of targets."""
     differences: Mapping[tuple[str, str], tuple[ClusteredDifference, ...]]
     """By target and scenario id; the finding first."""
     attempts: Mapping[tuple[str, str], tuple[Attempt, ...]]
-    """By target and scenario id, of what was run more than once; in the order of running."""
+    """By target and scenario id, for what was run more than once; in the order of running."""
     counts: tuple[DifferenceCount, ...]
     clusters: tuple[SignatureCluster, ...]
-    """Those with the most findings first."""
+    """The ones with the most findings first."""
     latencies: tuple[LatencyQuantile, ...]
     error_codes: tuple[ErrorCodeCount, ...]
     changes: tuple[BehaviourChange, ...]
-    """By scenario id, and within one in the order of targets."""
+    """By scenario id, then in the order of targets."""
     scripts: Mapping[str, ScriptPage]
     sources: Mapping[str, object]
-    """The scripts themselves, as the run keeps them."""
+    """The scripts themselves, as stored in the run."""
     steps: StepTable
     by_target: Mapping[str, TargetSummary]
     added: AddedProperties
     clients: ClientsRun | None
-    """What became of client scripts, where the run has any."""
+    """The results of client scripts, if the run has any."""
 
     @classmethod
     def load(cls, run_dir: Path) -> Self:
-        """Read a run folder whose tables were built; raise ReportError where something is missing."""
+        """Read a run folder whose tables were built; raise ReportError if something is missing."""
         header, footer, scripts, sources = read_files(run_dir)
         targets = in_order_of_targets(
             _of_run(read_rows(run_dir, "target_summary", TargetSummary), header), header
@@ -122,12 +122,12 @@ class Run:
 
     @property
     def results(self) -> tuple[Judged, ...]:
-        """What became of scenarios, and of client scripts."""
+        """The results of scenarios and of client scripts."""
         return (*self.judgements, *(self.clients.results if self.clients else ()))
 
     @property
     def measured_first(self) -> tuple[TargetSummary, ...]:
-        """The targets as figures tell of them: what is judged first, what it is judged by last."""
+        """The targets in the order for figures: judged targets first, references last."""
         return tuple(sorted(self.targets, key=lambda each: each.target in self.references))
 
     @property
@@ -136,15 +136,15 @@ class Run:
         return _references(self.targets)
 
     def target(self, name: str) -> TargetSummary:
-        """Return what is known of a target; each judgement's target has a summary."""
+        """Return the summary of a target; each judgement's target has one."""
         return self.by_target[name]
 
     def repetition(self, judgement: Judgement) -> str:
-        """Return a command line that repeats a scenario as this run ran it."""
+        """Return a command line that repeats a scenario as in this run."""
         return self._repetition([judgement.target], judgement.scenario_id)
 
     def repetition_of_change(self, change: BehaviourChange) -> str:
-        """Return a command line that shows again what changed from one target to another."""
+        """Return a command line that reproduces a change from one target to another."""
         return self._repetition([change.from_target, change.to_target], change.scenario_id)
 
     def _repetition(self, names: Sequence[str], scenario_id: str) -> str:
@@ -158,7 +158,7 @@ class Run:
         )
 
     def measure_of(self, name: str) -> TargetSummary | None:
-        """Return what a target was compared with in place of the reference of its profile, if anything."""
+        """Return the target that a target was compared with instead of its profile's reference, if any."""
         summary = self.target(name)
         measure = self.by_target.get(summary.oracle or "")
         if measure is None:
@@ -166,23 +166,23 @@ class Run:
         return measure if stands_for_reference(measure.spec, self.header.command) else None
 
     def first_difference(self, judgement: Judgement) -> ClusteredDifference | None:
-        """Return the finding of a scenario with a target, where there is one."""
+        """Return the finding of a scenario on a target, if there is one."""
         return next(iter(self.differences.get((judgement.target, judgement.scenario_id), ())), None)
 
     def times_of(self, difference: Difference) -> Times | None:
-        """Return how long an answer took that came too early or too late; None of any other."""
+        """Return the times of an answer that came too early or too late; None for other differences."""
         if difference.difference_class != DifferenceClass.TIMING:
             return None
         rows = self.steps.of_scenario(difference.scenario_id).get(difference.target, ())
         return times_in(rows, difference)
 
     def contrast(self, difference: Difference) -> str:
-        """Say what was expected and what came."""
+        """Return what was expected and what came, in words."""
         return contrast(difference, self.times_of(difference))
 
 
 def times_in(rows: Iterable[AlignedStep], difference: Difference) -> Times | None:
-    """Find how long the answer took that a difference is about, if it is about a time."""
+    """Return the times of the answer that a difference is about, if it is a difference of time."""
     if difference.difference_class != DifferenceClass.TIMING:
         return None
     row = next((each for each in rows if each.target_sequence == difference.event_sequence), None)
@@ -209,7 +209,7 @@ _SCRIPTS: Final = TypeAdapter(dict[str, ScriptPage])
 def read_files(
     run_dir: Path,
 ) -> tuple[RunHeader, RunFooter | None, dict[str, ScriptPage], Mapping[str, object]]:
-    """Read what the run says of itself, outside the tables."""
+    """Read the run's header, footer and scripts, which are not in the tables."""
     folder = RunFolder(run_dir)
     try:
         sources = folder.read_scripts()
@@ -234,7 +234,7 @@ def in_order_of_targets(summaries: Iterable[TargetSummary], header: RunHeader) -
 
 
 def _references(summaries: Iterable[TargetSummary]) -> frozenset[str]:
-    """Return what others are compared with, and lone references; a target that was lost is neither."""
+    """Return the targets that others are compared with, and references without an oracle."""
     found = tuple(summaries)
     measures = {each.oracle for each in found if each.oracle is not None}
     alone = {each.target for each in found if each.oracle is None and is_reference(each.spec)}
@@ -244,7 +244,7 @@ def _references(summaries: Iterable[TargetSummary]) -> frozenset[str]:
 def by_place(
     differences: Iterable[ClusteredDifference],
 ) -> dict[tuple[str, str], tuple[ClusteredDifference, ...]]:
-    """Gather differences by target and scenario id, the finding of each first."""
+    """Group differences by target and scenario id, with the finding first in each group."""
     places: dict[tuple[str, str], list[ClusteredDifference]] = defaultdict(list)
     for difference in sorted(differences, key=lambda each: each.ordinal):
         places[difference.target, difference.scenario_id].append(shortened(difference))

@@ -1,8 +1,8 @@
-"""The job's Parquet tables, read into values, strictly.
+"""The Spark job's Parquet tables, read strictly into values.
 
-A table that is missing, lacks a column, or has a column of another type or with nulls where none may be is
-a `ReportError`: a report on half of the facts would look like a report on all of them. Columns that nobody
-here asks for are left alone.
+A table that is missing, lacks a column, or has a column of another type or with forbidden nulls raises
+`ReportError`: a report on half of the facts would look like a report on all of them. Unused columns are
+ignored.
 """
 
 from collections import defaultdict
@@ -25,7 +25,7 @@ RowT = TypeVar("RowT", bound="DataclassInstance")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlignedAnswer:
-    """What one of two aligned targets did."""
+    """The event of one of two aligned targets."""
 
     kind: str
     at_ms: float | None
@@ -37,12 +37,12 @@ class AlignedAnswer:
 
 
 def oracle_side(row: AlignedStep) -> AlignedAnswer | None:
-    """Return what the oracle did, None where it did nothing on this side."""
+    """Return the oracle's event; None if it has none in this row."""
     return _side(row, "oracle")
 
 
 def target_side(row: AlignedStep) -> AlignedAnswer | None:
-    """Return what the target did, None where it did nothing on this side."""
+    """Return the target's event; None if it has none in this row."""
     return _side(row, "target")
 
 
@@ -52,12 +52,12 @@ def _side(row: AlignedStep, side: str) -> AlignedAnswer | None:
 
 
 def applicable_count(summary: TargetSummary) -> int:
-    """Return how many scenarios a target could be asked, and we managed to ask."""
+    """Return how many scenarios were applicable to a target and did not end in a harness error."""
     return summary.scenario_count - summary.not_applicable - summary.harness_error
 
 
 def has_table(folder: Path, mart: str) -> bool:
-    """Tell whether a folder has a table: a run's under `tables`, a trend's at its root."""
+    """Return whether a folder has a table: a run's is under `tables`, a trend's at the root."""
     return _directory(folder, mart).is_dir()
 
 
@@ -67,14 +67,14 @@ def _directory(folder: Path, mart: str) -> Path:
 
 
 def read_columns(run_dir: Path, mart: str, row: type[RowT], names: Sequence[str]) -> tuple[list[str], ...]:
-    """Read some columns of texts of a table whose rows are too many to become values each."""
+    """Read some text columns of a table that has too many rows to make each one a value."""
     table = read_table(run_dir, mart, row)
     return tuple(table.column(name).to_pylist() for name in names)
 
 
 def read_table(run_dir: Path, mart: str, row: type[RowT]) -> "pa.Table":
-    """Read one table's columns as `row` names them, and check their types and nulls."""
-    # A verdict is told without tables, and without Arrow, whose import takes as long.
+    """Read the columns of one table that `row` declares, and check their types and nulls."""
+    # A verdict needs no tables, so it should not pay for the import of Arrow, which takes as long.
     import pyarrow as pa  # noqa: PLC0415 - as said
     import pyarrow.parquet as pq  # type: ignore[import-untyped] # noqa: PLC0415 - likewise; it ships no types
 
@@ -98,7 +98,7 @@ def read_rows(run_dir: Path, mart: str, row: type[RowT]) -> tuple[RowT, ...]:
 
 
 def rows_of(table: "pa.Table", row: type[RowT]) -> Iterator[RowT]:
-    """Turn a table that was checked into values."""
+    """Yield the rows of a checked table as values."""
     lists = [column.name for column in columns(row) if column.type is ColumnType.STRINGS]
     for record in table.to_pylist():
         for name in lists:
@@ -113,11 +113,11 @@ _IS_OF_TYPE: Final = {
     ColumnType.BOOLEAN: "is_boolean",
     ColumnType.STRINGS: "is_list",
 }
-"""Functions of Arrow's."""
+"""Names of functions in `pyarrow.types`."""
 
 
 def _complaint(table: "pa.Table", column: Column) -> str | None:
-    """Say what is wrong with a table's column, or return None."""
+    """Return what is wrong with a table's column; None if nothing is."""
     import pyarrow as pa  # noqa: PLC0415 - as said in `read_table`
 
     if column.name not in table.column_names:
@@ -131,10 +131,10 @@ def _complaint(table: "pa.Table", column: Column) -> str | None:
 
 
 class StepTable:
-    """The aligned steps, by far the most rows; they become values a scenario at a time."""
+    """The aligned steps, by far the most rows, which become values one scenario at a time."""
 
     def __init__(self, table: "pa.Table | None") -> None:
-        """Take a table; None of a run whose tables were not built."""
+        """Index a table by scenario; it is None for a run whose tables were not built."""
         self._slices: dict[str, tuple[int, int]] = {}
         self._table = None if table is None else table.sort_by("scenario_id")
         ids = [] if self._table is None else self._table.column("scenario_id").to_pylist()
@@ -143,7 +143,7 @@ class StepTable:
             self._slices[scenario_id] = (start, length + 1)
 
     def of_scenario(self, scenario_id: str) -> dict[str, tuple[AlignedStep, ...]]:
-        """Return a scenario's steps by target, as they happened; what belongs to no step comes last."""
+        """Return a scenario's events by target, in order; events outside the script's steps come last."""
         by_target: dict[str, list[AlignedStep]] = defaultdict(list)
         if self._table is None or scenario_id not in self._slices:
             return {}

@@ -1,4 +1,4 @@
-"""What a tap heard, as data for a page: the events of a conversation, without what tells nobody anything."""
+"""A tap's recorded events of a conversation as data for a page, without uninformative events."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,11 +14,11 @@ from harness.trace.schema import TraceError, parsed_json
 NO_ERROR: Final = "NONE"
 _UNREADABLE: Final = "unreadable"
 EVENT_COUNT_MAX: Final = 3_000
-"""Events of a conversation that a page lays out; the trace has all."""
+"""The number of events of a conversation that a page shows; the trace has all."""
 
 
 def heard(events: Iterable[Event]) -> tuple[tuple[Event, ...], str]:
-    """Return the events that a page shows, and in words what is left out."""
+    """Return the events that a page shows, and a sentence on what is left out."""
     everything = tuple(events)
     small_conversation = {
         (event.connection, event.correlation_id, event.api)
@@ -43,7 +43,7 @@ def _has_error(event: Event) -> bool:
 
 
 def error_codes(event: Event) -> tuple[str, ...]:
-    """Return the error codes that an answer tells, its own and those within it, each once."""
+    """Return the distinct error codes of an answer, at top level and within it."""
     try:
         fields = parsed_json(event.fields or "null", where="fields")
     except TraceError:
@@ -52,7 +52,7 @@ def error_codes(event: Event) -> tuple[str, ...]:
 
 
 def codes_in(value: object) -> Iterator[str]:
-    """Yield the error codes that stand anywhere in decoded fields."""
+    """Yield the error codes at any depth of decoded fields."""
     match value:
         case dict():
             if "error_code" in value:
@@ -67,11 +67,11 @@ def codes_in(value: object) -> Iterator[str]:
 
 
 def steps_of(events: Sequence[Event], step_at: Callable[[float], int]) -> tuple[StepRows, ...]:
-    """Lay out events, each at the step of a script in whose time it falls.
+    """Return events as steps: each event belongs to the script's step during which it occurred.
 
     Args:
-        events: in the order of happening.
-        step_at: says which step a time of the trace belongs to; -1 for none.
+        events: in chronological order.
+        step_at: returns the step that a time of the trace belongs to; -1 for none.
     """
     rows = (_row(event, step_at(event.at_ms), place) for place, event in enumerate(events))
     return steps_without_script(list(PageLimit().within(rows)))

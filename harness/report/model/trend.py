@@ -1,4 +1,4 @@
-"""What many runs say together, for the trend page: read from the trend's tables, nothing computed anew."""
+"""The content of the trend page over many runs, read from the trend's tables without computing anew."""
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from harness.spark.trend_rows import (
 )
 
 TREND_FOLDER: Final = "trend"
-"""Where a run's folder has the trend up to it."""
+"""The folder inside a run's folder with the trend up to this run."""
 PAGE_TABLES: Final = (
     "verdict_matrix",
     "run_totals",
@@ -27,12 +27,12 @@ PAGE_TABLES: Final = (
     "flake_rates",
     "slowest_scenarios",
 )
-"""The tables that pages are made of."""
+"""The tables that pages need."""
 _ROW_COUNT_MAX: Final = 200
-"""Rows of one table that the page lists; the table has all."""
+"""The number of rows of one table that the page lists; the table has all."""
 _SLOW_COUNT_MAX: Final = 60
 COUNTED: Final = ("diverges", "indeterminate", "harness_error", "lenient", "not_applicable", "conforms")
-"""Outcomes as `RunTotal` counts them, those that a reader looks for first."""
+"""Outcomes as `RunTotal` counts them, the most important first."""
 _BAR_HEIGHT: Final = 72
 
 
@@ -47,7 +47,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunLine:
-    """One run, all its targets together."""
+    """One run, with all its targets together."""
 
     run_id: str
     href: str
@@ -57,26 +57,26 @@ class RunLine:
     targets: tuple[RunTotal, ...]
     counts: Counter[str]
     segments: tuple[Segment, ...]
-    """What does not conform, stacked; the highest bar of all runs is the whole height."""
+    """Results that do not conform, stacked; the highest bar of all runs has the full height."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
-    """What the page shows."""
+    """The content of the trend page."""
 
     runs: tuple[RunLine, ...]
-    """From the oldest to the newest; none where no trend was made."""
+    """From the oldest to the newest; none if no trend was made."""
     signatures: tuple[SignatureAge, ...]
-    """Those that the newest run has first, and of these the oldest first."""
+    """Those that occurred in the newest run first, and among these the most recent ones first."""
     flakes: tuple[FlakeRate, ...]
     changed_versions: tuple[FirstChangedVersion, ...]
     slowest: tuple[SlowScenario, ...]
     totals: Counter[str]
-    """How many rows each table has, of which these are the first."""
+    """The total number of rows of each table; the lists above have only the first of them."""
 
     @classmethod
     def load(cls, trend_dir: Path, history: History) -> Self:
-        """Read the trend's tables; an empty trend where none were made.
+        """Read the trend's tables; return an empty trend if none were made.
 
         Raises:
             ReportError: a table is damaged.

@@ -1,4 +1,4 @@
-"""A run as far as its verdict goes: read from what the checker left, where no tables were built."""
+"""A run's verdict without tables, read from the checker's files."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from harness.verdict import Expectation, Outcome
 
 
 def load_verdict(run_dir: Path) -> Run:
-    """Read a judged run; what only tables tell, such as steps and clusters, is empty.
+    """Read a judged run; data that only tables have, such as steps and clusters, is empty.
 
     Raises:
         ReportError: a file of the run is missing or damaged.
@@ -67,7 +67,7 @@ def _without_cluster(difference: Difference) -> ClusteredDifference:
 def _summary(
     folder: RunFolder, target: str, judgements: tuple[Judgement, ...], footer: RunFooter | None
 ) -> TargetSummary:
-    """Count a target's results; of several brokers the first stands for it."""
+    """Return the summary of a target's results; of several brokers, the first represents the target."""
     header = folder.read_headers(target)[0]
     theirs = [each for each in judgements if each.target == target]
     outcomes = Counter(each.outcome for each in theirs)

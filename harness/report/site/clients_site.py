@@ -1,4 +1,4 @@
-"""The pages about client scripts: the matrix with its libraries, and a page a script."""
+"""The pages about client scripts: the matrix with its libraries, and a page for each script."""
 
 from collections import Counter
 from pathlib import Path
@@ -24,11 +24,11 @@ from harness.results.status import mark
 
 CLIENTS_PAGE: Final = "clients.html"
 ALONE: Final = (NavItem(file="index.html", name="Clients"),)
-"""What leads around where a run has nothing but client scripts."""
+"""The navigation of a run with client scripts only."""
 
 
 def clients_site_alone(run: ClientsRun) -> Path:
-    """Write the site of a run of client scripts alone, into its own folder, and return its index."""
+    """Write the site of a run of client scripts alone into its folder, and return the index."""
     if run.soak_s:
         return soak_site(run)
     pages = Pages(run.folder, run.run_id, banner=clients_banner(run), nav=ALONE)
@@ -36,19 +36,19 @@ def clients_site_alone(run: ClientsRun) -> Path:
 
 
 def clients_banner(run: ClientsRun) -> str:
-    """Say that client scripts did not come to their end; nothing where they did."""
+    """Return a warning if client scripts did not complete; empty if they did."""
     if run.ended == ENDED_COMPLETE:
         return ""
     return f"The client scripts did not finish: {run.ended}. This page shows what was recorded until then."
 
 
 def clients_pages(run: ClientsRun, pages: Pages, matrix: str = CLIENTS_PAGE) -> Path:
-    """Write the pages about client scripts among those of a site, and return that of the matrix.
+    """Write the pages about client scripts into a site, and return the page of the matrix.
 
     Args:
         run: the client scripts.
-        pages: of the site.
-        matrix: file of the page with the matrix.
+        pages: the site's pages.
+        matrix: the file of the page with the matrix.
     """
     for name in (SCRIPTS, CONVERSATIONS):
         pages.fresh_folder(name)

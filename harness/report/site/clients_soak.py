@@ -1,4 +1,4 @@
-"""The page of a soak: the account of records, upheavals over time, and errors that clients were told."""
+"""The page of a soak: the account of records, disturbances over time, and errors that clients received."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,12 +16,12 @@ from harness.trace.target_record import TargetRecord
 
 _NAVIGATION: Final = (NavItem(file="index.html", name="Soak"),)
 _ROWS: Final = ("crash", "close", "guest", "error")
-"""What happens, a line of the picture each."""
+"""The kinds of happening, one line of the diagram each."""
 _HAPPENING_COUNT_MAX: Final = 2_000
 
 
 class GroupData(StoredData):
-    """What became of the records in one group."""
+    """The account of the records in one group."""
 
     group: str
     delivered: int
@@ -35,7 +35,7 @@ class GroupData(StoredData):
     acknowledged: int | None = None
 
     def reported(self, produced: int) -> str:
-        """Say it in a line."""
+        """Return the account in one line."""
         acknowledged = "" if self.acknowledged is None else f", {self.acknowledged} acknowledged"
         return (
             f"{self.group}: of {produced} records {self.delivered} delivered{acknowledged}, "
@@ -45,12 +45,12 @@ class GroupData(StoredData):
 
     @property
     def shown(self) -> tuple[tuple[float, str, str], ...]:
-        """As many events as a page shows."""
+        """The happenings that a page shows."""
         return self.happenings[:_HAPPENING_COUNT_MAX]
 
     @property
     def marks(self) -> tuple[tuple[float, int, str], ...]:
-        """Where each happening stands in a picture: seconds, line, and what a pointer is told."""
+        """The place of each happening in the diagram: seconds, line, and tooltip."""
         return tuple(
             (at_s, _ROWS.index(what.partition(" ")[0]), f"{at_s:.1f} s: {what}, {who}")
             for at_s, what, who in self.shown
@@ -59,7 +59,7 @@ class GroupData(StoredData):
 
 
 class SoakData(StoredData):
-    """What became of one library on one target."""
+    """The account of one library on one target."""
 
     library: str
     produced: int
@@ -68,7 +68,7 @@ class SoakData(StoredData):
 
 
 class Soaked(StoredData):
-    """One library on one target, with what the tap heard."""
+    """One library on one target, with the violations found by the tap."""
 
     target: TargetRecord
     soak: SoakData
@@ -76,7 +76,7 @@ class Soaked(StoredData):
 
     @property
     def unexpected(self) -> tuple[str, ...]:
-        """What is not as it should be, in words."""
+        """Everything unexpected, in words."""
         return (
             *(f"{each.group}: {says}" for each in self.soak.groups for says in each.unexpected),
             *(
@@ -88,7 +88,7 @@ class Soaked(StoredData):
 
     @property
     def is_right(self) -> bool:
-        """Whether all is as it should be."""
+        """Whether nothing is unexpected."""
         return not self.unexpected
 
 
@@ -111,7 +111,7 @@ def _all_right(soaked: Sequence[Soaked]) -> bool:
 
 
 def soak_exit_code(run: ClientsRun) -> ExitCode:
-    """Say how a soak ends; one that did not come to its end is not decided by what it had accounted for."""
+    """Return the exit code of a soak; the account of an incomplete soak is not considered."""
     if run.ended.startswith(TARGET_LOST):
         return ExitCode.UNAVAILABLE
     if run.ended != ENDED_COMPLETE:
@@ -127,7 +127,7 @@ def read_soaks(run: ClientsRun) -> tuple[Soaked, ...]:
 
     Raises:
         ReportError: an account is damaged.
-        TraceError: a line about a broken invariant is damaged.
+        TraceError: a line about a violated invariant is damaged.
     """
     found: list[Soaked] = []
     for record in run.references.values():

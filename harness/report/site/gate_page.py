@@ -1,4 +1,4 @@
-"""The gate's decision as a page of the run's site, from the `gate.json` that the gate left in a folder."""
+"""The gate's decision as a page of the run's site, from the `gate.json` in a folder."""
 
 from pathlib import Path
 from typing import Final
@@ -9,14 +9,14 @@ from harness.report.site.pages import Pages, navigation_of
 
 PAGE: Final = "gate.html"
 _COMPLAINT_COUNT_MAX: Final = 300
-"""Complaints laid out; the file has all."""
+"""The number of complaints shown; the file has all."""
 
 
 def gate_page(folder: Path, pages: Pages) -> Path:
-    """Write the page of the decision that a folder has, or that there is none.
+    """Write the page of the decision in a folder; without a decision, the page says so.
 
     Raises:
-        ReportError: the file is no decision.
+        ReportError: the file is not a decision.
     """
     return pages.write(
         PAGE,
@@ -28,6 +28,6 @@ def gate_page(folder: Path, pages: Pages) -> Path:
 
 
 def add_gate_page(folder: Path, run_id: str) -> Path:
-    """Write the page of a decision that was just made; one of its run's pages where these are beside it."""
+    """Write the page of a new decision, as part of the run's site if the folder has one."""
     has_site = (folder / "index.html").is_file()
     return gate_page(folder, Pages(folder, run_id, nav=navigation_of(folder) if has_site else ()))

@@ -1,8 +1,8 @@
-"""What all pages of the site share: head, navigation, style, scripts, and the words of templates.
+"""What all pages of the site share: head, navigation, style, scripts, and the functions for templates.
 
-Whatever a target sent may stand on these pages, so everything is escaped, and a content security policy lets
-no script run but ours and what ours load: the data beside the pages, which are JSON handed to a function.
-The pages need nothing from elsewhere and open from disk.
+These pages may show anything that a target sent, so everything is escaped. A content security policy allows
+only our scripts and what they load: the data beside the pages, which are JSON passed to a function. The
+pages need no other host, and can be opened from disk.
 """
 
 import base64
@@ -40,7 +40,7 @@ from harness.verdict import Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NavItem:
-    """One page that every page leads to."""
+    """One item of the navigation on every page."""
 
     file: str
     name: str
@@ -55,11 +55,11 @@ NAVIGATION: Final = (
     NavItem(file="gate.html", name="Gate"),
 )
 CLIENTS_NAVIGATION: Final = NavItem(file="clients.html", name="Clients")
-"""Stands second where a run has client scripts too."""
+"""The second item if a run also has client scripts."""
 CLIENTS_ALONE: Final = NavItem(file="index.html", name="Clients")
-"""Of a run that has nothing else."""
+"""The item of a run with client scripts only."""
 TREND_NAVIGATION: Final = tuple(item for item in NAVIGATION if item.file in {"regression.html", "trend.html"})
-"""Of the pages that `trend` makes, which belong to no single run."""
+"""The navigation of the pages that `trend` writes, which belong to no single run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,25 +83,25 @@ class Pages:
         }
 
     def write(self, file: str, template: str, **values: object) -> Path:
-        """Write a page; what UTF-8 cannot contain (half a surrogate pair that a target sent) is spelt out."""
+        """Write a page; what UTF-8 cannot encode (a lone surrogate from a target) is written as an escape."""
         shared = {**self._shared, "file": file, "root": "../" * file.count("/")}
         text = _environment().get_template(template).render(**shared, **values)
         return self.write_text(file, text)
 
     def fresh_folder(self, name: str) -> None:
-        """Make a folder, empty whatever was there."""
+        """Make an empty folder, removing any earlier content."""
         shutil.rmtree(self._directory / name, ignore_errors=True)
         (self._directory / name).mkdir(parents=True)
 
     def write_text(self, file: str, text: str) -> Path:
-        """Write a file as it is."""
+        """Write a text to a file."""
         path = self._directory / file
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
         return path
 
 
 def navigation_of(folder: Path) -> tuple[NavItem, ...]:
-    """Return what every page of a run leads to."""
+    """Return the navigation of a run's pages."""
     if is_clients_folder(folder):
         return (CLIENTS_ALONE, NAVIGATION[-1])
     if clients_folder(folder) is None:
@@ -110,7 +110,7 @@ def navigation_of(folder: Path) -> tuple[NavItem, ...]:
 
 
 def banner(footer: RunFooter | None) -> str:
-    """Say that a run is not whole; nothing where it is."""
+    """Return a warning if a run is not complete; empty if it is."""
     if footer is None:
         return "This run was cut short: it has no footer. This page shows what was recorded until then."
     if footer.ended == ENDED_COMPLETE:
@@ -119,7 +119,7 @@ def banner(footer: RunFooter | None) -> str:
 
 
 def _from_here(directory: Path) -> str:
-    """Return the way to a folder as a command in this process's directory takes it, fit for a shell."""
+    """Return the path of a folder for commands run in the current directory, quoted for a shell."""
     there, here = directory.resolve(), Path.cwd()
     return shlex.quote(str(there.relative_to(here) if there.is_relative_to(here) else there))
 

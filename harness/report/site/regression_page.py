@@ -1,4 +1,4 @@
-"""The regression page of a run that has a site already, anew: a gate has decided on it since."""
+"""Rewrite the regression page of an existing site after a gate has decided on the run."""
 
 from pathlib import Path
 
@@ -10,10 +10,10 @@ from harness.report.site.pages import Pages, banner, navigation_of
 
 
 def add_regression_page(folder: Path) -> None:
-    """Write the page again where a run's site is; elsewhere there is nothing to link it to.
+    """Write the page again if the folder has a run's site; otherwise nothing would link to it.
 
     Raises:
-        ReportError: a table of the run, or what it keeps of a baseline, is damaged.
+        ReportError: a table of the run, or its data on a baseline, is damaged.
     """
     if not (folder / "index.html").is_file():
         return

@@ -1,4 +1,4 @@
-"""The static site of a run: the matrix, a page a scenario, and pages that look on from further away."""
+"""The static site of a run: the matrix, a page for each scenario, and overview pages."""
 
 import shutil
 from collections import Counter
@@ -39,7 +39,7 @@ from harness.results.status import mark
 from harness.verdict import Outcome
 
 CLUSTER_COUNT_MAX: Final = 100
-"""How many clusters the index lists; the table has all."""
+"""The number of clusters that the index lists; the table has all."""
 
 
 def render_site(run_dir: Path) -> Path:
@@ -77,7 +77,7 @@ def site_of(run: Run) -> Path:
 
 
 def _scenarios(run: Run, pages: Pages, history: History, coverage: Coverage) -> None:
-    """Write a page for each scenario, and beside it the data that it asks for."""
+    """Write a page for each scenario, and the data that it loads."""
     for name in ("scenarios", "talks"):
         shutil.rmtree(run.directory / name, ignore_errors=True)
         (run.directory / name).mkdir()
@@ -109,7 +109,7 @@ def _scenarios(run: Run, pages: Pages, history: History, coverage: Coverage) -> 
 
 
 def _run_with(run: Run, judgements: Iterable[Judgement]) -> Mapping[str, str]:
-    """Say by target what a scenario's broker had beyond what it asked for."""
+    """Return, by target, the properties that a scenario's broker had but the scenario did not ask for."""
     reported = {each.target: run.added.get((each.target, each.scenario_id), {}) for each in judgements}
     return {
         target: " ".join(f"{name}={value}" for name, value in sorted(added.items()))
@@ -142,6 +142,6 @@ def _index(run: Run) -> dict[str, object]:
 
 
 def _codes(run: Run) -> tuple[ExitCode, ...]:
-    """Return how scenarios end, and client scripts where the run has any."""
+    """Return the exit code of the scenarios, and of client scripts if the run has any."""
     scenarios = exit_code(run.judgements, run.footer)
     return (scenarios,) if run.clients is None else (scenarios, run.clients.exit_code)

@@ -1,4 +1,4 @@
-"""The pages of a tap: what was said and answered, and what broke an invariant; nothing is judged."""
+"""The pages of a tap: requests, answers, and violated invariants; nothing is judged."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -21,7 +21,7 @@ from harness.trace.schema import TraceError
 _NAVIGATION: Final = (NavItem(file="index.html", name="Tap"),)
 _CONVERSATIONS: Final = "talks"
 CONNECTION_COUNT_MAX: Final = 400
-"""Connections whose conversation a site contains; the trace has all."""
+"""The number of connections whose conversation a site contains; the trace has all."""
 _VIOLATION_COUNT_MAX: Final = 500
 _NO_CODE: Final = "—"
 _FINE: Final = (NO_ERROR, _NO_CODE)
@@ -30,7 +30,7 @@ _ENDS: Final = (EventKind.CLOSED, EventKind.DISCONNECTED)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """One connection, with what went over it."""
+    """One connection, with a summary of its traffic."""
 
     name: str
     conversation: str
@@ -44,12 +44,12 @@ class Connection:
     violations: int
     anchor: str
     data_file: str
-    """The file with what was said; empty where the site has none."""
+    """The file with the conversation; empty if the site has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """How often an API was asked in a version and answered an error code."""
+    """How often a version of an API was answered with an error code."""
 
     api: str
     api_version: int
@@ -60,7 +60,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TappedTarget:
-    """What a tap heard of one target."""
+    """What a tap recorded of one target."""
 
     header: TraceHeader
     event_count: int
@@ -68,14 +68,14 @@ class TappedTarget:
     connections: tuple[Connection, ...]
     said: tuple[Said, ...]
     replays: tuple[ReplayRow, ...]
-    """What the reference answers otherwise, where somebody replayed what was said to it."""
+    """Answers in which the reference differs, if the requests were replayed to it."""
 
 
 def tap_site(folder: RunFolder) -> Path:
-    """Write the pages of a tap into its folder, and return their index.
+    """Write the pages of a tap into its folder, and return the index.
 
     Raises:
-        TraceError: a file of it is damaged, or it was killed and not finished yet.
+        TraceError: a file of the tap is damaged, or the tap was killed and is not finished yet.
     """
     header, footer = folder.read_run(), folder.read_footer()
     pages = Pages(folder.path, header.run_id, banner=banner(footer), nav=_NAVIGATION)
@@ -123,7 +123,7 @@ def _target(folder: RunFolder, name: str, violations: Iterable[Violation], pages
 def _broken(
     events: Iterable[Event], violations: Iterable[Violation], target: str
 ) -> Counter[tuple[str, str]]:
-    """Count the violations by the connection whose event shows them."""
+    """Return the counts of violations by the connection of the violating event."""
     places = {(each.scenario_id, each.sequence) for each in violations if each.target == target}
     return Counter(
         (each.scenario_id, each.connection or "")
@@ -139,7 +139,7 @@ def _connection(
     requests = Counter(each.api or "?" for each in events if each.kind == EventKind.REQUEST)
     answers = (_code(each) for each in events if each.kind == EventKind.RESPONSE)
     errors = Counter(code for code in answers if code not in _FINE)
-    # What was under way may still come after the end.
+    # Frames that were in flight may still come after the end.
     end = next((each for each in events if each.kind in _ENDS), None)
     anchor = f"connection-{slug(f'{target}/{conversation}/{name}')}"
     return Connection(
@@ -173,7 +173,7 @@ def _write_conversation(connection: Connection, events: Iterable[Event], pages: 
 
 
 def _said(events: Iterable[Event]) -> tuple[Said, ...]:
-    """Count what was answered, by API, version and error code, with who was told."""
+    """Return the counts of answers by API, version and error code, with the clients that received them."""
     counts: Counter[tuple[str, int, str]] = Counter()
     reported: dict[tuple[str, int, str], dict[str, None]] = defaultdict(dict)
     for event in events:
@@ -194,7 +194,7 @@ def _said(events: Iterable[Event]) -> tuple[Said, ...]:
 
 
 def _code(event: Event) -> str:
-    """Return the error code of an answer: its own, or those within it."""
+    """Return the error codes of an answer, at top level or within it, as one text."""
     found = error_codes(event)
     bad = [code for code in found if code != NO_ERROR]
     return ", ".join(bad) or (NO_ERROR if found else _NO_CODE)

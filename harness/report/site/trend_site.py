@@ -1,4 +1,4 @@
-"""The pages of a trend that belongs to no single run: the trend, and what each of the newest runs changed."""
+"""The pages of a trend that belongs to no single run: the trend, and the changes of the newest runs."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from harness.report.site.pages import TREND_NAVIGATION, Pages
 
 
 def render_trend(trend_dir: Path) -> Path:
-    """Write the pages beside the tables of a trend, and return the first of them.
+    """Write the pages beside the tables of a trend, and return the trend page.
 
     Raises:
         ReportError: a table is missing or damaged.

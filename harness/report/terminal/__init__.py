@@ -1,1 +1,1 @@
-"""What a terminal shows when a run has ended."""
+"""The output on a terminal when a run has ended."""

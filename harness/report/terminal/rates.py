@@ -1,4 +1,4 @@
-"""How often each scenario came to what, where a run made several attempts at all of them."""
+"""The rates of each scenario's outcomes, if a run made several attempts at all scenarios."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _ROW_COUNT_MAX: Final = 50
 
 
 def print_rates(checked: CheckedRun, console: Console) -> None:
-    """Print the scenarios that did not come to the same in all attempts, and how many did."""
+    """Print the scenarios whose results varied between attempts, and how many did not vary."""
     found: dict[tuple[str, str], list[Attempt]] = defaultdict(list)
     for each in checked.attempts:
         if each.was_run:
@@ -41,7 +41,7 @@ def print_rates(checked: CheckedRun, console: Console) -> None:
 
 
 def rates(attempts: Sequence[Attempt]) -> str:
-    """Say how often a scenario came to what, the worst first: `diverges 1 of 5, conforms 4 of 5`."""
+    """Return the rates of a scenario's outcomes, the worst first: `diverges 1 of 5, conforms 4 of 5`."""
     counts = Counter(Outcome(each.outcome) for each in attempts)
     worst_first = sorted(counts, key=OUTCOME_ORDER.index, reverse=True)
     return ", ".join(f"{outcome} {counts[outcome]} of {len(attempts)}" for outcome in worst_first)

@@ -1,4 +1,4 @@
-"""What a terminal shows when a run has ended: a table, the worst results, and where to read on."""
+"""The output on a terminal when a run has ended: a table, the worst results, and where to read on."""
 
 from collections import Counter
 from pathlib import Path
@@ -37,19 +37,19 @@ _STYLES: Final = {
 
 
 def print_summary(run: Run, console: Console) -> None:
-    """Print the summary of a run that has its tables, and where its pages are."""
+    """Print the summary of a run with tables, and where its pages are."""
     _print_run(run, console)
     console.print(_plain(f"Report: {run.directory / 'index.html'}"), soft_wrap=True)
 
 
 def print_verdict(run_dir: Path, console: Console) -> None:
-    """Print the summary of a judged run that has no tables, from what the checker left."""
+    """Print the summary of a judged run without tables, from the checker's files."""
     _print_run(load_verdict(run_dir), console)
     console.print(_plain(f"Run: {run_dir}"), soft_wrap=True)
 
 
 def _print_run(run: Run, console: Console) -> None:
-    """Print a summary; nothing that a target sent acts as markup or as a control sequence."""
+    """Print a summary; text from a target never acts as markup or as a control sequence."""
     console.print(_table(run))
     _print_longest(run, console)
     telling = [each for each in run.judgements if status_of(each) in NEEDS_ATTENTION and not is_lost(each)]
@@ -79,7 +79,7 @@ def _who_has_them(run: Run) -> str:
 
 
 def _table(run: Run) -> Table:
-    """Lay out the counts, a row a target; a column in which nothing is counted is left out."""
+    """Return a table of counts with a row for each target; columns with only zeros are left out."""
     counts = {summary.target: _counts(summary) for summary in run.targets}
     headings = [heading for heading in _HEADINGS if any(each[heading] for each in counts.values())]
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
@@ -102,7 +102,7 @@ _HEADINGS: Final = {
     Expectation.STALE.value: "bold",
     ResultStatus.FLAKY.value: "yellow",
 }
-"""Style a heading, in the order of the columns."""
+"""The style of each heading, in the order of the columns."""
 
 
 def _counts(summary: TargetSummary) -> dict[str, int]:
@@ -120,7 +120,7 @@ def _counts(summary: TargetSummary) -> dict[str, int]:
 
 
 def _print_longest(run: Run, console: Console) -> None:
-    """Say which conversation takes each target longest."""
+    """Print each target's longest conversation."""
     found = longest_scenarios(run)
     for each in found:
         console.print(_plain(f"longest on {each.target}: {each}", "bright_black"), soft_wrap=True)
@@ -129,7 +129,7 @@ def _print_longest(run: Run, console: Console) -> None:
 
 
 def _print_result(run: Run, judgement: Judgement, console: Console) -> None:
-    """Print a result in three lines: what, the first difference, how to repeat it."""
+    """Print a result in three lines: the result, its first difference, and how to repeat it."""
     outcome = Outcome(judgement.outcome)
     what = Text.assemble(
         (f"{GLYPHS[outcome]} {status_of(judgement).value} ", _STYLES[outcome]),
@@ -141,7 +141,7 @@ def _print_result(run: Run, judgement: Judgement, console: Console) -> None:
     finding = run.first_difference(judgement)
     found = f"{place(finding)}: {run.contrast(finding)}" if finding else judgement.reason
     if finding and finding.difference_class == DifferenceClass.TIMING and run.times_of(finding) is None:
-        found = judgement.reason  # without tables only the checker's words say what was measured
+        found = judgement.reason  # without tables, only the checker's reason contains the measured time
     command = run.repetition(judgement)
     console.print(what, soft_wrap=True)
     console.print(_plain(f"  {shortened(found, VALUE_LENGTH_MAX)}"), soft_wrap=True)
@@ -152,7 +152,7 @@ _FORESEEABLE: Final = (ResultStatus.FAILED, ResultStatus.INDETERMINATE, ResultSt
 
 
 def _print_entry(run: Run, concerning: list[Judgement], console: Console) -> None:
-    """Print the entry that foresees the first unexpected difference; the pages have the others'."""
+    """Print an entry for the first unexpected difference; the pages have entries for the others."""
     for each in concerning:
         if each.outcome == Outcome.DIVERGES and (advice := disagreement(each)):
             console.print(_plain(f"{advice}\n"), soft_wrap=True)
@@ -169,6 +169,6 @@ def _print_entry(run: Run, concerning: list[Judgement], console: Console) -> Non
 
 
 def _plain(value: str, style: str = "") -> Text:
-    """Make text of what a target may have sent, its control characters spelt out."""
+    """Return text from a target with its control characters written as escapes."""
     body = value.removesuffix("\n")
     return Text(in_terminal(body) + value[len(body) :], style)

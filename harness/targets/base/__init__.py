@@ -1,1 +1,1 @@
-"""What all kinds of target share: the interface, connections, dialogue, and the preparation of a broker."""
+"""What all targets share: the interface, connections, dialogue, and the preparation of a broker."""

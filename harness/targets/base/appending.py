@@ -1,7 +1,7 @@
-"""Records written to `__consumer_offsets` behind the coordinator's back.
+"""Writes external records, which the coordinator does not know of, to `__consumer_offsets`.
 
-They are produced as Kafka's own tools do it, so it works with any broker that lets its administrator write
-there, and replicas get them, too.
+They are produced like those of Kafka's own tools. So this works with any broker that lets its administrator
+write to the topic, and the records are replicated.
 """
 
 from collections.abc import Sequence
@@ -16,23 +16,23 @@ from harness.wire.record_batch import encode_batch
 
 _PRODUCE_VERSION: Final = 7
 _ADMINISTRATOR: Final = "__admin_client"
-"""Who may write to internal topics. Source: AdminUtils#ADMIN_CLIENT_ID (3.9.2)."""
+"""The client id that may write to internal topics. Source: AdminUtils#ADMIN_CLIENT_ID (3.9.2)."""
 
 
 async def append_records(session: BrokerSession, partition: int, records: Sequence[EncodedRecord]) -> None:
-    """Write records, as one batch, where the broker leads that coordinates.
+    """Write records as one batch, on the broker that coordinates and leads the partition.
 
     Raises:
-        TargetError: the broker does not take them.
+        TargetError: the broker does not accept them.
     """
     await produce(session, partition, (encode_batch(records),))
 
 
 async def produce(session: BrokerSession, partition: int, batches: Sequence[bytes]) -> None:
-    """Write batches, one after the other.
+    """Write batches, one after another.
 
     Raises:
-        TargetError: the broker does not take them.
+        TargetError: the broker does not accept them.
     """
     connection = await session.connect()
     dialogue = Dialogue(connection, client_id=_ADMINISTRATOR)

@@ -1,4 +1,4 @@
-"""Taking every group from a coordinator, so that who comes next finds it as a new broker has it."""
+"""Removes every group from a coordinator, which is then in the state of a new broker's."""
 
 from typing import Final
 
@@ -12,23 +12,23 @@ from harness.wire.codec import Fields
 
 _LOG: Final = "__consumer_offsets"
 _GROUPS_A_PARTITION: Final = 3
-"""Ids that differ in a number at their end are spread evenly, but for where it gets a digit more."""
+"""Ids that differ in a number at their end are spread evenly, except where the number gets another digit."""
 _DELETED: Final = frozenset({"NONE", "UNKNOWN_TOPIC_OR_PARTITION"})
 _DELETE_TIMEOUT_MS: Final = 10_000
 
 
 async def clear_log(session: BrokerSession, *, partitions: int, timeout_ms: float) -> None:
-    """Delete `__consumer_offsets`, wait until nothing is coordinated any more, and have it made anew.
+    """Delete `__consumer_offsets`, wait until no group is coordinated any more, and recreate the topic.
 
-    Only for brokers that are the harness's own: every group is gone, with its offsets.
+    Only for brokers that the harness started: every group is lost, with its offsets.
 
     Args:
-        session: of the broker.
-        partitions: how many there are of the log.
-        timeout_ms: for each of the three, on the broker session's clock.
+        session: a session of the broker.
+        partitions: the number of partitions of the log.
+        timeout_ms: for each of the three phases, on the broker session's clock.
 
     Raises:
-        TargetError: the coordinator goes on without its log, as that of 4.0.0 does, or does not come back.
+        TargetError: the coordinator continues without its log, as in 4.0.0, or does not come back.
 
     Source: GroupCoordinatorShard#onUnloaded, GroupCoordinator#onResignation; KAFKA-19274.
     """

@@ -1,7 +1,7 @@
-"""Which of a cluster's brokers coordinates, and how another comes to.
+"""Finds which broker of a cluster coordinates, and makes another one the coordinator.
 
-It speaks to the brokers over the network alone, so it is the same for JVMs and containers. The transaction
-coordinator goes where the group coordinator goes: a client of a scenario speaks to one broker.
+This only uses the network, so it is the same for JVMs and containers. The transaction coordinator always
+moves with the group coordinator, because a client of a scenario connects to one broker.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -34,32 +34,32 @@ _Ask = Callable[[Dialogue], Awaitable[None]]
 
 @dataclass(slots=True, kw_only=True)
 class Cluster:
-    """The brokers of one cluster, of which one leads the partitions of both coordinators."""
+    """The brokers of one cluster, one of which leads the partitions of both coordinators."""
 
     sessions: Mapping[int, BrokerSession]
-    """A broker session for each broker, which connects to that one."""
+    """For each broker, a broker session that connects to it."""
     failure: Callable[[], str | None]
-    """Asked between tries; what it returns ends the waiting."""
+    """Called between tries; a result other than None ends the wait."""
     timeout_ms: float = 60_000.0
-    """How long a change may take."""
+    """The most time that a change may take."""
     _down: set[int] = field(default_factory=set)
     _leader: int = -1
     _former: int = -1
 
     @property
     def coordinator(self) -> int:
-        """The id of the broker that coordinates, as last seen."""
+        """The id of the broker that coordinates, as last observed."""
         return self._leader
 
     @property
     def others(self) -> Sequence[int]:
-        """The ids of those that run and do not, the next coordinator first."""
+        """The ids of the running brokers that do not coordinate, the next coordinator first."""
         ids = sorted(self.sessions)
         after = ids.index(self._leader) + 1
         return [node for node in (*ids[after:], *ids[:after]) if node not in self._down | {self._leader}]
 
     def node_in(self, role: Role) -> int:
-        """Return the id of the broker that has a role, as last seen; `TargetError` when none has."""
+        """Return the id of the role's broker, as last observed; raise `TargetError` if there is none."""
         match role:
             case Role.COORDINATOR:
                 return self._leader
@@ -71,18 +71,18 @@ class Cluster:
                 raise TargetError(f"no broker is the {role.value} one")
 
     def is_up(self, node_id: int) -> None:
-        """Be told that a broker runs again."""
+        """Record that a broker runs again."""
         self._down.discard(node_id)
 
     async def lost(self, node_id: int) -> None:
-        """Be told that a broker can be asked no more, and wait until another coordinates."""
+        """Record that a broker is unreachable, and wait until another one coordinates."""
         self._down.add(node_id)
         await self.taken_over()
 
     async def found(self, node_id: int) -> None:
-        """Be told that a broker can be asked again, and wait until it is a follower as good as any.
+        """Record that a broker is reachable again, and wait until it is a full follower.
 
-        It then knows who coordinates, and could take over all partitions together.
+        It then knows the coordinator, and is in sync, so it could take over all partitions together.
         """
         await self._ask(node_id, self._agree)
 
@@ -94,20 +94,20 @@ class Cluster:
         self._down.discard(node_id)
 
     async def settle(self) -> None:
-        """Make the topics, with the partitions of both coordinators on all brokers, led by the first."""
+        """Create the topics, with both coordinators' partitions on all brokers and led by the first one."""
         await self._ask(min(self.sessions), self._find_coordinators)
-        # Brokers with a ZooKeeper leave this to their controller, whichever it is.
+        # Brokers with a ZooKeeper leave this to the current controller.
         await self._ask_controller(_create_topics)
         await self._lead(sorted(self.sessions))
 
     async def move(self, to: int | None = None) -> None:
-        """Make another broker the coordinator, and wait until all that run know.
+        """Make another broker the coordinator, and wait until all running brokers know it.
 
         Args:
-            to: its id; None is for the next.
+            to: the id of the broker; None is for the next one.
 
         Raises:
-            TargetError: no other runs, or it does not come to coordinate.
+            TargetError: no other broker runs, or it does not become the coordinator.
         """
         if to is None:
             if not self.others:
@@ -116,14 +116,14 @@ class Cluster:
         await self._lead([to, *(node for node in sorted(self.sessions) if node != to)])
 
     async def taken_over(self) -> None:
-        """Wait until one that runs coordinates, and all that run know."""
+        """Wait until a running broker coordinates, and all running brokers know it."""
         running = [node for node in self.sessions if node not in self._down]
         await self._ask(running[0], self._learn_leader)
         for node in running:
             await self._ask(node, self._agree)
 
     async def _lead(self, replicas: Sequence[int]) -> None:
-        """Have all partitions led by the first of some brokers."""
+        """Make the first of some brokers the leader of all partitions."""
         await self._ask_controller(lambda dialogue: self._reorder(dialogue, replicas))
         await self._ask_controller(self._elect)
         self._led_by(replicas[0])
@@ -132,7 +132,7 @@ class Cluster:
                 await self._ask(node, self._agree)
 
     async def _find_coordinators(self, dialogue: Dialogue) -> None:
-        """Ask for both, which has their topics made."""
+        """Find both coordinators, which makes the broker create their topics."""
         version = dialogue.version_of("FindCoordinator", (3, 2, 1))
         for key_type in (_GROUP, _TRANSACTION):
             fields: Fields = {"key": "kafka-conformance-ready", "key_type": key_type}
@@ -141,7 +141,7 @@ class Cluster:
                 raise NotYet(f"FindCoordinator answers {answer.text('error_code')}")
 
     async def _reorder(self, dialogue: Dialogue, replicas: Sequence[int]) -> None:
-        """Name the replicas anew in this order. Source: KIP-455."""
+        """Reassign the replicas in this order. Source: KIP-455."""
         topics: list[Fields] = [
             {
                 "name": name,
@@ -157,7 +157,7 @@ class Cluster:
         _require_done("AlterPartitionReassignments", reported)
 
     async def _elect(self, dialogue: Dialogue) -> None:
-        """Have the first replicas lead. Source: KIP-460."""
+        """Make the first replicas the leaders. Source: KIP-460."""
         topics: list[Fields] = [
             {"topic": name, "partitions": list(indexes)}
             for name, indexes in (await _indexes(dialogue)).items()
@@ -173,14 +173,14 @@ class Cluster:
         _require_done("ElectLeaders", reported)
 
     async def _ask_controller(self, ask: _Ask) -> None:
-        """Ask the broker that takes orders for the cluster; in KRaft all of them do."""
+        """Send requests to the controller; in KRaft, any broker forwards them."""
 
         async def find_and_ask(dialogue: Dialogue) -> None:
             answer = await dialogue.ask("Metadata", _METADATA_VERSION, {"topics": []})
             controller = answer.number("controller_id")
             if controller not in self.sessions or controller in self._down:
                 raise NotYet("the cluster has no controller")
-            # It may have changed by the next try, which therefore begins with the question who it is.
+            # The controller may change before the next try, so each try begins by finding it.
             await ask_once(self.sessions[controller], _knowing_versions(ask))
 
         await self._ask(next(node for node in self.sessions if node not in self._down), find_and_ask)
@@ -214,10 +214,10 @@ class Cluster:
 
 
 def node_in(role: Role, *, coordinator: int, up: Sequence[int], former: int | None) -> int:
-    """Return the id of the broker that has a role where all that is up is known.
+    """Return the id of the broker that has a role, where the running brokers are known.
 
     Raises:
-        TargetError: none has it.
+        TargetError: no broker has it.
     """
     match role:
         case Role.COORDINATOR:
@@ -236,7 +236,7 @@ def node_in(role: Role, *, coordinator: int, up: Sequence[int], former: int | No
 async def settled_cluster(
     addresses: Mapping[int, tuple[str, int]], *, failure: Callable[[], str | None], timeout_ms: float
 ) -> Cluster | None:
-    """Wait until several brokers are one cluster, the first of them coordinating; one alone is none."""
+    """Wait until brokers form one cluster, coordinated by the first; a single broker is not a cluster."""
     if len(addresses) == 1:
         return None
     slots = new_connect_slots()
@@ -266,12 +266,12 @@ async def _leaders(dialogue: Dialogue) -> frozenset[int]:
 
 
 async def _partitions(dialogue: Dialogue) -> Sequence[Answer]:
-    """Return what a broker knows of the coordinators' partitions."""
+    """Return a broker's metadata of the coordinators' partitions."""
     return [row for rows in (await _by_topic(dialogue)).values() for row in rows]
 
 
 async def _indexes(dialogue: Dialogue) -> Mapping[str, Sequence[int]]:
-    """Return which partitions each coordinator's topic has."""
+    """Return the partition indexes of each coordinator's topic."""
     topics = await _by_topic(dialogue)
     return {name: sorted(row.number("partition_index") for row in rows) for name, rows in topics.items()}
 
@@ -287,7 +287,7 @@ async def _by_topic(dialogue: Dialogue) -> Mapping[str, Sequence[Answer]]:
 
 
 def _require_done(api: str, reported: Sequence[str | None]) -> None:
-    """Have it asked again unless all was done; a version without an error on top tells none there."""
+    """Raise `NotYet` unless all is done; versions without a top-level error code have none to check."""
     refused = [code for code in reported if code is not None and code not in _DONE]
     if refused:
         raise NotYet(f"{api} answers {', '.join(refused)}")

@@ -1,4 +1,4 @@
-"""What every broker that we start is told, and has."""
+"""Configuration, principals and topics of every broker that the harness starts."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ CONFORMANCE_CONFIG: Mapping[str, str] = {
     "group.min.session.timeout.ms": "100",
     "offsets.topic.num.partitions": "1",
 }
-"""What every broker that we start is told, so that suites are quick; a scenario's own come on top."""
+"""Properties of every broker that the harness starts, for quick suites; a scenario's own override them."""
 
 QUICK_CONSUMER_GROUPS: Mapping[str, str] = {
     "group.share.enable": "true",
@@ -16,19 +16,19 @@ QUICK_CONSUMER_GROUPS: Mapping[str, str] = {
     **{f"group.{each}.min.heartbeat.interval.ms": "100" for each in ("consumer", "share", "streams")},
     **{f"group.{each}.assignment.interval.ms": "0" for each in ("consumer", "share", "streams")},
 }
-"""What brokers from 4.0 on are told beside that; the interval counts from 4.3 on, `enable` in 4.1.
+"""Further properties for brokers from 4.0 on; the interval has an effect from 4.3 on, `enable` in 4.1.
 
-Releases ignore what they do not know.
+Releases ignore properties that they do not know.
 """
 
 OF_CONFIGURED_GROUPS = "group.consumer.assignment.interval.ms"
-"""A setting of releases in which one group may be configured to wait for none of these (4.3).
+"""A property of releases in which a single group can be configured with intervals of 0 (4.3).
 
-Releases before list a group for ever that was configured once.
+Earlier releases list a group for ever once it has been configured.
 """
 
 PRINCIPALS: Sequence[str] = ("ana", "bob", "carol", "dora")
-"""Who may connect to a broker with an authorizer (Capability.PRINCIPALS)."""
+"""Principals that may connect to a broker with an authorizer (Capability.PRINCIPALS)."""
 
 CONFORMANCE_TOPICS: Mapping[str, int] = {"orders": 3, "payments": 2}
 """Topics, with their partition counts, that every broker has before the first scenario."""

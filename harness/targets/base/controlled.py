@@ -1,4 +1,4 @@
-"""Brokers that we started ourselves and can do things to, and their sessions."""
+"""Brokers that the harness started and can act on, and their sessions."""
 
 import asyncio
 from abc import abstractmethod
@@ -24,7 +24,7 @@ from harness.wire.log_records import EncodedRecord
 
 
 class ControlledBroker(Broker):
-    """A broker of ours, or a cluster of them. See `BrokerSession` for what can be done to it."""
+    """A broker, or a cluster of brokers, of the harness. `BrokerSession` lists the possible actions."""
 
     def __init__(self, description: BrokerDescription) -> None:
         self._description = description
@@ -41,28 +41,28 @@ class ControlledBroker(Broker):
 
     @abstractmethod
     def address(self, role: Role) -> tuple[str, int]:
-        """Return the host and port of a broker, as things stand; `TargetError` when there is none."""
+        """Return the current host and port of a role's broker; raise `TargetError` if there is none."""
 
     def principals_address(self) -> tuple[str, int]:
-        """Return where it asks who connects (Capability.PRINCIPALS)."""
+        """Return the address of the listener that authenticates clients (Capability.PRINCIPALS)."""
         raise TargetError(f"{self._description.spec} does not ask who connects")
 
     @abstractmethod
     async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
-        """Do something to the coordinator's broker, and wait until whoever coordinates then can be asked."""
+        """Carry out an action on the coordinator's broker; wait until the coordinator can be reached."""
 
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
-        """Pause whoever coordinates when it next comes to a point, in some partitions or in any."""
+        """Pause the coordinator when it next reaches a breakpoint, in some partitions or in any."""
         where = f" in partitions {sorted(partitions)}" if partitions else ""
         raise TargetError(f"{self._description.spec} cannot be paused at {point.value}{where}")
 
     async def resume_from(self, point: Breakpoint) -> None:
-        """Let it go on, and pause nobody at that point any more."""
+        """Resume the coordinator, and stop pausing at that breakpoint."""
         raise TargetError(f"{self._description.spec} is not paused at {point.value}")
 
 
 class ControlledSession(TcpSession):
-    """A broker session over the network whose broker obeys."""
+    """A broker session over the network that can act on its broker."""
 
     def __init__(self, controls: ControlledBroker, *, connect_slots: asyncio.Semaphore) -> None:
         super().__init__(*controls.address(Role.COORDINATOR), connect_slots=connect_slots)

@@ -1,4 +1,4 @@
-"""A broker session and its connections in front of others: what a subclass leaves alone is theirs."""
+"""A broker session and connections that wrap others, and delegate what a subclass does not override."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from harness.wire.log_records import EncodedRecord
 
 
 class DelegatedConnection(Connection):
-    """A connection in front of another."""
+    """A connection that wraps another."""
 
     def __init__(self, connection: Connection) -> None:
         self._inner = connection
@@ -28,13 +28,13 @@ class DelegatedConnection(Connection):
 
 
 class DelegatedSession(BrokerSession):
-    """A broker session in front of another."""
+    """A broker session that wraps another."""
 
     def __init__(self, session: BrokerSession) -> None:
         self._inner = session
 
     def connection(self, opened: Connection) -> Connection:
-        """Return what stands in front of a connection that was opened."""
+        """Return the wrapper of a connection that was opened."""
         return DelegatedConnection(opened)
 
     @property

@@ -1,4 +1,4 @@
-"""The harness's own questions to a broker, outside any scenario: one at a time, each answered or not."""
+"""The harness's own requests to a broker, outside any scenario: one at a time, each with its answer."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,38 +16,38 @@ _REFUSAL_CODE: Final = 35
 
 
 class NotYet(Exception):  # noqa: N818 - a normal observation while a broker comes up
-    """The broker did not say what is waited for; `str()` tells what it said or did instead."""
+    """The broker did not give the awaited answer; `str()` is what it answered or did instead."""
 
 
 class OutOfTime(NotYet):
-    """A question had no time, or not its full time, because that for all questions together is up."""
+    """A request had no time or not its full time, because the time for all requests together is up."""
 
 
 class Answer:
-    """The fields of a response, or of a structure in it, asked for by name and kind."""
+    """The fields of a response, or of a structure in it, read by name and type."""
 
     def __init__(self, fields: Mapping[str, FieldValue]) -> None:
         self.fields = fields
 
     def text(self, name: str) -> str | None:
-        """Return a string, or an error code by its name; None for null and for a field that is not there."""
+        """Return a string, or an error code's name; None for null and for a field that does not exist."""
         value = self.fields.get(name)
         return value if isinstance(value, str) else None
 
     def number(self, name: str) -> int:
-        """Return a number, -1 for a field that is not there."""
+        """Return a number, or -1 for a field that does not exist."""
         value = self.fields.get(name)
         return value if isinstance(value, int) else -1
 
     def numbers(self, name: str) -> tuple[int, ...]:
-        """Return an array of numbers, none for null."""
+        """Return an array of numbers, empty for null."""
         value = self.fields.get(name)
         if not isinstance(value, Sequence) or isinstance(value, str | bytes):
             return ()
         return tuple(item for item in value if isinstance(item, int))
 
     def rows(self, name: str) -> tuple["Answer", ...]:
-        """Return the structures of an array, none for null."""
+        """Return the structures of an array, empty for null."""
         value = self.fields.get(name)
         if not isinstance(value, Sequence) or isinstance(value, str | bytes):
             return ()
@@ -55,12 +55,12 @@ class Answer:
 
 
 class Dialogue:
-    """Questions and answers on one connection, in versions that the broker advertises.
+    """Requests and answers on one connection, in versions that the broker advertises.
 
     Args:
-        connection: to the broker.
-        client_id: that the broker is told.
-        left_ms: tells how much time is left for all questions together; by default there is no such bound.
+        connection: the connection to the broker.
+        client_id: the client id of the requests.
+        left_ms: returns the time that is left for all requests together; by default it is unlimited.
     """
 
     def __init__(
@@ -77,11 +77,11 @@ class Dialogue:
         self._ranges: Mapping[int, ApiRange] = {}
 
     async def learn_versions(self) -> tuple[ApiRange, ...]:
-        """Ask which versions of which APIs there are, which `version_of` then knows.
+        """Request the API versions, which `version_of` uses from then on.
 
         Raises:
-            NotYet: it does not say.
-            TargetError: it refuses the oldest version of that question, which every broker has.
+            NotYet: the broker does not answer with them.
+            TargetError: it refuses the oldest version of the request, which every broker supports.
         """
         answer = await self.ask("ApiVersions", 0, {})
         refusal = answer.text("error_code")
@@ -101,7 +101,7 @@ class Dialogue:
         return ranges
 
     def version_of(self, api: str, preferred: Iterable[int]) -> int:
-        """Return the first of some versions that the broker advertises; `NotYet` when it has none of them."""
+        """Return the first of some versions that the broker advertises; raise `NotYet` if there is none."""
         api_range = self._ranges.get(api_key(api))
         if api_range is not None:
             for version in preferred:
@@ -110,7 +110,7 @@ class Dialogue:
         raise NotYet(f"it advertises no usable version of {api}")
 
     async def ask(self, api: str, version: int, fields: Fields) -> Answer:
-        """Send a request and return its response; `NotYet` when none comes or it cannot be read."""
+        """Send a request and return its response; raise `NotYet` if there is none or it cannot be parsed."""
         timeout_ms = min(_ANSWER_TIMEOUT_MS, self._left_ms())
         if timeout_ms <= 0:
             raise OutOfTime(f"no time is left to ask {api} v{version}")
@@ -124,7 +124,7 @@ class Dialogue:
             decoded = decode_response(api, version, frame.payload, is_written_again=False)
             return Answer(decoded.fields)
         except NoAnswer as error:
-            # Silence for less than an answer may take says nothing of the broker.
+            # Silence in less than the usual timeout for an answer does not show that the broker is at fault.
             kind = OutOfTime if timeout_ms < _ANSWER_TIMEOUT_MS else NotYet
             raise kind(f"{api} v{version}: {error}") from error
         except (ConnectionLost, WireError) as error:

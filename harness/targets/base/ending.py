@@ -1,4 +1,4 @@
-"""Ends that must not be left half done when somebody interrupts."""
+"""Cleanup that must be completed even when it is interrupted."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,10 +8,10 @@ T = TypeVar("T")
 
 
 async def to_its_end(ending: Coroutine[Any, Any, T]) -> T:
-    """Wait for an ending, also where the waiting task is cancelled; cancelled once more, it is given up.
+    """Wait for a cleanup to complete, even if the task is cancelled once; a second cancellation aborts it.
 
     Raises:
-        CancelledError: the task was cancelled; once, and the ending is there all the same.
+        CancelledError: the task was cancelled; after a single cancellation the cleanup is complete.
     """
     task = asyncio.create_task(ending)
     try:

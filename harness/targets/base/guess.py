@@ -1,4 +1,4 @@
-"""Guessing from advertised ApiVersions which Kafka release a broker behaves like."""
+"""Guess from the advertised API versions which Kafka release a broker behaves like."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -32,24 +32,24 @@ _MARKS: Final = (
     _Mark(profile="2.6", api_key=16, version=4),  # ListGroups by state, KIP-518
     _Mark(profile="2.5", api_key=_JOIN_GROUP, version=7),  # protocol type, KIP-559
 )
-"""Newest first; each is the first mark that a release before it lacks. Rows VF-01 and VR-01 to VR-10."""
+"""Newest first; each release's mark is one that all earlier ones lack. Rows VF-01 and VR-01 to VR-10."""
 _OLDEST: Final = "2.4"
 _JOIN_GROUP_MIN_OF_4_0_0: Final = 2
-"""Only that release refused the two oldest versions; the next patch took them back. Rows VF-01 and V-03."""
+"""Only that release dropped the two oldest versions; the next patch restored them. Rows VF-01 and V-03."""
 _JAVA_BY_CHOICE: Final = frozenset({"3.7", "3.8", "3.9"})
 _PROTOCOLS: Final = "group.coordinator.rebalance.protocols"
 _SINCE_4_3: Final = "group.consumer.assignment.interval.ms"
-"""A property that 4.2 lacks, though it serves what 4.3 serves. Source: GroupCoordinatorConfig (4.3.1)."""
+"""A property of 4.3 that 4.2, with equal API versions, lacks. Source: GroupCoordinatorConfig (4.3.1)."""
 
 
 def guess_profile(api_ranges: Iterable[ApiRange], config: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Return the release whose group coordinator the advertised ranges, and the configuration, speak for.
+    """Return the release whose group coordinator matches the advertised versions and the configuration best.
 
-    It is the oldest release with the newest mark: 4.1 shows as 4.0, and 3.3 to 3.6 as 3.2, for nothing
-    that a group coordinator serves changed its versions in between. 4.3 shows as 4.2 unless the broker
-    tells its configuration, which has one property more. A broker that is no
-    Kafka may advertise any mixture; then this is no more than where to begin. Where the coordinator is a
-    choice, the rebalance protocols tell which it is: `consumer` needs the Java one.
+    This is the oldest release with the newest mark: 4.1 is taken for 4.0, and 3.3 to 3.6 for 3.2, since no
+    API of the group coordinator changed its versions in between. 4.3 is taken for 4.2 unless the broker
+    describes its configuration, which has one more property. A broker that is not Kafka may advertise any
+    mixture; the result is then only a starting point. Where releases offer two coordinators, the rebalance
+    protocols show which one it is: `consumer` needs the Java one.
     """
     release = _guess_release(api_ranges)
     if release == "4.2" and _SINCE_4_3 in config:

@@ -1,9 +1,9 @@
-"""The seam between a runner and whatever it drives: target, broker, broker session, connection.
+"""The interface between a runner and what it runs scripts on: target, broker, broker session, connection.
 
 A *target* is a way to get brokers (a spec such as `kafka:3.9.2`). A *broker* is one that was started,
-or found running, with one configuration. A *session* is what one scenario sees of it: connections and a
-clock of its own. The runner speaks in frames (a request or response without its length prefix); what
-the bytes mean is `harness.wire`'s business.
+or found running, with one configuration. A *session* is one scenario's access to it: connections and a
+clock of its own. The runner exchanges frames (requests or responses without their length prefix), whose
+bytes `harness.wire` encodes and decodes.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -22,41 +22,41 @@ if TYPE_CHECKING:
 
 
 class Capability(StrEnum):
-    """What a scenario may need of a target beyond answering requests."""
+    """What a scenario may need from a target beyond answers to requests."""
 
     BROKER_CONFIG = "broker config"
-    """Brokers can be started with a configuration of the scenario's choosing."""
+    """Brokers can be started with a configuration that the scenario chooses."""
     RESTART = "restart"
-    """The coordinator's broker can be stopped and started again over its log, also otherwise configured."""
+    """The coordinator's broker can be stopped and started again on its log, optionally reconfigured."""
     KILL = "kill"
-    """It can be ended without a chance to say goodbye; in a cluster, another broker takes over."""
+    """It can be ended without a clean shutdown; in a cluster, another broker takes over."""
     CLUSTER = "cluster"
     """There are brokers that do not coordinate, and the coordinator can be moved to one of them."""
     SOLE_LEADER = "sole leader"
-    """Whoever coordinates also leads what is made anew; among several brokers, chance says who does."""
+    """The coordinator's broker also leads new partitions; with several brokers, the leader is random."""
     PAUSE = "pause"
-    """The coordinator's broker can be made to stand still, and go on."""
+    """The process of the coordinator's broker can be paused and resumed."""
     DISCONNECT = "disconnect"
-    """It can lose its network while it runs on, so that another takes over, and have it back."""
+    """It can be cut off from the network while it runs, so that another takes over, and be reconnected."""
     LONG_LOG = "long log"
-    """Its log can be given so many records that a load of it takes a second or more."""
+    """Its log can be lengthened by so many records that loading it takes a second or more."""
     WRITE_LOG = "write log"
-    """Records can be written into its log behind its back."""
+    """External records can be written to its log."""
     PAUSE_AT_LOADING = "pause at loading"
-    """The coordinator can be paused while it loads a partition, for as long as a scenario wants."""
+    """The coordinator can be paused while it loads a partition, for as long as a scenario needs."""
     FEATURES = "features"
-    """Clusters can be made with a feature (KIP-584) at a level of the scenario's choosing."""
+    """Clusters can be created with a feature (KIP-584) at a level that the scenario chooses."""
     ORDERED_LOADS = "ordered loads"
-    """Several partitions are loaded in an order that does not change."""
+    """Several partitions are always loaded in the same order."""
     PAUSE_AT_DEAD = "pause at dead"
     """The coordinator can be paused before it removes a group that was marked Dead."""
     PRINCIPALS = "principals"
-    """Actors can connect as somebody, of whom an authorizer decides what he may do."""
+    """Actors can connect as a principal, whose permissions an authorizer decides."""
 
     @classmethod
     @override
     def _missing_(cls, value: object) -> "Capability | None":
-        """Read the names that scripts of older runs have."""
+        """Accept the names that scripts of older runs contain."""
         former = {"hold loading": cls.PAUSE_AT_LOADING, "hold dead": cls.PAUSE_AT_DEAD}
         return former.get(value) if isinstance(value, str) else None
 
@@ -67,19 +67,19 @@ class BrokerAction(StrEnum):
     RESTART = "restart"
     KILL = "kill"
     MOVE = "move"
-    """Another broker becomes the coordinator; the former one lives on."""
+    """Another broker becomes the coordinator; the former one continues to run."""
     PAUSE = "pause"
     RESUME = "resume"
     DISCONNECT = "disconnect"
-    """It can be reached no more, neither by clients nor by brokers, nor reach them; another takes over."""
+    """The broker is cut off from clients and from other brokers; another one takes over."""
     RECONNECT = "reconnect"
-    """The one that was disconnected has its network back, and learns what it missed."""
+    """The disconnected broker gets its network back, and catches up."""
     LENGTHEN = "lengthen"
-    """The log gets records of a group that no scenario knows, which the next load has to read."""
+    """Records of a group that no scenario uses are written to the log, and the next load has to read them."""
 
     @property
     def needs(self) -> Capability:
-        """What a target must be able to do for it."""
+        """The capability that a target needs for the action."""
         match self:
             case BrokerAction.RESTART:
                 return Capability.RESTART
@@ -96,38 +96,38 @@ class BrokerAction(StrEnum):
 
     @property
     def cuts_connections(self) -> bool:
-        """Whether nothing is left of the connections to the broker."""
+        """Whether the action closes all connections to the broker."""
         return self in (BrokerAction.RESTART, BrokerAction.KILL, BrokerAction.DISCONNECT)
 
 
 class Breakpoint(StrEnum):
-    """Where in its code a coordinator can be paused."""
+    """A place in a coordinator's code where it can be paused."""
 
     LOADING = "loading"
     """A partition of the log is being loaded."""
     DEAD = "dead"
-    """A group is Dead and not removed yet."""
+    """A group is Dead and has not been removed yet."""
 
     @property
     def needs(self) -> Capability:
-        """What a target must be able to do for it."""
+        """The capability that a target needs for the breakpoint."""
         return Capability(f"pause at {self.value}")
 
 
 class Role(StrEnum):
-    """Which broker of a cluster a connection goes to, as things stand when it is opened."""
+    """Which broker of a cluster a connection goes to, in the state of the cluster when it is opened."""
 
     COORDINATOR = "coordinator"
     OTHER = "other"
-    """One that does not coordinate (Capability.CLUSTER)."""
+    """A broker that does not coordinate (Capability.CLUSTER)."""
     FORMER = "former"
-    """The one that coordinated before the one that does (Capability.CLUSTER)."""
+    """The broker that coordinated before the current coordinator (Capability.CLUSTER)."""
 
 
 class TargetError(Exception):
-    """A target could not be had, started, reached or asked.
+    """A target could not be obtained, started, reached or queried.
 
-    The message names the thing and the remedy; it is shown to the user as it is.
+    The message contains the cause and the remedy, and is shown to the user unchanged.
     """
 
 
@@ -136,97 +136,97 @@ class NoAnswer(Exception):  # noqa: N818 - a normal observation, not a fault
 
 
 class ConnectionLost(Exception):  # noqa: N818 - likewise
-    """The connection is closed, could not be opened, or carries no more frames; `str()` tells how."""
+    """The connection is closed, could not be opened, or carries no more frames; `str()` is the cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermittedValue:
-    """Values that may stand in a field of a response, as the reference declares them."""
+    """Values that a response's field may have, as the reference declares them."""
 
     field: str
     payloads: tuple[bytes, ...]
-    """Frames that differ from the one that came in this field alone, one for each value."""
+    """Frames that differ from the received one in this field only, one for each value."""
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """One response as it came, without its length prefix."""
+    """One response as it was received, without its length prefix."""
 
     payload: bytes
     permitted: tuple[PermittedValue, ...] = ()
-    """Only the reference in process fills this; a network brings bytes and nothing else."""
+    """Only the in-process reference sets this; a network only transfers bytes."""
 
 
 class Connection(Protocol):
     """One connection to the broker."""
 
     async def send(self, payload: bytes) -> None:
-        """Send a request frame; `ConnectionLost` when it cannot be."""
+        """Send a request frame; raise `ConnectionLost` if that fails."""
 
     async def receive(self, *, timeout_ms: float) -> Frame:
-        """Wait for the next frame; `NoAnswer` when the time is up, `ConnectionLost` when none can come."""
+        """Wait for the next frame; raise `NoAnswer` when time is up, `ConnectionLost` if none can come."""
 
     async def close(self) -> None:
-        """Close it, as a client that goes away does. Idempotent."""
+        """Close the connection as a client that leaves does. Idempotent."""
 
 
 SETTLE_MS: Final = 100.0
-"""How long a broker in real time is given to take in a request, before another connection sends one."""
+"""Time for a broker in real time to receive a request before another connection sends one."""
 
 
 class BrokerSession(Protocol):
-    """What one scenario sees of a broker."""
+    """One scenario's access to a broker."""
 
     @property
     def settle_ms(self) -> float:
-        """How long until a request that is sent surely comes after the one before; 0 in virtual time."""
+        """Time after which the next request surely arrives after the previous one; 0 in virtual time."""
 
     def now_ms(self) -> float:
-        """Return the broker session's clock, 0 at its opening."""
+        """Return the time of the broker session's clock, which is 0 when the session is opened."""
 
     async def connect(self, role: Role = Role.COORDINATOR, *, principal: str | None = None) -> Connection:
-        """Open a connection; `ConnectionLost` when there is nothing to connect to.
+        """Open a connection; raise `ConnectionLost` if there is nothing to connect to.
 
         Args:
-            role: of the broker.
-            principal: who connects, one of `PRINCIPALS`; None for nobody in particular.
+            role: the role of the broker.
+            principal: one of `PRINCIPALS`; None to connect without a principal.
         """
 
     async def elapse(self, duration_ms: float) -> None:
-        """Let time pass: a jump in virtual time, a wait otherwise."""
+        """Let time pass: jump in virtual time, otherwise wait."""
 
     async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
-        """Do something to the coordinator's broker; returns when it is done, not when it has recovered.
+        """Carry out an action on the coordinator's broker; return when it is done, before any recovery.
 
         Args:
-            action: what; the target has the capability that it needs.
-            broker_config: for a restart, Kafka properties that change with it.
+            action: the action; the target has the capability for it.
+            broker_config: for a restart, the Kafka properties that change.
 
         Raises:
-            TargetError: it did not work, and the target is of no more use.
+            TargetError: the action failed, and the target is no longer usable.
         """
 
     async def append(self, partition: int, records: "Sequence[EncodedRecord]") -> None:
         """Write records to `__consumer_offsets`, as one batch (Capability.WRITE_LOG).
 
         Raises:
-            TargetError: they are not taken.
+            TargetError: the broker does not accept them.
         """
 
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
-        """Pause the coordinator when it next comes to a point, in some partitions of its log or in any."""
+        """Pause the coordinator when it next reaches a breakpoint, in some partitions or in any."""
 
     async def resume_from(self, point: Breakpoint) -> None:
-        """Let it go on, and no longer pause at this point."""
+        """Resume the coordinator, and stop pausing at this breakpoint."""
 
     async def close(self) -> None:
-        """Let go of everything that the broker session still has. Idempotent."""
+        """Release everything that the broker session still uses. Idempotent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRange:
-    """Versions of one API that a broker advertises, both inclusive."""
+    """The versions of one API that a broker advertises, both ends inclusive."""
 
     api_key: int
     min_version: int
@@ -235,40 +235,40 @@ class ApiRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerDescription:
-    """What a trace header says of a broker."""
+    """A broker as a trace header describes it."""
 
     spec: str
     profile: str
-    """The behaviour it is compared with: a profile of the reference, e.g. `3.9`."""
+    """The reference's profile that the broker is compared with, e.g. `3.9`."""
     implementation: str
     """For people: e.g. `Apache Kafka 3.9.2 (local JVM)`."""
     bootstrap: str
     """`host:port`, or `in process`."""
     broker_config: Mapping[str, str]
-    """Kafka properties that matter to a coordinator, as set or as the broker told them."""
+    """Kafka properties that affect a coordinator, as set or as the broker described them."""
     api_ranges: tuple[ApiRange, ...]
     notes: tuple[str, ...] = field(default=())
-    """What a reader of the report should know, e.g. artifacts that were missing."""
+    """Notes for readers of the report, e.g. artifacts that were missing."""
     version: str | None = None
-    """Kafka's version, where it is known, e.g. `3.9.2`."""
+    """Kafka's version if it is known, e.g. `3.9.2`."""
     image: str | None = None
-    """Name and digest of the container image, where there is one."""
+    """Name and digest of the container image, if there is one."""
 
 
 class Passing(str):
-    """What the next text replaces, such as a count: a display that cannot replace lines leaves it out."""
+    """Progress text that the next one replaces, e.g. a count; displays that cannot replace lines omit it."""
 
     __slots__ = ()
 
 
 class Lasting(str):
-    """What stays to be read after the work is done, on a terminal too."""
+    """Progress text that stays visible after the work is done, even on a terminal."""
 
     __slots__ = ()
 
 
 Progress = Callable[[str], None]
-"""Told, in a few words, what a slow start is busy with."""
+"""Called with a short text about the current step of a slow start."""
 
 
 class Broker(Protocol):
@@ -276,37 +276,37 @@ class Broker(Protocol):
 
     @property
     def description(self) -> BrokerDescription:
-        """What it is."""
+        """The broker's description."""
 
     @property
     def run_namespace(self) -> "RunNamespace | None":
-        """What has to be minded if others use it too; None for a broker that was started for the run."""
+        """The names that a run may use if others use the broker too; None if it was started for the run."""
         return None
 
     @property
     def shares_coordinator(self) -> bool:
-        """Whether its sessions have one coordinator, so that what is done to one is felt on all."""
+        """Whether all its sessions share one coordinator, so that an action affects all of them."""
         return True
 
     def open_session(self, scenario_id: str) -> BrokerSession:
         """Open a broker session for one scenario; hundreds may be open at once."""
 
     def measured(self) -> Sequence[MeasuredProcess] | None:
-        """Return the processes, as things stand, of which this machine can tell how long they waited for it.
+        """Return the current processes whose waiting times this machine can measure.
 
-        None in virtual time, where nobody waits; empty where they are out of sight.
+        None in virtual time, where no process waits; empty where the processes are not visible.
         """
         return ()
 
     def failure(self) -> str | None:
-        """Return why the broker is gone (exit status, last log lines), or None while it is not."""
+        """Return why the broker has ended (exit status, last log lines), or None if it has not."""
 
     async def mend(self) -> None:
-        """Start again, in a cluster, what was killed; whoever took over goes on. Nothing else needs it."""
+        """Restart killed brokers of a cluster; the coordinator that took over remains. Else a no-op."""
         return
 
     async def stop(self) -> None:
-        """Stop it and everything that was started for it. Idempotent; never leaves a process behind."""
+        """Stop the broker and everything that was started for it. Idempotent; leaves no process running."""
 
 
 class Target(Protocol):
@@ -314,43 +314,43 @@ class Target(Protocol):
 
     @property
     def spec(self) -> str:
-        """As the user wrote it, e.g. `kafka:3.9.2`."""
+        """The spec as the user wrote it, e.g. `kafka:3.9.2`."""
 
     @property
     def name(self) -> str:
-        """A slug of it that is fit for a file name, e.g. `kafka-3.9.2`; unique in a run."""
+        """A form of the spec that is valid as a file name, e.g. `kafka-3.9.2`; unique in a run."""
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """What its brokers can do."""
+        """The capabilities of its brokers."""
 
     @property
     def foreseen_profile(self) -> str | None:
-        """The profile that its brokers will be compared with, where that is known before one was started."""
+        """The profile that its brokers will be compared with, if it is known before a broker starts."""
         return None
 
     @property
     def is_external(self) -> bool:
-        """Whether others use its brokers, so that nothing may be touched but what a run made."""
+        """Whether others use its brokers, so that a run may only touch what it created."""
         return False
 
     def for_run(self, run_id: str) -> None:  # noqa: ARG002 - most targets need not know
-        """Hear the name of the run, before anything is started."""
+        """Set the id of the run, before anything is started."""
         return
 
     @property
     def process_count(self) -> int:
-        """How many processes one of its brokers is, with what it needs beside it; 0 if it starts none."""
+        """How many processes one broker has, with its helpers; 0 if none is started."""
         return 1
 
     async def fetch(self, progress: Progress) -> None:  # noqa: ARG002 - most need nothing
-        """Get what its brokers are made of and is not here yet, so that none of them waits for a download.
+        """Download what its brokers need and is missing, so that no start waits for a download.
 
         Args:
-            progress: told what is going on.
+            progress: called with the current step.
 
         Raises:
-            TargetError: it cannot be had.
+            TargetError: it is not available.
         """
         return
 
@@ -368,10 +368,10 @@ class Target(Protocol):
         Args:
             broker_config: Kafka properties on top of `CONFORMANCE_CONFIG`.
             directory: exists, is the broker's own, and keeps its logs after the stop.
-            progress: told what is going on.
-            breakpoints: where scripts will pause it; a broker may have to be started otherwise for it.
+            progress: called with the current step.
+            breakpoints: where scripts will pause it; they may affect how a broker is started.
             broker_actions: what will be done to it; likewise.
 
         Raises:
-            TargetError: it cannot be had or does not get ready; nothing is left running.
+            TargetError: it is not available or does not get ready; nothing is left running.
         """

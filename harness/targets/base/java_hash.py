@@ -1,4 +1,4 @@
-"""Java's hash of a string: it places groups, and orders what Kafka keeps in hash maps."""
+"""Java's hash of a string, which decides the partition of a group and the order of Kafka's hash maps."""
 
 import secrets
 from typing import Final
@@ -22,7 +22,7 @@ def string_hash(text: str) -> int:
 
 
 def partition_of(name: str, partitions: int) -> int:
-    """Return the partition that keeps a group, or a transactional id.
+    """Return the partition of a group or of a transactional id.
 
     Source: GroupMetadataManager#partitionFor, TransactionStateManager#partitionFor,
     Utils#abs (3.9.2), for which the most negative number becomes 0.
@@ -34,14 +34,14 @@ def partition_of(name: str, partitions: int) -> int:
 
 
 def hashed_to_zero(before: str, after: str, *, length: int) -> str:
-    """Return random characters between two texts so that the hash of the whole is 0.
+    """Return random characters to put between two texts so that the hash of the whole text is 0.
 
-    What begins with such a text has the hash of its rest. So Kafka's hash maps keep the order that they
-    have without it.
+    A string that begins with such a text has the hash of the rest of the string. So Kafka's hash maps have
+    the same order as without the text.
 
     Args:
-        before: text in front, of ASCII characters.
-        after: text behind, of ASCII characters.
+        before: text in front, in ASCII.
+        after: text behind, in ASCII.
         length: number of characters to find; at least 8, so that there are enough to choose from.
 
     """
@@ -56,7 +56,7 @@ def hashed_to_zero(before: str, after: str, *, length: int) -> str:
 
 
 def _written(number: int, length: int) -> str | None:
-    """Return characters whose sum of powers, without overflow, is a number; None where none were found."""
+    """Return characters whose polynomial hash, without overflow, is a number; None if none were found."""
     text = ""
     for _ in range(length - 1):
         fitting = [each for each in _LETTERS if (number - ord(each)) % _FACTOR == 0]

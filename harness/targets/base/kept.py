@@ -1,4 +1,4 @@
-"""A target whose brokers are kept from one drive to the next, for searches and mutants, which drive often."""
+"""A target that reuses its brokers between drives, for searches and mutants, which drive often."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class KeptTarget(Target):
-    """Starts a broker for each configuration once, and again only if it is gone."""
+    """Starts a broker once for each configuration, and again only after it has failed."""
 
     def __init__(self, target: Target) -> None:
         self._target = target
@@ -127,4 +127,4 @@ class _KeptBroker(Broker):
 
     @override
     async def stop(self) -> None:
-        """Do nothing: it is needed again."""
+        """Do nothing, since the broker will be used again."""

@@ -10,7 +10,7 @@ from harness.targets.base.java_hash import partition_of
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Endpoint:
-    """Where a broker says that it is."""
+    """The address that a broker advertises."""
 
     node_id: int
     host: str
@@ -19,11 +19,11 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Who leads what, as a cluster told at the beginning of a run.
+    """The leaders of the coordinators' partitions, as a cluster reported them at the beginning of a run.
 
     Attributes:
-        nodes: its brokers.
-        offsets: leaders of the partitions of `__consumer_offsets`; none where it was not told.
+        nodes: the brokers by id.
+        offsets: leaders of the partitions of `__consumer_offsets`; empty where it was not reported.
         transactions: leaders of the partitions of `__transaction_state`; likewise.
     """
 
@@ -33,23 +33,23 @@ class Layout:
 
     @property
     def homes(self) -> tuple[int, ...]:
-        """Brokers that coordinate groups and, where it matters, transactions."""
+        """Brokers that coordinate groups and, if possible, also transactions."""
         leading = set(self.offsets) & self.nodes.keys()
         both = leading & set(self.transactions)
         return tuple(sorted(both or leading or self.nodes))
 
     def home_of(self, scenario_id: str) -> Endpoint:
-        """Return the broker on which a scenario is run; scenarios are dealt out by their ids."""
+        """Return the broker on which a scenario is run; scenarios are distributed by their ids."""
         homes = self.homes
         return self.nodes[homes[zlib.crc32(scenario_id.encode()) % len(homes)]]
 
     def name_at(self, node_id: int, name: str) -> str:
-        """Return a name, with a number behind it if need be, that a broker coordinates."""
+        """Return a name that a broker coordinates, with a number appended if needed."""
         numbered = (f"{name}.{number}" for number in count())
         return next(each for each in numbered if self.is_coordinated_by(node_id, each))
 
     def is_coordinated_by(self, node_id: int, name: str) -> bool:
-        """Tell whether a broker coordinates a name, be it a group's or a producer's."""
+        """Return whether a broker coordinates the name of a group or producer."""
         if len(self.nodes) == 1:
             return True
         return all(

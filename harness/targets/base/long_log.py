@@ -1,6 +1,6 @@
-"""A log that takes long to load: many records that compress to next to nothing.
+"""A log that takes long to load: many records that compress to almost nothing.
 
-All are one offset of one group that nobody asks for.
+All records are the same offset of a group that no scenario uses.
 """
 
 import asyncio
@@ -14,20 +14,20 @@ from harness.wire.record_batch import encode_batch
 
 _BATCHES: Final = 40
 _RECORDS: Final = 5_000
-"""In one batch: 40 kB on the wire, 20 MB to be read."""
+"""Records in one batch: 40 kB on the wire, 20 MB to be read."""
 BATCH_BYTES_MAX: Final = 60_000
-"""What a batch has on the wire, at most."""
+"""The maximum size of a batch on the wire."""
 _METADATA_BYTES: Final = 4_000
 _PARTITION: Final = 0
 _VALUE_VERSION: Final = 3
-"""The oldest that every release since 2.1 reads. Source: OffsetCommitValue.json."""
+"""The oldest version that every release since 2.1 reads. Source: OffsetCommitValue.json."""
 
 
 async def lengthen_log(session: BrokerSession) -> None:
     """Write the records, so that the coordinator's next load takes a second or more.
 
     Raises:
-        TargetError: the broker does not take them.
+        TargetError: the broker does not accept them.
     """
     batch = await asyncio.to_thread(_batch)
     await produce(session, _PARTITION, (batch,) * _BATCHES)

@@ -1,7 +1,7 @@
-"""What a machine tells of a broker's processes: how long each was kept from running.
+"""Measures how long the machine kept each of a broker's processes from running.
 
-Only the kernel's own files are read, a few microseconds a thread, and nothing is started for it. A process
-that ends meanwhile, or a file that this system does not have, is a figure that is not to be had.
+This only reads files of the kernel, which takes a few microseconds a thread, and starts no process. A figure
+is unavailable if a process ends meanwhile, or if the system lacks the file.
 """
 
 import os
@@ -20,36 +20,36 @@ _MS_PER_US: Final = 1e-3
 _BYTES: Final = 4096
 _STOPPED: Final = b"T"
 _COMPILERS: Final = (b"C1 Compiler", b"C2 Compiler")
-"""How names of threads begin that compile beside the rest: nobody waits for them."""
+"""Prefixes of the names of threads that compile in the background: nothing waits for them."""
 _PAUSE: Final = re.compile(rb"Total: *(\d+) ns")
-"""In a line of the JVM's safepoint log (JEP 158, tag `safepoint`)."""
+"""Matches the pause in a line of the JVM's safepoint log (JEP 158, tag `safepoint`)."""
 SAFEPOINT_LOGGING: Final = "-Xlog:safepoint=info:file={}:none:filecount=0"
-"""Has a JVM write such a log."""
+"""The JVM option that writes such a log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredProcess:
-    """A process of a broker, as its machine knows it."""
+    """A process of a broker on this machine."""
 
     pid: int
     is_paused: bool = False
-    """Whether the script itself stopped it, which is no starvation."""
+    """Whether the script itself stopped it, which is not starvation."""
     pause_log: Path | None = None
-    """Where its JVM logs safepoints."""
+    """The file to which its JVM logs safepoints."""
     in_container: bool = False
-    """Whether its cgroup is its container's."""
+    """Whether its cgroup is that of its container."""
 
 
 class Gauge:
-    """Reads one process; what it tells is what happened since it was read before."""
+    """Reads the figures of one process; each reading covers the time since the previous one."""
 
     def __init__(self, process: MeasuredProcess, *, proc: Path = _PROC, cgroups: Path = _CGROUPS) -> None:
         """Take the first reading.
 
         Args:
-            process: what to read.
-            proc: where the kernel tells of processes.
-            cgroups: where it tells of control groups.
+            process: the process to read.
+            proc: the kernel's folder of processes.
+            cgroups: the kernel's folder of control groups.
         """
         self._process = proc / str(process.pid)
         self._pause_log = process.pause_log
@@ -60,12 +60,12 @@ class Gauge:
         self.read()
 
     def is_stopped(self) -> bool:
-        """Tell whether the process is stopped by a signal at this moment."""
+        """Return whether the process is stopped by a signal at this moment."""
         status = _content(self._process / "stat") or b""
         return status.rpartition(b")")[2].split()[:1] == [_STOPPED]
 
     def read(self) -> Waits:
-        """Return how long it waited since the last reading."""
+        """Return how long the process waited since the last reading."""
         return Waits(
             run_queue_ms=self._run_queue_ms(),
             pause_ms=self._pause_ms(),
@@ -74,7 +74,7 @@ class Gauge:
         )
 
     def _run_queue_ms(self) -> float | None:
-        """Return what the worst thread waited for a core.
+        """Return how long the worst thread waited for a core.
 
         Source: Documentation/scheduler/sched-stats.rst of Linux, `/proc/<pid>/schedstat`, second field.
         """
@@ -94,11 +94,11 @@ class Gauge:
         return (_content(self._process / "task" / task / "comm") or b"").startswith(_COMPILERS)
 
     def _pause_ms(self) -> float | None:
-        """Return the length of all pauses that the JVM logged."""
+        """Return the total length of the pauses that the JVM logged since the last reading."""
         size = _size_of(self._pause_log)
         if self._pause_log is None or size is None:
             return None
-        # A JVM that was started again begins its log anew.
+        # A restarted JVM starts its log again.
         start = self._log_bytes if self._log_bytes is not None and self._log_bytes <= size else 0
         self._log_bytes = size
         if size == start:
@@ -106,7 +106,7 @@ class Gauge:
         with suppress(OSError), self._pause_log.open("rb") as log:
             log.seek(start)
             logged = log.read(size - start)
-            # A line that is not whole yet is read next time.
+            # An incomplete line is read next time.
             self._log_bytes = start + logged.rfind(b"\n") + 1
             return sum(int(found) for found in _PAUSE.findall(logged[: self._log_bytes - start])) * _MS_PER_NS
         return None
@@ -120,12 +120,12 @@ class Gauge:
 
 
 def is_of_cgroup(pid: int, name: str) -> bool:
-    """Tell whether a process of this machine is in a control group of that name."""
+    """Return whether a process of this machine is in a control group of that name."""
     return name in (_content(_PROC / str(pid) / "cgroup") or b"").decode(errors="replace")
 
 
 def with_children(pid: int) -> tuple[int, ...]:
-    """Return a process id and those of the processes that it started, where the system tells them.
+    """Return a process id and those of its children, if the system reports them.
 
     Source: proc_pid_task.5 of Linux, `children`.
     """
@@ -134,7 +134,7 @@ def with_children(pid: int) -> tuple[int, ...]:
 
 
 def _content(path: Path | str) -> bytes | None:
-    """Read one of the kernel's small files; None where it is not there, or not ours to read."""
+    """Read a small kernel file; return None if it does not exist or is not readable."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:
@@ -155,7 +155,7 @@ def _size_of(path: Path | None) -> int | None:
 
 
 def _cgroup_of(process: Path, cgroups: Path) -> Path | None:
-    """Find the control group that limits a process's time on the cores, in either version's hierarchy."""
+    """Find the control group that limits a process's CPU time, in a hierarchy of either version."""
     lines = (_content(process / "cgroup") or b"").decode(errors="replace").splitlines()
     for line in lines:
         _, controllers, path = (*line.split(":", 2), "", "")[:3]
@@ -168,7 +168,7 @@ def _cgroup_of(process: Path, cgroups: Path) -> Path | None:
 
 
 def _throttled_ms(cgroup: Path | None) -> float | None:
-    """Read how long a quota has stopped a control group. Source: cgroup-v2.rst of Linux, `cpu.stat`."""
+    """Return how long a quota stopped a control group. Source: cgroup-v2.rst of Linux, `cpu.stat`."""
     content = None if cgroup is None else _content(cgroup / "cpu.stat")
     values = dict(line.split() for line in (content or b"").splitlines())
     if b"throttled_usec" in values:
@@ -177,7 +177,7 @@ def _throttled_ms(cgroup: Path | None) -> float | None:
 
 
 def _pressure_ms(cgroup: Path | None) -> float | None:
-    """Read how long some task of a control group has waited. Source: psi.rst of Linux, `cpu.pressure`."""
+    """Return how long some task of a control group waited. Source: psi.rst of Linux, `cpu.pressure`."""
     content = None if cgroup is None else _content(cgroup / "cpu.pressure")
     found = re.search(rb"^some .*total=(\d+)", content or b"", re.MULTILINE)
     return None if found is None else int(found[1]) * _MS_PER_US

@@ -1,7 +1,7 @@
-"""What a target sends that no broker would: told as the fault of that target, and of no other.
+"""Detects data that no broker would send, and reports it as the fault of the target that sent it.
 
-`blaming_target` turns what goes wrong while a target's answers are used into the loss of that target. The
-checks find what would go wrong much later, or take all memory first.
+`blaming_target` turns errors in the use of a target's answers into the loss of that target. The checks find
+data that would otherwise cause an error much later, or first use up all memory.
 """
 
 import re
@@ -13,13 +13,13 @@ from harness.targets.base.interface import TargetError
 
 PORT_MAX: Final = 65535
 PARTITIONS_MAX: Final = 100_000
-"""Of `__consumer_offsets`: a group for each is looked for by trying names. Kafka's default is 50."""
+"""For `__consumer_offsets`: a group in each partition is found by trying names. Kafka's default is 50."""
 _NUM_PARTITIONS: Final = "offsets.topic.num.partitions"
 _HOST_LENGTH_MAX: Final = 253
 _LABEL_LENGTH_MAX: Final = 63
 """Source: RFC 1035, section 2.3.4."""
 _DIGITS_MAX: Final = 20
-"""More than a number of 64 bits has, its sign included."""
+"""More than a 64-bit number has, including its sign."""
 _SHOWN: Final = 60
 _NUMBER: Final = re.compile(r"[+-]?\d+")
 _FAULTS: Final = (ArithmeticError, LookupError, MemoryError, RecursionError, ValueError)
@@ -27,9 +27,9 @@ _FAULTS: Final = (ArithmeticError, LookupError, MemoryError, RecursionError, Val
 
 @contextmanager
 def blaming_target() -> Iterator[None]:
-    """Turn whatever is raised within by values that make no sense into a `TargetError`.
+    """Turn errors that senseless values cause in the block into a `TargetError`.
 
-    What fails an assertion of ours is our own fault, and passes.
+    A failed assertion is a fault of the harness, and is passed on.
     """
     try:
         yield
@@ -38,7 +38,7 @@ def blaming_target() -> Iterator[None]:
 
 
 def why_no_address(host: str, port: int) -> str | None:
-    """Say why nobody can be reached by a host and a port; None where one may try."""
+    """Return why a host and a port are not an address, or None if they can be tried."""
     if not 0 < port <= PORT_MAX:
         return f"{shown(host)}:{port} is not an address: a port is 1 to {PORT_MAX}"
     labels = [len(label) for label in host.removesuffix(".").split(".")]
@@ -57,10 +57,10 @@ def why_no_address(host: str, port: int) -> str | None:
 
 
 def checked_config(config: Mapping[str, str]) -> Mapping[str, str]:
-    """Return a configuration as a broker told it.
+    """Return a broker's configuration after a check.
 
     Raises:
-        TargetError: a number in it has more digits than any that Kafka takes, or a count is beyond all use.
+        TargetError: a number has more digits than any that Kafka accepts, or a count is far too large.
     """
     for name, value in config.items():
         if _NUMBER.fullmatch(value) and len(value) > _DIGITS_MAX:
@@ -74,6 +74,6 @@ def checked_config(config: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def shown(text: str) -> str:
-    """Write what a target sent so that it fits a message: short, and without control characters."""
+    """Shorten and escape a target's text for a message: no control characters remain."""
     short = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in short)

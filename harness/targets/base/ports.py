@@ -8,15 +8,15 @@ from harness.targets.base.interface import TargetError
 
 _FIRST: Final = 20000
 _COUNT: Final = 12000
-"""Ends below the ports that systems give to outgoing connections, of which a run makes hundreds."""
+"""The range ends below the ports that systems use for outgoing connections, of which a run makes hundreds."""
 _TRIES: Final = 200
 _given: Final[set[int]] = set()
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on and that was not given before in this process.
+    """Return a port that nobody listens on and that this process has not returned before.
 
-    Another process may still take it before its listener does; who listens must check.
+    Another process may still take it before the listener does, so a listener must check.
     """
     for _ in range(_TRIES):
         port = _FIRST + secrets.randbelow(_COUNT)

@@ -1,8 +1,8 @@
-"""Bringing a broker to where the first scenario may begin, and asking what it is.
+"""Prepare a broker for the first scenario, and query its description.
 
 A coordinator is ready when FindCoordinator answers NONE (the first call creates `__consumer_offsets`), a
-heartbeat of a member that does not exist is refused for that very reason, and OffsetFetch answers NONE: a
-port that is open, or FindCoordinator alone, comes up to 35 ms before the coordinator is loaded.
+heartbeat of a member that does not exist is refused for exactly this reason, and OffsetFetch answers NONE. An
+open port, or FindCoordinator alone, is available up to 35 ms before the coordinator is loaded.
 """
 
 import math
@@ -28,7 +28,7 @@ _BROKER_RESOURCE: Final = 4
 """Source: ConfigResource.Type.BROKER."""
 _METADATA_VERSIONS: Final = (7, 6, 5, 4, 8, 9, 10, 11, 12)
 _DEFAULT_REPLICATION_SINCE: Final = 4
-"""Of CreateTopics: the broker's own replication factor can be asked for. Source: KIP-464."""
+"""Version of CreateTopics that can request the broker's own replication factor. Source: KIP-464."""
 _METADATA_WITH_IDS: Final = (10, 11, 12)
 """Source: KIP-516."""
 _CREATED: Final = frozenset({"NONE", "TOPIC_ALREADY_EXISTS"})
@@ -36,9 +36,9 @@ _SEVERAL: Final = 2
 _CONSUMER_GROUPS: Final = api_key("ConsumerGroupHeartbeat")
 _SHARE_GROUPS: Final = api_key("ShareGroupHeartbeat")
 _SPREADS_MS: Final = 500.0
-"""How long a coordinator that assigns partitions is given to learn of topics that Metadata has already.
+"""Time for a coordinator that assigns partitions to learn of topics that Metadata already contains.
 
-Source: BrokerMetadataPublisher#onMetadataUpdate (4.3.1), which tells the coordinator last.
+Source: BrokerMetadataPublisher#onMetadataUpdate (4.3.1), which updates the coordinator last.
 """
 _TRANSACTION: Final = 1
 """Source: CoordinatorType.TRANSACTION."""
@@ -51,7 +51,7 @@ _FORBIDDEN: Final = frozenset({"CLUSTER_AUTHORIZATION_FAILED", "POLICY_VIOLATION
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """What a broker told while it was prepared."""
+    """A broker's answers during its preparation."""
 
     api_ranges: tuple[ApiRange, ...]
     cluster_id: str | None
@@ -70,19 +70,20 @@ async def prepare(
     signs: SignsOfWork | None = None,
     is_ours: bool = False,
 ) -> Prepared:
-    """Wait until a broker's coordinator is ready and the topics are there, creating them if need be.
+    """Wait until a broker's coordinator is ready and the topics exist; create missing topics.
 
     Args:
-        session: gives connections and the clock; stays open.
+        session: provides connections and the clock; stays open.
         topics: names with partition counts.
-        timeout_ms: how long to go on trying, on the broker session's clock.
-        groups: those to try; they do not exist, and the broker that is asked coordinates them.
-        failure: asked between tries; what it returns ends the waiting.
-        signs: that the broker's processes work, where they are ours; the time counts from the last of them.
-        is_ours: whether to have the broker make the share coordinator's topic, too.
+        timeout_ms: how long to keep trying, on the broker session's clock.
+        groups: the groups to try; they do not exist, and the session's broker coordinates them.
+        failure: called between tries; a result other than None ends the wait.
+        signs: of work of the broker's processes, if the harness started them; the limit counts from the last
+        one.
+        is_ours: whether to have the broker create the share coordinator's topic, too.
 
     Raises:
-        TargetError: the broker is gone or does not get ready.
+        TargetError: the broker has ended or does not get ready.
     """
     prepared = await ask_until(
         session,
@@ -104,12 +105,12 @@ async def await_serving(
     failure: Callable[[], str | None] = lambda: None,
     signs: SignsOfWork | None = None,
 ) -> None:
-    """Wait until a broker that was started again answers, and knows a leader of each partition of the topics.
+    """Wait until a restarted broker answers, and knows a leader of each partition of the topics.
 
-    Its coordinator may still be loading, or not know yet that it is one.
+    Its coordinator may still be loading, or may not know yet that it is the coordinator.
 
     Raises:
-        TargetError: the broker is gone or does not come back.
+        TargetError: the broker has ended or does not come back.
     """
 
     async def ask(dialogue: Dialogue) -> None:
@@ -120,17 +121,17 @@ async def await_serving(
 
 
 async def find_layout(session: BrokerSession, *, name: str, timeout_ms: float) -> Layout:
-    """Ask a cluster which broker coordinates what; a first question has it make its internal topics.
+    """Find which brokers of a cluster coordinate what; the first request makes it create its internal topics.
 
-    A broker that is alone coordinates everything.
+    A single broker coordinates everything.
 
     Args:
-        session: reaches one of the brokers.
-        name: of a group and of a transactional id that the run may ask for.
-        timeout_ms: how long to go on trying.
+        session: connects to one of the brokers.
+        name: of a group and of a transactional id that the run may use in requests.
+        timeout_ms: how long to keep trying.
 
     Raises:
-        TargetError: it does not answer.
+        TargetError: the broker does not answer.
     """
 
     async def ask(dialogue: Dialogue) -> Layout:
@@ -148,7 +149,7 @@ async def find_layout(session: BrokerSession, *, name: str, timeout_ms: float) -
 
 
 async def find_nodes(dialogue: Dialogue) -> Mapping[int, Endpoint]:
-    """Ask for the brokers of a cluster, by their ids."""
+    """Return the brokers of a cluster by their ids."""
     version = dialogue.version_of("Metadata", _METADATA_VERSIONS)
     answer = await dialogue.ask("Metadata", version, {"topics": [], "allow_auto_topic_creation": False})
     nodes = {
@@ -163,7 +164,7 @@ async def find_nodes(dialogue: Dialogue) -> Mapping[int, Endpoint]:
 
 
 async def _leaders(dialogue: Dialogue, topic: str, *, is_needed: bool) -> tuple[int, ...]:
-    """Return who leads each partition of a topic; nothing if the broker does not tell of the topic."""
+    """Return the leader of each partition of a topic; empty if the broker does not return the topic."""
     _, rows = await _describe(dialogue, [topic])
     if is_needed and topic in rows:
         _raise_if_not_allowed("Metadata", rows[topic].text("error_code") or "", name=topic)
@@ -182,7 +183,7 @@ async def ask_until(
     failure: Callable[[], str | None],
     signs: SignsOfWork | None = None,
 ) -> T:
-    """Ask on a new connection again and again, until it is answered or the time is up.
+    """Try on a new connection again and again, until there is an answer or the time is up.
 
     Raises:
         TargetError: the time is up, or there was a failure.
@@ -206,10 +207,10 @@ async def ask_until(
 async def ask_once(
     session: BrokerSession, ask: Callable[[Dialogue], Awaitable[T]], *, until_ms: float = math.inf
 ) -> T:
-    """Ask on a new connection, until then at the latest by the broker session's clock.
+    """Try on a new connection; the time limit is on the broker session's clock.
 
     Raises:
-        NotYet: the connection cannot be had, what is asked is not so, or the time is up.
+        NotYet: the connection cannot be opened, the awaited state is not reached, or the time is up.
     """
     try:
         connection = await session.connect()
@@ -241,7 +242,7 @@ async def _prepare_once(
 
 
 async def find_coordinator(dialogue: Dialogue, name: str, *, is_transaction: bool = False) -> Endpoint:
-    """Ask who coordinates a group or a producer; `NotYet` when nobody does."""
+    """Return the coordinator of a group or a producer; raise `NotYet` if there is none."""
     version = dialogue.version_of("FindCoordinator", (3, 2, 1, 0, 4, 5, 6))
     key: Fields = {"key": name} if version < 4 else {"coordinator_keys": [name]}  # KIP-699
     fields = {**key, "key_type": _TRANSACTION} if is_transaction else key
@@ -252,9 +253,9 @@ async def find_coordinator(dialogue: Dialogue, name: str, *, is_transaction: boo
 
 
 async def _find_share_coordinator(dialogue: Dialogue, group: str) -> None:
-    """Have the share coordinator's topic made, which takes seconds that the first share group would wait.
+    """Make the broker create the share coordinator's topic, which takes seconds, before the first group.
 
-    A broker without share groups, or one that keeps the question for brokers, refuses it.
+    A broker without share groups, or one that only accepts this request from brokers, refuses it.
     """
     fields: Fields = {"key_type": _SHARE, "coordinator_keys": [f"{group}:{_NO_TOPIC}:0"]}
     answer = await dialogue.ask("FindCoordinator", dialogue.version_of("FindCoordinator", (6,)), fields)
@@ -281,7 +282,7 @@ def _expect(api: str, answer: Answer, error: str) -> None:
 
 
 def _raise_if_not_allowed(api: str, error: str, *, name: str = "") -> None:
-    """Give up on a broker that refuses a request for want of a right: asking again would not help."""
+    """Give up on a broker that refuses a request because of a missing right: another try would not help."""
     if (right := lacking_right(api, error)) is not None:
         of_what = f" {name}" if name else ""
         raise TargetError(
@@ -291,7 +292,7 @@ def _raise_if_not_allowed(api: str, error: str, *, name: str = "") -> None:
 
 
 async def create_topics(dialogue: Dialogue, topics: Mapping[str, int]) -> tuple[str, ...]:
-    """Create what is not there yet; return a note for each topic that may not be created."""
+    """Create missing topics; return a note for each topic that may not be created."""
     if not await _missing(dialogue, topics):
         return ()
     version = dialogue.version_of("CreateTopics", (4, 5, 6, 3, 2, 7))
@@ -320,7 +321,7 @@ async def _missing(dialogue: Dialogue, topics: Mapping[str, int]) -> bool:
 async def _check_topics(
     dialogue: Dialogue, topics: Mapping[str, int], *, is_given_up: bool
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Return the cluster's id, and a note for each topic that has other partitions than it should."""
+    """Return the cluster's id, and a note for each topic with a wrong number of partitions."""
     cluster_id, rows = await _describe(dialogue, topics)
     notes: list[str] = []
     for name, partition_count in topics.items():
@@ -345,10 +346,10 @@ async def _describe(
 
 
 async def find_topic_ids(dialogue: Dialogue, topics: Iterable[str]) -> Mapping[str, str]:
-    """Ask for the ids of topics, by name.
+    """Return the ids of topics, by name.
 
     Raises:
-        NotYet: the broker has no ids, or does not answer.
+        NotYet: the broker has no topic ids, or does not answer.
     """
     await dialogue.learn_versions()
     version = dialogue.version_of("Metadata", _METADATA_WITH_IDS)
@@ -359,7 +360,7 @@ async def find_topic_ids(dialogue: Dialogue, topics: Iterable[str]) -> Mapping[s
 
 
 async def described_config(session: BrokerSession, node_id: int) -> Mapping[str, str]:
-    """Return the configuration that a broker tells of itself; empty when it will not.
+    """Return the configuration that a broker describes; empty if it does not describe it.
 
     Secrets and properties without a value are left out.
     """

@@ -1,8 +1,8 @@
-"""A program of ours: started with its output kept, watched, and never left behind.
+"""A child process of the harness: its output is logged, its end is detected, and it is never left running.
 
-It gets a session of its own, so that Ctrl-C reaches the harness alone and so that a kill reaches all that
-it started. Where the kernel can do it, it dies with the thread that started it: start it on a thread that
-lives as long as it shall, which an event loop's does.
+It gets its own session, so that Ctrl-C only reaches the harness, and a kill reaches everything that the
+program started. Where the kernel supports it, the program dies with the thread that started it. So it must be
+started on a thread that lives long enough, such as an event loop's.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ atexit.register(_kill_all)
 
 @functools.cache
 def _dies_with_us() -> tuple[str, ...]:
-    """Return the prefix of a command that has the kernel kill it when its parent dies, if there is one."""
+    """Return a command prefix that makes the kernel kill the command when its parent dies, if available."""
     setpriv = shutil.which("setpriv")
     if setpriv is None:
         return ()
@@ -47,7 +47,7 @@ class Program:
     """One running program.
 
     Attributes:
-        log: the file that has all it printed.
+        log: the file with all its output.
     """
 
     def __init__(self, command: Sequence[str | Path], *, log: Path, directory: Path) -> None:
@@ -67,16 +67,16 @@ class Program:
 
     @property
     def pid(self) -> int:
-        """The process id, which is the id of its process group as well."""
+        """The process id, which is also the id of its process group."""
         return self._process.pid
 
     @property
     def exit_status(self) -> int | None:
-        """The exit status, negative for a signal; None while it runs."""
+        """The exit status, negative for a signal; None while the program runs."""
         return self._process.poll()
 
     def failure(self) -> str | None:
-        """Return in a line how it ended, then the end of its log; None while it runs or we stopped it."""
+        """Return how it ended and the end of its log; None while it runs, or if the harness stopped it."""
         status = self.exit_status
         if status is None or self._stopped:
             return None
@@ -84,7 +84,7 @@ class Program:
         return f"{self._name} (pid {self.pid}) ended with {how} (see {self.log.name})\n{self.log_tail()}"
 
     def log_tail(self) -> str:
-        """Return the last lines that it printed."""
+        """Return the last lines of its output."""
         with self.log.open(encoding="utf-8", errors="replace") as lines:
             return "".join(deque(lines, maxlen=_LOG_TAIL_LINES)).rstrip()
 
@@ -93,7 +93,7 @@ class Program:
         return int(cpu_seconds(self.pid) * 2), self.log.stat().st_size
 
     async def pause(self) -> None:
-        """Let it stand still, and wait until the last of its threads does."""
+        """Pause the process, and wait until all its threads are stopped."""
         self._signal(signal.SIGSTOP)
         while not self._is_still():  # noqa: ASYNC110 - a process sets no event of asyncio's
             await asyncio.sleep(_DEATH_POLL_S)
@@ -102,18 +102,18 @@ class Program:
         return self.exit_status is not None or os.waitid(os.P_PID, self.pid, _HAS_STOPPED) is not None
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Resume the process."""
         self._signal(signal.SIGCONT)
 
     async def ended(self) -> int:
-        """Wait for its end and return its exit status."""
+        """Wait until it ends and return its exit status."""
         while (status := self.exit_status) is None:  # noqa: ASYNC110 - a process sets no event of asyncio's
             await asyncio.sleep(_DEATH_POLL_S)
         _LIVE.discard(self)
         return status
 
     async def stop(self, *, grace_s: float = 0) -> None:
-        """End it and wait until it is gone: politely for so long, then by force."""
+        """Stop it and wait until it has ended: SIGTERM first if there is a grace period, then SIGKILL."""
         self._stopped = self._stopped or self.exit_status is None
         if grace_s and self.exit_status is None:
             self._signal(signal.SIGTERM)
@@ -125,7 +125,7 @@ class Program:
         self.kill()
 
     def kill(self) -> None:
-        """End it by force, with whatever it started, and reap it."""
+        """Kill it, with everything that it started, and reap it."""
         self._stopped = self._stopped or self.exit_status is None
         self._signal(signal.SIGKILL)
         self._process.wait()
@@ -140,7 +140,7 @@ class Program:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the CPU time that a process has used, all its threads together; 0 where nothing tells.
+    """Return the CPU time that all threads of a process have used; 0 if it is unknown.
 
     Source: Linux, proc_pid_stat(5), `utime` and `stime`.
     """

@@ -31,23 +31,23 @@ from harness.wire.log_records import EncodedRecord
 
 _CONNECT_TIMEOUT_S: Final = 10
 _TLS_END_S: Final = 1.0
-"""For the peer to confirm the end of a connection."""
+"""Time for the peer to confirm the end of a connection."""
 _CONNECTS_AT_ONCE: Final = 32
-"""Stays below the smallest backlog of a broker, so that no connect waits for a repeated SYN."""
+"""Below the smallest backlog of a broker, so that no connect waits for a repeated SYN."""
 _SIZE: Final = struct.Struct(">i")
 _HTTP: Final = b"HTTP"
 _TLS_RECORDS: Final = (b"\x15\x03", b"\x16\x03")
-"""How an alert and a handshake begin. Source: RFC 8446, section 5.1."""
+"""First bytes of an alert and of a handshake. Source: RFC 8446, section 5.1."""
 SPEAKS_TLS: Final = "it speaks TLS: set security.protocol to SSL or SASL_SSL (--command-config)"
 
 
 def new_connect_slots() -> asyncio.Semaphore:
-    """Return what a broker's sessions share, to keep their connects from overrunning its backlog."""
+    """Return a semaphore for all sessions of a broker, whose connects would otherwise exceed its backlog."""
     return asyncio.Semaphore(_CONNECTS_AT_ONCE)
 
 
 class StreamConnection(Connection):
-    """A connection over TCP. Once lost, it stays so and says so each time."""
+    """A connection over TCP. Once it is lost, every call raises the same `ConnectionLost`."""
 
     def __init__(
         self,
@@ -71,17 +71,17 @@ class StreamConnection(Connection):
         security: Security = PLAINTEXT,
         on_loss: Callable[[], None] | None = None,
     ) -> "StreamConnection":
-        """Connect, and authenticate where the security settings ask for it.
+        """Connect, and authenticate if the security settings contain credentials.
 
         Args:
-            host: of the broker.
-            port: of the broker.
-            security: of the connection.
-            on_loss: called when the connection, once open, is lost.
+            host: the broker's host.
+            port: the broker's port.
+            security: the security settings of the connection.
+            on_loss: called when the connection is lost after it was opened.
 
         Raises:
-            AccessRefused: the broker and the security settings do not fit together.
-            ConnectionLost: nobody accepts.
+            AccessRefused: the broker and the security settings do not match.
+            ConnectionLost: nothing accepts the connection.
         """
         if (why_not := why_no_address(host, port)) is not None:
             raise ConnectionLost(why_not)
@@ -114,7 +114,7 @@ class StreamConnection(Connection):
 
     @property
     def streams(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """What carries the bytes, for who reads no frames; the connection is to be used no more."""
+        """The streams, for a caller that reads raw bytes; the connection must not be used afterwards."""
         return self._reader, self._writer
 
     @override
@@ -140,7 +140,7 @@ class StreamConnection(Connection):
             raise self._lost_by(error) from error
 
     async def _next_payload(self) -> bytes:
-        """Read a frame; what a cancelled call has read of it is kept for the next."""
+        """Read a frame; a cancelled call's part of it is kept for the next call."""
         if self._announced is None:
             (announced,) = _SIZE.unpack(await self._reader.readexactly(_SIZE.size))
             most = ANSWER_BYTES.most()
@@ -165,7 +165,7 @@ class StreamConnection(Connection):
             raise ConnectionLost(self._loss)
 
     def _lost_by(self, error: OSError) -> ConnectionLost:
-        """Note what the network said. With TLS 1.3 a client learns after the handshake that it is refused."""
+        """Return the error for a network failure. With TLS 1.3 a refusal comes after the handshake."""
         if isinstance(error, ssl.SSLError):
             return AccessRefused(str(self._lost(explained(error))))
         return self._lost(_reported(error))
@@ -195,7 +195,7 @@ async def _connected(
 
 
 def _hint(announced: int) -> str:
-    """Tell what a size that is none may be the beginning of."""
+    """Return a hint about the protocol that an invalid frame size may be the beginning of."""
     begins = _SIZE.pack(announced)
     if begins == _HTTP:
         return ": it speaks HTTP, not Kafka's protocol"
@@ -287,7 +287,7 @@ class TcpSession(BrokerSession):
 
 @asynccontextmanager
 async def asking(host: str, port: int) -> AsyncIterator[TcpSession]:
-    """Give a broker session on which to ask one broker."""
+    """Provide a broker session for requests to one broker."""
     session = TcpSession(host, port, connect_slots=new_connect_slots())
     try:
         yield session

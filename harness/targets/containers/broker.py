@@ -1,4 +1,4 @@
-"""A broker, or a cluster of several, in containers of ours."""
+"""A broker, or a cluster of brokers, in containers that the harness started."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ _COME_BACK_TIMEOUT_MS: Final = 120_000.0
 
 
 class ContainerBroker(KafkaBroker[ContainerNode]):
-    """A broker, or a cluster of them, in containers of ours."""
+    """A broker, or a cluster of brokers, in containers that the harness started."""
 
     @override
     async def _await_serving(self, node: ContainerNode) -> None:

@@ -1,7 +1,7 @@
-"""Pauses a broker in a container by the debug agent of its JVM, whose port is published like the broker's.
+"""Pauses a broker in a container with its JVM's debug agent, whose port is published like the broker's.
 
-An image runs tools before its broker, each in a JVM that is told the same options. So whoever is to be paused
-from its first instruction on is looked for in one JVM after the other.
+An image runs tools before its broker, each in a JVM with the same options. So if a broker is to be paused
+from its first instruction on, the debugger attaches to one JVM after another.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ _BROKER_LIVES_S: Final = 86_400.0
 
 
 class DebugAgent:
-    """The agent of whatever JVM runs in a container."""
+    """The debug agent of the JVM that currently runs in a container."""
 
     def __init__(self, port: int, code_points: Mapping[Breakpoint, CodePoint]) -> None:
         self.port = port
@@ -31,18 +31,18 @@ class DebugAgent:
         self._keeper: asyncio.Task[None] | None = None
 
     def jvm_option(self) -> str:
-        """Return what makes a JVM listen, and wait for us where somebody is to be paused from the start."""
+        """Return the JVM option for the agent, which suspends the JVM at first if a breakpoint is armed."""
         suspended = "y" if self._armed else "n"
         agent = f"transport=dt_socket,server=y,suspend={suspended},quiet=y,address=*:{self.port}"
         return f"-agentlib:jdwp={agent}"
 
     def started(self) -> None:
-        """Be told that the container was started."""
+        """Attach to the container's JVMs after its start, if a breakpoint is armed."""
         if self._armed:
             self._keeper = asyncio.get_running_loop().create_task(self._keep_armed())
 
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int], *, is_up: bool) -> None:
-        """Pause the broker when it next comes to a point, in some partitions or in any, running or not."""
+        """Pause the broker at a breakpoint, in some partitions or in any, whether it runs yet or not."""
         if point not in self._code_points:
             raise TargetError(f"this version cannot be paused at {point.value}")
         self._code_points[point] = replace(self._code_points[point], partitions=partitions)
@@ -53,7 +53,7 @@ class DebugAgent:
             self._armed[point] = await self._debugger.break_at(self._code_points[point])
 
     async def reached(self, points: Collection[Breakpoint], *, timeout_s: float) -> None:
-        """Wait until the broker is paused at each of some points that were told."""
+        """Wait until the broker is paused at each of some armed breakpoints."""
         for point in self._armed.keys() & points:
             try:
                 async with asyncio.timeout(timeout_s):
@@ -74,13 +74,13 @@ class DebugAgent:
             await asyncio.sleep(_PAUSE_S)
 
     async def resume_from(self, point: Breakpoint) -> None:
-        """Let the broker go on, and no longer pause at this point."""
+        """Resume the broker, and stop pausing at this breakpoint."""
         armed = self._armed.pop(point, None)
         if armed is not None:
             await armed.clear()
 
     async def let_go(self) -> None:
-        """Hang up, as the container ends; whoever is to be paused is so after the next start."""
+        """Disconnect as the container ends; armed breakpoints apply again after the next start."""
         keeper, self._keeper = self._keeper, None
         if keeper is not None:
             keeper.cancel()
@@ -91,7 +91,7 @@ class DebugAgent:
             await debugger.close()
 
     async def _keep_armed(self) -> None:
-        """Set the points in each JVM that comes, up to the one in which a thread is paused."""
+        """Set the breakpoints in each new JVM, until a thread is paused in one."""
         while True:
             debugger = self._debugger = await _attached(self.port)
             try:
@@ -107,7 +107,7 @@ class DebugAgent:
 
 
 async def _attached(port: int) -> Debugger:
-    """Attach as soon as an agent answers: the engine accepts connections before anything listens."""
+    """Attach as soon as an agent answers: the engine accepts connections before the agent listens."""
     async with asyncio.timeout(_ATTACH_TIMEOUT_S):
         while True:
             try:

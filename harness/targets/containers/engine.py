@@ -1,8 +1,8 @@
-"""The Docker engine: how it is reached, and how what we start there is told from the rest and taken away.
+"""The Docker engine: how to connect to it, and how to identify and remove what the harness started there.
 
-Everything of ours has labels that name the process it belongs to. A reaper, a process of its own, takes away
-what is left when that process ends, however it ends (`harness.targets.containers.reaper`); what even the
-reaper left, because it was killed as well, goes when the next container is started.
+Everything that the harness starts has labels that name its process. A reaper, a separate process, removes
+what is left when that process ends in any way (`harness.targets.containers.reaper`). If the reaper was killed
+as well, the rest is removed when the next container is started.
 """
 
 import atexit
@@ -35,33 +35,33 @@ REMEDY: Final = (
     "install and start a Docker engine (Debian: apt install docker.io), or let DOCKER_HOST name one"
 )
 ENGINE_ERRORS: Final = (DockerException, RequestException, OSError)
-"""What the SDK raises when the engine refuses, does not answer or goes away."""
+"""Exceptions of the SDK for an engine that refuses, does not answer or goes away."""
 _UNIX: Final = "unix://"
 _TIMEOUT_S: Final = 120
 _START_TICKS: Final = 22 - 3
-"""Where /proc/PID/stat tells it: proc(5) counts from 1, and what follows the name begins with the third."""
+"""The field's index in /proc/PID/stat: proc(5) counts from 1, and the fields after the name begin with 3."""
 
-# No image of Ryuk is needed where we clean up ourselves, and ports are published where we say.
+# The reaper here replaces the Ryuk image, and ports are published on the loopback interface.
 testcontainers_config.ryuk_disabled = True
 testcontainers_config.tc_host_override = "localhost"
 
 
 def reported(error: BaseException) -> str:
-    """Return what an engine's error says, in one line."""
+    """Return the message of an engine's error in one line."""
     explanation = error.explanation if isinstance(error, APIError) else None
     return " ".join(str(explanation or error).split())
 
 
 def engine_address() -> str:
-    """Return where the engine is looked for, as DOCKER_HOST or Docker's context tells."""
+    """Return the engine's address from DOCKER_HOST or Docker's context."""
     return get_docker_host() or "unix:///var/run/docker.sock"
 
 
 def engine_description() -> str:
-    """Return which engine answers, and where.
+    """Return the version and address of the engine.
 
     Raises:
-        TargetError: none does; with the remedy.
+        TargetError: no engine answers; with the remedy.
     """
     with engine() as client:
         return f"engine {client.version().get('Version', 'without a version')} at {engine_address()}"
@@ -69,10 +69,10 @@ def engine_description() -> str:
 
 @contextmanager
 def engine() -> Iterator[Client]:
-    """Give a client of the engine, and close it.
+    """Provide a client of the engine, and close it afterwards.
 
     Raises:
-        TargetError: there is none that answers; with the remedy.
+        TargetError: no engine answers; with the remedy.
     """
     address = engine_address()
     try:
@@ -93,21 +93,21 @@ def engine() -> Iterator[Client]:
 
 
 def _require_listener(address: str) -> None:
-    """Find out that nobody listens before the SDK does, which would leave a socket open then."""
+    """Raise an error if nobody listens, before the SDK would, which leaves a socket open then."""
     if address.startswith(_UNIX):
         with socket.socket(socket.AF_UNIX) as probe:
             probe.connect(address.removeprefix(_UNIX))
 
 
 def _reason(error: BaseException) -> str:
-    """Return the innermost reason: what the SDK says of a socket that is not there fills three lines."""
+    """Return the innermost reason: the SDK's message about a missing socket has three lines."""
     while (inner := error.__cause__ or error.__context__) is not None:
         error = inner
     return reported(error)
 
 
 def labels_for(spec: str) -> dict[str, str]:
-    """Return the labels of whatever is started for a target by this process."""
+    """Return the labels of everything that this process starts for a target."""
     _start_reaper()
     return {
         SESSION_LABEL: SESSION_ID,
@@ -118,7 +118,7 @@ def labels_for(spec: str) -> dict[str, str]:
 
 
 def _machine() -> str:
-    """Name what a process id is an id in: several machines, or containers, may share an engine."""
+    """Return the scope of a process id: several machines or containers may share an engine."""
     namespace = ""
     with suppress(OSError):
         namespace = str(Path("/proc/self/ns/pid").readlink())
@@ -126,7 +126,7 @@ def _machine() -> str:
 
 
 def _started_ticks(pid: int) -> str:
-    """Return when a process was started; nothing when it is gone, or where the system does not tell."""
+    """Return when a process was started; empty if it has ended, or if the system does not report it."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
     except OSError:
@@ -135,7 +135,7 @@ def _started_ticks(pid: int) -> str:
 
 
 def owner_lives(owner: str) -> bool:
-    """Tell whether the process that a label names is still the one that wrote it."""
+    """Return whether the process in an owner label is still the one that wrote the label."""
     pid, _, ticks = owner.partition(" ")
     if not pid.isdecimal():
         return False
@@ -149,7 +149,7 @@ def owner_lives(owner: str) -> bool:
 
 
 def remove_leftovers() -> tuple[str, ...]:
-    """Take away what processes of this machine that live no more have left; return what it was.
+    """Remove what ended processes of this machine left behind; return what was removed.
 
     Raises:
         TargetError: there is no engine.
@@ -173,7 +173,7 @@ def _owner_of(network: Network) -> str:
 
 
 def remove_session(session: str) -> tuple[str, ...]:
-    """Take away all that one process has started; return what it was.
+    """Remove everything that one process started; return what was removed.
 
     Raises:
         TargetError: there is no engine.
@@ -187,7 +187,7 @@ def remove_session(session: str) -> tuple[str, ...]:
 def _remove(containers: Iterable[Container], networks: Iterable[Network]) -> tuple[str, ...]:
     removed: list[str] = []
     for container in containers:
-        with suppress(NotFound, APIError):  # somebody else takes it away at this moment
+        with suppress(NotFound, APIError):  # somebody else removes it at this moment
             container.remove(force=True, v=True)
             removed.append(f"container {container.name} ({container.labels.get(SPEC_LABEL, 'no target')})")
     for network in networks:
@@ -203,7 +203,7 @@ _REAPER_EXIT_S: Final = 20
 
 
 def _start_reaper() -> None:
-    """Start, once, the process that outlives this one and takes away what it leaves."""
+    """Start the reaper once, which outlives this process and removes what it leaves behind."""
     with _reaper_lock:
         if _reaper:
             return
@@ -220,7 +220,7 @@ def _start_reaper() -> None:
 
 
 def _dismiss_reaper(process: "subprocess.Popen[bytes]") -> None:
-    """Let the reaper do its work, for this process is at its end; a word says that the end is orderly."""
+    """Make the reaper remove containers at the end of this process; a word marks an orderly end."""
     if process.stdin is not None:
         with suppress(OSError):
             process.stdin.write(b"done")

@@ -1,7 +1,7 @@
-"""Images: what their names say, and where they are had from.
+"""Images: their names, and where they are found.
 
-An image of a registry is used as it is. Where it is neither here nor can be pulled, an image that was built
-here (`harness.images`) takes the place of `apache/kafka` in the same version.
+An image of a registry is used unchanged. If it is neither present nor can be pulled, an image that was built
+locally (`harness.images`) replaces `apache/kafka` of the same version.
 """
 
 import re
@@ -18,14 +18,14 @@ from harness.targets.containers.sdk import Client, Image
 from harness.targets.jars.resolved import release_of
 
 LOCAL_REPOSITORY: Final = "kafka-conformance/kafka"
-"""What images that were built here are called."""
+"""The repository of images that were built locally."""
 VERSION_LABEL: Final = "kafka-conformance.kafka-version"
 _NAME: Final = re.compile(r"(?P<repository>[a-z0-9][a-z0-9._/:-]*?):(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]*)")
 _VERSION: Final = re.compile(r"v?(\d+\.\d+(?:\.\d+)?)(?:[.-].*)?")
 
 
 class Make(StrEnum):
-    """Whose image it is, and with that how it is told its configuration."""
+    """The maker of an image, which decides how it is configured."""
 
     APACHE = "Apache Kafka"
     CONFLUENT = "Confluent Platform"
@@ -39,31 +39,31 @@ _MAKES: Final[Mapping[str, Make]] = {
     "confluentinc/cp-kafka": Make.CONFLUENT,
     "redpandadata/redpanda": Make.REDPANDA,
 }
-"""Repositories, without the registry that they may be in."""
+"""Repositories, without a registry."""
 _CONFLUENT_OLDEST: Final = (7, 4)
-"""The first whose image starts without a ZooKeeper."""
+"""The first version whose image starts without a ZooKeeper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImageName:
-    """What the name of an image says."""
+    """The parts of an image's name."""
 
     repository: str
     tag: str
     make: Make
     kafka_version: str | None
-    """The release of Apache Kafka in it; None where there is none."""
+    """The release of Apache Kafka in it; None if it contains another broker."""
 
     def __str__(self) -> str:
-        """Return the name as it is written."""
+        """Return the name as users write it."""
         return f"{self.repository}:{self.tag}"
 
 
 def parse_image(name: str) -> ImageName:
-    """Return what the name of an image says.
+    """Parse the name of an image.
 
     Raises:
-        TargetError: it is no name, no image that we know to configure, or says no version.
+        TargetError: it is not a name, the image's configuration is unknown, or the tag contains no version.
     """
     found = _NAME.fullmatch(name)
     if found is None:
@@ -90,7 +90,7 @@ def _kafka_version(make: Make, name: str, tag: str) -> str | None:
 
 
 def _kafka_of_confluent(name: str, platform: tuple[int, int]) -> str:
-    """Return the Kafka in a release of the platform: 7.9 has 3.9, 8.1 has 4.1."""
+    """Return the Kafka version of a release of the platform: 7.9 has 3.9, 8.1 has 4.1."""
     if platform < _CONFLUENT_OLDEST:
         raise TargetError(f"{name!r}: images before 7.4 need a ZooKeeper beside them; use kafka:VERSION")
     return f"{platform[0] - 4}.{platform[1]}"
@@ -101,17 +101,17 @@ class FoundImage:
     """An image that the engine has."""
 
     name: str
-    """What to start."""
+    """The image to start."""
     digest: str
-    """The registry's digest of it; the engine's own for one that was built here."""
+    """The registry's digest; the engine's own id for an image that was built locally."""
     notes: tuple[str, ...]
 
 
 def find_image(wanted: ImageName, progress: Progress) -> FoundImage:
-    """Return an image: the one that is here, else pulled, else the one that was built here.
+    """Return the image that is present, else pull it, else return the one that was built locally.
 
     Raises:
-        TargetError: there is none, with the remedy; or no engine.
+        TargetError: there is no image, with the remedy; or no engine.
     """
     with engine() as client:
         image = _present(client, str(wanted))
@@ -151,5 +151,5 @@ def _found(name: str, image: Image, *notes: str) -> FoundImage:
 
 
 def local_image(version: str) -> str:
-    """Return the name of the image of a Kafka version that was, or would be, built here."""
+    """Return the name of the locally built image of a Kafka version, whether it exists or not."""
     return f"{LOCAL_REPOSITORY}:{version}"

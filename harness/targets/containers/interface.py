@@ -1,7 +1,7 @@
-"""How the images of each make are told what their broker is to be.
+"""How brokers are configured in the images of each maker.
 
-A broker listens in its container on the port under which this machine publishes it, so what it advertises is
-right inside and outside. The brokers of a cluster reach each other by name, on listeners of their own.
+A broker in a container listens on the port that this machine publishes, so its advertised address is valid
+inside and outside. The brokers of a cluster reach each other by name, on listeners of their own.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,44 +23,44 @@ from harness.targets.kafka.properties import (
 _INTERNAL_PORT: Final = 19000
 _CONTROLLER_PORT: Final = 19001
 _OWN_ZOOKEEPER: Final = "localhost:2181"
-"""What images that are built here start beside a broker that wants one."""
+"""The ZooKeeper that locally built images start beside a broker that needs one."""
 _DATA: Final = Path("/var/lib/kafka/data")
-"""A volume of the images of Kafka."""
+"""A volume of Kafka's images."""
 _JVM: Final[Mapping[str, str]] = {
     "KAFKA_HEAP_OPTS": "-Xmx256m",
     "KAFKA_JVM_PERFORMANCE_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData "
     "-XX:+ExitOnOutOfMemoryError -Djava.awt.headless=true",
 }
-"""A broker that lives for seconds starts faster with them and answers no slower."""
+"""With these, a broker that lives for seconds starts faster and answers as fast."""
 _REDPANDA_CONFIG: Final = "/etc/redpanda/.bootstrap.yaml"
 _REDPANDA_NAMES: Final[Mapping[str, str]] = {
     "group.initial.rebalance.delay.ms": "group_initial_rebalance_delay",
     "group.min.session.timeout.ms": "group_min_session_timeout_ms",
     "offsets.topic.num.partitions": "group_topic_partitions",
 }
-"""What Redpanda calls the properties of `CONFORMANCE_CONFIG`."""
+"""Redpanda's names for the properties of `CONFORMANCE_CONFIG`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Membership:
-    """What the node of one container is to be, in which cluster."""
+    """The role of one container's node in its cluster."""
 
     node_id: int
-    """`CONTROLLER_ID` for the controller that several brokers have beside them."""
+    """`CONTROLLER_ID` for the separate controller of several brokers."""
     broker_count: int
     port: int | None
-    """Of a broker: on the loopback interface of this machine, and in the container."""
+    """A broker's port, both on this machine's loopback interface and in the container; else None."""
     cluster_id: str
     broker_config: Mapping[str, str]
 
     @property
     def host(self) -> str:
-        """What the other containers of the cluster call it."""
+        """The host name of the node in the cluster's network."""
         return _host(self.node_id)
 
     @property
     def is_alone(self) -> bool:
-        """Whether it is a broker that controls itself."""
+        """Whether the node is a single broker that is its own controller."""
         return self.broker_count == 1
 
 
@@ -73,17 +73,17 @@ _VOTERS: Final = {"controller.quorum.voters": f"{CONTROLLER_ID}@{_host(CONTROLLE
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What a container is made with."""
+    """The settings of a container."""
 
     environment: Mapping[str, str] = field(default_factory=dict)
     command: Sequence[str] = ()
-    """Instead of the image's own; its own if empty."""
+    """Replaces the image's own command, unless it is empty."""
     files: Mapping[str, bytes] = field(default_factory=dict)
-    """Put into it before it starts, by their paths."""
+    """Files that are copied into the container before it starts, by their paths."""
 
 
 def recipe(image: ImageName, node: Membership) -> Recipe:
-    """Return what makes an image's container the broker that it is to be."""
+    """Return the settings that make an image's container the node of a cluster."""
     match image.make:
         case Make.APACHE | Make.CONFLUENT:
             return _kafka(image.kafka_version or "", node)
@@ -94,7 +94,7 @@ def recipe(image: ImageName, node: Membership) -> Recipe:
 def environment_name(name: str) -> str:
     """Return the variable that sets a property. Source: KafkaDockerWrapper#getServerConfigsFromEnv (3.9.2).
 
-    Confluent's images read the same.
+    Confluent's images use the same names.
     """
     return "KAFKA_" + name.replace("_", "__").replace("-", "___").replace(".", "_").upper()
 
@@ -138,7 +138,7 @@ def _controller(version: str, node: Membership) -> dict[str, str]:
 
 
 def _network(listeners: Mapping[str, str], advertised: dict[str, str]) -> dict[str, str]:
-    """Return where a broker listens and is found; its peers use what is advertised last."""
+    """Return the listener properties of a broker; brokers use the last advertised listener among them."""
     return {
         "listeners": _addresses(listeners),
         "advertised.listeners": _addresses(advertised),
@@ -154,7 +154,7 @@ def _addresses(by_name: Mapping[str, str]) -> str:
 def _redpanda(node: Membership) -> Recipe:
     """Return the command line of a broker that shares its machine.
 
-    What belongs to a cluster of theirs is no flag, but is read from a file at the first start.
+    Redpanda's cluster properties are not flags; they are read from a file at the first start.
     """
     own = f"{HOST}:{node.port}"
     flags = (

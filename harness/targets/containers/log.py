@@ -1,4 +1,4 @@
-"""Follows what a container prints into a file, and notices its end."""
+"""Copies a container's output to a file, and detects its end."""
 
 import signal
 import threading
@@ -12,12 +12,12 @@ from harness.targets.containers.sdk import Container
 
 _LOG_TAIL_LINES: Final = 15
 _SIGNAL_BASE: Final = 128
-"""A shell's way to tell a signal by an exit status, which is Docker's too."""
+"""A shell's encoding of a signal as an exit status, which Docker uses too."""
 _END_S: Final = 10.0
 
 
 class LogFollower:
-    """A thread that copies a container's log as it grows, over restarts, until it is dismissed."""
+    """A thread that copies a container's growing log, across restarts, until it is dismissed."""
 
     def __init__(self, container: Container, *, name: str, log: Path, is_expected: bool = False) -> None:
         self._container = container
@@ -32,31 +32,31 @@ class LogFollower:
         self._thread.start()
 
     def failure(self) -> str | None:
-        """Return in a line how the container ended, then the end of its log; None unless that surprises."""
+        """Return how the container ended and the end of its log; None unless its end was unexpected."""
         return self._failure
 
     def expect_end(self) -> None:
-        """Be told that the container is about to be ended by us."""
+        """Record that the harness is about to end the container."""
         self._is_expected = True
         self._end_seen.clear()
 
     def await_end(self) -> None:
-        """Wait until the end was noticed, and all that came before it is in the file."""
+        """Wait until the end is detected, and all earlier output is in the file."""
         self._end_seen.wait(_END_S)
 
     def expect_life(self) -> None:
-        """Be told that the container was started again."""
+        """Record that the container was started again."""
         self._is_expected = False
         self._goes_on.set()
 
     def dismiss(self) -> None:
-        """Be told that the container is gone for good."""
+        """Record that the container has been removed."""
         self._is_expected = self._is_dismissed = True
         self._goes_on.set()
         self._thread.join(_END_S)
 
     def _follow(self) -> None:
-        # An engine that goes away in mid-run takes the broker with it, which the harness notices by itself.
+        # If the engine goes away, so does the broker, which the harness detects elsewhere.
         with self._log.open("ab") as output, suppress(*ENGINE_ERRORS):
             copied_bytes = 0
             while not self._is_dismissed:
@@ -70,7 +70,7 @@ class LogFollower:
                 self._goes_on.clear()
 
     def _copy(self, output: IO[bytes], *, skipped_bytes: int) -> int:
-        """Copy what is printed until the container stops; the engine tells from its first start on."""
+        """Copy output until the container stops; the engine's log begins at the container's first start."""
         copied_bytes = 0
         for chunk in self._container.logs(stream=True, follow=True):
             fresh = chunk[skipped_bytes:]
@@ -88,6 +88,6 @@ class LogFollower:
         return f"{self._name} ended with {how} (see {self._log.name})\n{self.tail()}"
 
     def tail(self) -> str:
-        """Return the last lines that it printed."""
+        """Return the last lines of the container's output."""
         with self._log.open(encoding="utf-8", errors="replace") as lines:
             return "".join(deque(lines, maxlen=_LOG_TAIL_LINES)).rstrip()

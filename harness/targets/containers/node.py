@@ -1,4 +1,4 @@
-"""One broker's container: made, started, stopped, started again over the same volumes, never left behind."""
+"""One broker's container: created, started, stopped, restarted on the same volumes, and always removed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
@@ -28,31 +28,31 @@ from harness.targets.kafka.properties import HOST
 T = TypeVar("T")
 
 STOP_GRACE_S: Final = 20
-"""How long a broker may take to stop when it is asked to; then the engine kills it."""
+"""How long a broker may take for a clean stop before the engine kills it."""
 _ENGINE_TIMEOUT_S: Final = 120
 _ID_LENGTH: Final = 12
-"""As the engine itself shortens them."""
+"""The length to which the engine shortens ids."""
 _PORT_TAKEN: Final = ("already allocated", "address already in use")
 
 
 class PortTakenError(TargetError):
-    """Another program was faster to take the port that was to be published."""
+    """Another program took the port before it could be published."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerPlan:
-    """What a container is made of."""
+    """Everything that is needed to create a container."""
 
     image: ImageName
-    """What was asked for, which tells how it is configured."""
+    """The requested image, which decides how the container is configured."""
     start_image: str
-    """What is started: that, or what takes its place."""
+    """The image to start: the requested one, or its replacement."""
     membership: Membership
     labels: Mapping[str, str]
     log: Path
     network: Network | None = None
     code_points: Mapping[Breakpoint, CodePoint] = field(default_factory=dict)
-    """Where it may be paused; with none its JVM has no debug agent."""
+    """Where the broker may be paused; if empty, its JVM has no debug agent."""
 
 
 class ContainerNode(ControlledNode):
@@ -83,12 +83,12 @@ class ContainerNode(ControlledNode):
 
     @property
     def is_up(self) -> bool:
-        """Whether it was started and not stopped since."""
+        """Whether the container was started and has not been stopped since."""
         return self._is_up
 
     @property
     def name(self) -> str:
-        """Its image and, once it is made, its id."""
+        """The name of its image and, once it is created, its id."""
         made = "" if self._made is None else f" {self._container.id[:_ID_LENGTH]}"
         return f"container{made} of {self._plan.start_image}"
 
@@ -99,7 +99,7 @@ class ContainerNode(ControlledNode):
         return MeasuredProcess(pid=self._pid, is_paused=is_paused, in_container=True)
 
     def failure(self) -> str | None:
-        """Return in a line how it ended, then the end of its log; None while it runs or we ended it."""
+        """Return how it ended and the end of its log; None while it runs, or if the harness ended it."""
         return None if self._follower is None else self._follower.failure()
 
     @override
@@ -162,7 +162,7 @@ class ContainerNode(ControlledNode):
             await self._agent.resume_from(point)
 
     async def remove(self) -> None:
-        """Take it away with its volumes, whatever state it is in. Idempotent."""
+        """Remove the container with its volumes, in any state. Idempotent."""
         self._is_up = False
         if self._agent is not None:
             await self._agent.let_go()
@@ -185,7 +185,7 @@ class ContainerNode(ControlledNode):
         return cast("Container", self._made.get_wrapped_container())
 
     def _make(self) -> None:
-        """Make a container and start it; one that was there before leaves it its volumes."""
+        """Create a container and start it; it takes over the volumes of an earlier one."""
         before = self._made
         volumes_of = None if before is None else self._container.id
         made = _container_of(self._plan, self._jvm_options, volumes_of=volumes_of)
@@ -245,7 +245,7 @@ class ContainerNode(ControlledNode):
 
 @contextmanager
 def engine_telling(what: str) -> Iterator[None]:
-    """Let what the engine refuses be a `TargetError`."""
+    """Raise the engine's errors as `TargetError`."""
     try:
         yield
     except ENGINE_ERRORS as error:
@@ -255,7 +255,7 @@ def engine_telling(what: str) -> Iterator[None]:
 
 
 async def finished(work: Awaitable[T]) -> T:
-    """Wait for work on a thread, also when cancelled: it cannot be stopped, and may leave something."""
+    """Wait for work on a thread even when cancelled: it cannot be stopped, and may leave something behind."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
@@ -266,7 +266,7 @@ async def finished(work: Awaitable[T]) -> T:
 
 
 def _local_pid(container: Container) -> int | None:
-    """Return the process id of a container's program; None where its engine runs on another machine."""
+    """Return the process id of a container's program; None if its engine runs on another machine."""
     with suppress(*ENGINE_ERRORS):
         container.reload()
     state = container.attrs.get("State")
@@ -301,5 +301,5 @@ def _container_of(plan: ContainerPlan, jvm_options: str, *, volumes_of: str | No
 
 
 def _publish(made: DockerContainer, port: int) -> None:
-    # Testcontainers itself can only publish on every interface of the machine.
+    # Testcontainers itself can only publish on all interfaces of the machine.
     cast("dict[str, object]", made.ports)[f"{port}/tcp"] = (HOST, port)

@@ -23,16 +23,16 @@ from harness.targets.kafka.storage import new_cluster_id
 
 @dataclass(slots=True, kw_only=True)
 class ContainerNodes(ControlledNodes[ContainerNode]):
-    """What was made in the engine."""
+    """The containers and the network that were created in the engine."""
 
     controller: ContainerNode | None = None
     network: Network | None = None
     cluster_id: str = field(default_factory=lambda: f"A{new_cluster_id()[1:]}")
-    """None that begins with a dash, which a script would take for an option."""
+    """Never begins with a dash, which a script would parse as an option."""
 
     @property
     def all(self) -> tuple[ContainerNode, ...]:
-        """The brokers and what runs beside them."""
+        """The brokers, and the controller if there is one."""
         return (*self.brokers.values(), *(() if self.controller is None else (self.controller,)))
 
     @override
@@ -91,13 +91,13 @@ async def start_nodes(
         nodes.brokers[node_id] = planned(node_id, free_port(), name)
     if node_count > 1:
         nodes.controller = planned(CONTROLLER_ID, None, "controller")
-    # All are waited for even when one fails or nobody wants them any more: what the engine makes has to go.
+    # All starts are awaited, even after a failure or a cancellation: created containers must be removed.
     for result in await asyncio.gather(*(node.start() for node in nodes.all), return_exceptions=True):
         if result is not None:
             raise result
 
 
 def _remove_network(network: Network) -> None:
-    # The reaper tries again, should the engine still know of a container in it.
+    # The reaper tries again if the engine still has a container in the network.
     with suppress(*ENGINE_ERRORS):
         network.remove()

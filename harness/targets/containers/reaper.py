@@ -1,7 +1,7 @@
-"""Takes away a process's containers when that process ends, also by a signal that nobody can catch.
+"""Removes a process's containers when that process ends, even by a signal that cannot be caught.
 
-`python -m harness.targets.containers.reaper SESSION` reads its standard input, which its starter keeps open.
-At its end the starter is gone; it was an orderly end if there is a word to read.
+`python -m harness.targets.containers.reaper SESSION` reads its standard input, which its parent keeps open.
+At the end of the input the parent has ended; if the input contains a word, the end was orderly.
 """
 
 import sys
@@ -14,11 +14,11 @@ from harness.targets.containers.engine import remove_session
 
 _ROUNDS: Final = 4
 _PAUSE_S: Final = 1.0
-"""A container that the engine was asked for in the starter's last moment may come after the first round."""
+"""A container requested in the parent's last moment may be created after the first round."""
 
 
 def main(session: str) -> None:
-    """Wait for the end of standard input, then take away what is labelled with a session."""
+    """Wait for the end of standard input, then remove everything that is labelled with a session."""
     was_orderly = bool(sys.stdin.read())
     with suppress(TargetError):
         remove_session(session)

@@ -1,6 +1,6 @@
 """The part of Docker's SDK for Python that is used here, with the types that the SDK itself lacks."""
 
-# ruff: noqa: D102 - what a method does is what the SDK's documentation says of it
+# ruff: noqa: D102 - the SDK's documentation describes the methods
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Protocol, TypeAlias
@@ -16,7 +16,7 @@ class Container(Protocol):
     name: str
     labels: Mapping[str, str]
     attrs: Attributes
-    """What `docker inspect` tells; as of the last `reload`."""
+    """The output of `docker inspect`, as of the last `reload`."""
 
     def start(self) -> None: ...
     def stop(self, *, timeout: int) -> None: ...
@@ -82,7 +82,7 @@ class Images(Protocol):
 
 
 class Api(Protocol):
-    """The engine's own interface, a level below."""
+    """The engine's low-level interface."""
 
     def import_image_from_stream(
         self, stream: Iterator[bytes], *, repository: str, tag: str, changes: Sequence[str]

@@ -1,4 +1,4 @@
-"""`container:IMAGE`: a broker, or a cluster of several, in containers of an image as users deploy it."""
+"""`container:IMAGE`: a broker, or a cluster of brokers, in containers of an image as users deploy it."""
 
 import asyncio
 import re
@@ -38,7 +38,7 @@ _START_TRIES: Final = 3
 
 
 def container_capabilities(image: ImageName, *, node_count: int = 1) -> frozenset[Capability]:
-    """Return what the brokers of an image's containers can do."""
+    """Return the capabilities of the brokers in an image's containers."""
     version = image.kafka_version
     if version is None:
         return frozenset({Capability.PAUSE, Capability.RESTART, Capability.SOLE_LEADER})
@@ -55,7 +55,7 @@ def container_capabilities(image: ImageName, *, node_count: int = 1) -> frozense
     if node_count == 1:
         alone.add(Capability.SOLE_LEADER)
     if not uses_kraft(version):
-        # Its ZooKeeper ends with it, and remembers a broker that was killed for longer than a scenario waits.
+        # ZooKeeper ends with the broker, and registers a killed broker for longer than a scenario waits.
         return frozenset(alone)
     several = {Capability.CLUSTER, Capability.DISCONNECT} if node_count > 1 else frozenset()
     return frozenset({*alone, Capability.KILL, *several})
@@ -63,7 +63,7 @@ def container_capabilities(image: ImageName, *, node_count: int = 1) -> frozense
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wanted:
-    """What one start is to bring."""
+    """The parameters of one start."""
 
     found: FoundImage
     broker_config: Mapping[str, str]
@@ -141,7 +141,7 @@ class ContainerTarget(Target):
             raise TargetError(f"{self.spec}: {error}") from error
 
     async def _find(self, progress: Progress) -> FoundImage:
-        """Return the image, looked for once for all brokers of a run."""
+        """Return the image, which is only looked up once for all brokers of a run."""
         async with self._finding:
             if self._found is None:
                 for leftover in await asyncio.to_thread(remove_leftovers):
@@ -150,7 +150,7 @@ class ContainerTarget(Target):
             return self._found
 
     async def _start(self, wanted: _Wanted, progress: Progress) -> ContainerBroker:
-        """Start and make ready, anew on other ports when another program was faster to take one."""
+        """Start the containers and prepare the broker; use other ports if another program took one."""
         for attempt in range(1, _START_TRIES + 1):
             nodes = ContainerNodes()
             count = "a container" if self._node_count == 1 else f"{self._node_count} containers"
@@ -198,7 +198,7 @@ class ContainerTarget(Target):
                 failure=nodes.failure,
                 is_ours=True,
             )
-        # A port that is published answers for whoever listens there.
+        # Some other program may answer on a published port.
         if version and uses_kraft(version) and prepared.cluster_id != nodes.cluster_id:
             raise TargetError(f"on {HOST}:{first.address[1]} answers cluster {prepared.cluster_id}, not ours")
         return ContainerBroker(self._description(wanted, nodes, prepared), nodes, cluster)

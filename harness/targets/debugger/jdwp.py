@@ -1,7 +1,7 @@
-"""A debugger of one's own for a JVM: breakpoints that pause the thread which comes to them, and nothing else.
+"""A minimal debugger for a JVM: it only sets breakpoints, which pause the threads that reach them.
 
-It speaks the Java Debug Wire Protocol to the agent that every JDK brings. When the connection ends, in
-whatever way, the agent clears all breakpoints and lets every thread go on.
+It uses the Java Debug Wire Protocol to control the agent of every JDK. When the connection ends in any way,
+the agent clears all breakpoints and resumes every thread.
 """
 
 import asyncio
@@ -57,20 +57,20 @@ class CodePoint:
     class_name: str
     method: str
     parameters: str = "("
-    """How the method's signature begins, to choose among methods of one name."""
+    """Prefix of the method's signature, to choose among methods of the same name."""
     partition_in: int | None = None
-    """The local variable that has the `TopicPartition` concerned, where there is one."""
+    """The local variable with the `TopicPartition` that is processed, if there is one."""
     partitions: frozenset[int] = frozenset()
-    """Which ones a thread is paused for; none is for any."""
+    """Partitions for which a thread is paused; empty for any."""
 
     def __str__(self) -> str:
-        """Name it as Kafka's sources do."""
+        """Return its name in the form of Kafka's sources."""
         return f"{self.class_name}#{self.method}"
 
 
 @dataclass(slots=True, kw_only=True)
 class JvmBreakpoint:
-    """Where threads are paused."""
+    """A breakpoint in a JVM, and the threads that are paused at it."""
 
     point: CodePoint
     _debugger: "Debugger"
@@ -78,13 +78,13 @@ class JvmBreakpoint:
     _threads: list[bytes] = field(default_factory=list)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
     fault: str | None = None
-    """Why no thread can ever be paused here."""
+    """Why no thread can be paused here."""
 
     async def reached(self, *, timeout_s: float) -> None:
         """Wait until a thread is paused here.
 
         Raises:
-            TargetError: none comes, or none can.
+            TargetError: no thread arrives in time, or none can.
         """
         try:
             async with asyncio.timeout(timeout_s):
@@ -95,7 +95,7 @@ class JvmBreakpoint:
             raise TargetError(self.fault)
 
     async def clear(self) -> None:
-        """Let everybody who is paused here go on, and pause nobody any more."""
+        """Resume all threads that are paused here, and pause no more."""
         requests, self._requests = self._requests, []
         for kind, request_id in requests:
             await self._debugger.command(_Command.CLEAR_EVENT, struct.pack(">BI", kind, request_id))
@@ -104,7 +104,7 @@ class JvmBreakpoint:
             await self._debugger.command(_Command.RESUME_THREAD, thread)
 
     async def set_in(self, tag: int, type_id: bytes) -> None:
-        """Set it in a class that is loaded."""
+        """Set the breakpoint in a class that is loaded."""
         requests, self._requests = self._requests, []
         for kind, request_id in requests:
             await self._debugger.command(_Command.CLEAR_EVENT, struct.pack(">BI", kind, request_id))
@@ -116,7 +116,7 @@ class JvmBreakpoint:
             await self._request(_JdwpEvent.BREAKPOINT, _Modifier.LOCATION_ONLY, location)
 
     async def set_once_loaded(self) -> None:
-        """Set it as soon as its class is loaded."""
+        """Set the breakpoint as soon as its class is loaded."""
         pattern = _string(self.point.class_name)
         await self._request(_JdwpEvent.CLASS_PREPARE, _Modifier.CLASS_MATCH, pattern)
 
@@ -127,20 +127,20 @@ class JvmBreakpoint:
 
     @property
     def is_set(self) -> bool:
-        """Whether anybody can be paused here still."""
+        """Whether threads can still be paused here."""
         return bool(self._requests)
 
     def awaits(self, request_id: int) -> bool:
-        """Tell whether an event is for this breakpoint."""
+        """Return whether an event is for this breakpoint."""
         return any(request_id == own for _, own in self._requests)
 
     def stop(self, thread: bytes) -> None:
-        """Note that a thread is paused here."""
+        """Record that a thread is paused here."""
         self._threads.append(thread)
         self._changed.set()
 
     def fail(self, fault: str) -> None:
-        """Note that nobody can be paused here."""
+        """Record that no thread can be paused here."""
         self.fault = fault
         self._changed.set()
 
@@ -164,7 +164,7 @@ class Debugger:
         """Connect to an agent as soon as it listens.
 
         Raises:
-            TargetError: it does not, or something else listens there.
+            TargetError: it does not listen, or something else does.
         """
         reader, writer = await _connected(host, port, timeout_s=timeout_s)
         writer.write(_HANDSHAKE)
@@ -186,7 +186,7 @@ class Debugger:
         return debugger
 
     async def break_at(self, point: CodePoint) -> JvmBreakpoint:
-        """Pause every thread that comes to a method from now on, also if its class is not loaded yet."""
+        """Pause every thread that reaches a method from now on, even if its class is not loaded yet."""
         breakpoint_ = JvmBreakpoint(point=point, _debugger=self)
         self._breakpoints.append(breakpoint_)
         signature = f"L{point.class_name.replace('.', '/')};"
@@ -198,21 +198,21 @@ class Debugger:
         return breakpoint_
 
     async def begin(self) -> None:
-        """Let a JVM that was started suspended begin.
+        """Resume a JVM that was started suspended.
 
         Raises:
-            TargetError: it does not say that it is ready to.
+            TargetError: the JVM does not report that it has started.
         """
         try:
             async with asyncio.timeout(_REPLY_TIMEOUT_S):
-                # What resumes it before it has suspended itself leaves it suspended.
+                # A resume before the JVM has suspended itself would leave it suspended.
                 await self._vm_started.wait()
         except TimeoutError:
             raise TargetError("the JVM does not tell its debugger that it starts") from None
         await self.command(_Command.RESUME)
 
     async def methods(self, type_id: bytes, point: CodePoint) -> Sequence[bytes]:
-        """Return the ids of the methods of a loaded class that a point names."""
+        """Return the ids of the methods of a loaded class that match a code point."""
         data = _Cursor(await self.command(_Command.METHODS, type_id))
         found: list[bytes] = []
         for _ in range(data.number(4)):
@@ -223,10 +223,10 @@ class Debugger:
         return found
 
     async def command(self, command: _Command | ValueCommand, data: bytes = b"") -> bytes:
-        """Send a command and return what it is answered.
+        """Send a command and return its reply.
 
         Raises:
-            TargetError: it is refused, or the connection is gone.
+            TargetError: it is refused, or the connection has ended.
         """
         self._sent_count += 1
         packet_id = self._sent_count
@@ -243,7 +243,7 @@ class Debugger:
             self._replies.pop(packet_id, None)
 
     async def close(self) -> None:
-        """Hang up; the JVM goes on as if there had been no debugger. Idempotent."""
+        """Disconnect; the JVM continues as if there had been no debugger. Idempotent."""
         for task in tuple(self._tasks):
             task.cancel()
         self._writer.close()
@@ -307,15 +307,15 @@ class Debugger:
                     return
 
     async def _stop(self, breakpoint_: JvmBreakpoint | None, thread: bytes) -> None:
-        # It may be cleared while the thread is looked at, and then nobody would let that go on.
+        # If the breakpoint is cleared while the thread is examined, nobody else would resume the thread.
         if breakpoint_ is not None and await self._is_meant(breakpoint_.point, thread) and breakpoint_.is_set:
             breakpoint_.stop(thread)
             return
-        with suppress(TargetError):  # it was cleared while the event was on its way
+        with suppress(TargetError):  # it was cleared while the event was in transit
             await self.command(_Command.RESUME_THREAD, thread)
 
     async def _is_meant(self, point: CodePoint, thread: bytes) -> bool:
-        """Tell whether a thread at a point is to be paused there, by the partition that it is about."""
+        """Return whether a thread at a code point must be paused there, according to its partition."""
         if not point.partitions or point.partition_in is None:
             return True
         try:
@@ -347,7 +347,7 @@ async def _connected(
 
 
 class _Cursor:
-    """Reads the fields of a packet one after the other."""
+    """Reads the fields of a packet in their order."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

@@ -1,4 +1,4 @@
-"""What a thread that stands still at a breakpoint is about: it looks at one local variable of it."""
+"""Finds the partition that a thread at a breakpoint processes, from one of its local variables."""
 
 import struct
 from enum import IntEnum
@@ -9,7 +9,7 @@ from harness.targets.base.interface import TargetError
 _FIELD: Final = "partition"
 """Source: TopicPartition#partition (3.9.2)."""
 _ID_BYTES: Final = 8
-"""Of frames, objects and fields in every HotSpot."""
+"""The size of the ids of frames, objects and fields in every HotSpot JVM."""
 
 
 class ValueCommand(IntEnum):
@@ -23,10 +23,10 @@ class ValueCommand(IntEnum):
 
 
 class Agent(Protocol):
-    """Whoever answers commands."""
+    """An object that answers commands."""
 
     async def command(self, command: ValueCommand, data: bytes = b"") -> bytes:
-        """Send a command and return what it is answered."""
+        """Send a command and return its reply."""
 
 
 async def partition_at(agent: Agent, thread: bytes, slot: int) -> int:

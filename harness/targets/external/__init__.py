@@ -1,1 +1,1 @@
-"""Brokers that ran before the harness came: guarded, and left as they were."""
+"""External brokers, which ran before the harness came: guarded, and left as they were."""

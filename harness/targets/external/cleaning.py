@@ -1,7 +1,7 @@
-"""Takes away what runs made on a broker of others: open transactions, groups, their configurations, topics.
+"""Deletes what runs made on an external broker: open transactions, groups, their configurations, topics.
 
-Nothing else is touched: names decide, and the guard of every connection knows the same names. A transactional
-id itself cannot be deleted; Kafka forgets one that is not used (`transactional.id.expiration.ms`).
+Nothing else is touched: names decide, and every connection's guard checks the same names. A transactional id
+itself cannot be deleted; Kafka removes it when it is unused for long (`transactional.id.expiration.ms`).
 """
 
 import asyncio
@@ -31,15 +31,15 @@ from harness.targets.secured.security import PLAINTEXT, Security
 from harness.wire.codec import Fields
 
 _Ask: TypeAlias = Callable[[Sequence[str]], Awaitable[Mapping[str, str]]]
-"""Has some things taken away; returns the error code of each."""
+"""Requests the deletion of some things; returns the error code of each."""
 _PAUSE_S: Final = 0.1
 _TRIES: Final = 120
-"""How often what does not get less is asked for again; a group is not empty in its initial delay."""
+"""How often a request is repeated without progress; a group is not empty during its initial delay."""
 _REPORTED: Final = 5
 _GROUPS_A_REQUEST: Final = 100
 _TIMEOUT_MS: Final = 60_000
 _ENDED: Final = frozenset({"Empty", "CompleteCommit", "CompleteAbort", "Dead", "PrepareEpochFence"})
-"""States of a transactional id with nothing open. Source: TransactionState (3.9.2)."""
+"""States of a transactional id without an open transaction. Source: TransactionState (3.9.2)."""
 _GONE: Final = frozenset({"NONE", "GROUP_ID_NOT_FOUND", "UNKNOWN_TOPIC_OR_PARTITION"})
 _NOT_YET: Final = frozenset(
     {
@@ -53,20 +53,20 @@ _NOT_YET: Final = frozenset(
     }
 )
 _SEVERAL_LEAVE: Final = 3
-"""The first version of LeaveGroup that takes several members. Source: KIP-345."""
+"""The first version of LeaveGroup for several members. Source: KIP-345."""
 _LEAVING: Final = -1
-"""The member epoch of a heartbeat with which a member leaves. Source: KIP-932."""
+"""The member epoch of a heartbeat that leaves the group. Source: KIP-932."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Cleaned:
-    """What was taken away, and what was not."""
+    """What was deleted, and what was not."""
 
     transactions: int = 0
     groups: int = 0
     topics: int = 0
     left: list[str] = field(default_factory=list)
-    """What is still there, with the reason."""
+    """What still exists, with the reason."""
 
     def __str__(self) -> str:
         done = (
@@ -80,13 +80,13 @@ class Cleaned:
 
 @dataclass(slots=True, kw_only=True)
 class Cleaner:
-    """Takes things away from one cluster.
+    """Deletes things from one cluster.
 
     Attributes:
         nodes: the brokers of the cluster.
-        guard: of every request; it lets topics be deleted.
-        is_ours: tells by its name whether a thing is to go.
-        security: of the connections.
+        guard: checks every request; it permits the deletion of topics.
+        is_ours: returns by its name whether a thing must be deleted.
+        security: the security settings of the connections.
     """
 
     nodes: Mapping[int, Endpoint]
@@ -95,19 +95,19 @@ class Cleaner:
     security: Security = PLAINTEXT
     _cleaned: Cleaned = field(default_factory=Cleaned, init=False)
     _pending: dict[str, str] = field(default_factory=dict, init=False)
-    """What is being taken away, and how the broker last answered."""
+    """Things whose deletion is pending, with the broker's latest answer."""
 
     async def clean(self, transactional_ids: Iterable[str] = (), *, limit_s: float) -> Cleaned:
-        """Abort transactions, then delete groups, configurations and topics, and say how far that went.
+        """Abort transactions, delete groups, configurations and topics, and return the result.
 
         Args:
-            transactional_ids: known to be the run's; older brokers do not list them.
-            limit_s: after which what is left stays.
+            transactional_ids: the run's known ids; older brokers do not list them.
+            limit_s: the time limit, after which the rest is left.
         """
         until_s = time.monotonic() + limit_s
 
         def part_s(share: float) -> float:
-            """Return a share of the time that the parts before have left."""
+            """Return a share of the time that the earlier parts have left."""
             return (until_s - time.monotonic()) * share
 
         await self._within(part_s(1 / 4), "transactions", self._abort_transactions(transactional_ids))
@@ -118,7 +118,7 @@ class Cleaner:
         return self._cleaned
 
     async def _within(self, limit_s: float, what: str, done: Awaitable[None]) -> None:
-        """Do a part; what it cannot do keeps the others from nothing."""
+        """Do one part; its failure does not affect the others."""
         try:
             async with asyncio.timeout(limit_s):
                 await done
@@ -128,7 +128,7 @@ class Cleaner:
             self._pending.setdefault(f"some {what}", str(error))
 
     async def _abort_transactions(self, known: Iterable[str]) -> None:
-        """Ask for each producer again, which aborts what it left open."""
+        """Initialize each producer again, which aborts its open transaction."""
         opened: set[str] = set()
         is_listed = True
         for node in self.nodes.values():
@@ -187,7 +187,7 @@ class Cleaner:
     async def _delete_all(
         self, delete_beside: Callable[[Collection[str]], Awaitable[Collection[str]]]
     ) -> None:
-        """Delete things until there is no other: of what was made last a broker may learn a little later."""
+        """Delete things until there are no others: a broker may learn of the latest ones a little later."""
         seen: set[str] = set()
         while found := await delete_beside(seen):
             seen.update(found)
@@ -229,7 +229,7 @@ class Cleaner:
         return names
 
     async def _until_done(self, names: Sequence[str], ask: _Ask, *, what: str) -> None:
-        """Ask again for what is not gone yet; what is refused for good, or again and again, is left."""
+        """Repeat requests for what still exists; leave what is refused for good, or again and again."""
         waiting = list(names)
         self._pending |= {f"{what} {name}": "not asked for in time" for name in waiting}
         vain = 0
@@ -263,7 +263,7 @@ def _batches(names: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 async def _transactions(dialogue: Dialogue) -> Mapping[str, str] | None:
-    """Return the state of each transactional id that a broker coordinates; None if it does not list them."""
+    """Return the states of the transactional ids that a broker coordinates; None if it cannot list them."""
     try:
         version = dialogue.version_of("ListTransactions", (0, 1))
     except NotYet:
@@ -276,11 +276,11 @@ async def _transactions(dialogue: Dialogue) -> Mapping[str, str] | None:
 
 
 async def _dissolve(dialogue: Dialogue, groups: Sequence[str]) -> None:
-    """Have the members of some groups leave."""
+    """Make the members of some groups leave."""
     version = dialogue.version_of("DescribeGroups", (4, 3, 2, 1, 0, 5))
     rows = (await dialogue.ask("DescribeGroups", version, {"groups": list(groups)})).rows("groups")
     if len(groups) > 1 and any(row.text("error_code") != "NONE" for row in rows):
-        # A group that cannot be described spoils the answer of all that were asked for with it.
+        # A group that cannot be described spoils the answer for all groups of the request.
         for group in groups:
             await _dissolve(dialogue, [group])
         return
@@ -294,7 +294,7 @@ async def _dissolve(dialogue: Dialogue, groups: Sequence[str]) -> None:
 
 
 async def _dissolve_consumer_groups(dialogue: Dialogue, groups: Sequence[str]) -> None:
-    """Have the members of consumer groups leave: DescribeGroups knows none of them, LeaveGroup does."""
+    """Make the members of consumer groups leave: DescribeGroups does not list them, but LeaveGroup works."""
     try:
         version = dialogue.version_of("ConsumerGroupDescribe", (0, 1))
     except NotYet:
@@ -314,7 +314,7 @@ async def _dissolve_consumer_groups(dialogue: Dialogue, groups: Sequence[str]) -
 
 
 async def _dissolve_heartbeating_groups(dialogue: Dialogue, groups: Sequence[str], kind: str) -> None:
-    """Have the members of share or streams groups leave: only their own heartbeat can say so."""
+    """Make the members of share or streams groups leave, which only their own heartbeats can do."""
     describes, heartbeats = f"{kind}GroupDescribe", f"{kind}GroupHeartbeat"
     try:
         version = dialogue.version_of(describes, (1, 0))

@@ -1,6 +1,6 @@
-"""Configurations of groups on a broker of others: which groups have some, and how these are taken away.
+"""Group configurations on an external broker: which groups have any, and how to delete them.
 
-They outlive their groups, and are no more than a name and values in the cluster's metadata.
+They outlive their groups, and are only a name and values in the cluster's metadata.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,13 @@ from harness.wire.codec import Fields
 _LISTS_GROUPS_SINCE: Final = 1
 """The first version of ListConfigResources that lists groups, in Kafka 4.1. Source: KIP-1142."""
 _OF_THE_GROUP: Final = 8
-"""The source of a value that a group was configured to. Source: ConfigSource.GROUP_CONFIG."""
+"""The source of a value that is configured for a group. Source: ConfigSource.GROUP_CONFIG."""
 _DELETE: Final = 1
 """Source: AlterConfigOp.OpType."""
 
 
 def lists_configured_groups(dialogue: Dialogue) -> bool:
-    """Tell whether a broker lists the groups that are configured."""
+    """Return whether a broker can list the groups that have a configuration."""
     try:
         dialogue.version_of("ListConfigResources", (_LISTS_GROUPS_SINCE,))
     except NotYet:
@@ -28,7 +28,7 @@ def lists_configured_groups(dialogue: Dialogue) -> bool:
 
 
 async def configured_groups(dialogue: Dialogue) -> Sequence[str]:
-    """Return the groups that are configured, none where a broker does not list them."""
+    """Return the groups that have a configuration; empty if the broker cannot list them."""
     if not lists_configured_groups(dialogue):
         return ()
     fields: Fields = {"resource_types": [GROUP_RESOURCE]}
@@ -38,7 +38,7 @@ async def configured_groups(dialogue: Dialogue) -> Sequence[str]:
 
 
 async def delete_configs(dialogue: Dialogue, groups: Sequence[str]) -> Mapping[str, str]:
-    """Delete all that some groups are configured to, and return the error code of each."""
+    """Delete the configurations of some groups, and return the error code of each."""
     resources: list[Fields] = [
         {"resource_type": GROUP_RESOURCE, "resource_name": group, "configuration_keys": None}
         for group in groups

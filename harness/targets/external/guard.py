@@ -1,8 +1,8 @@
-"""What may leave for a broker of others: requests that change nothing, or nothing but what the run made.
+"""Guards an external broker: only requests that change nothing, or only what the run made, may be sent.
 
-It is an allow-list, by API and by the names in a request. Whatever is not on it is refused: deleting records,
-transaction markers, configurations of all but the run's groups, and all that concerns a whole cluster. Only
-client libraries may send records and delete topics, and only those of the run.
+The guard is an allow-list, by API and by the names in a request. It refuses everything else: the deletion of
+records, transaction markers, configurations except those of the run's groups, and changes to a whole cluster.
+Only client libraries may produce records and delete topics, and only to topics of the run.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -25,10 +25,10 @@ _READS: Final = apis_where(lambda api: api.access is Access.READS)
 _CHANGES: Final = apis_where(lambda api: api.access is Access.CHANGES)
 _CLEANS: Final = apis_where(lambda api: api.access is Access.CLEANS)
 _CLIENTS_READ: Final = apis_where(lambda api: api.client_access is Access.READS)
-"""APIs by which client libraries read beside that; whatever they ask for, nothing changes."""
+"""Further APIs with which client libraries read; no request of these changes anything."""
 _CLIENTS_CHANGE: Final = apis_where(lambda api: api.client_access is Access.CHANGES)
 PRODUCE_BY_NAME_MAX: Final = 12
-"""The newest version of Produce that names topics; who knows a topic's id alone cannot tell whose it is.
+"""The newest version of Produce with topic names; the owner of a topic is unknown by its id.
 
 Source: ProduceRequest.json, KIP-516.
 """
@@ -37,7 +37,7 @@ _NAMES_AN_OWNER: Final = fields_of(
 )
 _TOPIC_ROWS: Final = ("topics", "topic_data", "v3_and_below_topics")
 _INTERNAL_TOPIC_ROWS: Final = ("repartition_source_topics", "state_changelog_topics")
-"""Of a subtopology: topics that Kafka makes where they are missing, by the names that the request has.
+"""Fields of a subtopology: topics that Kafka creates if missing, with the names in the request.
 
 Source: KafkaApis#handleStreamsGroupHeartbeat, InternalTopicManager#missingInternalTopics (4.3.1).
 """
@@ -46,23 +46,23 @@ _NAMES_TOPICS_BY_REGEX: Final = frozenset({"subscribed_topic_regex", "source_top
 _REFUSED_TOPICS: Final = frozenset(
     {"", ".", "..", "__consumer_offsets", "__transaction_state", "__share_group_state"}
 )
-"""Names with which a topology is refused before anybody looks at the rest of its request.
+"""Topic names for which a topology is refused before the rest of its request is examined.
 
 Source: KafkaApis#handleStreamsGroupHeartbeat (4.1.2, 4.3.1), Topic#isInternal, Topic#isValid.
 """
 _SHARE: Final = 2
-"""A key of share groups, for which FindCoordinator makes a topic. Source: CoordinatorType.SHARE, KIP-932."""
+"""Key type of share groups: FindCoordinator creates a topic. Source: CoordinatorType.SHARE, KIP-932."""
 _SHARE_SINCE: Final = 6
-"""The first version in which such a key is looked at at all."""
+"""The first version that supports such a key."""
 _SHARE_GROUP_HEARTBEAT: Final = api_key("ShareGroupHeartbeat")
-"""A broker without it has no share coordinator, and makes no topic.
+"""A broker without this API has no share coordinator, and creates no topic.
 
 Source: KafkaApis#getCoordinator (3.9.2).
 """
 _METADATA_ASKS_FIRST: Final = 4
-"""The first version that says whether missing topics are to be made. Source: MetadataRequest.json."""
+"""The first version with a field for the creation of missing topics. Source: MetadataRequest.json."""
 GROUP_RESOURCE: Final = 32
-"""Whose configurations a run may change. Source: ConfigResource.Type."""
+"""The resource type whose configurations a run may change. Source: ConfigResource.Type."""
 _NO_PRODUCER: Final = -1
 _NAME_CHARACTERS: Final = 60
 _HEADER_BYTES: Final = 8
@@ -70,14 +70,14 @@ _HEADER_BYTES: Final = 8
 
 
 class NotOurs(Exception):  # noqa: N818 - the guard at work, not a fault
-    """A request was not sent: it would touch, or might touch, what the run did not make."""
+    """A request was not sent: it would touch, or might touch, something that the run did not make."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"would touch what is not ours ({what})")
 
 
 class NotAllowed(NotOurs):
-    """A broker refused a request because the run's principal lacks a right outside the run's own names."""
+    """A broker refused a request because the run's principal lacks a right outside the run's names."""
 
     def __init__(self, asked: str, error: str, right: str) -> None:
         Exception.__init__(self, f"the run's principal lacks rights: {right} ({asked}, answered by {error})")
@@ -85,13 +85,13 @@ class NotAllowed(NotOurs):
 
 @dataclass(slots=True, kw_only=True)
 class Guard:
-    """Knows what is a run's own on one broker, and remembers what it made.
+    """Decides which names on one broker are the run's, and records what the run made.
 
     Attributes:
-        namespace: what the run's names begin with.
-        api_ranges: what the broker serves; nobody carries out what it does not serve.
+        namespace: the prefix of the run's names.
+        api_ranges: the versions that the broker serves; requests of other versions have no effect.
         is_cleaning: whether the run's own topics may be deleted.
-        serves_clients: whether it stands behind client libraries, which also produce and fetch.
+        serves_clients: whether it guards client libraries, which also produce and fetch.
     """
 
     namespace: Namespace
@@ -99,15 +99,15 @@ class Guard:
     is_cleaning: bool = False
     serves_clients: bool = False
     may_configure: bool = True
-    """Whether groups of the run may be configured: only where that can be found again and taken away."""
+    """Whether the run may configure its groups: only if these configurations can be listed and deleted."""
     is_restricted: bool = False
-    """Whether the run's principal has some rights only, so that requests may be refused for want of one."""
+    """Whether the run's principal has restricted rights, so that requests may be refused."""
     has_changed: bool = False
-    """Whether a request left that may have changed anything."""
+    """Whether a request was sent that may have changed anything."""
     transactional_ids: set[str] = field(default_factory=set)
-    """Those that a producer was asked for."""
+    """The transactional ids for which a producer id was requested."""
     epochs: dict[int, int] = field(default_factory=lambda: {_NO_PRODUCER: 0})
-    """The newest epoch of each producer id that the broker gave to the run."""
+    """The newest epoch of each producer id that the broker assigned to the run."""
 
     @property
     def _changes(self) -> frozenset[str]:
@@ -115,7 +115,7 @@ class Guard:
         return _CHANGES | cleaning | (_CLIENTS_CHANGE if self.serves_clients else frozenset())
 
     def refuse_request(self, api: str, version: int, fields: Fields) -> None:
-        """Raise `NotOurs` unless a request, by its fields, may be sent."""
+        """Raise `NotOurs` unless a request may be sent, according to its fields."""
         if api in _READS:
             self._refuse_making(api, version, fields)
         elif api in self._changes:
@@ -124,10 +124,10 @@ class Guard:
             raise NotOurs(_reported(api, self._names(fields)))
 
     def refuse_frame(self, payload: bytes) -> None:
-        """Raise `NotOurs` unless a frame may be sent, whoever made it.
+        """Raise `NotOurs` unless a frame may be sent, whoever created it.
 
-        Frames that no broker can carry out may: those of an API that does not exist or of a version that the
-        broker does not serve, and those that end before their request does.
+        Frames that no broker can process may be sent: those of an unknown API or of a version that the broker
+        does not serve, and those that end before their request does.
         """
         if len(payload) < _HEADER_BYTES:
             return
@@ -143,7 +143,7 @@ class Guard:
         if served is not None and not served.min_version <= version <= served.max_version:
             return
         try:
-            # librdkafka asks for all topics with bytes behind the request.
+            # librdkafka requests all topics with extra bytes after the request.
             fields = decode_request(api, version, payload, may_go_on=self.serves_clients).fields
         except CutShort:
             return
@@ -153,7 +153,7 @@ class Guard:
         self._note_request(api, fields)
 
     def _may_serve(self, key: int) -> bool:
-        """Tell whether the broker carries out an API that nobody here knows; a tap has not asked it."""
+        """Return whether the broker may serve an API that is unknown here; a tap lacks its versions."""
         return self.serves_clients or key in self.api_ranges
 
     def _note_request(self, api: str, fields: Fields) -> None:
@@ -163,7 +163,7 @@ class Guard:
             self.transactional_ids.add(transactional_id)
 
     def note_answer(self, api: str, version: int, payload: bytes) -> None:
-        """Take in what an answer tells of a producer that is the run's; other answers tell nothing."""
+        """Record the epoch of a producer of the run from an answer; other answers are ignored."""
         try:
             fields = decode_response(api, version, payload).fields
         except WireError:
@@ -173,7 +173,7 @@ class Guard:
             self.epochs[producer_id] = max(epoch, self.epochs.get(producer_id, epoch))
 
     def raise_if_not_allowed(self, api: str, version: int, request: bytes, answer: bytes) -> None:
-        """Raise `NotAllowed` if an answer says that the run's principal lacks a right."""
+        """Raise `NotAllowed` if an answer reports that the run's principal lacks a right."""
         try:
             fields = decode_response(api, version, answer).fields
             errors = [value for _, value in _leaves(fields) if isinstance(value, str)]
@@ -199,7 +199,7 @@ class Guard:
         run_namespace = [name for name in self._names(fields) if not self.namespace.owns(name)]
         nobody = not descriptor(api).takes_no_group
         run_namespace = [name for name in run_namespace if not (nobody and not name)]
-        # Offsets are kept for a group; the topics that they speak of are not touched.
+        # Offsets belong to a group; the topics that they name are not touched.
         if descriptor(api).changes_topics:
             harmless = _REFUSED_TOPICS if "topology" in fields else frozenset[str]()
             named = [name for name in self._topics(fields) if name not in harmless]
@@ -225,10 +225,10 @@ class Guard:
             raise NotOurs("IncrementalAlterConfigs, which this principal could not take back on this broker")
 
     def _refuse_producer(self, fields: Fields) -> None:
-        """Refuse what the log would believe of a producer, for the group's coordinator takes its word for it.
+        """Refuse values that the log would accept for a producer without a check by the group's coordinator.
 
-        Of another's producer it would fence the real one; an epoch of the future bars the transaction's own
-        end, which then blocks the partition's readers for ever.
+        Those for another producer would fence the real one. A future epoch prevents the transaction's own
+        end, and the open transaction then blocks the partition's readers for ever.
         """
         producer_id, epoch = fields.get("producer_id"), fields.get("producer_epoch")
         if not isinstance(producer_id, int) or producer_id not in self.epochs:
@@ -237,7 +237,7 @@ class Guard:
             raise NotOurs("TxnOffsetCommit of an epoch that nobody has, which blocks a partition for others")
 
     def _names(self, fields: Fields) -> list[str]:
-        """Return the groups and transactional ids that a request names."""
+        """Return the groups and transactional ids in a request."""
         return [item for name, value in _leaves(fields) if name in _NAMES_AN_OWNER for item in _texts(value)]
 
     def _topics(self, fields: Fields) -> list[str]:
@@ -249,17 +249,17 @@ class Guard:
 
 
 class GuardedConnection(Connection):
-    """A connection on which nothing leaves that the guard refuses."""
+    """A connection that sends nothing that the guard refuses."""
 
     def __init__(self, connection: Connection, guard: Guard) -> None:
         self._connection = connection
         self._guard = guard
         self._looked_at: dict[int, tuple[str, int, bytes]] = {}
-        """APIs, versions and requests by correlation id, where the answers matter to the guard."""
+        """APIs, versions and requests by correlation id, for answers that the guard must examine."""
 
     @override
     async def send(self, payload: bytes) -> None:
-        """Send a frame; `NotOurs` if it may not be sent."""
+        """Send a frame; raise `NotOurs` if it may not be sent."""
         self._guard.refuse_frame(payload)
         key, version = (int.from_bytes(payload[at : at + 2], signed=True) for at in (0, 2))
         api = API_NAMES.get(key, "")
@@ -269,7 +269,7 @@ class GuardedConnection(Connection):
 
     @override
     async def receive(self, *, timeout_ms: float) -> Frame:
-        """Wait for the next frame; `NotAllowed` if it says that the run's principal lacks a right."""
+        """Wait for the next frame; raise `NotAllowed` if it reports that a right is missing."""
         frame = await self._connection.receive(timeout_ms=timeout_ms)
         asked = self._looked_at.pop(int.from_bytes(frame.payload[:4], signed=True), None)
         if asked is not None:
@@ -300,7 +300,7 @@ def _leaves(fields: Fields) -> Iterator[tuple[str, FieldValue]]:
 
 
 def _internal_topics(topology: FieldValue) -> Iterator[FieldValue]:
-    """Return the topics of a topology that a broker makes."""
+    """Return the topics of a topology that a broker creates."""
     subtopologies = topology.get("subtopologies") if isinstance(topology, Mapping) else None
     for each in _items(subtopologies):
         if isinstance(each, Mapping):

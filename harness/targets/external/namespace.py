@@ -1,7 +1,7 @@
-"""Names on a broker of others: all that a run makes there begins with a prefix that no other run has.
+"""Names on an external broker: everything that a run makes there has a prefix that no other run uses.
 
-The prefix tells, by itself, that the harness made a thing, when, and in which run. `kafka-conformance clean`
-goes by nothing else.
+The prefix alone shows that the harness made a thing, when, and in which run. `kafka-conformance clean` only
+uses this prefix.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from harness.targets.base.java_hash import hashed_to_zero
 from harness.wire.codec import Fields, FieldValue
 
 MARK: Final = "kafka-conformance."
-"""How every name begins that the harness makes on a broker of others."""
+"""The first part of every name that the harness creates on an external broker."""
 _STAMP: Final = "%Y%m%dT%H%M%SZ"
 _MADE: Final = re.compile(
     re.escape(MARK) + r"(?P<stamp>\d{8}T\d{6}Z)-[0-9A-Za-z_]{8,14}\.(?P<run>[A-Za-z0-9._-]*?)\.\."
@@ -25,9 +25,9 @@ _RUN_CHARACTERS_MAX: Final = 48
 _DIGEST_CHARACTERS: Final = 8
 _LENGTH_BYTES: Final = 2
 _INTERNAL: Final = "__"
-"""How Kafka's own topics begin, and those of what is built on it."""
+"""Prefix of Kafka's own topics, and of those of software built on Kafka."""
 _NO_TOPIC: Final = frozenset({"", ".", ".."})
-"""What no topic is called, but would be with a prefix. Source: Topic#validate."""
+"""Names that are not valid topics, but would be with a prefix. Source: Topic#validate."""
 _LISTS_TOPICS: Final = frozenset(
     {"topics", "repartition_source_topics", "state_changelog_topics"},
 )
@@ -41,42 +41,42 @@ class Namespace:
     """The names of one run on one broker.
 
     Attributes:
-        prefix: of every name that is the run's.
+        prefix: the prefix of all names of the run.
     """
 
     prefix: str
 
     @classmethod
     def new(cls, run_id: str, *, now: datetime | None = None) -> "Namespace":
-        """Return names that no run had before, whatever this one is called.
+        """Return a namespace that no run used before, even one with the same id.
 
-        The prefix hashes to 0: until 3.7.0 a commit in a transaction may count or not by the order of a
-        hash map of topics, and topics of the run are to stand in it as those of the reference do.
+        The prefix hashes to 0. Until 3.7.0, whether a commit in a transaction counts may depend on the order
+        of a hash map of topics, and the run's topics must have the same order in it as the reference's.
         """
         stamp = (now or datetime.now(UTC)).strftime(_STAMP)
         before, after = f"{MARK}{stamp}-", f".{run_part(run_id)}.."
         return cls(f"{before}{hashed_to_zero(before, after, length=_RANDOM_CHARACTERS)}{after}")
 
     def owns(self, name: object) -> bool:
-        """Tell whether a group, topic or transactional id is the run's."""
+        """Return whether a group, topic or transactional id belongs to the run."""
         return isinstance(name, str) and name.startswith(self.prefix)
 
     def topic(self, name: str) -> str:
-        """Return what a topic of a scenario is called here; Kafka's own, and no name, stay as they are."""
+        """Return the real name of a scenario's topic; Kafka's own topics and invalid names are unchanged."""
         is_kept = name in _NO_TOPIC or name.startswith(_INTERNAL) or self.owns(name)
         return name if is_kept else f"{self.prefix}{name}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """What a name tells of the run that made the thing."""
+    """The run and the time that a name contains."""
 
     run_part: str
     at: datetime
 
 
 def made(name: str) -> Made | None:
-    """Return which run made a thing, by its name; None for what the harness did not make."""
+    """Return which run made a thing, by its name; None if the harness did not make it."""
     found = _MADE.match(name)
     if found is None:
         return None
@@ -88,10 +88,10 @@ def made(name: str) -> Made | None:
 
 
 def run_part(run_id: str) -> str:
-    """Return how names tell a run: its id, or the beginning of a long one and a digest of all of it.
+    """Return the part of names that identifies a run: its id, or the beginning of a long id and a digest.
 
-    Topics have 249 characters, and a scenario's name needs its part of them. No two dots stand together,
-    since these end the prefix.
+    A topic name has at most 249 characters, and the scenario's name needs some of them. There are no two
+    consecutive dots, since these end the prefix.
     """
     reported = re.sub(r"\.{2,}", ".", run_id).strip(".")
     if len(reported) <= _RUN_CHARACTERS_MAX and reported == run_id:
@@ -101,25 +101,25 @@ def run_part(run_id: str) -> str:
 
 
 class TopicNames:
-    """Puts the run's names of topics where a scenario says its own, and takes them back.
+    """Replaces a scenario's topic names by the run's in requests, and vice versa in answers.
 
-    Bytes that clients alone read (subscriptions, assignments) name topics with their length in front.
+    Bytes that only clients read (subscriptions, assignments) contain topic names with their length in front.
 
     Source: ConsumerProtocolSubscription.json, ConsumerProtocolAssignment.json.
     """
 
     def __init__(self, namespace: Namespace, topics: Sequence[str]) -> None:
-        """Begin with the topics that scenarios speak of within bytes."""
+        """Start with the topics that scenarios name inside bytes."""
         self._namespace = namespace
         self._real = {_sized(name): _sized(namespace.topic(name)) for name in topics}
         self._said = {namespace.topic(name): name for name in topics}
 
     def outgoing(self, fields: Fields) -> dict[str, FieldValue]:
-        """Return a request's fields with the run's topics in them."""
+        """Return a request's fields with the run's topic names."""
         return {name: self._sent(name, value) for name, value in fields.items()}
 
     def incoming(self, fields: Fields) -> dict[str, FieldValue]:
-        """Return a response's fields with the scenario's topics in them, texts of errors among them."""
+        """Return a response's fields with the scenario's topic names, also in error messages."""
         return {name: self._reported(value) for name, value in fields.items()}
 
     def _sent(self, name: str, value: FieldValue) -> FieldValue:
@@ -147,7 +147,7 @@ class TopicNames:
         return fields
 
     def _real_name(self, name: str) -> str:
-        """Remember a topic that a request names, be it there or not: an answer may name it too."""
+        """Return and record a topic's real name, even if it does not exist: an answer may name it too."""
         real = self._namespace.topic(name)
         if real != name:
             self._said[real] = name
@@ -172,7 +172,7 @@ class TopicNames:
         return value
 
     def _reported_text(self, text: str) -> str:
-        """Only topics that scenarios name without `group` lose the prefix: ids of groups are whole."""
+        """Remove the prefix from topics that scenarios name without `group`; group ids remain complete."""
         for real, said in self._said.items():
             text = text.replace(real, said)
         return text

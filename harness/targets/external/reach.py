@@ -1,4 +1,4 @@
-"""The first connection to a broker of others: is anybody there, and may the harness speak with them?"""
+"""The first connection to an external broker, which checks that it is reachable and grants access."""
 
 import asyncio
 from typing import Final
@@ -11,25 +11,25 @@ from harness.targets.secured.security import PLAINTEXT, AccessRefused, Security
 from harness.targets.secured.tls import speaks_tls
 
 REACH_TIMEOUT_S: Final = 4.0
-"""How long nobody may answer before the broker counts as unreachable."""
+"""The time without an answer after which a broker counts as unreachable."""
 REACH_PAUSE_S: Final = 0.2
 _ENDED: Final = "by the peer"
-"""What the loss of a connection is called that the broker ended: closed, or reset, by the peer."""
+"""Part of the message for a connection that the broker ended: closed, or reset, by the peer."""
 _MAY_WANT_CERTIFICATE: Final = (
     "it ends the connection before the first answer: it may want a client certificate that it trusts "
     "(ssl.certificate.location, ssl.key.location)"
 )
-"""With TLS 1.3 a broker sees the client's certificate when the client's handshake is over."""
+"""With TLS 1.3 a broker receives the client's certificate after the client's handshake is over."""
 _SPEAKING_LIMIT_MS: Final = 1500.0
-"""For the first answer. A broker that starts may take longer, and is waited for later."""
+"""Time limit for the first answer. A broker that is starting may take longer, and is awaited later."""
 
 
 async def reach(host: str, port: int, security: Security = PLAINTEXT) -> None:
-    """Connect once, for a broker that is not there is no broker that is not ready.
+    """Connect once, to distinguish a broker that does not exist from one that is not ready.
 
     Raises:
-        TargetError: nobody accepts, however often and long it is tried within `REACH_TIMEOUT_S`, or the
-            broker and the security settings do not fit together.
+        TargetError: no connection is accepted within `REACH_TIMEOUT_S`, despite repeated attempts, or the
+            broker and the security settings do not match.
     """
     connection = await _connected(host, port, security)
     try:
@@ -62,9 +62,9 @@ async def _connected(host: str, port: int, security: Security) -> StreamConnecti
 async def _why_not_served(
     connection: StreamConnection, host: str, port: int, security: Security
 ) -> str | None:
-    """Return why a broker serves nobody with these settings; None if it does, or nothing tells why not.
+    """Return why a broker serves nobody with these settings; None if it does, or if the reason is unknown.
 
-    Before it knows who asks, a broker with SASL answers ApiVersions and ends the connection at anything else.
+    Before authentication, a broker with SASL answers ApiVersions and closes the connection on anything else.
 
     Source: SaslServerAuthenticator#handleKafkaRequest (3.9.2).
     """
@@ -91,7 +91,7 @@ async def _why_not_served(
 
 
 async def _why_no_more(host: str, port: int, security: Security) -> str | None:
-    """Ask for the SASL mechanisms of a broker that answered ApiVersions and no more."""
+    """Find the SASL mechanisms of a broker that only answered ApiVersions, and return what to configure."""
     if security.credentials is not None:
         return None
     connection = await StreamConnection.open(host, port, security=security)

@@ -1,4 +1,4 @@
-"""Whether a run's principal may do what a run needs, asked before anything is made."""
+"""Checks that a run's principal has the rights that a run needs, before anything is made."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -13,26 +13,26 @@ from harness.wire.codec import Fields
 GROUP_RIGHTS: Final = ("Read", "Delete")
 """Each of these implies Describe. Source: AclAuthorizer, StandardAuthorizerData (3.9.2)."""
 CONFIG_RIGHTS: Final = ("AlterConfigs", "DescribeConfigs")
-"""What it takes to configure a group, which not all scenarios do."""
+"""The rights to configure a group, which not all scenarios need."""
 TOPIC_RIGHTS: Final = ("Read", "Write", "Delete")
-"""Beside Create, without which there would be no topics to ask about."""
+"""In addition to Create, without which there would be no topics to check."""
 _ALL_OF_CLUSTER: Final = ("Alter",)
-"""A right on the cluster that only those have whom no list of rights restricts."""
+"""A right on the cluster that only an unrestricted principal has."""
 _NO_PRODUCER: Final = -1
 _NO_FIELD: Final = -1
-"""What `Answer.number` gives for a field that a version has not."""
+"""The result of `Answer.number` for a field that a version lacks."""
 
 
 async def require_rights(dialogue: Dialogue, *, group: str, topics: Sequence[str]) -> bool:
-    """Ask what the principal may do with names of the run, and return whether any rights are restricted.
+    """Check the principal's rights on names of the run, and return whether its rights are restricted.
 
     Args:
-        dialogue: with a broker of the cluster, whose versions are known.
+        dialogue: a dialogue with a broker of the cluster, whose API versions are known.
         group: a name that the run may use for a group and a transactional id.
-        topics: those of the run, which are there unless they could not be made.
+        topics: the run's topics, which exist unless they could not be created.
 
     Raises:
-        TargetError: it lacks rights; the message lists them all.
+        TargetError: the principal lacks rights; the message lists them all.
     """
     lacking = [
         *(f"{each} on Group" for each in await _lacking_on_group(dialogue, group)),
@@ -48,7 +48,7 @@ async def require_rights(dialogue: Dialogue, *, group: str, topics: Sequence[str
 
 
 async def may_configure(dialogue: Dialogue, *, group: str) -> bool:
-    """Ask whether the principal may configure groups of the run, and find later which it has configured."""
+    """Return whether the principal may configure groups of the run, and list configured groups later."""
     return lists_configured_groups(dialogue) and not await _lacking_on_group(dialogue, group, CONFIG_RIGHTS)
 
 
@@ -84,7 +84,7 @@ async def _lacking_on_topics(dialogue: Dialogue, topics: Sequence[str]) -> Seque
 
 
 async def _lacking_on_transactions(dialogue: Dialogue, name: str) -> Sequence[str]:
-    """Ask with a producer id that nobody has: a right that is missing is found first, and nothing is changed.
+    """Send a request with an unused producer id: a missing right is reported first, and nothing is changed.
 
     Source: KafkaApis#handleAddOffsetsToTxnRequest (3.9.2).
     """

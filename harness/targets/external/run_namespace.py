@@ -1,4 +1,4 @@
-"""What has to be minded on a broker that others use."""
+"""What a run needs on a broker that others use: its names, guard and layout."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from harness.targets.secured.security import PLAINTEXT, Security
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunNamespace:
-    """A run's names on a broker of others, and what guards the rest.
+    """A run's names on an external broker, and the guard for everything else.
 
     Attributes:
-        namespace: of all that the run makes.
-        guard: of every request to it.
+        namespace: the names of everything that the run makes.
+        guard: checks every request to the broker.
         layout: which broker coordinates what.
-        topics: names of topics within requests and responses.
-        security: of every connection to the broker.
+        topics: translates topic names in requests and responses.
+        security: the security settings of every connection to the broker.
     """
 
     namespace: Namespace
@@ -28,6 +28,6 @@ class RunNamespace:
     security: Security = PLAINTEXT
 
     def at_home(self, scenario_id: str) -> Callable[[str], bool]:
-        """Return what tells whether a name is coordinated by the broker on which a scenario is run."""
+        """Return a function that checks whether a scenario's broker coordinates a name."""
         home = self.layout.home_of(scenario_id).node_id
         return lambda name: self.layout.is_coordinated_by(home, name)

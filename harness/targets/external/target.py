@@ -1,6 +1,6 @@
-"""`external:HOST:PORT`: a broker that runs already; never configured, never stopped, and others may use it.
+"""`external:HOST:PORT`: a running broker that others may use; never configured, never stopped.
 
-All that a run makes there has the run's prefix, every request is guarded, and at the end it is taken away.
+Everything that a run makes there has the run's prefix and is deleted at the end; every request is guarded.
 """
 
 import asyncio
@@ -47,22 +47,23 @@ from harness.targets.secured.security import PLAINTEXT, Security
 
 EXTERNAL_TIMEOUT_MS: Final = 20_000.0
 _TOGETHER: Final = 1.25
-"""How many times as long as either alone it may take to learn who there is and whether they are ready.
-With `_DESCRIBED_WITHIN_S` and `_UNREADY_CLEANING_LIMIT_S` behind it, who answers slowest is done with within
-45 s."""
+"""Limit for the layout and the preparation together, as a multiple of the limit for either.
+With `_DESCRIBED_WITHIN_S` and `_UNREADY_CLEANING_LIMIT_S` in addition, the slowest broker takes at most
+45 s.
+"""
 _DESCRIBED_WITHIN_S: Final = 5.0
-"""How much longer it may take to learn what a broker that is ready allows, and how it is configured."""
+"""Additional time to find the rights and the configuration of a broker that is ready."""
 _UNREADY_CLEANING_LIMIT_S: Final = 10.0
-"""For what was made before a broker turned out not to be ready: topics, and the group of a probe."""
+"""Limit for the deletion of what was made before a broker failed to get ready: topics, a probe's group."""
 CLEANING_LIMIT_S: Final = 30.0
 _PROBE: Final = "ready"
 _MISSING_TOPIC: Final = "no-such-topic"
-"""What scenarios call a topic that does not exist."""
+"""The name in scenarios of a topic that does not exist."""
 _NUM_PARTITIONS: Final = "offsets.topic.num.partitions"
 
 
 class ExternalSession(TcpSession):
-    """A broker session on a broker of others: nothing leaves it unguarded."""
+    """A session on an external broker: every request is guarded."""
 
     def __init__(
         self,
@@ -87,7 +88,7 @@ class ExternalSession(TcpSession):
 
 
 class ExternalTarget(Target):
-    """A broker, or a cluster of them, by a bootstrap address."""
+    """A broker, or a cluster of brokers, at a bootstrap address."""
 
     def __init__(
         self,
@@ -137,7 +138,7 @@ class ExternalTarget(Target):
 
     @property
     def address(self) -> str:
-        """Where it is asked first."""
+        """The bootstrap address."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @override
@@ -193,7 +194,7 @@ class ExternalTarget(Target):
         return ExternalBroker(description, run_namespace, progress)
 
     async def layout(self, guard: Guard) -> Layout:
-        """Ask which brokers there are, and which coordinates what."""
+        """Find the brokers of the cluster, and which one coordinates what."""
         bootstrap = Endpoint(node_id=-1, host=self.host, port=self.port)
         session = ExternalSession(bootstrap, guard, self.security)
         try:
@@ -207,7 +208,7 @@ class ExternalTarget(Target):
         return replace(layout, nodes={node_id: replace(bootstrap, node_id=node_id)})
 
     async def _prepare(self, guard: Guard, layout: Layout, *, timeout_ms: float) -> Prepared:
-        """Make the topics, and wait until every broker that coordinates serves groups."""
+        """Create the topics, and wait until every coordinating broker serves groups."""
         prepared: Prepared | None = None
         topics = {guard.namespace.topic(name): count for name, count in CONFORMANCE_TOPICS.items()}
         for home in layout.homes:
@@ -226,7 +227,7 @@ class ExternalTarget(Target):
         return prepared
 
     async def _learn_rights(self, guard: Guard, layout: Layout) -> None:
-        """Find out what the run's principal may do; `TargetError` if that is not enough."""
+        """Find the rights of the run's principal; raise `TargetError` if they are not enough."""
 
         async def ask(dialogue: Dialogue) -> tuple[bool, bool]:
             await dialogue.learn_versions()
@@ -256,7 +257,7 @@ class ExternalTarget(Target):
             await session.close()
         config = {name: value for name, value in sorted(reported.items()) if matters_to_a_coordinator(name)}
         if layout.offsets:
-            # What was configured once the topic was there changes nothing.
+            # A later change of the configured number has no effect on the existing topic.
             config[_NUM_PARTITIONS] = str(len(layout.offsets))
         cluster = f"cluster {prepared.cluster_id or 'without an id'}"
         several = f", {len(layout.nodes)} brokers" if len(layout.nodes) > 1 else ""
@@ -291,10 +292,10 @@ class ExternalTarget(Target):
 
 
 class ExternalBroker(Broker):
-    """A broker that is none of ours.
+    """A broker that the harness did not start.
 
-    No process tells of its end. Whenever a connection is lost it is therefore asked for another, and is gone
-    when it gives none.
+    No process reports its end. So after each lost connection another one is tried, and the broker counts as
+    gone if that fails.
     """
 
     def __init__(
@@ -340,7 +341,7 @@ class ExternalBroker(Broker):
         await take_away(self._description.spec, self._external, self._progress)
 
     def suspect(self, endpoint: Endpoint) -> None:
-        """Look whether a broker is there, once more if that is being done already."""
+        """Check whether a broker can be reached, and check again if a check is already in progress."""
         self._suspects.add(endpoint)
         if not self._is_stopped and (self._look is None or self._look.done()):
             self._look = asyncio.get_running_loop().create_task(self._look_for_it())
@@ -361,7 +362,7 @@ class ExternalBroker(Broker):
 async def take_away(
     spec: str, run: RunNamespace, progress: Progress, *, limit_s: float = CLEANING_LIMIT_S
 ) -> None:
-    """Take away what a run made, within a bounded time, and tell what is left and how to be rid of it."""
+    """Delete what a run made, within a time limit, and report what is left and how to delete it."""
     guard = run.guard
     if not guard.has_changed:
         return

@@ -1,4 +1,4 @@
-"""JoinGroup requests that some releases never get over: their group neither goes on nor can be deleted."""
+"""JoinGroup requests after which, in some releases, a group neither progresses nor can be deleted."""
 
 import struct
 from collections.abc import Mapping, Sequence
@@ -11,15 +11,14 @@ _INT: Final = struct.Struct(">i")
 
 
 class _Impossible(Exception):  # noqa: N818 - what is looked for
-    """A length that is none, or larger than what follows."""
+    """An invalid length, or one that is larger than the rest."""
 
 
 def wedges(fields: Fields) -> bool:
-    """Tell whether a JoinGroup may get its group stuck.
+    """Return whether a JoinGroup may make its group stuck.
 
-    That is so if its votes are not what it supports, and if it is not for want of bytes that its subscription
-    cannot be read: that alone is taken for a subscription to nothing.
-
+    It may if its votes are not the protocols that it supports, or if its subscription cannot be parsed for a
+    reason other than missing bytes: a subscription that ends early counts as one to nothing.
     Source: ClassicGroup#selectProtocol, GroupMetadata#computeSubscribedTopics,
     ConsumerProtocol#deserializeSubscription (3.9.2).
     """
@@ -42,7 +41,7 @@ def _can_be_read(subscription: bytes) -> bool:
 
 
 def _read(data: bytes) -> None:
-    """Read a subscription's topics, user data and owned partitions; what is behind them breaks nobody.
+    """Parse a subscription's topics, user data and owned partitions; later bytes do no harm.
 
     Source: ConsumerProtocolSubscription.json.
     """

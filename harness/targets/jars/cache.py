@@ -1,7 +1,7 @@
-"""The directory in which jars and formatted storage are kept, one subdirectory per Kafka version.
+"""The directory for jars and formatted storage, with one subdirectory per Kafka version.
 
-What lies under its final name is complete: everything is made under a temporary name beside it and
-renamed. A lock file keeps two processes from making the same thing twice.
+Anything under its final name is complete: it is created under a temporary name beside it, and then renamed. A
+lock file prevents two processes from creating the same thing.
 """
 
 import asyncio
@@ -17,14 +17,14 @@ from typing import Final
 from harness.targets.base.interface import Progress, TargetError
 
 CACHE_VARIABLE: Final = "KAFKA_CONFORMANCE_CACHE"
-"""Environment variable that moves the cache."""
+"""Environment variable with the path of the cache."""
 _LOCK_POLL_S: Final = 0.2
 
 
 def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
-    """Return where Kafka's jars are cached; it need not exist yet.
+    """Return the cache directory for Kafka's jars, which may not exist yet.
 
-    It is what KAFKA_CONFORMANCE_CACHE says, else `.cache/kafka` in the checkout, else, for an
+    It is the value of KAFKA_CONFORMANCE_CACHE, else `.cache/kafka` in the checkout, else, for an
     installed harness, the user's own cache directory.
     """
     reported = environment.get(CACHE_VARIABLE)
@@ -38,7 +38,7 @@ def cache_directory(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def prepared(directory: Path) -> Path:
-    """Create the cache directory, for its owner alone, and return it.
+    """Create the cache directory, accessible only to its owner, and return it.
 
     Raises:
         TargetError: it cannot be written.
@@ -57,9 +57,9 @@ def prepared(directory: Path) -> Path:
 
 @asynccontextmanager
 async def locked(directory: Path, what: str, progress: Progress) -> AsyncIterator[None]:
-    """Take the lock of one thing in the cache, waiting for whoever has it.
+    """Take the lock of one item in the cache; wait if another process has it.
 
-    Making one thing may need another to be made, under its own lock: a class archive wants storage.
+    Creating one item may need another one, which has its own lock: a class archive needs storage.
     """
     with (directory / f"{what}.lock").open("w") as lock:
         waited = False
@@ -81,7 +81,7 @@ def _try_lock(descriptor: int) -> bool:
 
 @contextmanager
 def made_at(final: Path) -> Iterator[Path]:
-    """Give a temporary directory to fill; on leaving without an error it becomes `final`."""
+    """Provide a temporary directory to fill; after a block without an error it becomes `final`."""
     temporary = Path(tempfile.mkdtemp(prefix=f".{final.name}-", dir=final.parent))
     try:
         yield temporary

@@ -1,7 +1,7 @@
-"""Resolving jars by coordinates with the Ivy that PySpark ships.
+"""Resolves jars by coordinates, with the Ivy that PySpark contains.
 
-Ivy is run as a program of its own. It asks the repository that it has built in, or a mirror that the user
-names. What it prints is the only account of what is missing, so it is read.
+Ivy runs as a separate program, with its built-in repository or a mirror that the user configures. Its output
+is parsed, since nothing else reports what is missing.
 """
 
 import asyncio
@@ -27,14 +27,14 @@ _UNREACHABLE: Final = re.compile(
 _REVISION_CHOSEN: Final = re.compile(r"^\s*\[(\S+)\] (\S+?)#(\S+?);", re.MULTILINE)
 _PROXY_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 _NEVER_BY_PROXY: Final = ("localhost", "127.*", "[::1]")
-"""What Java asks directly by default. It takes one list, for both schemes."""
+"""Hosts that Java connects to directly by default. Java uses one list for both schemes."""
 _SHORT_LIVED: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""Ivy waits for the network; two of them share the cores with a drive."""
+"""Ivy mostly waits for the network; two of them share the cores with a drive."""
 _CONNECT_TIMEOUT_MS: Final = 10_000
 _READ_TIMEOUT_MS: Final = 60_000
 
 MIRROR_VARIABLE: Final = "KAFKA_CONFORMANCE_MAVEN_MIRROR"
-"""Environment variable that names a mirror of Maven Central."""
+"""Environment variable with the address of a mirror of Maven Central."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
@@ -44,7 +44,7 @@ class Coordinates:
     organisation: str
     module: str
     revision: str
-    """A version, or what Ivy makes one of: `latest.release`, `(,4.4.0[`."""
+    """A version, or an expression that Ivy resolves to one: `latest.release`, `(,4.4.0[`."""
 
     def __str__(self) -> str:
         return f"{self.organisation}:{self.module}:{self.revision}"
@@ -52,28 +52,28 @@ class Coordinates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IvyReport:
-    """What Ivy said of one resolution."""
+    """The result of one resolution by Ivy."""
 
     succeeded: bool
     missing: tuple[Coordinates, ...]
     """Modules that were not found or whose jar could not be downloaded."""
     is_unreachable: bool
-    """Whether a repository did not answer, so that `missing` says nothing."""
+    """Whether a repository did not answer, so that `missing` means nothing."""
     revisions: Mapping[str, str]
-    """Modules that were asked for by a range, to the revision that Ivy chose."""
+    """The revision that Ivy chose for each module requested with a range."""
 
 
 def ivy_jar() -> Path | None:
-    """Return the Ivy inside PySpark, found without importing PySpark; None when it is not there.
+    """Return PySpark's Ivy, found without an import of PySpark; None if it does not exist.
 
-    What an executor of Spark starts finds an archive of PySpark first, which has no jars.
+    A child process of a Spark executor finds an archive of PySpark first, which contains no jars.
     """
     found = (sorted(Path(each, "pyspark", "jars").glob("ivy-*.jar")) for each in sys.path)
     return next((jars[-1] for jars in found if jars), None)
 
 
 def require_ivy_jar() -> Path:
-    """Return the Ivy inside PySpark; `TargetError` with the remedy when it is not there."""
+    """Return PySpark's Ivy; raise `TargetError` with the remedy if it does not exist."""
     jar = ivy_jar()
     if jar is None:
         raise TargetError(
@@ -84,10 +84,10 @@ def require_ivy_jar() -> Path:
 
 
 def mirror_url(environment: Mapping[str, str] = os.environ) -> str | None:
-    """Return the mirror of Maven Central that the user names, None where there is none.
+    """Return the user's mirror of Maven Central, or None if there is none.
 
     Raises:
-        TargetError: what is named is no address of a repository.
+        TargetError: the configured value is not the address of a repository.
     """
     named = environment.get(MIRROR_VARIABLE, "").strip()
     if not named:
@@ -106,7 +106,7 @@ def mirror_url(environment: Mapping[str, str] = os.environ) -> str | None:
 
 
 def ivy_settings(mirror: str | None) -> str:
-    """Return the ivysettings.xml: one repository, Maven Central or its mirror, and a bounded wait for it.
+    """Return an ivysettings.xml: one repository, Maven Central or its mirror, with limited waits.
 
     Several Ivys may share a cache, since each locks the artifacts that it writes.
     """
@@ -129,10 +129,10 @@ def ivy_settings(mirror: str | None) -> str:
 def ivy_module(
     wanted: Sequence[Coordinates], *, excluded: Sequence[Coordinates] = (), alone: bool = False
 ) -> str:
-    """Return the ivy.xml that asks for modules with what they need at run time, or for them alone.
+    """Return an ivy.xml that requests modules, with or without their run-time dependencies.
 
-    Ivy keeps what it resolved under the name of the module that asks, and retrieves jars by that. The name
-    tells what is wanted, so that two Ivys on one cache never retrieve each other's jars.
+    Ivy stores its results under the name of the requesting module, and retrieves jars by that name. The name
+    contains what is wanted, so that two Ivys with one cache never retrieve each other's jars.
     """
     kind, part = ("alone", "master") if alone else ("broker", "default")
     asking = re.sub("[^0-9A-Za-z.]+", "-", "-".join((kind, *(c.revision for c in (*wanted, *excluded)))))
@@ -154,7 +154,7 @@ def ivy_module(
 
 
 def parse_ivy_report(output: str, *, exit_status: int) -> IvyReport:
-    """Read what Ivy printed."""
+    """Parse Ivy's output."""
     missing = {
         Coordinates(organisation=m[1], module=m[2], revision=m[3])
         for pattern in (_UNRESOLVED, _FAILED_DOWNLOAD)
@@ -169,7 +169,7 @@ def parse_ivy_report(output: str, *, exit_status: int) -> IvyReport:
 
 
 def proxy_options(environment: Mapping[str, str]) -> list[str]:
-    """Translate `https_proxy`, `no_proxy` and their like to what Java reads: its system properties."""
+    """Translate `https_proxy`, `no_proxy` and similar variables to Java's system properties."""
     options: list[str] = []
     exempt = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
     hosts = [host.strip() for host in exempt.split(",") if host.strip()]
@@ -200,15 +200,15 @@ async def retrieve(
     """Run Ivy on an ivy.xml and put the jars into a directory.
 
     Args:
-        java: the program to run it with.
+        java: the program that runs Ivy.
         module: the text of the ivy.xml.
-        ivy_cache: Ivy's own cache of what it downloaded; other Ivys may use it meanwhile.
-        destination: where the jars go.
-        log: everything that Ivy printed; kept.
-        progress: told how many jars were downloaded.
+        ivy_cache: Ivy's cache of its downloads; other Ivys may use it at the same time.
+        destination: the directory for the jars.
+        log: the file for Ivy's whole output; kept.
+        progress: called with the number of downloaded jars.
 
     Raises:
-        TargetError: the mirror that the user names is no address.
+        TargetError: the user's mirror is not an address.
     """
     settings_file = _written(log.with_suffix(".settings.xml"), ivy_settings(mirror_url()))
     module_file = _written(log.with_suffix(".xml"), module)

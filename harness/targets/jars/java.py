@@ -1,4 +1,4 @@
-"""Finding a Java that can run a broker."""
+"""Finds a Java that can run a broker."""
 
 import functools
 import os
@@ -12,7 +12,7 @@ from typing import Final
 from harness.targets.base.interface import TargetError
 
 JAVA_VERSION_MIN: Final = 17
-"""Runs every broker from 2.4 to 4.4, and Spark."""
+"""The oldest Java that runs every broker from 2.4 to 4.4, and Spark."""
 _ANSWER_TIMEOUT_S: Final = 20
 _REMEDY: Final = f"install Java {JAVA_VERSION_MIN} or newer (a full JRE), or let JAVA_HOME point to it"
 
@@ -29,7 +29,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Path | None:
 
 
 def java_version(java: Path) -> int | None:
-    """Return the feature release of a `java` (8, 17, 25 …), or None when it does not tell one."""
+    """Return the feature release of a `java` (8, 17, 25 …), or None if it does not report one."""
     try:
         changed_ns = java.stat().st_mtime_ns
     except OSError:
@@ -39,7 +39,7 @@ def java_version(java: Path) -> int | None:
 
 @functools.cache
 def _java_version(java: Path, _changed_ns: int) -> int | None:
-    """Ask it, once for each state of the program: it takes a tenth of a second."""
+    """Run `java -version`, once for each state of the program, since that takes a tenth of a second."""
     try:
         answer = subprocess.run(  # noqa: S603 - the user's own java, no shell
             [java, "-version"],
@@ -54,7 +54,7 @@ def _java_version(java: Path, _changed_ns: int) -> int | None:
 
 
 def parse_java_version(text: str) -> int | None:
-    """Read the feature release from what `java -version` printed; `1.8.0_402` is 8."""
+    """Parse the feature release from the output of `java -version`; `1.8.0_402` is 8."""
     found = re.search(r'version "(?:1\.)?(\d+)', text)
     return None if found is None else int(found.group(1))
 
@@ -63,7 +63,7 @@ def require_java() -> Path:
     """Return a `java` that can run a broker.
 
     Raises:
-        TargetError: there is none, or it is too old; with the remedy.
+        TargetError: there is no Java, or it is too old; with the remedy.
     """
     java = find_java()
     if java is None:

@@ -1,8 +1,8 @@
 """The SHA-512 that each jar of a Kafka version must have, and the check before a jar is run.
 
-A lock file is what `sha512sum` writes, with paths as they are in the cache: `HASH  VERSION/libs/JAR`. So
-`sha512sum --check FILE`, run in the cache, checks the same. It names no repository: whichever serves a jar
-has to serve these bytes.
+A lock file has the format of `sha512sum`, with paths relative to the cache: `HASH  VERSION/libs/JAR`. So
+`sha512sum --check FILE`, run in the cache, does the same check. It names no repository: a jar must have these
+bytes, whichever repository serves it.
 """
 
 import asyncio
@@ -20,23 +20,23 @@ from harness.targets.base.interface import Lasting, Progress, TargetError
 from harness.targets.jars import cache
 
 LOCK_VARIABLE: Final = "KAFKA_CONFORMANCE_JAR_LOCK"
-"""Environment variable that names the lock file of versions that are not shipped with this package."""
+"""Environment variable with the lock file for versions that the shipped one lacks."""
 SHIPPED_LOCK: Final = Path(__file__).with_name("kafka-jars.sha512")
-"""The lock of every version that `harness.targets.jars.published` knows."""
+"""The lock of every version in `harness.targets.jars.published`."""
 _OWN_LOCK: Final = "kafka-jars.sha512"
 _LINE: Final = re.compile(r"([0-9a-f]{128})  ([^/\s]+)/libs/([^/\s]+)")
 
 Hashes = Mapping[str, str]
-"""Name of a jar to its SHA-512, in hexadecimal digits."""
+"""SHA-512 by name of jar, in hexadecimal digits."""
 
 
 class JarMismatchError(TargetError):
-    """The jars of a version are not those that were recorded; none of them is run."""
+    """The jars of a version differ from the recorded ones; none of them is run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JarLock:
-    """What a lock file says of one version."""
+    """The entries of a lock file for one version."""
 
     file: Path
     version: str
@@ -44,16 +44,16 @@ class JarLock:
 
 
 def own_lock() -> Path:
-    """Return the lock file of other versions than the shipped ones: what the user names, else the cache's."""
+    """Return the lock file for versions that the shipped one lacks: the user's, else the cache's."""
     named = os.environ.get(LOCK_VARIABLE, "").strip()
     return Path(named).expanduser().resolve() if named else cache.cache_directory() / _OWN_LOCK
 
 
 def lock_of(version: str) -> JarLock | None:
-    """Return the recorded hashes of a version's jars; None where no lock file has any.
+    """Return the recorded hashes of a version's jars; None if no lock file contains any.
 
     Raises:
-        TargetError: a lock file cannot be read, or is none.
+        TargetError: a lock file cannot be read, or is invalid.
     """
     for file in (SHIPPED_LOCK, own_lock()):
         hashes = read_lock(file).get(version)
@@ -63,10 +63,10 @@ def lock_of(version: str) -> JarLock | None:
 
 
 def read_lock(file: Path) -> dict[str, dict[str, str]]:
-    """Return a lock file's hashes by version; a file that is not there has none.
+    """Return a lock file's hashes by version; a missing file has none.
 
     Raises:
-        TargetError: it cannot be read, or a line is none of a lock.
+        TargetError: it cannot be read, or a line is not valid in a lock file.
     """
     try:
         text = file.read_text(encoding="utf-8")
@@ -91,7 +91,7 @@ def _parsed(text: str, file: Path) -> dict[str, dict[str, str]]:
 
 
 def hashes_of(libs: Path) -> dict[str, str]:
-    """Return the SHA-512 of each file in a directory; what was read before and is unchanged is not read."""
+    """Return the SHA-512 of each file in a directory; unchanged files are not read again."""
     return {file.name: sha512_of(file) for file in sorted(libs.iterdir())}
 
 
@@ -103,16 +103,16 @@ def sha512_of(file: Path) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def _sha512(file: Path, facts: tuple[int, ...]) -> str:
-    del facts  # They are what makes a file that was changed another one for this cache.
+    del facts  # The facts are part of the cache's key, so that a changed file is read again.
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha512").hexdigest()
 
 
 def is_recorded(jar: Path) -> bool:
-    """Say whether a jar in the cache is the one that was recorded for its version.
+    """Return whether a jar in the cache is the one that was recorded for its version.
 
     Raises:
-        TargetError: a lock file cannot be read, or is none.
+        TargetError: a lock file cannot be read, or is invalid.
     """
     lock = lock_of(jar.parents[1].name)
     return lock is not None and lock.hashes.get(jar.name) == sha512_of(jar)
@@ -121,17 +121,17 @@ def is_recorded(jar: Path) -> bool:
 async def check_jars(
     version: str, libs: Path, progress: Progress, *, remedy: str, may_lack: Collection[str] = ()
 ) -> None:
-    """Check that a version's jars are those that were recorded; record them if no lock has the version.
+    """Check that a version's jars are the recorded ones; record them if no lock contains the version.
 
     Args:
-        version: of Kafka.
-        libs: has the jars.
-        progress: told where hashes were recorded.
-        remedy: what to do about a jar that is another one.
-        may_lack: beginnings of the names of jars that need not be there.
+        version: Kafka's version.
+        libs: the directory of the jars.
+        progress: called with the file to which hashes were recorded.
+        remedy: what to do about a jar that differs.
+        may_lack: prefixes of the names of jars that may be missing.
 
     Raises:
-        JarMismatchError: a jar is another one, is not recorded, or is missing.
+        JarMismatchError: a jar differs, is not recorded, or is missing.
         TargetError: a lock file cannot be read or written.
     """
     found = await asyncio.to_thread(hashes_of, libs)
@@ -165,7 +165,7 @@ def _own_remedy(lock: JarLock) -> str:
 
 
 async def _recorded(version: str, found: Hashes, progress: Progress) -> JarLock:
-    """Record the hashes of a version that no lock file has, and tell where."""
+    """Record the hashes of a version that no lock file contains, and report the file."""
     file = own_lock()
     directory = cache.prepared(cache.cache_directory())
     async with cache.locked(directory, "own-lock", progress):
@@ -182,7 +182,7 @@ async def _recorded(version: str, found: Hashes, progress: Progress) -> JarLock:
 
 
 def write_lock(file: Path, versions: Mapping[str, Hashes]) -> None:
-    """Write a lock file, in the order of versions and names, whole or not at all.
+    """Write a lock file, in the order of versions and names, completely or not at all.
 
     Raises:
         TargetError: it cannot be written.

@@ -1,9 +1,9 @@
-"""Which versions of Kafka were published, and which of them a name without a patch stands for."""
+"""Kafka's published versions, and the newest patch of each release."""
 
 from typing import Final
 
 TABLE_DATE: Final = "2026-11-21"
-"""The day on which `PUBLISHED` was what Maven Central had."""
+"""The day on which `PUBLISHED` matched Maven Central."""
 NEWEST_PATCHES: Final[dict[tuple[int, int], int]] = {
     (2, 4): 1,
     (2, 5): 1,
@@ -26,7 +26,7 @@ NEWEST_PATCHES: Final[dict[tuple[int, int], int]] = {
     (4, 3): 1,
     (4, 4): 0,
 }
-"""Release to its newest patch; every patch from 0 on was published."""
+"""The newest patch of each release; every patch from 0 on was published."""
 PUBLISHED: Final = tuple(
     f"{major}.{minor}.{patch}"
     for (major, minor), newest in NEWEST_PATCHES.items()
@@ -36,6 +36,6 @@ PUBLISHED: Final = tuple(
 
 
 def newest_patch(release: tuple[int, int]) -> str | None:
-    """Return the newest published version of a release; None of one that was not known."""
+    """Return the newest published version of a release, or None for an unknown release."""
     patch = NEWEST_PATCHES.get(release)
     return None if patch is None else f"{release[0]}.{release[1]}.{patch}"

@@ -1,4 +1,4 @@
-"""Kafka's jars, by version, from the cache or by way of Ivy."""
+"""Kafka's jars by version, from the cache or from Ivy."""
 
 import dataclasses
 import json
@@ -21,9 +21,9 @@ from harness.trace.schema import TraceError, json_object
 LATEST: Final = "latest"
 _KAFKA: Final = ("org.apache.kafka", "kafka_2.13")
 _LOGGING: Final = Coordinates(organisation="org.slf4j", module="slf4j-simple", revision="1.7.36")
-"""Kafka's jars bring no binding for their logging; this one fits every version from 2.4 to 4.4."""
+"""Kafka's jars contain no binding for their logging; this one works for all versions from 2.4 to 4.4."""
 _DISPENSABLE: Final = frozenset({("org.apache.kafka", "kafka-tools-api")})
-"""Modules that a broker's description asks for and that the broker runs without."""
+"""Modules that a broker's POM requires, but that the broker runs without."""
 _MAY_LACK: Final = tuple(f"{module}-" for _, module in sorted(_DISPENSABLE))
 _LATEST_VALID_S: Final = 24 * 3600
 _LATEST_TRIES: Final = 3
@@ -32,18 +32,18 @@ _DESCRIPTION: Final = "resolved.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaJars:
-    """What a local broker is run from."""
+    """The files and options that a local broker is run with."""
 
     version: str
     class_path: str
-    """Java's: directories' wildcards and files."""
+    """Java's class path: directories with wildcards, and files."""
     home: Path | None
-    """Where formatted storage of this version may be kept; None where jars may change under the same name."""
+    """The directory for this version's formatted storage; None if jars may change under the same name."""
     jvm_options: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def with_jvm_option(self, option: str) -> "KafkaJars":
-        """Return the same jars, to be run with one more option."""
+        """Return the same jars with one more JVM option."""
         return dataclasses.replace(self, jvm_options=(*self.jvm_options, option))
 
 
@@ -56,7 +56,7 @@ class IncompleteError(TargetError):
 
 
 def release_of(version: str) -> tuple[int, int]:
-    """Return the major and minor number of a Kafka version; `(0, 0)` when it starts with none."""
+    """Return the major and minor number of a Kafka version; `(0, 0)` if it does not start with them."""
     found = re.match(r"(\d+)\.(\d+)", version)
     return (0, 0) if found is None else (int(found[1]), int(found[2]))
 
@@ -76,11 +76,11 @@ async def kafka_jars(version: str, progress: Progress) -> KafkaJars:
 
     Args:
         version: a release, or `latest` for the newest release that has what a broker needs.
-        progress: told what is going on.
+        progress: called with the current step.
 
     Raises:
         JarMismatchError: a jar is not the one that was recorded for the version.
-        TargetError: they cannot be had; it names what is missing and the remedy.
+        TargetError: they are not available; it names what is missing and the remedy.
     """
     directory = cache.prepared(cache.cache_directory())
     jars = await _cached_or_resolved(version, directory, progress)
@@ -100,7 +100,7 @@ async def _cached_or_resolved(version: str, directory: Path, progress: Progress)
     if known is not None and (directory / known / _DESCRIPTION).is_file():
         return _read(directory / known)
     require_java()
-    # A lock for each version, so that several are resolved side by side.
+    # There is a lock for each version, so that several versions are resolved concurrently.
     async with cache.locked(directory, f"jars-{version}", progress):
         known = _known_latest(directory) if version == LATEST else version
         if known is not None and (directory / known / _DESCRIPTION).is_file():
@@ -125,7 +125,7 @@ def _read(version_directory: Path) -> KafkaJars:
 
 
 def _known_latest(directory: Path) -> str | None:
-    """Return what `latest` was resolved to within the last day."""
+    """Return the version that `latest` was resolved to within the last day."""
     try:
         known = json_object((directory / "latest.json").read_bytes(), where="latest.json")
         is_fresh = time.time() - float(known["resolved_s"]) < _LATEST_VALID_S
@@ -166,7 +166,7 @@ def _newest_cached(directory: Path, error: TargetError) -> KafkaJars:
 async def _resolve(
     revision: str, directory: Path, progress: Progress, *, notes: tuple[str, ...] = ()
 ) -> KafkaJars:
-    """Have Ivy resolve a revision, without what a broker can do without if that is all that is missing."""
+    """Resolve a revision with Ivy; try again without dispensable modules if only those are missing."""
     progress(f"resolving the jars of Kafka {'(newest)' if revision == 'latest.release' else revision}")
     work = Path(tempfile.mkdtemp(prefix=".resolving-", dir=directory))
     try:
@@ -186,7 +186,7 @@ async def _resolve(
 
 
 async def _check_download(version: str, work: Path, directory: Path, progress: Progress) -> None:
-    """Check what Ivy brought before it gets a name in the cache; Ivy's own copies stay, to be looked at."""
+    """Check the jars from Ivy before they are added to the cache; Ivy keeps its own copies for inspection."""
     broker = f"{_KAFKA[1]}-{version}.jar"
     if not (work / broker).is_file():
         raise TargetError(f"Ivy brought no {broker} for Kafka {version}: see {_log(directory, version)}")
@@ -198,16 +198,16 @@ async def _check_download(version: str, work: Path, directory: Path, progress: P
 
 
 def _log(directory: Path, revision: str) -> Path:
-    """Name the file that keeps what Ivy printed about a revision, which may be a range such as `(,4.4.0[`."""
+    """Return the file for Ivy's output about a revision, which may be a range such as `(,4.4.0[`."""
     return directory / f"ivy-{re.sub('[^0-9A-Za-z.]+', '-', revision).strip('-')}.log"
 
 
 def repository_name() -> str:
-    """Return what messages call the repository that is asked."""
+    """Return the name of the repository for messages."""
     mirror = ivy.mirror_url()
     if mirror is None:
         return "Maven Central"
-    # The address itself may have a password in it.
+    # The mirror's address may contain a password.
     return f"the mirror at {urlsplit(mirror).hostname or urlsplit(mirror).path}"
 
 

@@ -1,4 +1,4 @@
-"""Single jars of Kafka that a broker lacks, from the cache or by way of Ivy."""
+"""Single jars of Kafka that a broker lacks, from the cache or from Ivy."""
 
 import shutil
 import tempfile
@@ -12,20 +12,20 @@ from harness.targets.jars.java import require_java
 from harness.targets.jars.resolved import repository_name
 
 STREAMS_MIN: Final = (4, 2)
-"""The first release whose streams groups are more than a preview (KIP-1071)."""
+"""The first release in which streams groups are no longer only a preview (KIP-1071)."""
 STREAMS: Final = "streams"
 TOOLS: Final = "tools"
-"""Kafka's command line tools, since 3.7 outside the broker's jar."""
+"""Kafka's command line tools, which are not in the broker's jar since 3.7."""
 
 
 async def single_jar(part: str, version: str, progress: Progress) -> Path:
     """Return the jar of a part of Kafka, downloaded if it is not in the cache.
 
-    It is without what it depends on: a broker's jars have what its users here need.
+    It comes without its dependencies: a broker's jars contain those that are needed here.
 
     Raises:
-        JarMismatchError: it is not the one that was recorded.
-        TargetError: it cannot be had.
+        JarMismatchError: it is not the recorded jar.
+        TargetError: it is not available.
     """
     directory = cache.prepared(cache.cache_directory())
     home = directory / f"{part}-{version}"
@@ -61,7 +61,7 @@ async def _resolve(part: str, version: str, jar: Path, directory: Path, progress
 
 
 def _keep(work: Path, jar: Path) -> bool:
-    """Give the jar its place in the cache; return whether it is there."""
+    """Move the jar to its place in the cache; return whether it was found."""
     if not (work / jar.name).is_file():
         return False
     with cache.made_at(jar.parents[1]) as temporary:

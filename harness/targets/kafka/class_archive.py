@@ -1,6 +1,6 @@
 """An archive of loaded classes, which halves the time that a broker takes to start.
 
-It is made once per version and Java, by a broker that is started, made ready and stopped.
+It is created once per version and Java, by a broker that is started, prepared and stopped.
 """
 
 import hashlib
@@ -14,13 +14,13 @@ from harness.targets.jars import cache
 from harness.targets.jars.resolved import KafkaJars
 
 Training: TypeAlias = Callable[[KafkaJars, Path], Awaitable[None]]
-"""Starts a broker from jars in a directory, makes it ready and stops it politely."""
+"""Starts a broker from jars in a directory, prepares it and shuts it down cleanly."""
 
 
 async def with_class_archive(
     jars: KafkaJars, java: Path, *, directory: Path, train: Training, progress: Progress
 ) -> KafkaJars:
-    """Return the jars with an archive of their classes, made if need be and if it can be kept."""
+    """Return the jars with an archive of their classes, which is created if needed and if it can be kept."""
     home = jars.home
     if home is None:
         return jars

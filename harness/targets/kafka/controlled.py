@@ -1,4 +1,4 @@
-"""What can be done to brokers of Kafka that are ours, whether they run in JVMs or in containers."""
+"""Actions on Kafka brokers of the harness, whether they run in JVMs or in containers."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -22,51 +22,51 @@ class ControlledNode(Protocol):
 
     @property
     def node_id(self) -> int:
-        """Its id in the cluster."""
+        """The broker's id in the cluster."""
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where it is reached."""
+        """The broker's host and port."""
 
     def measured(self, *, is_paused: bool) -> MeasuredProcess | None:
-        """Return its process as this machine can measure it; None while it does not run here."""
+        """Return its process for measurements on this machine; None while it does not run here."""
 
     def change(self, properties: Mapping[str, str]) -> None:
-        """Have other properties from the next start on."""
+        """Change properties from the next start on."""
 
     async def start(self) -> None:
-        """Start it, for the first time or again."""
+        """Start the broker, for the first time or again."""
 
     async def stop(self) -> None:
-        """Ask it to stop, and wait until it has."""
+        """Shut the broker down, and wait until it has ended."""
 
     async def kill(self) -> None:
-        """End it by force."""
+        """Kill the broker."""
 
     async def pause(self) -> None:
-        """Let it stand still, with its connections open."""
+        """Pause the broker's process, with its connections open."""
 
     async def resume(self) -> None:
-        """Let it go on."""
+        """Resume the broker's process."""
 
     async def disconnect(self) -> None:
-        """Take its network from it; it runs on."""
+        """Cut the broker off from the network; it continues to run."""
 
     async def reconnect(self) -> None:
-        """Give it its network back."""
+        """Reconnect the broker to the network."""
 
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
-        """Pause it when it next comes to a point, in some partitions or in any; it need not be running.
+        """Pause the broker when it next reaches a breakpoint, in any or some partitions; it may be down.
 
         Raises:
-            TargetError: it has no such point, or was not started to be paused.
+            TargetError: it has no such breakpoint, or was not started with a debug agent.
         """
 
     async def reached(self, points: Collection[Breakpoint], *, timeout_s: float) -> None:
-        """Wait until it is paused at each of some points that it was told of."""
+        """Wait until the broker is paused at each of some breakpoints that are set."""
 
     async def resume_from(self, point: Breakpoint) -> None:
-        """Let it go on, and no longer pause at this point."""
+        """Resume the broker, and stop pausing at this breakpoint."""
 
 
 NodeT = TypeVar("NodeT", bound=ControlledNode)
@@ -74,30 +74,30 @@ NodeT = TypeVar("NodeT", bound=ControlledNode)
 
 @dataclass(slots=True, kw_only=True)
 class ControlledNodes(Generic[NodeT]):
-    """The brokers of a cluster, and what runs beside them, whether their start succeeded or not."""
+    """The brokers of a cluster and the processes beside them, whether their start succeeded or not."""
 
     brokers: dict[int, NodeT] = field(default_factory=dict)
     """By node id."""
 
     @abstractmethod
     def failure(self) -> str | None:
-        """Return how something ended that nobody stopped, else None."""
+        """Return how a process ended that nobody stopped, or None."""
 
     async def stop(self, node: NodeT) -> None:
-        """End a broker in the quickest way that keeps its log."""
+        """End a broker in the fastest way that preserves its log."""
         await node.stop()
 
     async def kill(self, node: NodeT) -> None:
-        """End a broker by force, and have whoever keeps the cluster miss it."""
+        """Kill a broker, and make the cluster's controller or ZooKeeper detect its loss."""
         await node.kill()
 
     @abstractmethod
     async def end(self) -> None:
-        """End all and take it away; logs outlive it. Idempotent."""
+        """End all processes and remove their storage; logs remain. Idempotent."""
 
 
 class KafkaBroker(ControlledBroker, Generic[NodeT]):
-    """A broker of Kafka, or a cluster of them."""
+    """A broker of Kafka, or a cluster of brokers."""
 
     def __init__(
         self, description: BrokerDescription, nodes: ControlledNodes[NodeT], cluster: Cluster | None
@@ -156,12 +156,12 @@ class KafkaBroker(ControlledBroker, Generic[NodeT]):
                     await self._clustered.found(node.node_id)
             case _:
                 await self._make_load(node, action, broker_config)
-                # Whoever coordinates now is paused in its load, if it is to be: it loads a moment later.
+                # The current coordinator loads a moment later, and must be paused in its load if requested.
                 armed = self._armed & {Breakpoint.LOADING}
                 await self._coordinator.reached(armed, timeout_s=_REACHED_TIMEOUT_S)
 
     async def _make_load(self, node: NodeT, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
-        """Do something after which somebody loads the log, the broker itself or another one."""
+        """Carry out an action after which a broker loads the log, either the same one or another."""
         match action:
             case BrokerAction.RESTART:
                 await self._nodes.stop(node)
@@ -195,15 +195,15 @@ class KafkaBroker(ControlledBroker, Generic[NodeT]):
 
     @abstractmethod
     async def _await_serving(self, node: NodeT) -> None:
-        """Wait until a broker that was started serves groups."""
+        """Wait until a restarted broker serves groups."""
 
     async def _coordinate_again(self, node: NodeT, cluster: Cluster) -> None:  # noqa: ARG002 - see local brokers
-        """Wait until somebody coordinates, after others may have while a broker was started again."""
+        """Wait until a broker coordinates, since others may have taken over during a restart."""
         await cluster.taken_over()
 
     @override
     async def pause_at(self, point: Breakpoint, partitions: frozenset[int] = frozenset()) -> None:
-        # Any of them may come to be the coordinator.
+        # Any of the brokers may become the coordinator.
         self._armed.add(point)
         for node in self._nodes.brokers.values():
             await node.pause_at(point, partitions)

@@ -1,8 +1,8 @@
-"""Brokers in local JVMs, with storage of their own, killed when they are done with.
+"""Brokers in local JVMs, each with its own storage, killed when they are no longer needed.
 
-A lone broker is its own controller; before 3.3 a ZooKeeper from the same jars runs beside it. Several have
-a KRaft controller, or a ZooKeeper, beside them. A port that answers proves nothing: the process must live,
-and the broker that answers must belong to the cluster whose id lies in our own directory.
+A single broker is its own controller; before 3.3 a ZooKeeper from the same jars runs beside it. A cluster has
+a separate KRaft controller or ZooKeeper. An open port proves nothing: the process must be alive, and the
+broker that answers must belong to the cluster whose id is in the broker's own directory.
 """
 
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ from harness.targets.kafka.storage import cluster_id_of
 START_TIMEOUT_MS: Final = 60_000.0
 _START_TRIES: Final = 3
 _MEND_TIMEOUT_MS: Final = 180_000.0
-"""A broker that was killed reads its logs first, and waits for its former session to be over."""
+"""A killed broker loads its logs first, and waits until its former session has expired."""
 _OF_ALL: Final = frozenset(
     {
         Capability.BROKER_CONFIG,
@@ -63,26 +63,26 @@ _REACHED_TIMEOUT_S: Final = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalPlan:
-    """What a local broker, or cluster, is to be."""
+    """The parameters of a local broker or cluster."""
 
     spec: str
     profile: str
     implementation: str
     jars: KafkaJars
     broker_config: Mapping[str, str]
-    """The scenario's own properties."""
+    """The properties that the scenario sets."""
     start_timeout_ms: float
     java_coordinator: bool = False
     """Whether the Java coordinator runs where a release has two."""
     breakpoints: frozenset[Breakpoint] = field(default=frozenset())
-    """Where it will be paused."""
+    """Breakpoints at which it will be paused."""
     node_count: int = 1
     has_reserved_ports: bool = False
-    """Whether brokers of it will lose their network."""
+    """Whether its brokers will be disconnected from the network."""
 
 
 def local_capabilities(version: str, *, java_coordinator: bool, node_count: int = 1) -> frozenset[Capability]:
-    """Return what a version's brokers can do in local JVMs; an unknown version's, what the newest can."""
+    """Return the capabilities of local brokers of a version; an unknown one counts as the newest."""
     pauses = {point.needs for point in code_points(version, java_coordinator=java_coordinator)}
     pauses |= load_order(version, java_coordinator=java_coordinator)
     pauses |= {Capability.FEATURES} if chooses_features(version) else set()
@@ -93,13 +93,13 @@ def local_capabilities(version: str, *, java_coordinator: bool, node_count: int 
 
 
 class LocalBroker(KafkaBroker[Node]):
-    """A broker, or a cluster of them, with what each needs beside it, in JVMs of ours."""
+    """A broker or a cluster, with the processes that it needs, in local JVMs of the harness."""
 
     _nodes: LocalNodes
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The process ids of its JVMs, those of its brokers last."""
+        """The process ids of its JVMs, brokers last."""
         return self._nodes.pids
 
     @property
@@ -134,7 +134,7 @@ class LocalBroker(KafkaBroker[Node]):
 
     @override
     async def _coordinate_again(self, node: Node, cluster: Cluster) -> None:
-        # What was restarted is the coordinator, as if it were alone.
+        # The restarted broker becomes the coordinator again, like a single broker.
         await cluster.move(to=node.node_id)
 
 
@@ -146,7 +146,7 @@ class _Started:
 
 
 async def start_local(plan: LocalPlan, *, directory: Path, progress: Progress) -> LocalBroker:
-    """Start a local broker, or cluster, and wait until it is ready; on any failure nothing is left running.
+    """Start a local broker or cluster, and wait until it is ready; after a failure nothing is left running.
 
     Raises:
         TargetError: it does not get ready; with the end of its log.
@@ -170,7 +170,7 @@ async def start_local(plan: LocalPlan, *, directory: Path, progress: Progress) -
 
 
 async def _start(plan: LocalPlan, java: Path, directory: Path, progress: Progress) -> _Started:
-    """Start and make ready, anew on other ports when another process was faster to take one."""
+    """Start and prepare the brokers; use other ports if another process took one."""
     for attempt in range(1, _START_TRIES + 1):
         nodes = LocalNodes(directory=directory, storage=directory / f"storage-{attempt}")
         try:

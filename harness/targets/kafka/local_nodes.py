@@ -36,29 +36,29 @@ _PORT_TAKEN: Final = ("Address already in use", "BindException")
 
 @dataclass(slots=True, kw_only=True)
 class LocalNodes(ControlledNodes[Node]):
-    """What runs, and where it keeps its data and logs."""
+    """The processes, with the directories of their data and logs."""
 
     directory: Path
     storage: Path
     zookeeper: ZooKeeper | None = None
     beside: list[Program] = field(default_factory=list)
-    """What runs beside the brokers."""
+    """The processes beside the brokers."""
     network: LoopbackNetwork | None = None
-    """Where brokers can lose it."""
+    """Set if brokers can be disconnected."""
 
     @property
     def pids(self) -> tuple[int, ...]:
-        """The process ids, those of brokers last."""
+        """The process ids, brokers last."""
         brokers = [node.pid for node in self.brokers.values() if node.pid is not None]
         return (*(program.pid for program in self.beside), *brokers)
 
     @property
     def log(self) -> Path:
-        """The file with all that the first broker printed."""
+        """The file with the first broker's whole output."""
         return self.directory / f"{_name(NODE_ID, len(self.brokers))}.log"
 
     def storage_of(self, node_id: int) -> Path:
-        """Return the directory that a node keeps its data in."""
+        """Return the directory of a node's data."""
         return self.storage / f"node-{node_id}"
 
     @override
@@ -67,12 +67,12 @@ class LocalNodes(ControlledNodes[Node]):
         return next((lost for lost in failures if lost is not None), None)
 
     def signs_of_work(self) -> tuple[int, ...]:
-        """Return figures that change while any of its processes works."""
+        """Return figures that change while any of the processes works."""
         running = [*self.beside, *(node.program for node in self.brokers.values() if node.is_up)]
         return tuple(sign for program in running for sign in program.signs_of_work())
 
     def lost_a_port(self) -> bool:
-        """Tell whether something ended because another process has its port."""
+        """Return whether a process ended because another process uses its port."""
         running = [*self.beside, *(node.program for node in self.brokers.values() if node.is_up)]
         return any(
             program.exit_status is not None
@@ -82,8 +82,8 @@ class LocalNodes(ControlledNodes[Node]):
 
     @override
     async def stop(self, node: Node) -> None:
-        # Brokers with a ZooKeeper take five seconds when asked politely, so they are not: what they
-        # acknowledged is in the system's hands.
+        # A clean shutdown of a broker with a ZooKeeper takes five seconds, so it is killed. Whatever it
+        # acknowledged has been passed to the operating system.
         if self.zookeeper is None:
             await node.stop()
         else:
@@ -103,7 +103,7 @@ class LocalNodes(ControlledNodes[Node]):
             program.kill()
         if self.network is not None:
             await self.network.close()
-        # Hundreds of files: others are served meanwhile.
+        # This deletes hundreds of files, while the event loop serves others.
         await asyncio.to_thread(shutil.rmtree, self.storage, ignore_errors=True)
 
 
@@ -113,7 +113,7 @@ def _name(node_id: int, node_count: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodesPlan:
-    """What the JVMs of a broker or cluster are to be."""
+    """The parameters of the JVMs of a broker or cluster."""
 
     java: Path
     jars: KafkaJars
@@ -122,11 +122,11 @@ class NodesPlan:
     code_points: Mapping[Breakpoint, CodePoint]
     """Where the brokers may be paused."""
     has_reserved_ports: bool = False
-    """Whether brokers can lose their network."""
+    """Whether brokers can be disconnected."""
 
 
 async def start_nodes(nodes: LocalNodes, plan: NodesPlan, progress: Progress) -> None:
-    """Start the JVMs of a broker or cluster, and what they need beside them."""
+    """Start the JVMs of a broker or cluster, and the processes that they need."""
     nodes.storage.mkdir()
     keeper_port = free_port()
     ids = range(NODE_ID, NODE_ID + plan.node_count)
@@ -167,7 +167,7 @@ async def _reserved_port(nodes: LocalNodes, node_id: int, port: int) -> int | No
 
 
 def _start_keeper(nodes: LocalNodes, plan: NodesPlan, port: int, reserved_port: int | None) -> None:
-    """Start who keeps the cluster, where no broker does that itself."""
+    """Start the controller or ZooKeeper, where no broker is its own controller."""
     if not uses_kraft(plan.jars.version):
         nodes.zookeeper = ZooKeeper(
             plan.java, plan.jars, port=port, storage=nodes.storage / "zookeeper", directory=nodes.directory

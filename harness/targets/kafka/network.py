@@ -1,9 +1,9 @@
-"""A loopback network that a node of a local cluster can lose.
+"""A loopback network from which a node of a local cluster can be disconnected.
 
-Every node is told to others by the port of a *door*, which carries what comes to where the node listens. A
-node without a network cannot be reached through its own door, and what it wants of others is not carried by
-theirs. Who comes to a door is told by the process that has the other end of the connection, which Linux lets
-its owner see; whoever is no node is a client.
+Every node advertises a *reserved port*, which forwards connections to the port that the node listens on. A
+disconnected node cannot be reached through its own reserved port, and its connections through those of others
+are not forwarded. The other end of a connection is identified by its process, which Linux shows to the same
+user; any process that is not a node is a client.
 """
 
 import asyncio
@@ -20,47 +20,47 @@ from harness.targets.base.ports import free_port
 from harness.targets.kafka.properties import HOST
 
 CAN_TELL_PROCESSES: Final = sys.platform == "linux"
-"""Whether it can be told here which process has the other end of a connection."""
+"""Whether this system can identify the process at the other end of a connection."""
 _TABLES: Final = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 _LOCAL, _REMOTE, _INODE = 1, 2, 9
 """Columns of the system's tables of connections. Source: proc_net_tcp.txt of Linux."""
 _CHUNK_BYTES: Final = 1 << 16
 _BACKLOG: Final = 2000
-"""As the brokers behind have it: all scenarios that share one begin at once."""
+"""The same as the brokers': all scenarios of one broker begin at once."""
 _Pids = Callable[[], Mapping[int, int]]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class _Link:
-    """A connection through a door."""
+    """A connection through a reserved port."""
 
     ends: frozenset[int]
-    """The node behind the door, and the one that came if it is a node."""
+    """The node behind the reserved port, and the connecting one if it is a node."""
     writers: tuple[asyncio.StreamWriter, asyncio.StreamWriter]
     is_cut: bool = False
-    """What is sent meanwhile is lost, and neither side learns of it."""
+    """Whether data is dropped for now, without either side being informed."""
     ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def has_client(self) -> bool:
-        """Whether who came is no node."""
+        """Whether the connecting process is not a node."""
         return len(self.ends) == 1
 
     def abort(self) -> None:
-        """Let both sides learn that it is over."""
+        """Close both sides' connections."""
         for writer in self.writers:
             writer.transport.abort()
         self.ended.set()
 
 
 class LoopbackNetwork:
-    """The doors of a cluster's nodes, and which nodes are without a network."""
+    """The reserved ports of a cluster's nodes, and the nodes that are disconnected."""
 
     def __init__(self, pids: _Pids) -> None:
-        """Begin without a door.
+        """Start without reserved ports.
 
         Args:
-            pids: the nodes that run as process ids, with their node ids.
+            pids: returns the node ids of the running nodes by their process ids.
         """
         self._pids = pids
         self._reserved_ports: dict[int, _ReservedPort] = {}
@@ -70,14 +70,14 @@ class LoopbackNetwork:
         self._is_closed = False
 
     async def open_port(self, node_id: int, port: int) -> int:
-        """Return the port by which others are to reach a node that listens, or will listen, on another."""
+        """Return the port for others to connect to a node that listens, or will listen, on another port."""
         reserved_port = _ReservedPort(lambda reader, writer: self._let_in(node_id, port, reader, writer))
         self._reserved_ports[node_id] = reserved_port
         await reserved_port.open()
         return reserved_port.port
 
     def disconnect(self, node_id: int) -> None:
-        """Take the network from a node: clients are refused and cut off, nodes hear nothing of each other."""
+        """Disconnect a node: clients are cut off and refused, and data between nodes is dropped."""
         self._without.add(node_id)
         self._reserved_ports[node_id].shut()
         for link in self._links_of(node_id):
@@ -86,14 +86,14 @@ class LoopbackNetwork:
                 link.abort()
 
     async def reconnect(self, node_id: int) -> None:
-        """Give a node its network back; connections from before are reset, and what was lost stays lost."""
+        """Reconnect a node; earlier connections are reset, and dropped data stays lost."""
         self._without.discard(node_id)
         for link in self._links_of(node_id):
             link.abort()
         await self._reserved_ports[node_id].open()
 
     async def close(self) -> None:
-        """Close all doors and what goes through them. Idempotent."""
+        """Close all reserved ports and their connections. Idempotent."""
         self._is_closed = True
         for reserved_port in self._reserved_ports.values():
             reserved_port.take_away()
@@ -104,7 +104,7 @@ class LoopbackNetwork:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
-        # What was aborted is closed by the loop, which may be at its end.
+        # The loop closes aborted connections, and may be about to end.
         await asyncio.sleep(0)
 
     def _links_of(self, node_id: int) -> tuple[_Link, ...]:
@@ -119,7 +119,7 @@ class LoopbackNetwork:
         task = asyncio.get_running_loop().create_task(self._connect(node_id, port, reader, writer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        # Also where it is cancelled before it has begun.
+        # This also applies if the task is cancelled before it has begun.
         task.add_done_callback(lambda _: writer.transport.abort())
 
     async def _connect(
@@ -131,15 +131,15 @@ class LoopbackNetwork:
             if not ends & self._without:
                 onward_reader, onward_writer = await asyncio.open_connection(HOST, port)
                 link = _Link(ends=ends, writers=(writer, onward_writer))
-                # It may have lost its network since it was asked.
+                # The node may have been disconnected during the connect.
                 if not ends & self._without:
                     await self._carry(link, (reader, onward_reader))
                 link.abort()
         except OSError:
-            pass  # Nobody listens behind the door, which who came learns as the end of its connection.
+            pass  # Nobody listens behind the reserved port, so the other end's connection is closed.
 
     async def _carry(self, link: _Link, readers: tuple[asyncio.StreamReader, asyncio.StreamReader]) -> None:
-        """Carry both ways until one side ends it."""
+        """Forward data both ways until one side closes."""
         self._links.add(link)
         ways: list[Coroutine[None, None, object]] = [
             _carry_one_way(link, reader, writer)
@@ -164,19 +164,19 @@ async def _carry_one_way(link: _Link, reader: asyncio.StreamReader, writer: asyn
                 await writer.drain()
         await _sent(writer)
     if link.is_cut:
-        # That one side has ended it is lost as well.
+        # The close of one side is dropped as well.
         await link.ended.wait()
 
 
 async def _sent(writer: asyncio.StreamWriter) -> None:
-    """Have all that was written sent, for what comes after is an abort."""
+    """Wait until all written data is sent, since an abort follows."""
     if not writer.is_closing():
         writer.close()
     await writer.wait_closed()
 
 
 class _ReservedPort:
-    """A port that stays ours while nobody listens there."""
+    """A port that stays reserved while nobody listens on it."""
 
     def __init__(self, let_in: Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]) -> None:
         self._let_in = let_in
@@ -185,21 +185,21 @@ class _ReservedPort:
 
     @property
     def port(self) -> int:
-        """Its number."""
+        """The port number."""
         return int(self._owner.getsockname()[1])
 
     async def open(self) -> None:
-        """Listen."""
+        """Start listening."""
         self._server = await asyncio.start_server(self._let_in, sock=_bound(self.port), backlog=_BACKLOG)
 
     def shut(self) -> None:
-        """Listen no more, so that who comes is refused."""
+        """Stop listening, so that connections are refused."""
         if self._server is not None:
             self._server.close()
             self._server = None
 
     def take_away(self) -> None:
-        """Listen no more, and give up the port."""
+        """Stop listening, and give up the port."""
         self.shut()
         self._owner.close()
 
@@ -216,7 +216,7 @@ def _bound(port: int) -> socket.socket:
 
 
 def _owner(writer: asyncio.StreamWriter, pids: Mapping[int, int]) -> int | None:
-    """Return the node that has the other end of a connection to us; None if no node does."""
+    """Return the node at the other end of a connection, or None if it is not a node."""
     peer, own = writer.get_extra_info("peername"), writer.get_extra_info("sockname")
     if peer is None or own is None:
         return None
@@ -225,7 +225,7 @@ def _owner(writer: asyncio.StreamWriter, pids: Mapping[int, int]) -> int | None:
 
 
 def _inodes(*, local: int, remote: int) -> Iterator[str]:
-    """Find the sockets on one port that are connected to another."""
+    """Yield the inodes of sockets on one port that are connected to another."""
     ports = (f":{local:04X}", f":{remote:04X}")
     for table in _TABLES:
         with suppress(OSError), table.open(encoding="ascii") as lines:
@@ -236,7 +236,7 @@ def _inodes(*, local: int, remote: int) -> Iterator[str]:
 
 
 def _has_any(pid: int, links: set[str]) -> bool:
-    """Tell whether a process has one of some sockets open."""
+    """Return whether a process has one of some sockets open."""
     with suppress(OSError):
         for descriptor in Path(f"/proc/{pid}/fd").iterdir():
             with suppress(OSError):

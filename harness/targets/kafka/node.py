@@ -1,4 +1,4 @@
-"""One broker's JVM: started, stopped and restarted over the same storage, and paused by our debugger."""
+"""One broker's JVM: started, stopped and restarted on the same storage, and paused by the debugger."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from harness.targets.kafka.network import LoopbackNetwork
 from harness.targets.kafka.properties import HOST, render_properties
 
 STOP_GRACE_S: Final = 20.0
-"""How long a broker may take to stop when it is asked to; then it is killed."""
+"""How long a broker may take for a clean stop before it is killed."""
 _ATTACH_TIMEOUT_S: Final = 15.0
 BROKER_MAIN: Final = "kafka.Kafka"
 _JVM_FLAGS: Final = (
@@ -31,18 +31,18 @@ _JVM_FLAGS: Final = (
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
 )
-"""A broker that lives for seconds starts twice as fast with them and answers no slower."""
+"""With these, a broker that lives for seconds starts twice as fast and answers as fast."""
 
 
 def java_command(java: Path, jars: KafkaJars, main: str, *arguments: str | Path) -> list[str | Path]:
-    """Return the command that runs a program out of Kafka's jars."""
+    """Return the command that runs a program from Kafka's jars."""
     return [java, *_JVM_FLAGS, *jars.jvm_options, "-cp", jars.class_path, main, *arguments]
 
 
 def start_jvm(
     java: Path, jars: KafkaJars, main: str, properties: Mapping[str, str], *, directory: Path, name: str
 ) -> Program:
-    """Start a server that reads a file of properties; its output goes to a log of its name."""
+    """Start a server that reads a properties file; its output goes to a log with its name."""
     configuration = directory / f"{name}.properties"
     configuration.write_text(render_properties(properties), encoding="utf-8")
     logging = SAFEPOINT_LOGGING.format(_pause_log(directory, name).name)
@@ -56,22 +56,22 @@ def _pause_log(directory: Path, name: str) -> Path:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodePlan:
-    """What a broker is run from and with."""
+    """The files and parameters that a broker is run with."""
 
     node_id: int
     name: str
-    """Of its files of properties and log output."""
+    """The name of its properties file and its log."""
     java: Path
     jars: KafkaJars
     properties: Mapping[str, str]
     port: int
     directory: Path
     principals_port: int | None = None
-    """Where it asks who connects, if it does."""
+    """The port of the listener that authenticates clients, if there is one."""
     code_points: Mapping[Breakpoint, CodePoint]
-    """Where it may be paused; with none its JVM has no debug agent."""
+    """Where it may be paused; if empty, its JVM has no debug agent."""
     network: LoopbackNetwork | None = None
-    """Where it can lose it."""
+    """Set if the broker can be disconnected."""
 
 
 class Node(ControlledNode):
@@ -99,7 +99,7 @@ class Node(ControlledNode):
 
     @property
     def principals_address(self) -> tuple[str, int] | None:
-        """Where it asks who connects, if it does."""
+        """The address of the listener that authenticates clients, if there is one."""
         port = self._plan.principals_port
         return None if port is None else (HOST, port)
 
@@ -110,7 +110,7 @@ class Node(ControlledNode):
 
     @property
     def is_up(self) -> bool:
-        """Whether it was started and not stopped since."""
+        """Whether it was started and has not been stopped since."""
         return self._program is not None
 
     @property
@@ -223,7 +223,7 @@ class Node(ControlledNode):
         return self._debugger
 
     async def hang_up(self) -> None:
-        """Detach the debugger, which lets the broker go on; after the next start it is paused as before."""
+        """Detach the debugger, which resumes the broker; breakpoints apply again after the next start."""
         debugger, self._debugger = self._debugger, None
         self._armed = dict.fromkeys(self._armed)
         if debugger is not None:

@@ -75,7 +75,7 @@ class PathTarget(Target):
     def capabilities(self) -> frozenset[Capability]:
         try:
             version = jars_in(self._directory).version
-        except TargetError:  # `start` says so, where a run takes it for a target that is not to be had
+        except TargetError:  # `start` reports it, and the run then treats the target as unavailable
             return frozenset()
         return local_capabilities(version, java_coordinator=False)
 
@@ -84,7 +84,7 @@ class PathTarget(Target):
     def foreseen_profile(self) -> str | None:
         try:
             return self._profile or profile_of(jars_in(self._directory).version)
-        except TargetError:  # `start` says so
+        except TargetError:  # `start` reports it
             return None
 
     @override
@@ -111,10 +111,10 @@ class PathTarget(Target):
 
 
 def profile_of(version: str) -> str:
-    """Return the release that a version stands for: `4.5.0` of `4.5.0-SNAPSHOT`.
+    """Return the release in a version: `4.5.0` for `4.5.0-SNAPSHOT`.
 
     Raises:
-        TargetError: it names no release.
+        TargetError: the version contains no release.
     """
     found = _RELEASE.match(version)
     if found is None:
@@ -123,13 +123,13 @@ def profile_of(version: str) -> str:
 
 
 def jars_in(directory: Path) -> KafkaJars:
-    """Return what a broker is run from, found in a directory.
+    """Return a broker's jars from a directory.
 
-    It is a directory of jars; one whose `libs` has them, as a distribution; or a working tree of Kafka
+    It may be a directory of jars; one with jars in `libs`, like a distribution; or a working tree of Kafka
     in which `./gradlew jar copyDependantLibs` has run.
 
     Raises:
-        TargetError: no Kafka is there; it says where was looked.
+        TargetError: it contains no Kafka; the message lists the searched places.
     """
     for jars in (_flat(directory), _flat(directory / "libs"), _working_tree(directory)):
         if any(jar.name.startswith(_KAFKA_JAR_PREFIX) for jar in jars):
@@ -152,7 +152,7 @@ def _flat(directory: Path) -> tuple[Path, ...]:
 
 
 def _working_tree(directory: Path) -> tuple[Path, ...]:
-    """Return the modules' own jars, freshest first on the class path, then what they depend on."""
+    """Return the modules' own jars, which must come first on the class path, then their dependencies."""
     root = directory.resolve()
     own = [*root.glob("*/build/libs/*.jar"), *root.glob("*/*/build/libs/*.jar")]
     return (*_for_running(own), *_for_running(root.glob("core/build/dependant-libs-*/*.jar")))
@@ -163,7 +163,7 @@ def _for_running(jars: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def _version_of(jars: tuple[Path, ...]) -> str:
-    """Return the version that the jars' names tell, else the one that the clients' jar has inside."""
+    """Return the version in the jars' names, else the one inside the clients' jar."""
     for pattern in (_KAFKA_JAR, _CLIENTS_JAR):
         for jar in jars:
             found = pattern.fullmatch(jar.name)
@@ -183,7 +183,7 @@ def _version_inside(jar: Path) -> str | None:
 
 
 def _logging_binding(jars: tuple[Path, ...]) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """Return a binding for the logs from the cache where the jars have none, or a note that there is none."""
+    """Return a logging binding from the cache if the jars have none, or a note that there is none."""
     if any(_LOGGING_BINDING.match(jar.name) for jar in jars):
         return (), ()
     cached = sorted(cache_directory().glob("*/libs/slf4j-simple-*.jar"))
@@ -194,7 +194,7 @@ def _logging_binding(jars: tuple[Path, ...]) -> tuple[tuple[Path, ...], tuple[st
 
 
 def _logging_options(directory: Path) -> tuple[str, ...]:
-    """Write a configuration for each logging library that a Kafka may have; both write to the console."""
+    """Write a configuration for each logging library that Kafka may use, with output to the console."""
     options: list[str] = []
     for name, option, text in (
         ("log4j.properties", "log4j.configuration", _LOG4J_1),

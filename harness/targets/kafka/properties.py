@@ -1,4 +1,4 @@
-"""The configuration of a local broker, as files that Kafka and ZooKeeper read."""
+"""The configuration of a local broker, as files for Kafka and ZooKeeper."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from harness.targets.jars.resolved import release_of
 
 KRAFT_SINCE: Final = (3, 3)
 NODE_ID: Final = 1
-"""Of a broker that is alone, and of the first of several."""
+"""The id of a single broker, and of the first of several."""
 CONTROLLER_ID: Final = 100
-"""Of the controller that a cluster of several brokers has beside them, so that any of them may go."""
+"""The id of the separate controller of a cluster, which allows any of its brokers to end."""
 HOST: Final = "127.0.0.1"
 _BACKLOG_SINCE: Final = (3, 2)
 _LINGER_SINCE: Final = (4, 0)
@@ -34,16 +34,16 @@ _REPLICATED: Final = (
     "default.replication.factor",
 )
 _ALONE_WITH_ZOOKEEPER: Final[Mapping[str, str]] = {"controlled.shutdown.enable": "false"}
-"""There is nobody to hand over to, and trying takes seconds."""
+"""There is no other broker to hand over to, and the attempt takes seconds."""
 _SEVERAL_WITH_CONTROLLER: Final[Mapping[str, str]] = {
     "broker.session.timeout.ms": "3000",
     "broker.heartbeat.interval.ms": "300",
 }
-"""How soon a broker that was killed is missed."""
+"""Decides how soon the loss of a killed broker is detected."""
 _MISSED_BY_ZOOKEEPER: Final[Mapping[str, str]] = {"zookeeper.session.timeout.ms": "4000"}
-"""How soon a broker without a network is missed: two ticks of ZooKeeper's, the least that it grants."""
+"""Decides how soon a disconnected broker is detected: two ticks of ZooKeeper, which is its minimum."""
 _CONTROLLER_AT_ONCE: Final[Mapping[str, str]] = {"controller.quorum.append.linger.ms": "0"}
-"""A broker has one request at a time with the controller, which would wait for others with each, for 25 ms.
+"""A broker sends one request at a time to the controller, which would delay each by 25 ms to batch them.
 
 Source: NodeToControllerChannelManagerImpl#buildNetworkClient (4.3.1), QuorumConfig (4.3.1).
 """
@@ -51,12 +51,12 @@ AFTER_KILL: Final[Mapping[str, str]] = {
     "broker.session.timeout.ms": "1500",
     "broker.heartbeat.interval.ms": "200",
 }
-"""For a broker that is alone and was killed: it may not register anew before its former session is over."""
+"""For a single broker that was killed: it cannot register again before its former session has expired."""
 _ALONE_WITH_CONTROLLER: Final[Mapping[str, str]] = {
     "broker.session.timeout.ms": "9000",
     "broker.heartbeat.interval.ms": "200",
 }
-"""A session as by default, and heartbeats ten times as often: a broker asks in one whether it may stop.
+"""The default session, but heartbeats ten times as often: with one, a broker requests its shutdown.
 
 Source: KRaftConfigs (3.9.2), BrokerLifecycleManager#beginControlledShutdown.
 """
@@ -68,12 +68,12 @@ _LEAN: Final[Mapping[str, str]] = {
     "background.threads": "2",
 }
 PAUSED_THREADS: Final[Mapping[str, str]] = {"num.io.threads": "32"}
-"""For a broker whose threads are paused, each with one request, until it is let go on."""
+"""For a broker whose threads are paused, each with one request, until it is resumed."""
 _GROUP_PROTOCOLS_SINCE: Final = (4, 0)
 _SHARE_PREVIEW: Final = (4, 0)
 _UNKNOWN: Final = (0, 0)
 FEATURES: Final = frozenset({"group.version", "share.version", "streams.version"})
-"""What scenarios set as they set properties (Capability.FEATURES), and clusters have at a level."""
+"""Features that scenarios set like properties (Capability.FEATURES), and that clusters have at a level."""
 _COORDINATOR_PREFIXES: Final = ("group.", "offset.", "offsets.", "unstable.")
 
 
@@ -83,20 +83,20 @@ class Ports:
 
     broker: int
     controller: int
-    """The KRaft controller's, or ZooKeeper's."""
+    """The port of the KRaft controller, or ZooKeeper."""
     reserved_port: int | None = None
-    """By which others reach the broker, if not directly (`harness.targets.kafka.network`)."""
+    """The advertised port, if it is not the broker's own (`harness.targets.kafka.network`)."""
     principals: int | None = None
-    """Where the broker asks who connects; None where it need not know."""
+    """The port of a listener that authenticates clients; None if there is none."""
 
 
 def after_shutdown(version: str | None) -> Mapping[str, str]:
-    """Return what a broker that is alone needs to come back soon after it was shut down.
+    """Return the properties that a single broker needs to come back soon after a shutdown.
 
-    A controller of 4.0 refuses it (DUPLICATE_BROKER_REGISTRATION) until its former session is over, 9 s by
-    default, as if it had been killed; measured on 4.0.2, and neither on 3.9.2 nor on 4.1.2. Others get back
-    the session that they have by default: with the short one of a broker that was killed, a busy machine or
-    a pause would have it fenced.
+    A controller of 4.0 refuses it (DUPLICATE_BROKER_REGISTRATION) until its former session has expired, after
+    9 s by default, as if it had been killed; measured on 4.0.2, but not on 3.9.2 or 4.1.2. Other releases get
+    their default session again: with the short one of a killed broker, a busy machine or a pause would have
+    the broker fenced.
     """
     if version is None or not uses_kraft(version):
         return {}
@@ -108,33 +108,33 @@ def after_shutdown(version: str | None) -> Mapping[str, str]:
 
 
 def uses_kraft(version: str) -> bool:
-    """Tell whether a version runs without ZooKeeper."""
+    """Return whether a version runs without ZooKeeper."""
     return release_of(version) >= KRAFT_SINCE
 
 
 def chooses_features(version: str) -> bool:
-    """Tell whether clusters of a version can have features at chosen levels; an unknown one is the newest."""
+    """Return whether a version supports chosen feature levels; an unknown one counts as the newest."""
     return release_of(version) >= _GROUP_PROTOCOLS_SINCE or release_of(version) == _UNKNOWN
 
 
 def features_of(broker_config: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the levels of features that a scenario asks for among its properties."""
+    """Return the levels of features among a scenario's properties."""
     return {name: level for name, level in broker_config.items() if name in FEATURES}
 
 
 def matters_to_a_coordinator(name: str) -> bool:
-    """Tell whether a property's name is one of the group coordinator's."""
+    """Return whether a property is one of the group coordinator's, by its name."""
     return name.startswith(_COORDINATOR_PREFIXES)
 
 
 def coordinator_properties(version: str, broker_config: Mapping[str, str]) -> dict[str, str]:
-    """Return what a broker is told that its coordinator, or the scenario, cares about."""
+    """Return the properties of a broker that matter to its coordinator or to the scenario."""
     release = release_of(version)
     quick = {"group.coordinator.append.linger.ms": "0"} if release >= _LINGER_SINCE else {}
     consumers = QUICK_CONSUMER_GROUPS if release >= _GROUP_PROTOCOLS_SINCE else {}
     usual = {**quick, **consumers, **CONFORMANCE_CONFIG}
     if release == _SHARE_PREVIEW:
-        # There it would bring half of a preview: a coordinator, and no API.
+        # In 4.0 it would enable half of a preview: a coordinator, and no API.
         usual.pop("group.share.enable", None)
     return {**usual, **broker_config}
 
@@ -150,7 +150,7 @@ def broker_properties(
 ) -> dict[str, str]:
     """Return the whole configuration of a broker, alone or one of several.
 
-    A scenario may set anything but where the broker listens and stores.
+    A scenario may set any property except the broker's listeners and storage.
     """
     backlog = {"socket.listen.backlog.size": "2000"} if release_of(version) >= _BACKLOG_SINCE else {}
     settings = {
@@ -210,7 +210,7 @@ def controller_properties(
 ) -> dict[str, str]:
     """Return the configuration of a KRaft controller that serves no clients.
 
-    Since 3.9 it tells brokers where to reach it (KIP-853); before, they go where they were told at first.
+    Since 3.9 it advertises its address to brokers (KIP-853); before, brokers use the configured one.
     """
     tells = reserved_port is not None and release_of(version) >= _CONTROLLER_TELLS_SINCE
     advertised = {"advertised.listeners": f"CONTROLLER://{HOST}:{reserved_port}"} if tells else {}
@@ -253,14 +253,14 @@ def zookeeper_properties(*, port: int, storage: Path) -> dict[str, str]:
 
 
 def render_properties(properties: Mapping[str, str]) -> str:
-    """Write properties in Java's format, sorted, so that equal ones are equal bytes."""
+    """Format properties for Java, sorted, so that equal properties are equal bytes."""
     return "".join(
         f"{_escaped(name, key=True)}={_escaped(properties[name])}\n" for name in sorted(properties)
     )
 
 
 def _escaped(text: str, *, key: bool = False) -> str:
-    """Escape as java.util.Properties reads it: Latin-1, backslash escapes, no leading blank lost."""
+    """Escape text for java.util.Properties: Latin-1, backslash escapes, leading spaces are preserved."""
     escaped = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
     if key:
         for character in " :=#!":

@@ -12,14 +12,14 @@ from harness.targets.kafka.local import START_TIMEOUT_MS, LocalPlan, local_capab
 from harness.targets.kafka.properties import uses_kraft
 
 JAVA_SUFFIX: Final = "+java"
-"""Behind a version: with the Java coordinator, where the Scala one is the default."""
+"""Suffix of a version: run the Java coordinator, where the Scala one is the default."""
 JAVA_BY_CHOICE: Final = ((3, 7), (3, 9))
-"""The first and the last release in which the coordinator is a choice."""
+"""The first and the last release with a choice of coordinators."""
 _JAVA_CONFIG: Final[Mapping[str, str]] = {
     "group.coordinator.rebalance.protocols": "classic,consumer",
     "group.coordinator.append.linger.ms": "0",
 }
-"""What makes a broker choose the Java coordinator (KIP-848), and not wait for more to write together."""
+"""Makes a broker use the Java coordinator (KIP-848), and write without a linger."""
 
 
 class KafkaTarget(Target):

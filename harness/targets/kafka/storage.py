@@ -1,7 +1,7 @@
-"""The directory in which a KRaft broker keeps its log, formatted as Kafka demands before the first start.
+"""A KRaft broker's log directory, which Kafka requires to be formatted before the first start.
 
-Formatting takes a JVM of its own for half a second, so a version's formatted directory is kept in the cache
-and copied for each start; only the cluster's id is made anew, so that a broker can be told from any other.
+Formatting needs a separate JVM for half a second, so a version's formatted directory is cached and copied for
+each start. Only the cluster's id is new, so that a broker can be distinguished from any other.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ _META: Final = "meta.properties"
 
 
 def new_cluster_id() -> str:
-    """Return an id as Kafka writes it: 16 bytes in URL-safe Base64. Source: Uuid#toString (3.9.2)."""
+    """Return a new id in Kafka's format: 16 bytes in URL-safe Base64. Source: Uuid#toString (3.9.2)."""
     return urlsafe_b64encode(secrets.token_bytes(_CLUSTER_ID_BYTES)).decode().rstrip("=")
 
 
 def cluster_id_of(storage: Path) -> str | None:
-    """Return the id of the cluster that a broker's directory belongs to, None as long as it has none."""
+    """Return the id of the cluster that a broker's directory belongs to, or None while it has none."""
     try:
         found = _CLUSTER_ID.search((storage / _META).read_text(encoding="utf-8"))
     except OSError:
@@ -50,15 +50,15 @@ async def format_storage(
     directory: Path,
     progress: Progress,
 ) -> None:
-    """Make formatted directories for the nodes of a new cluster.
+    """Create formatted directories for the nodes of a new cluster.
 
     Args:
-        java: the program to format with.
-        jars: of the brokers that are to use them.
-        storages: a directory for each node id; made, and must not exist.
-        features: levels of features that the cluster is to have; those that are left out are the newest.
-        directory: for the formatter's configuration and log.
-        progress: told when a template has to be made first.
+        java: the program that runs the formatter.
+        jars: the jars of the brokers that will use them.
+        storages: a directory for each node id; created, and must not exist.
+        features: feature levels of the cluster; the other features are at the newest level.
+        directory: the directory for the formatter's configuration and log.
+        progress: called when a template must be created first.
     """
     cluster_id = new_cluster_id()
     for node_id, storage in storages.items():
@@ -72,8 +72,8 @@ async def format_storage(
 
 
 def _new_directory_id() -> str:
-    """Return an id for a log directory: no two of a cluster may have one. Source: KIP-858."""
-    return f"A{new_cluster_id()[1:]}"  # none that Kafka reserves, and none that begins with a dash
+    """Return an id for a log directory: ids must be unique in a cluster. Source: KIP-858."""
+    return f"A{new_cluster_id()[1:]}"  # not one that Kafka reserves, and not one that begins with a dash
 
 
 async def _copy_formatted(

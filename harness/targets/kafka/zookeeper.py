@@ -1,4 +1,4 @@
-"""A ZooKeeper out of the same jars as the brokers that need one."""
+"""A ZooKeeper from the same jars as the brokers that need one."""
 
 import asyncio
 from pathlib import Path
@@ -16,7 +16,7 @@ _SHELL_TIMEOUT_S: Final = 20.0
 
 
 class ZooKeeper:
-    """One that runs, with storage of its own."""
+    """A running ZooKeeper with its own storage."""
 
     def __init__(self, java: Path, jars: KafkaJars, *, port: int, storage: Path, directory: Path) -> None:
         self._java = java
@@ -28,9 +28,9 @@ class ZooKeeper:
         )
 
     async def forget(self, node_id: int) -> None:
-        """Delete what a broker that was killed left behind: ZooKeeper would keep it until its session ends.
+        """Delete a killed broker's registration, which ZooKeeper would keep until the broker's session ends.
 
-        The controller's place is given up with it, whoever has it: brokers elect another at once.
+        The controller's registration is deleted too, whichever broker has it: brokers elect another at once.
 
         Raises:
             TargetError: ZooKeeper's shell does not do it.

@@ -1,1 +1,1 @@
-"""The mock cluster of librdkafka as a target."""
+"""librdkafka's mock cluster as a target."""

@@ -1,9 +1,9 @@
-"""The program that runs librdkafka's mock clusters; it imports nothing of ours.
+"""The program that runs librdkafka's mock clusters; it imports nothing from the harness.
 
-Whoever connects to it gets a cluster, in a process of its own, for a mock cluster that comes upon what it did
-not foresee ends its process. Its address comes over that connection, and when that is closed
-the cluster ends. confluent-kafka brings the librdkafka; the cluster is made through that one's interface for
-mocks, for confluent-kafka's configuration knows no more of one than the number of its brokers.
+Every connection to it gets a cluster in a separate process, because a mock cluster aborts its process when it
+reaches an unexpected state. The cluster's address is sent over that connection, and the cluster ends when the
+connection is closed. librdkafka comes from confluent-kafka. The cluster is created with librdkafka's mock
+API, since confluent-kafka's configuration only sets the number of brokers.
 """
 
 import ctypes
@@ -19,18 +19,18 @@ from confluent_kafka import cimpl
 
 _HOST: Final = "127.0.0.1"
 _PRODUCER: Final = 0
-"""A kind of client; which, does not matter to a mock cluster. Source: rd_kafka_type_t."""
+"""A type of client; the mock cluster works with any. Source: rd_kafka_type_t."""
 _ERROR_BYTES: Final = 512
 _REBALANCE_DELAY_MS: Final = 1
-"""As good as none; with 0 the timer would never run down, and no group have a first generation."""
+"""Almost no delay; with 0 the timer would never expire, and no group would get a first generation."""
 _NEWLINE: Final = b"\n"
 
 
 def main(topics: Mapping[str, int]) -> None:
-    """Serve clusters until the process is ended.
+    """Serve clusters until the process ends.
 
     Args:
-        topics: names with partition counts, which every cluster has.
+        topics: the topics of every cluster, with their partition counts.
     """
     signal.signal(signal.SIGCHLD, _reap)
     with socket.create_server((_HOST, 0), backlog=256) as address:
@@ -44,7 +44,7 @@ def main(topics: Mapping[str, int]) -> None:
 
 
 def _serve(connection: socket.socket, topics: Mapping[str, int]) -> None:
-    """Keep a cluster for as long as a connection is open, then end the process."""
+    """Run a cluster as long as a connection is open, then end the process."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     connection.sendall(_cluster(topics).encode() + _NEWLINE)
     while connection.recv(1):
@@ -73,7 +73,7 @@ def _cluster(topics: Mapping[str, int]) -> str:
 
 
 def _reap(_signal: int, _frame: FrameType | None) -> None:
-    """Take note of clusters that ended, and say which ended by themselves."""
+    """Reap clusters that ended, and report those that aborted."""
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -86,7 +86,7 @@ def _reap(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _say(text: str) -> None:
-    # Written at once and whole, also from within a signal's handler, where a buffered stream may be in use.
+    # A single unbuffered write, since a signal handler may interrupt a buffered one.
     os.write(1, text.encode() + _NEWLINE)
 
 

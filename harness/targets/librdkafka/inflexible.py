@@ -1,7 +1,8 @@
-"""A connection that speaks the group's APIs in the last versions before flexible ones (KIP-482).
+"""A connection that uses the last versions of the group APIs before flexible ones (KIP-482).
 
-Scenarios say flexible versions, as Kafka's clients do. A coordinator that claims them and cannot read them
-shows nothing else; spoken to like this it shows the rest. Both versions have the same fields.
+Scenarios use flexible versions, like Kafka's clients. A coordinator that advertises these but cannot parse
+them fails every scenario; with the lower versions, its other behaviour is tested. Both versions have the same
+fields.
 """
 
 import struct
@@ -19,14 +20,14 @@ from harness.wire.schema import api_key
 SPOKEN: Final[Mapping[tuple[str, int], int]] = MappingProxyType(
     {("JoinGroup", 6): 5, ("SyncGroup", 4): 3, ("Heartbeat", 4): 3, ("LeaveGroup", 4): 3}
 )
-"""By API and the first flexible version of it: the version that is sent instead."""
+"""The version to send instead, by API and its first flexible version."""
 _BY_KEY: Final = {(api_key(api), version): (api, version) for api, version in SPOKEN}
 _HEADER: Final = struct.Struct(">hhih")
-"""API, version, correlation id, and the length of the client id, -1 for none."""
+"""API key, version, correlation id, and the length of the client id, -1 for none."""
 
 
 class InflexibleConnection(Connection):
-    """A connection on which some requests go out in a lower version, and their answers come in their own."""
+    """Sends some requests in a lower version, and converts their answers back to the requested version."""
 
     def __init__(self, inner: Connection) -> None:
         self._inner = inner
@@ -53,7 +54,7 @@ class InflexibleConnection(Connection):
                 fields=decode_request(*asked, payload).fields,
             )
         except (WireError, UnicodeDecodeError):
-            # A scenario that sends what nobody can read shall see what becomes of that.
+            # A scenario that sends a malformed request must get the coordinator's answer to it.
             return payload
         self._asked[correlation_id] = asked
         return lowered
@@ -69,7 +70,7 @@ class InflexibleConnection(Connection):
             fields = decode_response(asked[0], SPOKEN[asked], frame.payload).fields
             return Frame(payload=encode_response(*asked, correlation_id=correlation_id, fields=fields))
         except WireError:
-            # As it came, it cannot be read in the version that was asked for either.
+            # The original frame cannot be parsed in the requested version either.
             return frame
 
     @override

@@ -1,8 +1,8 @@
-"""`librdkafka-mock`: the mock cluster that librdkafka brings for tests of clients.
+"""`librdkafka-mock`: the mock cluster that librdkafka contains for tests of clients.
 
-Programs upon Confluent's clients are tested with it; what it does otherwise than Kafka, no such test finds.
-It comes out of the librdkafka within confluent-kafka. Each session has a cluster of its own, in a process of
-its own, since a mock cluster that comes upon what it did not foresee ends its process.
+Programs that use Confluent's clients are tested with it, and such tests do not find where it differs from
+Kafka. It comes from the librdkafka in confluent-kafka. Each session has its own cluster in a separate
+process, because a mock cluster aborts its process when it reaches an unexpected state.
 """
 
 import asyncio
@@ -45,14 +45,14 @@ from harness.targets.librdkafka.inflexible import SPOKEN, InflexibleConnection
 
 SPEC: Final = "librdkafka-mock"
 INFLEXIBLE_SUFFIX: Final = "+inflexible"
-"""Behind it: the group's APIs are spoken in versions that the mock cluster can read, as librdkafka does."""
+"""Suffix of the spec: use versions of the group APIs that the mock cluster can parse, as librdkafka does."""
 _CHILD: Final = Path(__file__).with_name("child.py")
 _READY_LINE: Final = re.compile(r"^listening on (\S+):(\d+) librdkafka (\S+)$", re.MULTILINE)
 _READY_POLL_S: Final = 0.02
 _START_TIMEOUT_MS: Final = 20_000.0
 _CLUSTER_TIMEOUT_S: Final = 20.0
 _END_PATIENCE_S: Final = 0.1
-"""A process that ends closes its connections one after the other."""
+"""A process that ends closes its connections one after another."""
 _ENDED: Final = "the mock cluster has ended itself"
 _CONFIG_NOTE: Final = (
     "it has no configuration; of the one here it was told the rebalance delay and the topics"
@@ -63,14 +63,14 @@ _NEWEST_CLAIMS: Final[Mapping[tuple[int, int], str]] = MappingProxyType(
         (68, 1): "4.0",  # ConsumerGroupHeartbeat
     }
 )
-"""Releases by an API and a version of it that they were the first to have.
+"""Releases by an API and the version of it that they introduced.
 
-They are of groups of other kinds, which a broker that is no Kafka may serve or not: hence not in `guess`.
+These APIs are for other types of groups, which brokers other than Kafka may lack: so they are not in `guess`.
 """
 
 
 class LibrdkafkaMockTarget(Target):
-    """The mock clusters of the librdkafka that is installed."""
+    """Mock clusters of the installed librdkafka."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class LibrdkafkaMockTarget(Target):
         return LibrdkafkaMockBroker(description, program, address, is_inflexible=self._is_inflexible)
 
     async def _address_of(self, program: Program) -> tuple[tuple[str, int], str]:
-        """Wait for the program's line, and return where clusters are had and of which librdkafka they are."""
+        """Wait for the program's ready line, and return its address and the version of librdkafka."""
         started_s = time.monotonic()
         while True:
             found = _READY_LINE.search(program.log_tail())
@@ -142,7 +142,7 @@ class LibrdkafkaMockTarget(Target):
             await asyncio.sleep(_READY_POLL_S)
 
     async def _first_look(self, program: Program, address: tuple[str, int]) -> tuple[ApiRange, ...]:
-        """Return what a cluster advertises; it is ready as soon as it answers, for it loads nothing."""
+        """Return what a cluster advertises; it is ready once it answers, since it loads nothing."""
 
         async def ask(dialogue: Dialogue) -> tuple[ApiRange, ...]:
             return await dialogue.learn_versions()
@@ -176,7 +176,7 @@ class LibrdkafkaMockTarget(Target):
 
 
 def claimed_release(api_ranges: Iterable[ApiRange]) -> str:
-    """Return the newest release of which a mock cluster claims an API or a version of one."""
+    """Return the newest release from which a mock cluster advertises an API or a version of one."""
     ranges = tuple(api_ranges)
     newest = {api.api_key: api.max_version for api in ranges}
     claims = (release for (key, version), release in _NEWEST_CLAIMS.items() if newest.get(key, -1) >= version)
@@ -184,7 +184,7 @@ def claimed_release(api_ranges: Iterable[ApiRange]) -> str:
 
 
 class LibrdkafkaMockBroker(Broker):
-    """The program that makes mock clusters, one for each session."""
+    """The program that creates mock clusters, one for each session."""
 
     def __init__(
         self,
@@ -223,12 +223,12 @@ class LibrdkafkaMockBroker(Broker):
 
     @override
     async def stop(self) -> None:
-        # Clusters have nothing that would have to be written, and end with the program.
+        # Clusters have no data to write, and end with the program.
         await self._program.stop()
 
 
 class MockConnection(Connection):
-    """A connection that tells a cluster that closed it from one that ended itself."""
+    """A connection that distinguishes a cluster that closed it from one that aborted."""
 
     def __init__(self, inner: Connection, session: "MockSession") -> None:
         self._inner = inner
@@ -253,7 +253,7 @@ class MockConnection(Connection):
 
 
 class MockSession(TcpSession):
-    """A broker session with a mock cluster of its own, from its first connection to its end."""
+    """A broker session with its own mock cluster, from its first connection to its end."""
 
     def __init__(self, address: tuple[str, int], *, is_inflexible: bool = False) -> None:
         super().__init__(*address, connect_slots=new_connect_slots())
@@ -270,14 +270,14 @@ class MockSession(TcpSession):
         async with self._making:
             if self._cluster is None:
                 self._cluster = await self._made()
-        # Its port may be another cluster's by now.
+        # The cluster's port may belong to another cluster by now.
         if await self.has_ended():
             raise ConnectionLost(_ENDED)
         connection = MockConnection(await self.connect_to(*self._cluster), self)
         return InflexibleConnection(connection) if self._is_inflexible else connection
 
     async def has_ended(self, *, patience_s: float = 0) -> bool:
-        """Tell whether the cluster has ended by itself, or does so within a time."""
+        """Return whether the cluster has aborted, or does so within a time."""
         if self._life is None:
             return False
         with suppress(TimeoutError):

@@ -1,4 +1,4 @@
-"""The reference's named behaviours, as people read them: the one place outside it that knows its table."""
+"""The reference's named behaviours as text; the only module outside it that reads their table."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ class BehaviourSheet:
     """A named difference between Kafka's releases."""
 
     name: str
-    """In small letters, as profiles and reports tell it."""
+    """In lower case, as in profiles and reports."""
     meaning: str
-    """What a release does that has it."""
+    """What a release with this behaviour does."""
     releases: str
-    """Which have it, e.g. `2.5 until before 3.7.1, the Scala coordinator`."""
+    """The releases that have it, e.g. `2.5 until before 3.7.1, the Scala coordinator`."""
     source: str
     """The Kafka class and method, KIP or KAFKA-number that decides."""
 
@@ -36,10 +36,10 @@ def behaviour_sheets() -> tuple[BehaviourSheet, ...]:
 
 
 def behaviour_sheet(name: str) -> BehaviourSheet:
-    """Return a behaviour by its name, in letters large or small, with underscores or hyphens.
+    """Return a behaviour by its name, in upper or lower case, with underscores or hyphens.
 
     Raises:
-        TargetError: there is none of that name; the message says which come close.
+        TargetError: there is no such behaviour; the message suggests similar names.
     """
     sheets = {sheet.name: sheet for sheet in behaviour_sheets()}
     wanted = name.lower().replace("-", "_")
@@ -75,7 +75,7 @@ def behaviours_page(sheets: Iterable[BehaviourSheet], shown: Mapping[str, str]) 
     """Return the documentation page of some behaviours.
 
     Args:
-        sheets: of the behaviours.
+        sheets: the behaviours' sheets.
         shown: by a behaviour's name, the scenarios that show it, or why none does.
     """
     chapters = [

@@ -1,4 +1,4 @@
-"""What references can do, which is nearly everything."""
+"""The capabilities of references, which are nearly all."""
 
 from typing import Final
 
@@ -7,14 +7,14 @@ from reference_coordinator.core.family import CoordinatorFamily
 from reference_coordinator.profile.profiles import Profile
 
 _STANDARD_AUTHORIZER_SINCE: Final = (3, 3, 0)
-"""Releases before it have another authorizer, whose entries are in ZooKeeper."""
+"""Releases before it have another authorizer, which stores its entries in ZooKeeper."""
 
 
 def reference_capabilities(profile: Profile) -> frozenset[Capability]:
-    """Return what a reference of a profile can do."""
+    """Return the capabilities of a reference with a profile."""
     lacking: set[Capability] = set()
     if profile.coordinator is CoordinatorFamily.JAVA:
-        # It marks a group Dead and removes it in one step, and draws lots what is loaded first.
+        # It marks a group Dead and removes it in one step, and loads partitions in random order.
         lacking |= {Capability.PAUSE_AT_DEAD, Capability.ORDERED_LOADS}
     if profile.version < _STANDARD_AUTHORIZER_SINCE:
         lacking.add(Capability.PRINCIPALS)

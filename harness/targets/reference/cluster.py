@@ -1,6 +1,6 @@
-"""The brokers of the reference's cluster: what befalls them is told to their process by datagrams.
+"""The brokers of the reference's cluster, which are one process that is controlled with datagrams.
 
-`reference_coordinator.server.control` says what can be told.
+`reference_coordinator.server.control` documents the commands.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ class _Status:
 
 
 class ReferenceCluster:
-    """A cluster that is one process."""
+    """A cluster that is a single process."""
 
     def __init__(self, control_port: int, ports: Sequence[int]) -> None:
         self._control_port = control_port
@@ -37,11 +37,11 @@ class ReferenceCluster:
         self._without_network: list[int] = []
 
     def address(self, role: Role) -> tuple[str, int]:
-        """Return where the coordinator listens, or a broker that is none."""
+        """Return the address of the coordinator, or of another role's broker."""
         return _HOST, self._ports[self._node_in(role)]
 
     async def carry_out(self, action: BrokerAction, broker_config: Mapping[str, str]) -> None:
-        """Do something to the coordinator's broker; another one coordinates at once where it cannot."""
+        """Carry out an action on the coordinator's broker; another takes over at once if necessary."""
         before = self._status.coordinator
         match action:
             case BrokerAction.RESTART:
@@ -59,12 +59,12 @@ class ReferenceCluster:
             self._former = before
 
     async def mend(self) -> None:
-        """Start again what was killed; whoever took over goes on."""
+        """Restart killed brokers; the coordinator that took over remains."""
         while self._killed:
             await self._tell("restart", self._killed.pop())
 
     async def _hinder(self, node_id: int, action: BrokerAction) -> None:
-        """Do something to a broker that lives on."""
+        """Carry out an action on a broker that continues to run."""
         match action:
             case BrokerAction.PAUSE:
                 await self._tell("pause", node_id)

@@ -1,4 +1,4 @@
-"""A connection to the reference in this process: time jumps while a frame is awaited."""
+"""A connection to the in-process reference: virtual time jumps while a frame is awaited."""
 
 from collections import deque
 from typing import Protocol
@@ -10,27 +10,27 @@ from reference_coordinator.broker.listener import ConnectionId, SendFrame
 
 
 class ClusterClock(Protocol):
-    """The cluster behind a connection, with its clock."""
+    """The cluster behind a connection, and its clock."""
 
     def request(self, connection_id: ConnectionId, payload: bytes) -> None:
-        """Hand a connection's frame to the cluster."""
+        """Pass a connection's frame to the cluster."""
 
     def disconnect(self, connection_id: ConnectionId) -> None:
-        """Tell the cluster that a client closed its connection."""
+        """Inform the cluster that a client closed its connection."""
 
     def limit_ms(self, timeout_ms: float) -> int:
         """Return the clock's time at the end of a wait that begins now."""
 
     def jump(self, limit_ms: int) -> bool:
-        """Let time pass to the next deadline, or to a limit before it; tell whether there was one."""
+        """Advance to the next deadline, or to a limit before it; return whether there was a deadline."""
 
 
 class ReferenceConnection(Connection):
     """A connection to a broker session's cluster.
 
     Attributes:
-        arrived: frames that nobody received yet.
-        loss: why no more will come, once that is so.
+        arrived: frames that have not been received yet.
+        loss: why no more frames will come; None while the connection is open.
     """
 
     def __init__(self, session: ClusterClock, connection_id: ConnectionId) -> None:
@@ -63,7 +63,7 @@ class ReferenceConnection(Connection):
 
 
 def frame_of(effect: SendFrame) -> Frame:
-    """Return what a client receives, and what else it might have."""
+    """Return the frame that a client receives, with the values that the reference permits instead."""
     permitted = tuple(
         PermittedValue(field=choice.field, payloads=choice.frames, reason=choice.reason)
         for choice in effect.permitted

@@ -1,6 +1,6 @@
-"""What the reference answers in each state of a consumer group (KIP-848): found by asking.
+"""The reference's answers in each state of a consumer group (KIP-848), from requests to it.
 
-A group of static members is brought into a state, and one of them asks; or somebody asks in its place.
+A group of static members is brought into a state, and then a request is sent by a member or in its place.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ _SETTLING_ROUNDS: Final = 3
 
 
 class GroupState(StrEnum):
-    """Where a group is brought before it is asked."""
+    """The state of a group before the request."""
 
     NONE = "no group"
     EMPTY = "Empty"
@@ -54,7 +54,7 @@ class GroupState(StrEnum):
 
 @dataclass(slots=True, kw_only=True)
 class _Member:
-    """A static member, as far as it knows itself."""
+    """The state of a static member, from its own point of view."""
 
     member_id: str
     instance_id: str
@@ -62,7 +62,7 @@ class _Member:
     owned: FieldValue = ()
 
     def heartbeat(self, epoch: int, owned: FieldValue) -> Fields:
-        """Return what it says; whoever joins says all of it."""
+        """Return the member's heartbeat; one that joins sends all fields."""
         joins = epoch == 0
         return {
             "group_id": _GROUP,
@@ -79,7 +79,7 @@ class _Member:
 
 
 Fill = Callable[[_Member], Fields]
-"""Makes a request's fields in the place of a member."""
+"""Builds a request's fields in the place of a member."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,13 +92,13 @@ class Question:
 
 
 class _ProbeGroup:
-    """A group on a session of its own."""
+    """A group on its own session."""
 
     def __init__(self, session: BrokerSession) -> None:
         self._probe = Probe(session, _VERSIONS)
 
     async def answer_to(self, question: Question) -> str:
-        """Bring the group into a state, ask, and return the answer, and the state after it if another."""
+        """Bring the group into a state, send the request, and return the answer and any new state."""
         member = await self._member_in(question.state)
         before = await self._state()
         reported = await self._probe.reported(question.api, _FIELDS[question.api][question.column](member))
@@ -137,7 +137,7 @@ class _ProbeGroup:
                 await self._beat(member, member.epoch)
 
     async def _beat(self, member: _Member, epoch: int) -> None:
-        """Have a member heartbeat, join or leave, and do what it is asked to do."""
+        """Send a member's heartbeat, join or leave, and update the member from the answer."""
         connection = await self._probe.connect()
         fields = member.heartbeat(epoch, member.owned)
         answer = await self._probe.call(connection, "ConsumerGroupHeartbeat", fields)
@@ -148,7 +148,7 @@ class _ProbeGroup:
             member.owned = assignment["topic_partitions"]
 
     async def _state(self) -> str:
-        """Return the group's state, as either description has it."""
+        """Return the group's state from whichever description finds it."""
         connection = await self._probe.connect()
         described = await self._probe.call(connection, "ConsumerGroupDescribe", {"group_ids": [_GROUP]})
         (group,) = rows(described["groups"])
@@ -196,7 +196,7 @@ def _heartbeats() -> Iterator[tuple[str, Fill]]:
 
 
 def _of_members(make: Callable[[_Member, str, str | None, int], Fields]) -> Iterator[tuple[str, Fill]]:
-    """Ask in the place of a member in its own epoch and in another one, or of nobody in no epoch."""
+    """Yield requests of a member in its own epoch and in another, and of nobody without an epoch."""
     for asker in (Asker.KNOWN, Asker.UNKNOWN):
         for name, more in (("right", 0), ("wrong", _OTHER_EPOCH)):
 
@@ -231,7 +231,7 @@ def _fetch(_: _Member, member_id: str, __: str | None, epoch: int) -> Fields:
 def _classic(
     make: Callable[[str, str | None, _Member], Fields], *askers: Asker
 ) -> Iterator[tuple[str, Fill]]:
-    """Ask as a client of the classic protocol does, with the member's ids or with others."""
+    """Yield requests like those of classic clients, with the member's ids or with others."""
     for asker in askers or Asker:
 
         def fill(member: _Member, asker: Asker = asker) -> Fields:
@@ -290,7 +290,7 @@ _FIELDS: Final[Mapping[str, Mapping[str, Fill]]] = {
     "Heartbeat": dict(_classic(_in_generation, *_IN_THE_GROUP)),
     "LeaveGroup": dict(_classic(_leave, *_IN_THE_GROUP)),
 }
-"""By API, what is asked in each column."""
+"""The requests of each column, by API."""
 
 
 async def _answer(session: BrokerSession, question: Question) -> str:
@@ -298,7 +298,7 @@ async def _answer(session: BrokerSession, question: Question) -> str:
 
 
 def consumer_response_matrix_page() -> str:
-    """Return the documentation page: a chapter a profile, a table an API."""
+    """Return the documentation page, with a chapter for each profile and a table for each API."""
     questions = [
         Question(api=api, column=column, state=state)
         for api, columns in _FIELDS.items()

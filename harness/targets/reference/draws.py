@@ -1,4 +1,4 @@
-"""What a broker draws by lot, given to the reference so that it has the same."""
+"""Random choices of a broker, which are passed to the reference so that it makes the same ones."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -21,18 +21,18 @@ _NODES: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draws:
-    """Ids that a broker drew; what is left out the reference makes as ever."""
+    """Random ids of a broker; the reference makes all others as usual."""
 
     topic_ids: Mapping[str, str] = field(default_factory=dict)
-    """By the name of a topic."""
+    """Topic ids, by the name of a topic."""
     member_ids: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """By client id or instance id, those of classic members in the order in which they were drawn."""
+    """Classic members' ids by client id or instance id, in the order in which they were assigned."""
     salt: str = ""
-    """Makes all other member ids other ones."""
+    """A salt that changes all other member ids."""
 
 
 class DrawnChoices(DeterministicChoices):
-    """The reference's choices, but for member ids that are known."""
+    """The reference's choices, except for known member ids."""
 
     def __init__(self, member_ids: Mapping[str, Sequence[str]], *, seed: int) -> None:
         super().__init__(seed=seed)
@@ -40,13 +40,13 @@ class DrawnChoices(DeterministicChoices):
 
     @override
     def member_id(self, prefix: str) -> MemberId:
-        """The next one that is known of this prefix, or one of its own."""
+        """Return the next known id with this prefix, or else one of the reference's own."""
         left = self._left.get(prefix)
         return MemberId(left.pop(0)) if left else super().member_id(prefix)
 
 
 def cluster_with(profile: Profile, config: GroupCoordinatorConfig, scenario_id: str, draws: Draws) -> Cluster:
-    """Return new brokers, whose own draws hang on the scenario."""
+    """Return a new cluster, whose own random choices depend on the scenario."""
     cluster = Cluster(
         profile=profile,
         config=config,

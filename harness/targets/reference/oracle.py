@@ -1,4 +1,4 @@
-"""The reference that a broker is compared with: same profile, same configuration."""
+"""The reference that a broker is compared with, with the same profile and configuration."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,24 +18,24 @@ from reference_coordinator.profile.properties import ConfigError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Oracle:
-    """A reference with the configuration that it is to share with a target's brokers."""
+    """A reference with the configuration that it shares with a target's brokers."""
 
     name: str
-    """A slug, equal for oracles that are equal."""
+    """A name that is valid as a file name, and equal for equal oracles."""
     target: ReferenceTarget
     profile: str
     base_config: Mapping[str, str]
-    """Properties in which the target's brokers differ from what we tell every broker."""
+    """Properties of the target's brokers that differ from those of all brokers of the harness."""
 
 
 def oracle_for(target: Target, description: BrokerDescription) -> Oracle:
-    """Return the reference for a target, told how one of its brokers runs.
+    """Return the oracle of a target, from the description of one of its brokers.
 
-    A broker that we configure has the properties that its oracle has anyway; one that we found running
-    imposes its own.
+    A broker that the harness configures has the properties of its oracle anyway. An external broker imposes
+    its own.
 
     Raises:
-        TargetError: the reference has no such profile, or takes no such configuration.
+        TargetError: the reference has no such profile, or does not accept the configuration.
     """
     reference = ReferenceTarget(description.profile, profile_in_spec=True)
     is_ours = Capability.BROKER_CONFIG in target.capabilities
@@ -54,7 +54,7 @@ def oracle_for(target: Target, description: BrokerDescription) -> Oracle:
 
 
 def is_same_profile(one: str, other: str) -> bool:
-    """Tell whether two names stand for the same behaviour, as `4.4` and `4.4.0` do while it has one patch."""
+    """Return whether two names mean the same behaviour, as `4.4` and `4.4.0` do while it has one patch."""
     profiles = (reference_profile(one), reference_profile(other))
     behaviours = {(profile.coordinator, profile.behaviours) for profile in profiles}
     ranges = {tuple(served_ranges(profile).items()) for profile in profiles}
@@ -62,7 +62,7 @@ def is_same_profile(one: str, other: str) -> bool:
 
 
 def _imposed(broker_config: Mapping[str, str]) -> Mapping[str, str]:
-    """Return how a broker that we found differs from ours; what it does not tell is as in Kafka."""
+    """Return how an external broker differs from the harness's; missing properties have Kafka's defaults."""
     defaults = GroupCoordinatorConfig.from_properties({})
     untold = {
         name: str(getattr(defaults, name.replace(".", "_")))

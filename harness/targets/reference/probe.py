@@ -1,4 +1,4 @@
-"""Questions to the reference, each to a coordinator of its own, so that none sees what another did."""
+"""Requests to the reference, each to a separate coordinator, so that no request affects another."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,29 +11,29 @@ from harness.targets.reference.target import ReferenceTarget
 from harness.wire.codec import Fields, FieldValue, decode_response, encode_request
 
 PARKED: Final = "parked"
-"""Stands for the answer of a request that is not answered at once."""
+"""The answer in the matrix of a request that is parked."""
 _WAIT_MS: Final = 60_000.0
 Question = TypeVar("Question")
 
 
 class Asker(StrEnum):
-    """Who asks."""
+    """Whose ids a request contains."""
 
     KNOWN = "known"
-    """The member that the page is about, by both of its ids; in Empty, one that has left."""
+    """Both ids of the member that the page is about; in Empty, of one that has left."""
     FENCED = "fenced"
-    """Somebody else with that member's instance id."""
+    """Another member id with that member's instance id."""
     UNKNOWN = "unknown"
-    """Somebody else without an instance id."""
+    """Another member id without an instance id."""
     RESTARTED = "restarted"
-    """Whoever has that member's instance id and no member id, as only classic members may."""
+    """That member's instance id without a member id, which only classic members may send."""
     NEW = "new"
-    """Somebody with neither."""
+    """Neither id."""
 
 
 @dataclass(slots=True)
 class Probe:
-    """Sends requests on a session, each API in the version that the matrix is about."""
+    """Sends requests on a session, with each API in the matrix's version."""
 
     session: BrokerSession
     versions: Mapping[str, int]
@@ -57,7 +57,7 @@ class Probe:
         )
 
     async def reported(self, api: str, fields: Fields) -> str:
-        """Ask on a connection of its own, and return the error of the answer, or that it is parked."""
+        """Send a request on a new connection, and return the answer's error, or that it is parked."""
         connection = await self.connect()
         await self.send(connection, api, fields)
         try:
@@ -69,7 +69,7 @@ class Probe:
         """Return the next answer.
 
         Raises:
-            NoAnswer: none came in time.
+            NoAnswer: there was none in time.
         """
         frame = await connection.receive(timeout_ms=wait_ms)
         return decode_response(api, self.versions[api], frame.payload).fields
@@ -80,7 +80,7 @@ async def answers(
     questions: Iterable[Question],
     answer_to: Callable[[BrokerSession, Question], Awaitable[str]],
 ) -> dict[Question, str]:
-    """Ask the reference of a profile every question, on a session of its own."""
+    """Send every request to the reference with a profile, each on a new session, and return the answers."""
     target = ReferenceTarget(profile)
     broker = await target.start(broker_config={}, directory=Path(), progress=lambda _: None)
     reported: dict[Question, str] = {}
@@ -94,7 +94,7 @@ async def answers(
 
 
 def error_of(answer: Fields) -> str:
-    """Return the one error of an answer, wherever that API puts it."""
+    """Return an answer's error, wherever the API has it."""
     entries = [answer, *(row for name in ("members", "groups", "results") for row in rows(answer.get(name)))]
     topics = [topic for entry in entries for topic in rows(entry.get("topics"))]
     inner = [partition for topic in topics for partition in rows(topic["partitions"])]
@@ -103,7 +103,7 @@ def error_of(answer: Fields) -> str:
 
 
 def rows(value: FieldValue) -> list[Fields]:
-    """Return the structures of a collection; none where it is null or missing."""
+    """Return the structures of a collection; empty where it is null or missing."""
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list | tuple) else []
 
 

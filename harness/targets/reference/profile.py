@@ -1,4 +1,4 @@
-"""The reference that recordings are compared with: a target's profile and configuration, and its state."""
+"""The reference for the comparison of recordings: a target's profile and configuration, and its state."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -21,31 +21,31 @@ from reference_coordinator.profile.properties import ConfigError
 from reference_coordinator.runtime.deadlines import Deadline, TimerKey
 
 CLIENT_HOST: Final = "/127.0.0.1"
-"""Of all clients."""
+"""The host of all clients."""
 _NOT_COMPARED_OF_GROUPS: Final = ("profile", "choices", "previous_state", "current_state_timestamp_ms")
 State: TypeAlias = tuple[object, ...]
-"""What `repr` tells apart where groups or their offsets differ."""
+"""A value whose `repr` differs where groups or their offsets differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceProfile:
-    """One profile of the reference with one configuration."""
+    """The reference with one profile and one configuration."""
 
     profile: Profile
     config: GroupCoordinatorConfig
 
     @property
     def has_consumer_groups(self) -> bool:
-        """Whether the release has consumer groups for everybody."""
+        """Whether the release has consumer groups that are not only a preview."""
         return self.profile.has(Behaviour.CONSUMER_GROUPS)
 
     @property
     def first_member_epoch(self) -> int:
-        """What the first member of a consumer group is answered that was not there before."""
+        """The epoch in the answer to the first member of a new consumer group."""
         return 2 if self.profile.has(Behaviour.GROUP_EPOCH_STARTS_AT_ONE) else 1
 
     def broker(self, choices: Choices, timers: Timers[TimerKey, Deadline] | None = None) -> KafkaApis:
-        """Return a broker of it, alone and without a network, that knows of no group yet."""
+        """Return a single broker of it, without a network and without groups."""
         node = Node(node_id=1, host="127.0.0.1", port=9092)
         return KafkaApis(config=self.config, profile=self.profile, choices=choices, node=node, timers=timers)
 
@@ -53,12 +53,12 @@ class ReferenceProfile:
 def specification(
     profile: str, broker_config: Mapping[str, str], *, defaults: Mapping[str, str] = CONFORMANCE_CONFIG
 ) -> ReferenceProfile:
-    """Return the reference as a target is compared with it; properties unknown to it are passed over.
+    """Return the reference that a target is compared with; unknown properties are ignored.
 
     Args:
-        profile: its name.
+        profile: the profile's name.
         broker_config: the target's properties.
-        defaults: properties that the target has as well where it was not given others.
+        defaults: the target's properties where `broker_config` does not set others.
     """
     known = GroupCoordinatorConfig.property_names()
     properties = {name: value for name, value in broker_config.items() if name in known}
@@ -73,16 +73,16 @@ def stored_specification(
     where: str,
     defaults: Mapping[str, str] = CONFORMANCE_CONFIG,
 ) -> ReferenceProfile:
-    """Return the reference as a target on file is compared with it.
+    """Return the reference that a stored target is compared with.
 
     Args:
-        profile: its name.
+        profile: the profile's name.
         broker_config: the target's properties.
-        where: the properties come from, for messages.
-        defaults: properties that the target has as well where it was not given others.
+        where: where the properties come from, for messages.
+        defaults: the target's properties where `broker_config` does not set others.
 
     Raises:
-        TraceError: the configuration on file is none that Kafka takes.
+        TraceError: Kafka would not accept the stored configuration.
         TargetError: the reference has no such profile.
     """
     try:
@@ -92,7 +92,7 @@ def stored_specification(
 
 
 def state_of(shard: CoordinatorShard) -> State:
-    """Return the groups of a coordinator with their offsets, without what nothing that comes hangs on."""
+    """Return a coordinator's groups and offsets, without fields that do not affect later answers."""
     groups = [_state_of_group(group) for group in shard.groups()]
     offsets = [
         (partition, offset.offset)

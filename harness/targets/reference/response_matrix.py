@@ -1,7 +1,7 @@
-"""What the reference answers in each state, to members it knows, fences or does not know: found by asking.
+"""The reference's answers in each state to known, fenced and unknown members, from requests to it.
 
-A group of two static members is brought into a state, and the second of them asks; or somebody asks in its
-place. Each question gets a coordinator of its own, so that none sees what another did.
+A group of two static members is brought into a state, and then a request is sent by the second member or in
+its place. Each request goes to a separate coordinator, so that no request affects another.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _SUBSCRIPTION: Final = b"\x00\x00" + b"\x00\x00\x00\x00" + b"\xff\xff\xff\xff"
 
 
 class GroupState(StrEnum):
-    """Where a group is brought before it is asked."""
+    """The state of a group before the request."""
 
     NONE = "no group"
     EMPTY = "Empty"
@@ -64,13 +64,13 @@ class _Member:
 
 
 class _ProbeGroup:
-    """A group on a session of its own."""
+    """A group on its own session."""
 
     def __init__(self, session: BrokerSession) -> None:
         self._probe = Probe(session, _VERSIONS)
 
     async def answer_to(self, question: Question) -> str:
-        """Bring the group into a state, ask, and tell the answer, and the state after it if another."""
+        """Bring the group into a state, send the request, and return the answer and any new state."""
         member = await self._second_member_in(question.state)
         before = await self._state()
         reported = await self._probe.reported(question.api, _question_fields(question, member))
@@ -196,7 +196,7 @@ async def _answer(session: BrokerSession, question: Question) -> str:
 
 
 def response_matrix_page() -> str:
-    """Return the documentation page: a chapter a profile, a table an API."""
+    """Return the documentation page, with a chapter for each profile and a table for each API."""
     chapters = [
         _chapter(profile, asyncio.run(answers(profile, _questions(), _answer))) for profile in PROFILES
     ]

@@ -1,4 +1,4 @@
-"""A broker session of the reference: a cluster of one scenario's own, and its clock."""
+"""A broker session of the reference: a cluster for one scenario only, and its clock."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,21 +33,21 @@ from reference_coordinator.profile.config import ConfigError, GroupCoordinatorCo
 
 _CLIENT_HOST: Final = "/127.0.0.1"
 _LONG_LOAD_MS: Final = 1_000
-"""How long a load takes of a log that was lengthened, in virtual time."""
+"""How long a lengthened log takes to load, in virtual time."""
 _RELOADING: Final = (BrokerAction.RESTART, BrokerAction.KILL, BrokerAction.MOVE, BrokerAction.DISCONNECT)
 _READY_TIMEOUT_MS: Final = 60_000.0
 
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """How a broker came to where a scenario may begin: for all of one configuration it is the same."""
+    """How a broker was prepared for a scenario, which is the same for all brokers of one configuration."""
 
     prepared: Prepared
     tape: Sequence[Taped]
 
 
 class ReferenceSession(BrokerSession):
-    """A cluster of one scenario's own and its clock, which jumps from deadline to deadline."""
+    """A cluster for one scenario only, and its clock, which jumps from deadline to deadline."""
 
     def __init__(
         self, cluster: Cluster, properties: Mapping[str, str], preparation: Preparation | None = None
@@ -77,17 +77,17 @@ class ReferenceSession(BrokerSession):
 
     @property
     def next_deadline_ms(self) -> float | None:
-        """When something happens next if nobody asks anything, on the broker session's clock."""
+        """When something happens next without a request, on the broker session's clock; else None."""
         return None if (due := self._cluster.next_deadline()) is None else due - self._opened_ms
 
     def group_in(self, group_id: str) -> tuple[str, str] | None:
-        """Return type and state of a group, as ListGroups prints them; None if there is none."""
+        """Return the type and state of a group as in ListGroups, or None if there is none."""
         found = self._cluster.listener(self._coordinator).apis.coordinator.shard.find_group(GroupId(group_id))
         listed = None if found is None else found.as_listed_group()
         return None if listed is None else (listed.group_type, listed.group_state)
 
     async def prepared(self) -> Preparation:
-        """Bring the coordinator to where a scenario may begin, once; the clock begins after that."""
+        """Prepare the coordinator for a scenario, once; the clock begins after that."""
         if self._is_prepared:
             assert self._preparation is not None
             return self._preparation
@@ -122,7 +122,7 @@ class ReferenceSession(BrokerSession):
 
     @property
     def _coordinator(self) -> int:
-        """Who coordinates; before there are groups, who will."""
+        """The id of the coordinator; before there are groups, of the broker that will coordinate."""
         found = self._cluster.coordinator_id
         return self._cluster.node_ids_up[0] if found is None else found
 
@@ -164,7 +164,7 @@ class ReferenceSession(BrokerSession):
                 self._hinder(node_id, action)
 
     def _hinder(self, node_id: int, action: BrokerAction) -> None:
-        """Do something to a broker that lives on."""
+        """Carry out an action on a broker that continues to run."""
         cluster, now_ms = self._cluster, self._now()
         match action:
             case BrokerAction.PAUSE:
@@ -199,7 +199,7 @@ class ReferenceSession(BrokerSession):
         cluster.append_external(partition, added)
 
     def _require_room(self, batch_bytes: int) -> None:
-        """Refuse a batch from outside that the log would not take.
+        """Reject an external batch that is too large for the log.
 
         Source: UnifiedLog#analyzeAndValidateRecords (4.3.1).
         """
@@ -229,11 +229,11 @@ class ReferenceSession(BrokerSession):
             await connection.close()
 
     def request(self, connection_id: ConnectionId, payload: bytes) -> None:
-        """Hand a connection's frame to the cluster."""
+        """Pass a connection's frame to the cluster."""
         self.deliver(self._cluster.received(connection_id, payload, now_ms=self._now()))
 
     def disconnect(self, connection_id: ConnectionId) -> None:
-        """Tell the cluster that a client closed its connection."""
+        """Inform the cluster that a client closed its connection."""
         if self._connections.pop(connection_id, None) is not None:
             self.deliver(self._cluster.disconnected(connection_id, now_ms=self._now()))
 
@@ -242,7 +242,7 @@ class ReferenceSession(BrokerSession):
         return self._clock_ms + ceil(timeout_ms)
 
     def jump(self, limit_ms: int) -> bool:
-        """Let time pass to the next deadline, or to a limit before it; tell whether there was one."""
+        """Advance to the next deadline, or to a limit before it; return whether there was a deadline."""
         deadlines = (self._cluster.next_deadline(), self._load_ends_ms)
         deadline = min((each for each in deadlines if each is not None), default=None)
         if deadline is None or deadline > limit_ms:
@@ -258,7 +258,7 @@ class ReferenceSession(BrokerSession):
         return True
 
     def deliver(self, outgoing: Sequence[Outgoing]) -> None:
-        """Put what the cluster wants sent or closed where the connections look for it."""
+        """Pass frames and closes from the cluster to the connections that they are for."""
         for effect in outgoing:
             if isinstance(effect, SendFrame):
                 connection = self._connections.get(effect.connection)

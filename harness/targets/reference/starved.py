@@ -1,8 +1,9 @@
-"""The reference, kept from running at times: what a machine that starves a broker does, in virtual time.
+"""The reference with halts: simulates a machine that starves a broker, in virtual time.
 
-The reference itself is never starved. To find out whether an answer of a broker that was comes from that
-alone, it is halted for as long, at the same place: nothing is taken in, nothing falls due, and all of that
-happens at once when it goes on. A real broker takes requests and timers in either order then, as this does.
+The reference itself is never starved. To find out whether starvation alone explains a broker's answer, the
+reference is halted for as long, at the same place. Meanwhile it receives nothing and no timer expires; all of
+this happens at once when it continues. A real broker then handles requests and timers in either order; so
+does this one.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,9 +35,9 @@ class StarvedSession(ReferenceSession):
     """A broker session whose brokers can be halted, all together.
 
     Attributes:
-        late_ms: how much longer than it was told to the harness waits for an answer.
-        last_connection_first: in which order they take in what came on several connections.
-        requests_first: whether brokers that go on take in what came before what fell due.
+        late_ms: how much longer the harness waits for an answer than requested.
+        last_connection_first: whether they take requests from the latest connection first.
+        requests_first: whether continuing brokers handle requests before expired timers.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class StarvedSession(ReferenceSession):
         self.late_ms = 0.0
         self.requests_first = False
         self._halts: list[tuple[int, int]] = []
-        """When the next ones begin and how long they last, on the cluster's clock; in the order of time."""
+        """Begin and length of the next halts, on the cluster's clock; in the order of time."""
         self._halted_since_ms = _NEVER
         self._halted_until_ms = _NEVER
         self._waiting: dict[ConnectionId, list[Callable[[], None]]] = {}
@@ -55,12 +56,12 @@ class StarvedSession(ReferenceSession):
     @property
     @override
     def settle_ms(self) -> float:
-        """How long the harness waited on record: part of why a request came as late as it did."""
+        """How long the harness waited in the recording, which partly explains when a request arrived."""
         return SETTLE_MS
 
     async def halt(self, begin_ms: float, length_ms: float) -> None:
-        """Halt the brokers at a time of the broker session's clock, or as soon as it is past."""
-        # What prepares them is not halted, and that clock begins after it.
+        """Halt the brokers at a time of the broker session's clock, or at once if it has passed."""
+        # The preparation is not halted, and the session's clock begins after it.
         await self.elapse(0)
         self._halts.append((ceil(begin_ms) + self._opened_ms, ceil(length_ms)))
         self._halts.sort()
@@ -108,7 +109,7 @@ class StarvedSession(ReferenceSession):
             self._clock_ms = max(self._clock_ms, limit_ms)
             return False
         if self._halts and self._halts[0][0] <= self._halted_until_ms + _ROUNDED_MS:
-            # It goes on without a moment between the two.
+            # The two halts are merged, with no moment between them.
             begin_ms, length_ms = self._halts.pop(0)
             self._halted_until_ms = max(self._halted_until_ms, begin_ms + length_ms)
             return True
@@ -126,7 +127,7 @@ class StarvedSession(ReferenceSession):
             waiting.reverse()
         now_ms = self._clock_ms
         if self.requests_first:
-            # A coordinator lets fall due what is before it takes anything in, and here nothing is yet.
+            # A coordinator expires timers before it handles a request; at this time, none has expired yet.
             self._clock_ms = self._halted_since_ms
         for of_connection in waiting:
             for happen in of_connection:
@@ -135,7 +136,7 @@ class StarvedSession(ReferenceSession):
 
 
 def starved_session(broker: Broker, scenario_id: str, draws: Draws) -> StarvedSession:
-    """Open a broker session of a `StarvedReference`, with ids that another broker drew."""
+    """Open a broker session of a `StarvedReference`, with ids that another broker assigned."""
     assert isinstance(broker, ReferenceBroker), "its target starts no others"
     session = broker.open_session(scenario_id, draws)
     assert isinstance(session, StarvedSession), "its target opens no others"

@@ -1,7 +1,7 @@
-"""What was done to a reference, byte by byte, so that it can be done to another without reading anything.
+"""A recording of all calls to a reference, byte by byte, to repeat them on another without decoding.
 
-Two references that have answered alike so far are asked the same bytes. Where all answers are the same bytes
-at the same time, no client can tell them apart.
+Two references whose answers have been equal so far get the same bytes. If all answers are the same bytes at
+the same times, no client can distinguish the two.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,22 +24,22 @@ from harness.wire.log_records import EncodedRecord
 from harness.wire.schema import api_key
 
 _CHANGES: Final = frozenset({api_key("FindCoordinator"), api_key("CreateTopics")})
-"""Requests that make topics while a broker is prepared."""
+"""Requests that create topics while a broker is prepared."""
 
 
 @dataclass(slots=True)
 class Replay:
-    """A broker session to which a tape is played."""
+    """A broker session on which a tape is played."""
 
     session: BrokerSession
     connections: list[Connection] = field(default_factory=list)
 
 
 class Taped(Protocol):
-    """One thing that was done."""
+    """One recorded call."""
 
     async def is_alike(self, on: Replay) -> bool:
-        """Do it, and tell whether the same came of it."""
+        """Repeat the call, and return whether the result is the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +72,16 @@ class _Sent:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A frame was awaited."""
+    """A call that awaited a frame."""
 
     connection: int
     timeout_ms: float
     outcome: bytes | str
-    """The frame, or how it is that none came."""
+    """The frame, or the name of the exception if there was none."""
     at_ms: float
 
     async def is_alike(self, on: Replay) -> bool:
-        """Await one, and tell whether the same came."""
+        """Await a frame, and return whether the same one comes."""
         try:
             frame = await on.connections[self.connection].receive(timeout_ms=self.timeout_ms)
         except (ConnectionLost, NoAnswer) as error:
@@ -128,7 +128,7 @@ class _Appended:
 
 
 async def is_alike(session: BrokerSession, tape: Collection[Taped]) -> bool:
-    """Play a tape to a new broker session, and tell whether the same bytes come at the same times."""
+    """Play a tape on a new broker session, and return whether the same bytes come at the same times."""
     on = Replay(session)
     for each in tape:
         if not await each.is_alike(on):
@@ -137,14 +137,14 @@ async def is_alike(session: BrokerSession, tape: Collection[Taped]) -> bool:
 
 
 async def play(session: BrokerSession, tape: Collection[Taped]) -> None:
-    """Play a tape to a new broker session, whatever comes of it."""
+    """Play a tape on a new broker session, whatever the results."""
     on = Replay(session)
     for each in tape:
         await each.is_alike(on)
 
 
 def without_questions(tape: Sequence[Taped]) -> tuple[Taped, ...]:
-    """Leave out what only asks how a broker is that is brought to where a scenario may begin."""
+    """Return a tape without requests that only query the state of a broker during its preparation."""
     kept: list[Taped] = []
     is_kept = False
     for each in tape:
@@ -156,10 +156,10 @@ def without_questions(tape: Sequence[Taped]) -> tuple[Taped, ...]:
 
 
 class TapedSession(BrokerSession):
-    """A broker session of which everything is on tape.
+    """A broker session that records all calls on a tape.
 
     Attributes:
-        tape: what was done, in the order of time.
+        tape: the recorded calls, in the order of time.
     """
 
     def __init__(self, session: BrokerSession) -> None:
@@ -216,10 +216,10 @@ class TapedSession(BrokerSession):
 
 
 class TapedConnection(Connection):
-    """A connection of which everything is on tape.
+    """A connection that records all calls on a tape.
 
     Attributes:
-        inner: the connection itself.
+        inner: the wrapped connection.
     """
 
     def __init__(self, inner: Connection, number: int, session: TapedSession) -> None:

@@ -1,8 +1,8 @@
 """`reference[:PROFILE]`: the reference coordinator in this process, in virtual time.
 
-Each session has a cluster of its own, and with it coordinators, a log, topics and a clock: scenarios share
-nothing, and time passes only when somebody waits. Ids are seeded by the scenario, so that the same scenario
-gives the same bytes whatever ran before. One broker coordinates; the others are there for it to be moved to.
+Each session has its own cluster, with coordinators, a log, topics and a clock: scenarios share nothing, and
+time only passes during waits. Ids are seeded by the scenario, so that the same scenario gives the same bytes
+whatever ran before. One broker coordinates; the coordinator can be moved to the others.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -31,12 +31,12 @@ from reference_coordinator.profile.config import ConfigError, GroupCoordinatorCo
 from reference_coordinator.profile.profiles import Profile, UnknownProfileError, profile_for
 
 DEFAULT_PROFILE: Final = "4.4"
-"""The newest release that the reference's table tells of."""
+"""The newest release in the reference's table."""
 NEWEST_RELEASE: Final = (4, 4)
-"""The same as numbers."""
+"""The same release as numbers."""
 _CLIENT_HOST: Final = "/127.0.0.1"
 _LONG_LOAD_MS: Final = 1_000
-"""How long a load takes of a log that was lengthened, in virtual time."""
+"""How long a lengthened log takes to load, in virtual time."""
 _RELOADING: Final = (BrokerAction.RESTART, BrokerAction.KILL, BrokerAction.MOVE, BrokerAction.DISCONNECT)
 _READY_TIMEOUT_MS: Final = 60_000.0
 
@@ -45,7 +45,7 @@ class ReferenceTarget(Target):
     """The reference coordinator, in process, in one profile.
 
     Attributes:
-        draws: what its brokers draw by lot, where that is to be so and no other way.
+        draws: the random choices of its brokers, where they are fixed.
     """
 
     def __init__(self, profile: str | None = None, *, profile_in_spec: bool = False) -> None:
@@ -112,7 +112,7 @@ class ReferenceTarget(Target):
 
 
 def reference_profile(name: str) -> Profile:
-    """Return a profile of the reference; `TargetError` when there is none of that name."""
+    """Return a profile of the reference; raise `TargetError` if there is none with that name."""
     try:
         return profile_for(name)
     except UnknownProfileError as error:
@@ -120,10 +120,10 @@ def reference_profile(name: str) -> Profile:
 
 
 class ReferenceBroker(Broker):
-    """Makes a coordinator for each broker session; has no state of its own.
+    """Creates a coordinator for each broker session; has no state of its own.
 
     Attributes:
-        preparation: what each of its sessions begins with; found out anew by each if there is none.
+        preparation: the start of each of its sessions; if None, each session prepares itself.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""`reference-tcp[:PROFILE][*N]`: the reference coordinator as a server of its own, over TCP, in real time.
+"""`reference-tcp[:PROFILE][*N]`: the reference coordinator as a separate server, over TCP, in real time.
 
-A broker that is alone is a process, which ends and starts again over what it kept on the disk. The brokers of
-a cluster are one process together: what befalls them is told to it, and their logs live as long as it does.
+A single broker is a process, which can be restarted with its data on disk. The brokers of a cluster are one
+process together, which is controlled by messages; their logs last as long as the process.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ from harness.targets.reference.target import DEFAULT_PROFILE, reference_profile
 from harness.targets.reference.usual import USUAL_CONFIG
 
 REFERENCE_ROOT: Final = Path(__file__).resolve().parents[3]
-"""Where the reference's package is."""
+"""The directory of the reference's package."""
 _HOST: Final = "127.0.0.1"
 _READY_LINE: Final = re.compile(r"^listening on (\S+) profile \S+$", re.MULTILINE)
 _READY_POLL_S: Final = 0.02
@@ -53,7 +53,7 @@ _LOSES_ITS_PROCESS: Final = frozenset({BrokerAction.RESTART, BrokerAction.KILL})
 
 
 class ReferenceTcpTarget(Target):
-    """The reference coordinator's own server, in one profile."""
+    """The reference coordinator's own server, with one profile."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class ReferenceTcpTarget(Target):
 
 @dataclass(slots=True, kw_only=True)
 class _ServerPlan:
-    """What a server's process is started with."""
+    """The arguments that a server process is started with."""
 
     root: Path
     profile: str
@@ -150,7 +150,7 @@ class _ServerPlan:
     directory: Path
     node_count: int
     keeps: bool
-    """Whether it is to find again what it had, at the port that it had."""
+    """Whether it must find its earlier data after a restart, on the same port."""
     port: int = 0
     control_port: int | None = None
 
@@ -161,7 +161,7 @@ class _ServerPlan:
             self.control_port = free_port()
 
     def command(self) -> list[str | Path]:
-        # The server is started in a directory of its own, so it is told where the code is.
+        # The server starts in its own directory, so it needs the path of the code.
         boot = f"import sys; sys.path.insert(0, {str(self.root)!r}); import runpy; "
         boot += "runpy.run_module('reference_coordinator', run_name='__main__', alter_sys=True)"
         options = [f"--listen={_HOST}:{self.port}", f"--profile={self.profile}"]
@@ -176,7 +176,7 @@ class _ServerPlan:
 
 @dataclass(slots=True)
 class _Server:
-    """The process of a server, or the latest of several."""
+    """The process of a server, the latest one if there were several."""
 
     plan: _ServerPlan
     ports: tuple[int, ...] = ()
@@ -210,7 +210,7 @@ class _Server:
 
 
 class _ServerBroker(ControlledBroker):
-    """What a running server is, however many brokers it has."""
+    """A running server, with any number of brokers."""
 
     def __init__(self, description: BrokerDescription, server: _Server) -> None:
         super().__init__(description)
@@ -278,7 +278,7 @@ class ReferenceTcpBroker(_ServerBroker):
 
 
 class ReferenceTcpClusterBroker(_ServerBroker):
-    """A running server of several brokers."""
+    """A running server with several brokers."""
 
     def __init__(self, description: BrokerDescription, server: _Server, cluster: ReferenceCluster) -> None:
         super().__init__(description, server)

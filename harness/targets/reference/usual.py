@@ -1,4 +1,4 @@
-"""The configuration that references have where nothing else is asked for."""
+"""The default configuration of references."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -7,4 +7,4 @@ from typing import Final
 from harness.targets.base.conformance import CONFORMANCE_CONFIG, QUICK_CONSUMER_GROUPS
 
 USUAL_CONFIG: Final[Mapping[str, str]] = MappingProxyType({**CONFORMANCE_CONFIG, **QUICK_CONSUMER_GROUPS})
-"""What brokers that we start are told, so that each and its oracle are told the same."""
+"""The properties of all brokers that the harness starts, so that a broker and its oracle have the same."""

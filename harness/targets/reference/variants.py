@@ -1,4 +1,4 @@
-"""References that are some behaviours away from a profile: what tells which behaviours a change hangs on."""
+"""References that differ from a profile in some behaviours, to find which behaviours cause a change."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -10,12 +10,12 @@ from reference_coordinator.profile.behaviour import Behaviour
 from reference_coordinator.profile.profiles import Profile
 
 COORDINATOR: Final = "coordinator"
-"""Stands, among the names of behaviours, for the order of steps in which the two coordinators differ."""
+"""Among the names of behaviours: the order of steps in which the two coordinators differ."""
 _COORDINATOR_SOURCE: Final = "KIP-848"
 
 
 class VariantTarget(ReferenceTarget):
-    """The reference in a profile that no release has."""
+    """The reference with a profile that no release has."""
 
     def __init__(self, profile: Profile) -> None:
         super().__init__(profile.name)
@@ -23,7 +23,7 @@ class VariantTarget(ReferenceTarget):
 
     @property
     def profile(self) -> Profile:
-        """Its behaviours."""
+        """The profile with its behaviours."""
         return self._profile
 
 
@@ -46,19 +46,19 @@ def differing(one: VariantTarget, other: VariantTarget) -> tuple[str, ...]:
 
 
 def behaviour_source(name: str) -> str:
-    """Return where Kafka decides a behaviour: a KAFKA-number, or class and method."""
+    """Return where Kafka implements a behaviour: a KAFKA-number, or class and method."""
     return _COORDINATOR_SOURCE if name == COORDINATOR else behaviour_sheet(name).source
 
 
 def variant(base: str, behaviours: Collection[str], *, of: str) -> VariantTarget:
-    """Return the reference of one profile with some behaviours as another profile has them."""
+    """Return the reference with one profile, with some behaviours taken from another profile."""
     return variant_of(
         VariantTarget(reference_profile(base)), behaviours, VariantTarget(reference_profile(of))
     )
 
 
 def variant_of(base: VariantTarget, behaviours: Collection[str], of: VariantTarget) -> VariantTarget:
-    """Return a reference with some behaviours as another has them."""
+    """Return a reference with some behaviours taken from another one."""
     profile, other = base.profile, of.profile
     switched = frozenset(Behaviour[name.upper()] for name in behaviours if name != COORDINATOR)
     coordinator = other.coordinator if COORDINATOR in behaviours else profile.coordinator
@@ -67,7 +67,7 @@ def variant_of(base: VariantTarget, behaviours: Collection[str], of: VariantTarg
 
 
 def flipped(base: VariantTarget, behaviour: str) -> VariantTarget:
-    """Return a reference that has a behaviour if another lacks it, and lacks it if that has it.
+    """Return a reference with one behaviour flipped: added if the base lacks it, else removed.
 
     Raises:
         TargetError: there is no such behaviour.

@@ -1,1 +1,1 @@
-"""TLS and SASL on connections to secured brokers, set up by the property names of Kafka's clients."""
+"""TLS and SASL for connections to secured brokers, configured with the property names of Kafka's clients."""

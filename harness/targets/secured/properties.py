@@ -1,7 +1,7 @@
-"""The settings of secured connections, by the names that Kafka's Java clients and librdkafka give them.
+"""The settings of secured connections, with the names that Kafka's Java clients and librdkafka use.
 
-They come from a file and from the environment, never from the command line, where other users of the machine
-could read them. The environment wins, so that a file without secrets can be kept under version control.
+They come from a file and the environment, never from the command line, which other users of the machine could
+read. The environment takes precedence, so that a file without secrets can be under version control.
 """
 
 import os
@@ -15,11 +15,11 @@ from harness.targets.secured.security import PLAINTEXT, Credentials, Security, T
 from harness.targets.secured.tls import TlsSettingError, tls_context
 
 COMMAND_CONFIG_VARIABLE: Final = "KAFKA_CONFORMANCE_COMMAND_CONFIG"
-"""Names the file."""
+"""The environment variable with the path of the properties file."""
 PROPERTY_PREFIX: Final = "KAFKA_CONFORMANCE_CLIENT_"
-"""Before a property in the environment: `KAFKA_CONFORMANCE_CLIENT_SASL_PASSWORD`."""
+"""Prefix of a property's environment variable: `KAFKA_CONFORMANCE_CLIENT_SASL_PASSWORD`."""
 _TRANSPORTS: Final = {"PLAINTEXT": False, "SSL": True, "SASL_PLAINTEXT": False, "SASL_SSL": True}
-"""Whether each protocol has TLS. Source: SecurityProtocol (3.9.2)."""
+"""Whether each protocol uses TLS. Source: SecurityProtocol (3.9.2)."""
 _WITH_PASSWORD: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 _BEARER: Final = "OAUTHBEARER"
 _ALIASES: Final = {
@@ -28,7 +28,7 @@ _ALIASES: Final = {
     "ssl.truststore.certificates": "ssl.ca.pem",
     "ssl.keystore.location": "ssl.certificate.location",
 }
-"""Other names of what is known below."""
+"""Alternative names of the properties below."""
 _KNOWN: Final = frozenset(
     {
         "security.protocol",
@@ -60,11 +60,11 @@ _PAIR: Final = re.compile(r"(?P<name>(?:\\.|[^\\\s=:])+)(?:\s*[=:]\s*|\s+|$)(?P<
 
 
 class CommandConfigError(Exception):
-    """A property of secured connections is wrong; the message names it and the remedy, and no secret."""
+    """A security property is wrong; the message contains its name and the remedy, but no secret."""
 
 
 def configured_security(environment: Mapping[str, str] = os.environ) -> Security:
-    """Return how connections to external brokers are secured; plain text where nothing is configured.
+    """Return the security settings for external brokers; plain text if nothing is configured.
 
     Raises:
         CommandConfigError: a property is unknown, missing or wrong, or the file cannot be read.
@@ -99,7 +99,7 @@ def read_properties(file: Path) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Yield lines without comments; a line that ends in an odd number of backslashes goes on in the next."""
+    """Yield lines without comments; an odd number of backslashes at the end continues a line in the next."""
     begun = ""
     for line in text.splitlines():
         whole = begun + line.lstrip()
@@ -122,10 +122,10 @@ def _unescaped(text: str) -> str:
 
 
 def security_of(properties: Mapping[str, str]) -> Security:
-    """Return the security that properties ask for; properties of other things are passed over.
+    """Return the security settings in properties; unrelated properties are ignored.
 
     Raises:
-        CommandConfigError: one is unknown, missing or wrong.
+        CommandConfigError: a property is unknown, missing or wrong.
     """
     settings = _canonical(properties)
     protocol = settings.get("security.protocol", "PLAINTEXT").upper()
@@ -194,7 +194,7 @@ def _token_command(settings: Mapping[str, str]) -> str:
 
 
 def _jaas_options(settings: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the options of the login module in `sasl.jaas.config`; none where there is no such property."""
+    """Return the login module's options in `sasl.jaas.config`; empty if there is no such property."""
     text = settings.get("sasl.jaas.config")
     if text is None:
         return {}

@@ -16,11 +16,11 @@ _DETAIL_CHARACTERS: Final = 200
 
 
 async def authenticate(connection: Connection, credentials: Credentials) -> None:
-    """Have a broker accept who a new connection is for.
+    """Authenticate a new connection to a broker.
 
     Raises:
-        AccessRefused: it does not, or has not the mechanism; the message says which, and the remedy.
-        ConnectionLost: it does not answer.
+        AccessRefused: the broker refuses, or lacks the mechanism; the message has the reason and the remedy.
+        ConnectionLost: the broker does not answer.
     """
     dialogue = Dialogue(connection, client_id=_CLIENT_ID)
     try:
@@ -33,10 +33,10 @@ async def authenticate(connection: Connection, credentials: Credentials) -> None
 
 
 async def mechanisms(connection: Connection) -> tuple[str, ...]:
-    """Return the SASL mechanisms that a broker has; none where it wants no authentication.
+    """Return a broker's SASL mechanisms; empty if it requires no authentication.
 
     Raises:
-        NotYet: it does not say.
+        NotYet: the broker does not answer.
     """
     answer = await Dialogue(connection, client_id=_CLIENT_ID).ask("SaslHandshake", 1, {"mechanism": ""})
     found = answer.fields.get("mechanisms")
@@ -82,7 +82,7 @@ async def _prove(dialogue: Dialogue, credentials: Credentials) -> None:
 async def _bear_token(dialogue: Dialogue, credentials: Credentials, token: str) -> None:
     answer = await _say(dialogue, credentials, f"n,,\1auth=Bearer {token}\1\1".encode())
     if answer:
-        # Whoever is refused says that it has understood, and gets the error then. Source: RFC 7628, 3.2.3.
+        # A refused client must acknowledge before it gets the error. Source: RFC 7628, 3.2.3.
         await _say(dialogue, credentials, b"\1")
         raise AccessRefused(f"the broker refuses the token: {_detail(answer.decode(errors='replace'))}")
 

@@ -1,4 +1,4 @@
-"""The client's side of SCRAM. Source: RFC 5802, RFC 7677, ScramSaslClient (3.9.2)."""
+"""The client side of SCRAM. Source: RFC 5802, RFC 7677, ScramSaslClient (3.9.2)."""
 
 import base64
 import binascii
@@ -12,7 +12,7 @@ _HASHES: Final = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 _ITERATIONS_MIN: Final = 4096
 """Source: ScramMechanism (3.9.2)."""
 _ITERATIONS_MAX: Final = 1_000_000
-"""A broker that asks for more would keep this process busy for seconds."""
+"""More iterations would keep this process busy for seconds."""
 
 
 class ScramError(Exception):
@@ -20,7 +20,7 @@ class ScramError(Exception):
 
 
 class ScramClient:
-    """One exchange: it proves that the client knows the password, and that the broker knows it too."""
+    """One exchange, which proves that both the client and the broker know the password."""
 
     def __init__(self, mechanism: str, username: str, password: str, *, nonce: str | None = None) -> None:
         self._hash = _HASHES[mechanism]
@@ -42,10 +42,10 @@ class ScramClient:
         """Return the client's last message.
 
         Args:
-            server_first: the broker's answer to the first.
+            server_first: the broker's answer to the first message.
 
         Raises:
-            ScramError: that makes no sense.
+            ScramError: the broker's answer is malformed, or its values are unacceptable.
         """
         fields = _fields(server_first)
         try:
@@ -72,7 +72,7 @@ class ScramClient:
         """Check the broker's last message.
 
         Raises:
-            ScramError: the broker does not know the password, or says why it refuses the client.
+            ScramError: the broker does not know the password, or reports why it refuses the client.
         """
         fields = _fields(server_final)
         if "e" in fields:

@@ -1,4 +1,4 @@
-"""How a connection is secured, and what is said where a broker and these settings do not fit together."""
+"""The security settings of connections, and the error for settings that do not match a broker."""
 
 import asyncio
 import shlex
@@ -14,7 +14,7 @@ _TOKEN_REUSED_S: Final = 60.0
 
 
 class AccessRefused(ConnectionLost):
-    """A broker and the security settings do not fit together; the message says which of them, and the remedy.
+    """A broker and the security settings do not match; the message contains the mismatch and the remedy.
 
     Another attempt with the same settings ends in the same way.
     """
@@ -25,7 +25,7 @@ class TokenCommand:
     """A program that prints a token for OAUTHBEARER. Its output is used for a minute.
 
     Attributes:
-        command: with its arguments, as a shell would read them; no shell is started.
+        command: the program and its arguments in shell syntax; no shell is started.
     """
 
     command: str
@@ -68,13 +68,13 @@ class TokenCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """Who a connection is for, and the proof of it. Its text has no secret.
+    """The user of a connection, and the secret that proves it. Its text contains no secret.
 
     Attributes:
         mechanism: `PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512` or `OAUTHBEARER`.
-        username: of PLAIN and SCRAM.
-        password: likewise.
-        token: of OAUTHBEARER.
+        username: the user for PLAIN and SCRAM.
+        password: the password for PLAIN and SCRAM.
+        token: the token program for OAUTHBEARER.
     """
 
     mechanism: str
@@ -85,11 +85,11 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Security:
-    """How connections to a broker are secured.
+    """The security settings of connections to a broker.
 
     Attributes:
-        tls: of the connection; None for plain text.
-        credentials: for SASL; None where the broker wants none.
+        tls: the TLS context; None for plain text.
+        credentials: the SASL credentials; None if the broker requires none.
     """
 
     tls: ssl.SSLContext | None = None
@@ -97,7 +97,7 @@ class Security:
 
     @property
     def protocol(self) -> str:
-        """Kafka's name of it.
+        """Kafka's name of the protocol.
 
         Source: SecurityProtocol (3.9.2).
         """
@@ -106,4 +106,4 @@ class Security:
 
 
 PLAINTEXT: Final = Security()
-"""What connections have where nothing is configured."""
+"""The settings if nothing is configured."""

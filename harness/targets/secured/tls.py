@@ -1,4 +1,4 @@
-"""TLS as Kafka's clients configure it, and what its errors mean."""
+"""TLS with the settings of Kafka's clients, and explanations of its errors."""
 
 import asyncio
 import ssl
@@ -11,22 +11,22 @@ _HOST_DIFFERS: Final = frozenset({62, 64})
 _EXPIRED: Final = frozenset({9, 10})
 """Source: X509_V_ERR_CERT_NOT_YET_VALID and X509_V_ERR_CERT_HAS_EXPIRED."""
 _NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "UNEXPECTED_EOF_WHILE_READING", "RECORD_LAYER_FAILURE"})
-"""Reasons of a handshake with who sends other bytes, or none."""
+"""Error reasons of a handshake with a peer that sends other bytes than TLS, or none."""
 _LIMIT_S: Final = 1.5
 
 
 class TlsSettingError(Exception):
-    """A setting of TLS cannot be used; the message names the property and the remedy."""
+    """A TLS setting cannot be used; the message contains the property and the remedy."""
 
 
 def tls_context(settings: Mapping[str, str]) -> ssl.SSLContext:
-    """Return the TLS that settings ask for.
+    """Return a TLS context for settings.
 
     Args:
-        settings: by librdkafka's names.
+        settings: by their names in librdkafka.
 
     Raises:
-        TlsSettingError: a file is missing, or is no PEM.
+        TlsSettingError: a file is missing, or is not a PEM file.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     _trust(context, settings)
@@ -64,7 +64,7 @@ def _identify(context: ssl.SSLContext, chain: str, settings: Mapping[str, str]) 
     if missing := [each for each in (chain, key) if not Path(each).is_file()]:
         raise TlsSettingError(f"ssl.certificate.location, ssl.key.location: there is no file {missing[0]}")
     try:
-        # Without a password OpenSSL would ask for one at the terminal.
+        # Without a password, OpenSSL would prompt for one on the terminal.
         context.load_cert_chain(chain, key, password=settings.get("ssl.key.password", ""))
     except (ssl.SSLError, OSError) as error:
         raise TlsSettingError(
@@ -74,7 +74,7 @@ def _identify(context: ssl.SSLContext, chain: str, settings: Mapping[str, str]) 
 
 
 def explained(error: OSError) -> str:
-    """Say what went wrong in a TLS handshake, and the remedy."""
+    """Return what went wrong in a TLS handshake, and the remedy."""
     match error:
         case ssl.SSLCertVerificationError(verify_code=code) if code in _HOST_DIFFERS:
             return (
@@ -113,14 +113,14 @@ def _is_of_tls(error: OSError) -> bool:
 
 
 async def speaks_tls(host: str, port: int) -> bool:
-    """Tell whether a port answers the beginning of a TLS handshake; nothing is sent but that."""
+    """Return whether a port answers the start of a TLS handshake; nothing else is sent."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     try:
         async with asyncio.timeout(_LIMIT_S):
             _, writer = await asyncio.open_connection(host, port, ssl=context)
-    except OSError as error:  # which a TimeoutError is too
+    except OSError as error:  # includes TimeoutError
         return _is_of_tls(error)
     writer.transport.abort()
     return True
