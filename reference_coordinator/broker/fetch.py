@@ -73,13 +73,15 @@ class _Reading:
         self._min_bytes = min(request.min_bytes, self._left_bytes)
         self._read_bytes = 0
         self._has_failed = False
+        self._is_older_segment = False
         self._is_interesting = False
 
     @property
     def is_satisfied(self) -> bool:
-        """Whether enough was read, or waiting is not possible."""
+        """Whether enough was read, or waiting is not possible. Source: DelayedFetch#tryComplete (4.3.1)."""
         is_idle = self._request.max_wait_ms <= 0 or not self._is_interesting
-        return is_idle or self._has_failed or self._read_bytes >= self._min_bytes
+        ends_at_once = is_idle or self._has_failed or self._is_older_segment
+        return ends_at_once or self._read_bytes >= self._min_bytes
 
     def read(self, topic: FetchTopic) -> FetchableTopicResponse:
         """Read a topic's partitions, in their order."""
@@ -114,6 +116,7 @@ class _Reading:
             takes_one_anyway=not self._read_bytes,
         )
         self._read_bytes += found.size_bytes
+        self._is_older_segment |= found.is_older_segment
         self._left_bytes = max(0, self._left_bytes - found.size_bytes)
         aborted = tuple(
             AbortedTransactionData(producer_id=each.producer_id, first_offset=each.first_offset)

@@ -36,7 +36,8 @@ class _Read:
     batches: tuple[ReadBatch, ...] = ()
     aborted: tuple[AbortedTransaction, ...] = ()
     available_bytes: int = 0
-    is_beyond_end: bool = False
+    is_satisfying: bool = False
+    """Whether the request is answered at once, however little was read."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,7 +65,7 @@ class DelayedShareFetch:
         if not reads:
             return False
         has_enough = sum(each.available_bytes for each in reads) >= self._min_bytes
-        if has_enough or any(each.is_beyond_end or each.error is not Errors.NONE for each in reads):
+        if has_enough or any(each.is_satisfying or each.error is not Errors.NONE for each in reads):
             self._acquire(broker, reads, now_ms=now_ms)
             return True
         return False
@@ -203,7 +204,7 @@ def _read(
         batches=batches,
         aborted=found.aborted_transactions,
         available_bytes=min(found.size_bytes, max_bytes) if is_all or offset >= end else max_bytes,
-        is_beyond_end=offset > end,
+        is_satisfying=offset > end or found.is_older_segment,
     )
 
 

@@ -19,7 +19,6 @@ from reference_coordinator.topic_logs.batch import BatchHeader, place_of, read_h
 from reference_coordinator.topic_logs.partition_log import PartitionLog
 
 _NEWEST_PRODUCE: Final = 13
-_ALL_BYTES: Final = 1 << 62
 _NAME_MAX: Final = 255
 """The greatest length of a file name."""
 
@@ -102,9 +101,8 @@ class TopicFiles:
             log.saved_until = written_until
             log.trim()
             return
-        fetched = log.read(written_until, _ALL_BYTES, is_committed=False, takes_one_anyway=True)
         path = self._path(partition)
-        content = b"".join(fetched.contents)
+        content = b"".join(batch.content for batch in log.batches_from(written_until))
         append_whole(self._files, path, content, size=self._sizes[partition])
         self._files.sync(path)
         self._sizes[partition] += len(content)

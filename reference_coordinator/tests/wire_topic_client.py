@@ -109,6 +109,17 @@ class TopicClient:
         self.send_fetch(offset, **fields)
         return self.fetched()
 
+    def batches(self, offset: int = 0) -> list[RecordBatch]:
+        """Fetch until the end of the log, as a consumer does: a Fetch reads one segment."""
+        found: list[RecordBatch] = []
+        while content := self.fetch(offset).records:
+            position = 0
+            while position < len(content):
+                decoded, position = decode_batch(memoryview(content), position)
+                found.append(decoded)
+            offset = found[-1].last_offset + 1
+        return found
+
     def values(self, offset: int = 0, **fields: Any) -> list[bytes]:
         """The values that a Fetch brings."""
         return values_of(self.fetch(offset, **fields).records)

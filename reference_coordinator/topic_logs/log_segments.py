@@ -96,6 +96,10 @@ class LogSegments:
         first = max((each.base_offset for each in self._all if each.base_offset <= from_offset), default=0)
         return [each for each in self._all if first <= each.base_offset < until_offset]
 
+    def end_of(self, offset: int, log_end: int) -> int:
+        """Return where the segment that contains an offset ends: at the next one or at the end of the log."""
+        return next((each.base_offset for each in self._all if each.base_offset > offset), log_end)
+
     def roll(self, base_offset: int, *, now_ms: Millis) -> None:
         """Begin a new segment, which replaces an active segment without records.
 

@@ -65,6 +65,8 @@ class FetchedRecords:
     """Whole batches, in order."""
     size_bytes: int
     aborted_transactions: tuple[AbortedTransaction, ...]
+    is_older_segment: bool = False
+    """Whether there are more records to read in a later segment."""
 
 
 @value
@@ -212,7 +214,7 @@ class PartitionLog:
     def read(
         self, fetch_offset: int, max_bytes: int, *, is_committed: bool, takes_one_anyway: bool
     ) -> FetchedRecords:
-        """Read whole batches, beginning with the one that contains an offset.
+        """Read whole batches of one segment, beginning with the batch that contains an offset.
 
         Args:
             fetch_offset: where to begin; not beyond the end of the log.
@@ -220,21 +222,29 @@ class PartitionLog:
             is_committed: whether to stop at the last stable offset, and to return aborted transactions.
             takes_one_anyway: whether the first batch is read even if it exceeds the maximum size.
 
-        Source: UnifiedLog#read, LocalLog#addAbortedTransactions (4.3.1).
+        Source: UnifiedLog#read, LocalLog#read, #addAbortedTransactions (4.3.1).
         """
         end = self.last_stable_offset if is_committed else self.log_end_offset
         contents: list[bytes] = []
         size_bytes, upper_bound = 0, fetch_offset
-        for batch in self._from(fetch_offset):
+        segment_end = end
+        for batch in self.batches_from(fetch_offset):
             size_bytes += len(batch.content)
             is_too_large = size_bytes > max_bytes and not (takes_one_anyway and not contents)
-            if batch.base_offset >= end or is_too_large:
+            if not contents:
+                segment_end = min(end, self.segments.end_of(batch.base_offset, end))
+            if batch.base_offset >= segment_end or is_too_large:
                 size_bytes -= len(batch.content)
                 break
             contents.append(batch.content)
             upper_bound = batch.last_offset + 1
         aborted = self._collect_aborted_transactions(fetch_offset, upper_bound) if is_committed else ()
-        return FetchedRecords(contents=tuple(contents), size_bytes=size_bytes, aborted_transactions=aborted)
+        return FetchedRecords(
+            contents=tuple(contents),
+            size_bytes=size_bytes,
+            aborted_transactions=aborted,
+            is_older_segment=segment_end < end,
+        )
 
     def offset_by_timestamp(self, timestamp_ms: Millis, *, is_committed: bool) -> OffsetOfTimestamp:
         """Find the first record not older than a time. Source: UnifiedLog#fetchOffsetByTimestamp (4.3.1)."""
@@ -328,7 +338,8 @@ class PartitionLog:
     def _least_saved(self) -> int:
         return min(self.log_start_offset, self.saved_until or 0)
 
-    def _from(self, offset: int) -> Iterator[StoredBatch]:
+    def batches_from(self, offset: int) -> Iterator[StoredBatch]:
+        """Return the batches from the one on that has an offset."""
         for at in range(bisect_left(self._last_offsets, offset), len(self._batches)):
             yield self._batches[at]
 

@@ -9,7 +9,7 @@ from reference_coordinator.core.ids import Millis
 from reference_coordinator.log.record_batch import Record, RecordBatch, decode_batch, encode_batch
 from reference_coordinator.tests.wire_broker import WireBroker
 from reference_coordinator.tests.wire_tools import SET, alter, create
-from reference_coordinator.tests.wire_topic_client import TopicClient, batch
+from reference_coordinator.tests.wire_topic_client import TopicClient, batch, values_of
 from reference_coordinator.topic_logs.batch import BatchHeader, read_header
 from reference_coordinator.topic_logs.partition_log import PartitionLog
 
@@ -51,12 +51,8 @@ def _keyed(*pairs: tuple[bytes, bytes | None], now_ms: int = 0, **fields: Any) -
 
 
 def _kept(orders: TopicClient, offset: int = 0) -> list[tuple[int, bytes | None, bytes | None]]:
-    content, position = orders.fetch(offset).records, 0
-    found = []
-    while position < len(content):
-        decoded, position = decode_batch(memoryview(content), position)
-        found += [(each.offset, each.key, each.value) for each in decoded.records]
-    return found
+    batches = orders.batches(offset)
+    return [(each.offset, each.key, each.value) for batch in batches for each in batch.records]
 
 
 def test_records_that_are_too_old_are_deleted_at_the_next_check(orders: TopicClient) -> None:
@@ -104,7 +100,19 @@ def test_a_log_that_is_too_large_loses_its_oldest_segments(orders: TopicClient) 
     orders.broker.elapse(_CHECK_MS)
 
     assert orders.list_offset(-2).offset == 2
-    assert len(orders.values(2)) == 3
+    assert [len(each.records) for each in orders.batches(2)] == [1, 1, 1]
+
+
+def test_a_fetch_reads_one_segment_and_does_not_wait_for_more(orders: TopicClient) -> None:
+    _configure(orders, segment_ms="1000")
+    _produce_now(orders, b"old")
+    orders.broker.elapse(2000)
+    _produce_now(orders, b"young")
+
+    assert orders.values(max_wait=1000, min_bytes=1_000_000) == [b"old"]
+    orders.send_fetch(1, max_wait=1000, min_bytes=1_000_000)
+    orders.broker.elapse(1000)
+    assert values_of(orders.fetched().records) == [b"young"]
 
 
 def test_a_log_without_limits_stays(orders: TopicClient) -> None:
