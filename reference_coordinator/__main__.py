@@ -4,6 +4,8 @@ If the first argument is `load` or `compact`, the command works on a directory w
 """
 
 import argparse
+import base64
+import binascii
 import gc
 import logging
 import signal
@@ -11,8 +13,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
+from uuid import UUID
 
 from reference_coordinator.broker.topics import is_legal_topic_name
+from reference_coordinator.core.ids import TopicId
 from reference_coordinator.exit_codes import EXIT_DAMAGED, EXIT_OK, EXIT_UNAVAILABLE, Parser
 from reference_coordinator.log.batches import StoreError
 from reference_coordinator.log.command import COMMANDS
@@ -41,6 +45,7 @@ def parse(arguments: Sequence[str]) -> Options:
     try:
         host, port = _address(given.listen)
         properties = _properties(given.config)
+        topics = [_topic(text) for text in given.topic]
         _throw_if_impossible(given)
         return Options(
             host=host,
@@ -49,7 +54,8 @@ def parse(arguments: Sequence[str]) -> Options:
             properties=properties,
             config=GroupCoordinatorConfig.from_properties(properties),
             names_num_partitions=_NUM_PARTITIONS in properties,
-            topics=_topics(given.topic),
+            topics={name: count for name, count, _ in topics},
+            topic_ids={name: topic_id for name, _, topic_id in topics if topic_id is not None},
             seed=given.seed,
             data_dir=given.data_dir,
             brokers=given.brokers,
@@ -83,11 +89,11 @@ def _parser() -> Parser:
     )
     parser.add_argument(
         "--topic",
-        metavar="NAME:PARTITIONS",
+        metavar="NAME:PARTITIONS[:ID]",
         nargs="+",
         action="extend",
         default=[],
-        help="a topic to begin with",
+        help="a topic to begin with; with --data-dir perhaps the id that a broker's log knows it by",
     )
     parser.add_argument("--seed", type=int, default=0, help="other member ids for another seed")
     parser.add_argument(
@@ -111,6 +117,8 @@ def _throw_if_impossible(given: argparse.Namespace) -> None:
         raise argparse.ArgumentTypeError(f"--brokers takes 1 to {_BROKERS_MAX}, not {given.brokers}")
     if given.brokers > 1 and given.data_dir is not None:
         raise argparse.ArgumentTypeError("--data-dir is for one broker, and so not together with --brokers")
+    if given.data_dir is None and any(text.count(":") > 1 for text in given.topic):
+        raise argparse.ArgumentTypeError("--topic takes an ID only together with --data-dir")
     if given.brokers == 1 and given.control is not None:
         raise argparse.ArgumentTypeError(
             "--control is for the brokers of a cluster: name their number by --brokers"
@@ -136,14 +144,23 @@ def _properties(texts: Sequence[str]) -> dict[str, str]:
     return properties
 
 
-def _topics(texts: Sequence[str]) -> dict[str, int]:
-    topics: dict[str, int] = {}
-    for text in texts:
-        name, _, partitions = text.rpartition(":")
-        if not (is_legal_topic_name(name) and partitions.isdecimal() and int(partitions) > 0):
-            raise argparse.ArgumentTypeError(f"--topic takes NAME:PARTITIONS, e.g. orders:3, not {text!r}")
-        topics[name] = int(partitions)
-    return topics
+def _topic(text: str) -> tuple[str, int, TopicId | None]:
+    """Parse a topic's name, partition count and id, which is as Kafka's tools print it."""
+    name, _, rest = text.partition(":")
+    partitions, colon, topic_id = rest.partition(":")
+    if not (is_legal_topic_name(name) and partitions.isdecimal() and int(partitions) > 0):
+        raise argparse.ArgumentTypeError(f"--topic takes NAME:PARTITIONS, e.g. orders:3, not {text!r}")
+    return name, int(partitions), _topic_id(topic_id) if colon else None
+
+
+def _topic_id(text: str) -> TopicId:
+    """Source: Uuid#fromString (4.3.1)."""
+    try:
+        return TopicId(str(UUID(bytes=base64.urlsafe_b64decode(f"{text}=="))))
+    except (binascii.Error, ValueError) as error:
+        raise argparse.ArgumentTypeError(
+            f"--topic takes an ID as kafka-topics.sh prints it, 22 characters, not {text!r}"
+        ) from error
 
 
 def serve(options: Options) -> None:

@@ -5,87 +5,31 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
 from harness.targets.base.dialogue import Dialogue
-from harness.targets.base.interface import BrokerSession
-from harness.targets.base.program import Program
-from harness.targets.base.tcp import TcpSession, new_connect_slots
-from harness.targets.kafka.local import LocalBroker
-from harness.targets.kafka.properties import NODE_ID
-from harness.targets.kafka.released import KafkaTarget
-from harness.tests.log_conversation import GROUPS, TOPIC, Observed, described, tell, write
+from harness.tests.carried_log import (
+    PARTITION,
+    ROOT,
+    broker_over,
+    conversation,
+    put,
+    reference_over,
+    started_again,
+    stopped,
+)
+from harness.tests.log_conversation import GROUPS, Observed, described, tell, write
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.log.record_batch import Record, RecordBatch, encode_batch
 from reference_coordinator.tests.log_kit import opened
 
-T = TypeVar("T")
 pytestmark = pytest.mark.broker
 
-ROOT = Path(__file__).parents[2]
-PARTITION = "__consumer_offsets-0"
 GZIP, SNAPPY, LZ4, ZSTD = "1", "2", "3", "4"
-
-
-@asynccontextmanager
-async def _broker(version: str, directory: Path, codec: str) -> AsyncIterator[LocalBroker]:
-    directory.mkdir()  # noqa: ASYNC240 - on a local disk, and nothing else goes on
-    broker = await KafkaTarget(version).start(
-        broker_config={"offsets.topic.compression.codec": codec},
-        directory=directory,
-        progress=lambda _: None,
-    )
-    assert isinstance(broker, LocalBroker)
-    try:
-        yield broker
-    finally:
-        await broker.stop()
-
-
-async def _conversation(session: BrokerSession, say: Callable[[Dialogue], Awaitable[T]]) -> T:
-    try:
-        return await say(Dialogue(await session.connect()))
-    finally:
-        await session.close()
-
-
-async def _stopped(broker: LocalBroker) -> Path:
-    """Stop the broker's JVM; return its storage, which stays."""
-    await broker._nodes.stop(broker._coordinator)
-    return broker._nodes.storage_of(NODE_ID)
-
-
-@asynccontextmanager
-async def _reference(profile: str, data_dir: Path, directory: Path, codec: str) -> AsyncIterator[TcpSession]:
-    """Serve a directory by the reference."""
-    command = [sys.executable, "-m", "reference_coordinator", "--profile", profile]
-    config = [
-        "--config",
-        f"offsets.topic.compression.codec={codec}",
-        "offsets.topic.num.partitions=1",
-        "group.initial.rebalance.delay.ms=0",
-    ]
-    given = ["--data-dir", str(data_dir), "--topic", f"{TOPIC}:3"]
-    log = directory / "reference.log"
-    log.write_text("")
-    program = Program([*command, *config, *given], log=log, directory=ROOT)
-    try:
-        while "listening on" not in log.read_text():
-            assert program.exit_status is None, program.log_tail()
-            await asyncio.sleep(0.02)
-        address = log.read_text().split("listening on ")[1].split()[0]
-        host, port = address.rsplit(":", 1)
-        session = TcpSession(host, int(port), connect_slots=new_connect_slots())
-        yield session
-        await session.close()
-    finally:
-        # Whatever was answered is on the disk; there is nothing to wait for.
-        program.kill()
 
 
 def _load(directory: Path, profile: str) -> dict[str, Any]:
@@ -102,18 +46,6 @@ def _load(directory: Path, profile: str) -> dict[str, Any]:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return json.loads(done.stdout)  # type: ignore[no-any-return]
-
-
-def _put(source: Path, storage: Path) -> None:
-    """Give a stopped broker another log in place of its own, and have it make what it derives from it."""
-    partition = storage / PARTITION
-    for path in partition.iterdir():
-        if path.suffix in {".log", ".index", ".timeindex", ".snapshot", ".txnindex"}:
-            path.unlink()
-    for path in (source / PARTITION).glob("*.log"):
-        shutil.copy(path, partition)
-    for name in (".kafka_cleanshutdown", "recovery-point-offset-checkpoint"):
-        (storage / name).unlink(missing_ok=True)
 
 
 def _append(storage: Path, key: bytes, value: bytes) -> None:
@@ -165,7 +97,7 @@ def _agree_on(group: Mapping[str, Any], described: Mapping[str, Any]) -> None:
 
 def test_the_conversation_leaves_a_group_in_each_condition(tmp_path: Path) -> None:
     async def play() -> None:
-        async with _reference("4.4", tmp_path / "data", tmp_path, "0") as session:
+        async with reference_over("4.4", tmp_path / "data", tmp_path, "0") as session:
             dialogue = Dialogue(await session.connect())
             await write(dialogue, offset=10)
             reported = await tell(dialogue)
@@ -194,23 +126,23 @@ def test_a_broker_the_reference_and_the_broker_again_carry_on_one_log(
 ) -> None:
     async def play() -> None:
         data = tmp_path / "data"
-        async with _broker(version, tmp_path / "broker", codec) as broker:
-            await _conversation(broker.open_session("write"), lambda dialogue: write(dialogue, offset=10))
-            given_by_broker = await _conversation(broker.open_session("tell"), tell)
-            storage = await _stopped(broker)
+        async with broker_over(version, tmp_path / "broker", codec) as broker:
+            await conversation(broker.open_session("write"), lambda dialogue: write(dialogue, offset=10))
+            given_by_broker = await conversation(broker.open_session("tell"), tell)
+            storage = await stopped(broker)
             shutil.copytree(storage, data)
             _agrees(_load(data, version), given_by_broker)
 
-            async with _reference(version, data, tmp_path, codec) as session:
+            async with reference_over(version, data, tmp_path, codec) as session:
                 dialogue = Dialogue(await session.connect())
                 assert await tell(dialogue) == given_by_broker
                 await write(dialogue, offset=20)
                 given_by_reference = await tell(dialogue)
             assert given_by_reference != given_by_broker
 
-            _put(data, storage)
-            await broker._come_back(broker._coordinator, {})
-            assert await _conversation(broker.open_session("tell again"), tell) == given_by_reference
+            put(data, storage)
+            await started_again(broker)
+            assert await conversation(broker.open_session("tell again"), tell) == given_by_reference
 
     asyncio.run(play())
 
@@ -219,16 +151,16 @@ def test_a_broker_the_reference_and_the_broker_again_carry_on_one_log(
 def test_a_broker_reads_what_the_reference_wrote(version: str, codec: str, tmp_path: Path) -> None:
     async def play() -> None:
         data = tmp_path / "data"
-        async with _reference(version, data, tmp_path, codec) as session:
+        async with reference_over(version, data, tmp_path, codec) as session:
             dialogue = Dialogue(await session.connect())
             await write(dialogue, offset=10)
             await write(dialogue, offset=20)
             given_by_reference = await tell(dialogue)
         _agrees(_load(data, version), given_by_reference)
-        async with _broker(version, tmp_path / "broker", codec) as broker:
-            _put(data, await _stopped(broker))
-            await broker._come_back(broker._coordinator, {})
-            assert await _conversation(broker.open_session("tell"), tell) == given_by_reference
+        async with broker_over(version, tmp_path / "broker", codec) as broker:
+            put(data, await stopped(broker))
+            await started_again(broker)
+            assert await conversation(broker.open_session("tell"), tell) == given_by_reference
 
     asyncio.run(play())
 
@@ -254,14 +186,14 @@ def test_a_record_that_is_not_known_has_the_same_effect_on_both(
 ) -> None:
     async def play() -> None:
         data = tmp_path / "data"
-        async with _broker(version, tmp_path / "broker", "0") as broker:
-            await _conversation(broker.open_session("write"), lambda dialogue: write(dialogue, offset=10))
-            storage = await _stopped(broker)
+        async with broker_over(version, tmp_path / "broker", "0") as broker:
+            await conversation(broker.open_session("write"), lambda dialogue: write(dialogue, offset=10))
+            storage = await stopped(broker)
             _append(storage, *record)
             shutil.copytree(storage, data)
-            async with _reference(version, data, tmp_path, "0") as session:
+            async with reference_over(version, data, tmp_path, "0") as session:
                 given_by_reference = await described(Dialogue(await session.connect()))
-            await broker._come_back(broker._coordinator, {})
-            assert await _conversation(broker.open_session("tell"), described) == given_by_reference
+            await started_again(broker)
+            assert await conversation(broker.open_session("tell"), described) == given_by_reference
 
     asyncio.run(play())

@@ -20,6 +20,7 @@ from reference_coordinator.core.ids import (
     Millis,
     ProducerEpoch,
     ProducerId,
+    TopicId,
     TopicPartition,
     TransactionalId,
 )
@@ -45,6 +46,7 @@ _IDS_OF_A_START: Final = 1 << 20
 _DECIDED: Final = frozenset({TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT})
 _COMPLETE: Final = frozenset({TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT})
 _TOPIC: Final = "topic "
+_ID: Final = "id "
 _CONFIGS: Final = "configs "
 _CREATED: Final = "created "
 _BEGINS: Final = "begins "
@@ -52,6 +54,7 @@ _TRANSACTION: Final = "transaction "
 _STARTS: Final = "starts"
 _VERSION: Final = "version"
 _GROUP: Final = "group "
+_NO_IDS: Final[Mapping[str, TopicId]] = {}
 
 
 class BrokerStore(Watcher):
@@ -71,12 +74,20 @@ class BrokerStore(Watcher):
         self._configs_version = 0
         self._disk = Disk(directory, tell)
 
-    def restore(self, log: OffsetsLog, topics: Mapping[str, int], *, num_partitions: int) -> ClusterState:
+    def restore(
+        self,
+        log: OffsetsLog,
+        topics: Mapping[str, int],
+        *,
+        topic_ids: Mapping[str, TopicId] = _NO_IDS,
+        num_partitions: int,
+    ) -> ClusterState:
         """Return the state in the directory, with the topics that a broker starts with.
 
         Args:
             log: `__consumer_offsets`.
             topics: partition counts by topic name; topics that exist stay as they are.
+            topic_ids: the ids of topics that do not exist yet; others have ids made of their names.
             num_partitions: the number of partitions of `__consumer_offsets`.
 
         Raises:
@@ -92,6 +103,7 @@ class BrokerStore(Watcher):
         self._state = state = ClusterState(log)
         state.topics.logs.are_saved = True
         self._restore_topics()
+        state.topics.drawn_ids.update(topic_ids)
         self._restore_group_configs()
         restore_share_states(state.share_states, self._journal)
         self._logs.begin()
@@ -174,6 +186,7 @@ class BrokerStore(Watcher):
         gone = [topic for name, topic in self._kept.items() if _is_other(topic, now.get(name))]
         for topic in gone:
             self._journal.put(f"{_TOPIC}{topic.name}", None)
+            self._journal.put(f"{_ID}{topic.name}", None)
             self._journal.put(f"{_CONFIGS}{topic.name}", None)
         self._journal.sync()
         for topic in gone:
@@ -195,6 +208,7 @@ class BrokerStore(Watcher):
         for topic in topics:
             self._journal.put(f"{_CREATED}{topic.name}", self._state.topics.creations[topic.name])
             self._journal.put(f"{_TOPIC}{topic.name}", topic.num_partitions)
+            self._journal.put(f"{_ID}{topic.name}", topic.topic_id)
             self._journal.put(f"{_CONFIGS}{topic.name}", dict(topic.configs) or None)
 
     def _restore_topics(self) -> None:
@@ -204,7 +218,8 @@ class BrokerStore(Watcher):
         for name, creations in self._journal.items(_CREATED):
             topics.creations[name] = _number(creations) - (name in counts)
         for name, num_partitions in counts.items():
-            topics.create(name, _number(num_partitions))
+            topic_id = self._journal.get(f"{_ID}{name}")
+            topics.create(name, _number(num_partitions), None if topic_id is None else TopicId(str(topic_id)))
             configs = cast("dict[str, str]", self._journal.get(f"{_CONFIGS}{name}") or {})
             topic = self._kept[name] = topics.configure(name, configs)
             for partition in _partitions(topic):

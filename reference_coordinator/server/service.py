@@ -12,7 +12,7 @@ from reference_coordinator.broker.cluster import Cluster
 from reference_coordinator.broker.cluster_state import Node
 from reference_coordinator.broker.listener import Listener, Shared
 from reference_coordinator.core.choices import DeterministicChoices
-from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.ids import Millis, TopicId
 from reference_coordinator.core.values import value
 from reference_coordinator.log.persistence import kept_log
 from reference_coordinator.profile.config import GroupCoordinatorConfig
@@ -39,6 +39,8 @@ class Options:
     names_num_partitions: bool
     """Whether the command line sets the number of the log's partitions."""
     topics: dict[str, int]
+    topic_ids: dict[str, TopicId]
+    """The ids of some topics; the others have ids made of their names."""
     seed: int
     data_dir: Path | None
     brokers: int
@@ -95,7 +97,9 @@ def _kept(options: Options, directory: Path, tell: Callable[[str], None]) -> Ite
         ) as kept,
         closing(store),
     ):
-        state = store.restore(kept.log, options.topics, num_partitions=kept.num_partitions)
+        state = store.restore(
+            kept.log, options.topics, topic_ids=options.topic_ids, num_partitions=kept.num_partitions
+        )
         for notice in store.notices:
             tell(notice)
 

@@ -1,12 +1,13 @@
 """A broker in this process whose disk is one in memory, which may stop at any step, for tests."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from typing_extensions import override
 
 from reference_coordinator.broker.listener import ConnectionId, Listener, Outgoing, Shared
 from reference_coordinator.core.choices import DeterministicChoices
-from reference_coordinator.core.ids import Millis
+from reference_coordinator.core.ids import Millis, TopicId
 from reference_coordinator.log.directory import DirectoryStore
 from reference_coordinator.log.offsets_log import OffsetsLog
 from reference_coordinator.profile.config import GroupCoordinatorConfig
@@ -22,12 +23,15 @@ PROFILE = "4.4"
 class KeptBroker(WireBroker):
     """A broker over a directory: what it answers was saved before, as the server does it."""
 
-    def __init__(self, disk: CrashingDisk) -> None:
+    def __init__(self, disk: CrashingDisk, *, topic_ids: Mapping[str, TopicId] | None = None) -> None:
         super().__init__(PROFILE)
         store = BrokerStore(DIRECTORY, files=disk)
         directory = DirectoryStore(DIRECTORY, profile_for(PROFILE), num_partitions=1, files=disk)
         self.state = store.restore(
-            OffsetsLog(store.around(directory)), {"orders": 3}, num_partitions=directory.num_partitions
+            OffsetsLog(store.around(directory)),
+            {"orders": 3},
+            topic_ids=topic_ids or {},
+            num_partitions=directory.num_partitions,
         )
         self.notices = store.notices
         self.listener = _Saving(self, store)

@@ -68,6 +68,13 @@ def test_options_are_read() -> None:
     assert options.topics == {"orders": 3, "a.b": 1}
 
 
+def test_a_topic_may_have_the_id_that_a_brokers_log_knows_it_by() -> None:
+    options = parse(["--data-dir", "data", "--topic", "orders:3:q6urq6urRMyru6urq6urqw", "payments:2"])
+
+    assert options.topics == {"orders": 3, "payments": 2}
+    assert options.topic_ids == {"orders": "abababab-abab-44cc-abbb-abababababab"}
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -81,6 +88,10 @@ def test_options_are_read() -> None:
         (["--topic", "orders"], "NAME:PARTITIONS"),
         (["--topic", "orders:0"], "NAME:PARTITIONS"),
         (["--topic", "no good:1"], "NAME:PARTITIONS"),
+        (["--topic", "orders:3:AAAAAAAAAAAAAAAAAAAAAQ"], "--data-dir"),
+        (["--data-dir", "data", "--topic", "orders:3:AAAA"], "22 characters"),
+        (["--data-dir", "data", "--topic", "orders:3:"], "22 characters"),
+        (["--data-dir", "data", "--topic", "orders:3:AAAAAAAAAAAAAAAAAAAAAä"], "22 characters"),
         (["--nonsense"], "--nonsense"),
     ],
 )

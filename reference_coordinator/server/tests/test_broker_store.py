@@ -55,6 +55,36 @@ def test_records_are_there_and_their_producer_goes_on_where_it_was() -> None:
     assert client.produce(batch(b"d", producer=(7, 0), sequence=3)) == (Errors.NONE, 3)
 
 
+def test_a_topic_keeps_the_id_that_it_was_given() -> None:
+    disk = CrashingDisk()
+    given = TopicId("abababab-abab-44cc-abbb-abababababab")
+    KeptBroker(disk, topic_ids={"orders": given})
+
+    again = restarted(disk)
+
+    assert again.state.topics.get_by_id(given) == again.state.topics.get("orders")
+
+
+def test_a_topic_that_is_there_takes_no_other_id() -> None:
+    disk = CrashingDisk()
+    known = KeptBroker(disk).state.topics.get("orders")
+
+    again = KeptBroker(disk, topic_ids={"orders": TopicId("abababab-abab-44cc-abbb-abababababab")})
+
+    assert again.state.topics.get("orders") == known
+
+
+def test_a_topic_that_was_deleted_and_made_anew_has_another_id() -> None:
+    disk = CrashingDisk()
+    given = TopicId("abababab-abab-44cc-abbb-abababababab")
+    broker = KeptBroker(disk, topic_ids={"orders": given})
+    broker.connect().ask("delete_topics", 6, topics=({"name": "orders"},), timeout=1000)
+    made_anew = create(broker, "orders", 1)
+
+    assert made_anew != given
+    assert restarted(disk).state.topics.get_by_id(TopicId(made_anew)) is not None
+
+
 def test_deleted_records_stay_deleted() -> None:
     disk = CrashingDisk()
     client = TopicClient(KeptBroker(disk))
