@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from harness.scenario.script import Repeat, Script, Send, SendBytes
-from harness.scenario.values import AnswerRef, GroupRef, Plus, Ref, TopicId, Value
+from harness.scenario.values import AnswerRef, GroupRef, Plus, ProducedBatch, Ref, TopicId, Value
 from harness.targets.external.guard import NotOurs
 from harness.targets.external.namespace import Namespace
 from harness.targets.external.run_namespace import RunNamespace
@@ -51,8 +51,8 @@ def _stood_in(value: Value, namespace: Namespace) -> FieldValue:
             return _HIGHER if value.addend > 0 else _LOWER
         case Mapping():
             return {name: _stood_in(item, namespace) for name, item in value.items()}
-        case str() | bytes():
-            return value
+        case str() | bytes() | ProducedBatch():
+            return b"" if isinstance(value, ProducedBatch) else value
         case Sequence():
             return [_stood_in(item, namespace) for item in value]
         case _:

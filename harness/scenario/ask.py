@@ -34,6 +34,7 @@ from harness.scenario.ask_shares import delete_share_group_state as delete_share
 from harness.scenario.ask_shares import events as events
 from harness.scenario.ask_shares import initialize_share_group_state as initialize_share_group_state
 from harness.scenario.ask_shares import produce as produce
+from harness.scenario.ask_shares import produce_in_transaction as produce_in_transaction
 from harness.scenario.ask_shares import read_share_group_state as read_share_group_state
 from harness.scenario.ask_shares import share_acknowledge as share_acknowledge
 from harness.scenario.ask_shares import share_fetch as share_fetch

@@ -18,9 +18,8 @@ from harness.scenario.messages import (
     Unpinned,
     builds_request,
 )
-from harness.scenario.values import GroupRef, TopicId, Value
-from harness.wire.log_records import EncodedRecord
-from harness.wire.record_batch import encode_batch
+from harness.scenario.values import GroupRef, ProducedBatch, TopicId, Value
+from harness.wire.record_batch import encode_batch, numbered_records
 
 Acknowledged: TypeAlias = Sequence[tuple[int, int, Sequence[int]]]
 """First offset, last offset, and a type for all of them or one for each."""
@@ -34,8 +33,6 @@ Batches: TypeAlias = Sequence[tuple[int, int, int, int]]
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
 """Types of acknowledgement. Source: AcknowledgeType (4.3.1)."""
-EVENT_BYTES: Final = 6
-"""The size of each record's value in `events`."""
 
 
 def events(topic: Group, *batch_sizes: int, partition: int = 0) -> tuple[Request, ...]:
@@ -45,11 +42,19 @@ def events(topic: Group, *batch_sizes: int, partition: int = 0) -> tuple[Request
 
 def produce(*, topic: Group, partition: int = 0, size: int = 1) -> Request:
     """Produce one batch of `size` records."""
-    records = encode_batch(
-        [EncodedRecord(b"", f"{number:0{EVENT_BYTES}}".encode()) for number in range(size)]
-    )
+    return _produce(None, topic, partition, encode_batch(numbered_records(size)))
+
+
+def produce_in_transaction(batch: ProducedBatch, *, transactional_id: Group, topic: Group) -> Request:
+    """Produce one batch to partition 0, within a transaction."""
+    return _produce(transactional_id, topic, 0, batch)
+
+
+def _produce(transactional_id: Group | None, topic: Group, partition: int, records: Value) -> Request:
     data: Value = {"name": topic, "partition_data": ({"index": partition, "records": records},)}
-    return request("Produce", 9, transactional_id=None, acks=-1, timeout_ms=5_000, topic_data=(data,))
+    return request(
+        "Produce", 9, transactional_id=transactional_id, acks=-1, timeout_ms=5_000, topic_data=(data,)
+    )
 
 
 @builds_request("ShareFetch")

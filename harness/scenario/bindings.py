@@ -18,10 +18,12 @@ from harness.scenario.values import (
     OneOf,
     Pattern,
     Plus,
+    ProducedBatch,
     Ref,
     TopicId,
     phrase,
 )
+from harness.wire.record_batch import BatchProducer, encode_batch, numbered_records
 
 LEARNT_NAMES: Final = tuple(dict.fromkeys(name for api in APIS.values() for name in api.learnt_names))
 """The names of the values that an actor learns from responses."""
@@ -88,6 +90,8 @@ class Bindings:
         return {name: self.resolve(value) for name, value in fields.items()}
 
     def _resolve_nested(self, value: Pattern) -> Pattern:
+        if isinstance(value, ProducedBatch):
+            return self._encoded(value)
         if isinstance(value, Mapping):
             return self.resolve_fields(value)
         if isinstance(value, Sequence) and not isinstance(value, str | bytes):
@@ -99,6 +103,13 @@ class Bindings:
         if not isinstance(number, int):
             raise UnboundReferenceError(f"{phrase(base)} is {number!r}, which is not a number")
         return number + addend
+
+    def _encoded(self, batch: ProducedBatch) -> bytes:
+        producer_id, epoch = self.resolve(batch.producer_id), self.resolve(batch.producer_epoch)
+        if not isinstance(producer_id, int) or not isinstance(epoch, int):
+            raise UnboundReferenceError(f"{phrase(batch)}: no number")
+        producer = BatchProducer(producer_id, epoch, batch.base_sequence)
+        return encode_batch(numbered_records(batch.count), producer=producer)
 
     def _topic_id(self, ref: TopicId, name: str) -> str:
         try:

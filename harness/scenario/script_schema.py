@@ -29,7 +29,7 @@ _QUOTED: Final[Mapping[object, object]] = {
     "tuple[Pattern, ...]": tuple[Pattern, ...],
 }
 """Quoted annotations, which name types that are defined later in their module."""
-_IN_VALUES: Final = ("Ref", "AnswerRef", "Plus", "GroupRef", "TopicId")
+_IN_VALUES: Final = ("Ref", "AnswerRef", "Plus", "GroupRef", "TopicId", "ProducedBatch")
 """Tagged values that a request may have; the other tags occur only in expectations."""
 
 

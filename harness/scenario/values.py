@@ -65,6 +65,17 @@ class TopicId:
 
 
 @dataclass(frozen=True, slots=True)
+class ProducedBatch:
+    """Records as a transactional producer writes them, whose id only an answer tells."""
+
+    count: int
+    producer_id: int | Ref | AnswerRef
+    producer_epoch: int | Ref | AnswerRef
+    base_sequence: int
+    """How many records the producer has written to the partition before."""
+
+
+@dataclass(frozen=True, slots=True)
 class OneOf:
     """Any of these values is accepted."""
 
@@ -100,13 +111,13 @@ class NonEmpty:
 NON_EMPTY: Final = NonEmpty()
 
 Value: TypeAlias = (
-    "bool | int | str | bytes | Ref | AnswerRef | Plus | GroupRef | TopicId"
+    "bool | int | str | bytes | Ref | AnswerRef | Plus | GroupRef | TopicId | ProducedBatch"
     " | Sequence[Value] | Mapping[str, Value] | None"
 )
 """A value in a request."""
 Pattern: TypeAlias = (
-    "bool | int | str | bytes | Ref | AnswerRef | Plus | GroupRef | TopicId | OneOf | InAnyOrder"
-    " | Containing | StartingWith | NonEmpty | Sequence[Pattern] | Mapping[str, Pattern] | None"
+    "bool | int | str | bytes | Ref | AnswerRef | Plus | GroupRef | TopicId | ProducedBatch | OneOf"
+    " | InAnyOrder | Containing | StartingWith | NonEmpty | Sequence[Pattern] | Mapping[str, Pattern] | None"
 )
 """A value in an expected response. A mapping pins the fields that it names and no others."""
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -117,6 +128,7 @@ TAGGED: Final[Mapping[str, type]] = {
     "$plus": Plus,
     "$group": GroupRef,
     "$topic_id": TopicId,
+    "$batch": ProducedBatch,
     "$one_of": OneOf,
     "$in_any_order": InAnyOrder,
     "$containing": Containing,
@@ -197,6 +209,8 @@ def references(value: Pattern) -> tuple[Ref | AnswerRef | TopicId, ...]:
         return (value,)
     if isinstance(value, Plus):
         return (value.base,)
+    if isinstance(value, ProducedBatch):
+        return (*references(value.producer_id), *references(value.producer_epoch))
     if isinstance(value, OneOf):
         return tuple(ref for item in value.values for ref in references(item))
     if isinstance(value, InAnyOrder | Containing):
@@ -221,6 +235,8 @@ def phrase(value: Pattern) -> str:  # noqa: C901, PLR0911, PLR0912 - one flat ca
             return f"group:{name}"
         case TopicId(name):
             return f"topic:{name if isinstance(name, str) else phrase(name)}"
+        case ProducedBatch(count, producer_id, producer_epoch):
+            return f"{count} records of producer {phrase(producer_id)} in epoch {phrase(producer_epoch)}"
         case OneOf(values):
             return " or ".join(phrase(item) for item in values)
         case InAnyOrder(items):

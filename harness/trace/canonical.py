@@ -11,6 +11,7 @@ The canonical form replaces each of these by what it *means* in the conversation
   prefix is a client id or an instance id: it is named after the actor with that prefix, or becomes
   `member:<prefix>-*`.
 - A producer id becomes `producer:<actor>`, after the actor whose InitProducerId response first contained it.
+- Record batches are written field by field, without the fields that differ between brokers.
 - A group id becomes `group:<name>`; hosts, ports and node ids become constants, but "none" (-1, an empty
   text) stays none.
 - A collection that Kafka leaves unordered is sorted; every other order is the target's behaviour and stays.
@@ -26,6 +27,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from harness.apis.table import APIS, apis_where, descriptor
+from harness.trace.record_batches import canonical_batches
 
 FieldValue: TypeAlias = (
     "bool | int | float | str | bytes | Sequence[FieldValue] | Mapping[str, FieldValue] | None"
@@ -36,6 +38,7 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 _UUID: Final = "[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _MINTED: Final = re.compile(rf"(?P<prefix>.*)-{_UUID}", re.DOTALL)
 _MINTED_IN_TEXT: Final = re.compile(rf"[^\s'\"(),;=\[\]]*-{_UUID}")
+_RECORDS: Final = ("ShareFetch", "responses[].partitions[].records")
 _NO_TOPIC: Final = "00000000-0000-0000-0000-000000000000"
 _GIVEN_ITS_ID: Final = ("NONE", "MEMBER_ID_REQUIRED")
 _DIGEST_CHARACTERS: Final = 16
@@ -221,6 +224,9 @@ class Canonicaliser:
         environment = _ENVIRONMENT.get((api, path))
         if environment is not None:
             return environment(value)
+        if isinstance(value, bytes) and (api, path) == _RECORDS:
+            batches = canonical_batches(value, self._producers)
+            return _plain(value) if batches is None else batches
         if isinstance(value, int) and path.endswith("producer_id"):
             return self._producers.get(value, value)
         if isinstance(value, str):

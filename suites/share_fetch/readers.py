@@ -11,6 +11,7 @@ from harness.scenario.ask_shares import Acknowledged
 FIND = "KafkaApis#getCoordinator"
 SHARE_KEY = "any:AAAAAAAAAAAAAAAAAAAAAA:0"
 """A key for finding the share coordinator, which also creates its topic."""
+_FOR_EVER_MS = str(2**63 - 1)
 LONG_MS = 4_000
 """Longer than a broker needs before it answers a fetch."""
 FIRST_MS = 1_500
@@ -20,8 +21,9 @@ FIRST_MS = 1_500
 def topic_of(conversation: Conversation, actor: Actor, *batch_sizes: int, partitions: int = 1) -> GroupRef:
     """Create a topic of the scenario's own, and write batches of records to its partition 0."""
     topic = conversation.group("topic")
-    # The records have no timestamp: without this, retention would delete them.
-    configs: Value = ({"name": "retention.ms", "value": "-1"},)
+    # The records have timestamps of 0. Without this, retention would delete them, and the marker of a
+    # transaction, which has the current time, would begin a new segment.
+    configs: Value = ({"name": "retention.ms", "value": "-1"}, {"name": "segment.ms", "value": _FOR_EVER_MS})
     wanted: Value = {
         "name": topic,
         "num_partitions": partitions,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from harness.scenario import OWN, TRANSACTION, Actor, AnswerRef, Conversation, GroupRef, Value, ask, expect
 from harness.scenario.messages import Group, Own, Request
+from harness.scenario.values import ProducedBatch
 
 WITHIN_MS = 20_000
 """The first producer of a broker waits until the transaction log is created."""
@@ -52,6 +53,22 @@ class Producer:
             topics=topics,
         )
         return ask.request(asked.api, asked.version, **{**asked.fields, **others})
+
+    def adds_partition(self, topic: Group) -> Request:
+        """Announce records of partition 0 of a topic."""
+        return ask.request(
+            "AddPartitionsToTxn",
+            1,
+            v3_and_below_transactional_id=self.transactional_id,
+            v3_and_below_producer_id=self.producer_id,
+            v3_and_below_producer_epoch=self.producer_epoch,
+            v3_and_below_topics=({"name": topic, "partitions": (0,)},),
+        )
+
+    def produces(self, topic: Group, count: int, *, base_sequence: int = 0) -> Request:
+        """Write a batch of so many records to partition 0 of a topic."""
+        batch = ProducedBatch(count, self.producer_id, self.producer_epoch, base_sequence)
+        return ask.produce_in_transaction(batch, transactional_id=self.transactional_id, topic=topic)
 
     def ends(self, *, committed: bool, version: int = 1) -> Request:
         """Return the request that commits or aborts the transaction."""
