@@ -22,8 +22,6 @@ TIMES_SESSION = "GroupMetadataManager#shareGroupSessionTimeoutMs"
 TELLS_INTERVAL = "GroupMetadataManager#shareGroupHeartbeatIntervalMs"
 DROPS = "GroupMetadataManager#shareGroupFenceMemberOperation"
 CONFIGURES = "GroupConfig#validate"
-LOADS = "GroupMetadataManager#onLoaded"
-LOADED_WITHIN_MS = 20_000
 WITHOUT_FEATURES = {"share.version": "0", "streams.version": "0"}
 """Without both features, so that scenarios without either share a broker."""
 SHORT_SESSION = {"share.session.timeout.ms": 4_000, "share.heartbeat.interval.ms": 500}
@@ -154,27 +152,6 @@ def state_goes_with_its_group(conversation: Conversation) -> None:
     ana.leaves()
     ana.asks(ask.delete_groups(), expect.delete_groups("NONE"))
     ana.asks(read, expect.share_state("Read", "INVALID_REQUEST"))
-
-
-@scenario("share_groups/loading/restart", source=LOADS, clauses=("SH-36",), needs=(Capability.RESTART,))
-def a_group_outlives_its_coordinator(conversation: Conversation) -> None:
-    """After a restart a share group has its epochs, members and assignments."""
-    ana, joined = sole_sharer(conversation)
-    epoch = joined["member_epoch"]
-    conversation.restarts_coordinator()
-
-    member = expect.share_group_member("member-ana", epoch=epoch, owned=ALL, topics=("orders",))
-    described = expect.share_group_describe(
-        error_code="NONE",
-        group_state="Stable",
-        group_epoch=epoch,
-        assignment_epoch=epoch,
-        members=(member,),
-    )
-    ana.repeats(ask.share_group_describe(), until=described, within_ms=LOADED_WITHIN_MS)
-    ana.heartbeats(member_epoch=epoch, assigned=None)
-    ana.leaves()
-    share_group_is(ana, "Empty", epoch=epoch + 1)
 
 
 @scenario(

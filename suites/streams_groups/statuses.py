@@ -1,10 +1,7 @@
 """What members get beside their tasks: delays, endpoints, and requests to shut down."""
 
 from harness.scenario import (
-    Capability,
     Conversation,
-    ask_describe,
-    expect_describe,
     one_of,
     scenario,
     subtopology,
@@ -15,11 +12,9 @@ DELAYS = "GroupMetadataManager#computeDelayedTargetAssignment"
 CONFIGURES = "GroupCoordinatorConfig#extractGroupConfigMap"
 LIMITS = "GroupMetadataManager#throwIfStreamsGroupIsFull"
 ENDPOINTS = "StreamsGroup#buildEndpointToPartitions"
-LOADS = "GroupMetadataManager#onLoaded"
 DELAYED, SHUTDOWN = 5, 4
 DELAY_MS = 2_000
 AFTER_MS = 4_000
-WITHIN_MS = 20_000
 
 
 @scenario("streams_groups/delay/first", source=DELAYS, clauses=("KS-19", "KS-53"))
@@ -173,20 +168,3 @@ def whatever_is_new_raises_the_epoch(conversation: Conversation) -> None:
     ana.heartbeats(tags={"zone": "a"}, member_epoch=joined["member_epoch"] + 2, assigned=None)
     ana.heartbeats(process_id="two", member_epoch=joined["member_epoch"] + 3, assigned=None)
     ana.heartbeats(rebalance_timeout_ms=5_000, member_epoch=joined["member_epoch"] + 4, assigned=None)
-
-
-@scenario(
-    "streams_groups/loading/restart",
-    source=LOADS,
-    clauses=("KS-16",),
-    needs=(Capability.RESTART,),
-)
-def a_group_outlives_its_coordinator(conversation: Conversation) -> None:
-    """After a restart a streams group has the same members, tasks, topology and epochs."""
-    ana, joined = sole_member(conversation)
-    conversation.restarts_coordinator()
-
-    loaded = expect_describe(error_code="NONE", group_state="Stable")
-    ana.repeats(ask_describe(), until=loaded, within_ms=WITHIN_MS)
-    ana.heartbeats(owned=ana.assigned, member_epoch=joined["member_epoch"], assigned=None, statuses=())
-    ana.describes("Stable", epoch=2, assignment_epoch=2)
