@@ -12,7 +12,7 @@ from typing import Final
 
 PACKAGE: Final = "reference_coordinator"
 _TIMERS: Final = Path(PACKAGE, "core", "timers.py")
-_ANCHOR: Final = '        """Set the key\'s deadline; one that it had before is forgotten."""\n'
+_ANCHOR: Final = "        self._sequence += 1\n"
 DEADLINES: Final = (
     "ExpireMemberHeartbeat",
     "CompleteJoin",
@@ -35,7 +35,7 @@ class SlowTimer:
 
     def write(self, root: Path, directory: Path) -> Path:
         """Copy the reference below a root into a directory, with the fault applied; return the directory."""
-        faulty = _ANCHOR + self._fault()
+        faulty = self._fault() + _ANCHOR
         return faulty_copy(root, directory, module=_TIMERS, healthy=_ANCHOR, faulty=faulty)
 
     def _fault(self) -> str:
