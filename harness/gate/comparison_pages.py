@@ -29,7 +29,8 @@ from harness.gate.comparison_words import (
     versions,
     whereabouts,
 )
-from harness.gate.words import escaped, plain
+from harness.gate.words import plain
+from harness.report.model.escaping import in_markdown
 from harness.report.model.names import scenario_page, slug
 from harness.results.answer_impact import consequence
 
@@ -109,9 +110,9 @@ def comparisons_markdown(comparisons: Sequence[Comparison]) -> str:
 
 
 def _markdown(comparison: Comparison, prefix: str) -> Iterator[str]:
-    yield f"# {escaped(comparison.before)} → {escaped(comparison.after)}"
+    yield f"# {in_markdown(comparison.before)} → {in_markdown(comparison.after)}"
     yield ""
-    yield f"{_about(comparison)} {escaped(sentence(comparison)).capitalize()}."
+    yield f"{_about(comparison)} {in_markdown(sentence(comparison)).capitalize()}."
     if comparison.changes:
         yield from _summary(comparison)
         for cause, changes in comparison.by_cause().items():
@@ -123,7 +124,7 @@ def _markdown(comparison: Comparison, prefix: str) -> Iterator[str]:
         yield from (_row(change, prefix) for change in comparison.changes)
     reported = list(remarks(comparison))
     if reported:
-        yield from ("", "## Not compared", "", *(f"- {escaped(remark)}" for remark in reported))
+        yield from ("", "## Not compared", "", *(f"- {in_markdown(remark)}" for remark in reported))
     yield ""
 
 
@@ -143,21 +144,24 @@ def _summary(comparison: Comparison) -> Iterator[str]:
     for cause, changes in comparison.by_cause().items():
         latter = "" if comparison.is_judgement else f" {status_words(comparison, cause)} |"
         for finding in findings(changes):
-            detail = f": {escaped(finding.detail)}" if finding.detail and not comparison.is_judgement else ""
-            yield f"| {escaped(cause)}{detail} |{latter} {len(finding.changes)} | {escaped(finding.notice)} |"
+            detail = (
+                f": {in_markdown(finding.detail)}" if finding.detail and not comparison.is_judgement else ""
+            )
+            cells = (f"{in_markdown(cause)}{detail}", in_markdown(finding.notice))
+            yield f"| {cells[0]} |{latter} {len(finding.changes)} | {cells[1]} |"
 
 
 def _chapter(
     comparison: Comparison, cause: str, changes: Sequence[ClientChange], prefix: str
 ) -> Iterator[str]:
-    yield from ("", f"## {escaped(cause)}")
+    yield from ("", f"## {in_markdown(cause)}")
     latter = status_words(comparison, cause)
     has = f"In the latter it is {latter}." if latter else ""
     if comparison.is_judgement:
         has = versions(changes)
     reported = " ".join(text for text in (meaning(cause), has, whereabouts(cause)) if text)
     if reported:
-        yield from ("", escaped(reported))
+        yield from ("", in_markdown(reported))
     numbers = [f"[{name}]({address})" for name, address in links(cause)]
     if numbers:
         yield from ("", ", ".join(numbers))
@@ -168,12 +172,12 @@ def _chapter(
 def _finding(comparison: Comparison, finding: ClientImpact, prefix: str) -> Iterator[str]:
     example = finding.changes[0]
     if finding.way:
-        yield from ("", escaped(finding.way))
-    yield from ("", f"**A client notices:** {escaped(finding.notice)}", "")
-    yield f"Example: {_linked(example, prefix)}, {escaped(place(example))}. {escaped(claim(example))}"
+        yield from ("", in_markdown(finding.way))
+    yield from ("", f"**A client notices:** {in_markdown(finding.notice)}", "")
+    yield f"Example: {_linked(example, prefix)}, {in_markdown(place(example))}. {in_markdown(claim(example))}"
     yield from ("", "| field | before | after |", "| --- | --- | --- |")
     for path, was, became in contrasts(example):
-        yield f"| {escaped(path)} | {escaped(was)} | {escaped(became)} |"
+        yield f"| {in_markdown(path)} | {in_markdown(was)} | {in_markdown(became)} |"
     if len(example.fields) > FIELD_COUNT_MAX:
         yield f"| … {len(example.fields) - FIELD_COUNT_MAX} more | | |"
     if comparison.specs:
@@ -200,12 +204,12 @@ def _later(comparison: Comparison) -> Iterator[str]:
     yield "| --- | --: | --- | --- |"
     for name, seen in found.items():
         change, contrast = seen[0]
-        reported = escaped(consequence(contrast))
-        yield f"| {escaped(name)} | {len(seen)} | {reported} | {escaped(change.scenario_id)} |"
+        reported = in_markdown(consequence(contrast))
+        yield f"| {in_markdown(name)} | {len(seen)} | {reported} | {in_markdown(change.scenario_id)} |"
 
 
 def _linked(change: ClientChange, prefix: str) -> str:
-    return f"[{escaped(change.scenario_id)}](#{prefix}{slug(change.scenario_id)})"
+    return f"[{in_markdown(change.scenario_id)}](#{prefix}{slug(change.scenario_id)})"
 
 
 def _row(change: ClientChange, prefix: str) -> str:
@@ -215,8 +219,10 @@ def _row(change: ClientChange, prefix: str) -> str:
         else f"; {change.before_outcome} → {change.after_outcome}"
     )
     anchor = f'<a id="{prefix}{slug(change.scenario_id)}"></a>'
-    reported = "<br>".join(escaped(line) for line in contrast_lines(change))
-    return f"| {anchor}{escaped(change.scenario_id)} | {escaped(place(change))}{judged} | {reported} |"
+    reported = "<br>".join(in_markdown(line) for line in contrast_lines(change))
+    return (
+        f"| {anchor}{in_markdown(change.scenario_id)} | {in_markdown(place(change))}{judged} | {reported} |"
+    )
 
 
 def comparisons_html(comparisons: Sequence[Comparison], *, pages: str | None = None) -> str:

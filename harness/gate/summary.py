@@ -9,10 +9,10 @@ from harness.gate.decision import Decision
 from harness.gate.words import (
     can_be_foreseen,
     entry_to_paste,
-    escaped,
     listed_kinds,
     next_step,
 )
+from harness.report.model.escaping import in_markdown
 from harness.report.model.phrases import counted, shortened
 from harness.results.answer_impact import impact_of
 from harness.results.status import ResultStatus
@@ -58,9 +58,9 @@ def _head(decision: Decision) -> Iterator[str]:
     else:
         yield f"## ✗ Group coordinator conformance: {listed_kinds(decision)}"
     yield ""
-    against = f", compared with {escaped(decision.baseline_id)}" if decision.baseline_id else ""
+    against = f", compared with {in_markdown(decision.baseline_id)}" if decision.baseline_id else ""
     yield (
-        f"Run {escaped(decision.run_id)}{against}; exit code {decision.code.value} "
+        f"Run {in_markdown(decision.run_id)}{against}; exit code {decision.code.value} "
         f"({decision.code.name.lower().replace('_', ' ')})."
     )
     if not decision.standings:
@@ -70,21 +70,21 @@ def _head(decision: Decision) -> Iterator[str]:
     yield f"| --- |{' --: |' * len(_COLUMNS)}"
     for target, counts in decision.standings.items():
         figures = " | ".join(str(counts.get(column, 0)) for column in _COLUMNS)
-        yield f"| {escaped(target)} | {figures} |"
+        yield f"| {in_markdown(target)} | {figures} |"
 
 
 def _block(cause: Cause, infos: Mapping[str, TargetInfo]) -> Iterator[str]:
     complaint = cause.first
     yield ""
-    yield f"### {complaint.kind}: {escaped(complaint.subject)}"
+    yield f"### {complaint.kind}: {in_markdown(complaint.subject)}"
     yield ""
     if complaint.judgement is not None:
-        yield f"*{escaped(complaint.judgement.title)}*"
+        yield f"*{in_markdown(complaint.judgement.title)}*"
         yield ""
-    yield escaped(shortened(complaint.reason))
+    yield in_markdown(shortened(complaint.reason))
     yield ""
     if complaint.difference is not None and (says := impact_of(complaint.difference)):
-        yield f"What a client notices: {escaped(says)}"
+        yield f"What a client notices: {in_markdown(says)}"
         yield ""
     if cause.others:
         yield from _folded(f"the same in {counted(len(cause.others), 'more result')}", _alike(cause))
@@ -93,7 +93,7 @@ def _block(cause: Cause, infos: Mapping[str, TargetInfo]) -> Iterator[str]:
     if again:
         yield f"    {again}"
     if not again or complaint.remedy:
-        yield escaped(next_step(complaint)) if not again else f"\n{complaint.remedy}"
+        yield in_markdown(next_step(complaint)) if not again else f"\n{complaint.remedy}"
     if complaint.judgement is not None and can_be_foreseen(complaint):
         yield ""
         entry = entry_to_paste(complaint.judgement, infos[complaint.judgement.target])
@@ -103,7 +103,7 @@ def _block(cause: Cause, infos: Mapping[str, TargetInfo]) -> Iterator[str]:
 
 def _alike(cause: Cause) -> Iterator[str]:
     for each in cause.others[:_ALIKE_MAX]:
-        yield f"- {escaped(each.subject)}"
+        yield f"- {in_markdown(each.subject)}"
     if len(cause.others) > _ALIKE_MAX:
         yield f"- and {len(cause.others) - _ALIKE_MAX} more"
 
@@ -120,10 +120,10 @@ def _tail(decision: Decision) -> Iterator[str]:
     if decision.passed_over:
         yield ""
         lines = [
-            f"- {each.kind}: {escaped(each.subject)}: {escaped(shortened(each.reason))}"
+            f"- {each.kind}: {in_markdown(each.subject)}: {in_markdown(shortened(each.reason))}"
             for each in decision.passed_over
         ]
         yield from _folded(f"{len(decision.passed_over)} passed over by the policy", lines)
     for note in decision.notes:
         yield ""
-        yield f"> {escaped(note)}"
+        yield f"> {in_markdown(note)}"

@@ -1,6 +1,5 @@
 """A decision in words: three lines, an entry to paste, and a command that runs the scenario again."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -28,7 +27,6 @@ _PLURALS: Final = {
     Kind.EXPIRED: "expired expectations",
     Kind.VANISHED: "vanished scenarios",
 }
-_MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>#|~&@])")
 
 
 def three_lines(decision: Decision) -> tuple[str, ...]:
@@ -153,8 +151,3 @@ def plain(text: str) -> str:
         each if each.isprintable() else each.encode("unicode_escape", "backslashreplace").decode()
         for each in line
     )
-
-
-def escaped(text: str) -> str:
-    """Return text from a target as Markdown text: no markup, no mention, no new line."""
-    return _MARKUP.sub(r"\\\1", plain(text))

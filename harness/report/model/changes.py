@@ -15,6 +15,7 @@ from rich.text import Text
 from harness.diff.model import Judgement
 from harness.diff.paths import unequal_leaves
 from harness.diff.raw_difference import leaf_text
+from harness.report.model.escaping import in_markdown
 from harness.report.model.field_rows import readable
 from harness.report.model.phrases import links_in, place, shortened
 from harness.report.model.run_data import Run
@@ -35,7 +36,6 @@ _BY_PROFILES: Final = "each matches its release; no single named behaviour expla
 _NOT_ATTRIBUTED: Final = "each matches its release; not attributed to behaviours yet, which `diff` does"
 _ADVERTISED: Final = "each advertises the versions that its release serves"
 _API_ROW: Final = re.compile(r"api_keys\[(\d+)\]")
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,14 +292,14 @@ def write_changes(run_dir: Path) -> Path:
 
 
 def _markdown(changes: Changes) -> Iterator[str]:
-    yield f"# What changed between versions: run {_escaped(changes.run.header.run_id)}"
+    yield f"# What changed between versions: run {in_markdown(changes.run.header.run_id)}"
     yield ""
-    yield _escaped(changes.sentence)
+    yield in_markdown(changes.sentence)
     yield ""
     yield "| from | to | scenarios that changed | unexplained |"
     yield "| --- | --- | --: | --: |"
     for step in changes.by_step():
-        names = f"{_escaped(step.from_target)} | {_escaped(step.to_target)}"
+        names = f"{in_markdown(step.from_target)} | {in_markdown(step.to_target)}"
         yield f"| {names} | {len(step.changes)} | {step.unexplained} |"
     yield ""
     yield "## Unexplained"
@@ -315,27 +315,27 @@ def _markdown(changes: Changes) -> Iterator[str]:
     for scenario_id, found in changes.by_scenario().items():
         yield ""
         known_as = changes.known_as(scenario_id)
-        yield f"### {_escaped(scenario_id)}" + (f" ({known_as})" if known_as else "")
+        yield f"### {in_markdown(scenario_id)}" + (f" ({known_as})" if known_as else "")
         yield ""
         script = changes.run.scripts.get(scenario_id)
         if script:
-            yield _escaped(script.title)
+            yield in_markdown(script.title)
             yield ""
         for change in found:
             yield from _item(change)
 
 
 def _against(changes: Changes) -> Iterator[str]:
-    yield f"## Compared with {_escaped(changes.against or '')}"
+    yield f"## Compared with {in_markdown(changes.against or '')}"
     yield ""
     if not changes.findings:
         yield "Nothing differs."
     for each in changes.findings:
         judgement = each.judgement
-        where = f" at {_escaped(each.place)}" if each.place else ""
+        where = f" at {in_markdown(each.place)}" if each.place else ""
         yield (
-            f"- {_escaped(judgement.scenario_id)} on **{_escaped(judgement.target)}**, "
-            f"{judgement.outcome}{where}: {_escaped(shortened(each.reported))}"
+            f"- {in_markdown(judgement.scenario_id)} on **{in_markdown(judgement.target)}**, "
+            f"{judgement.outcome}{where}: {in_markdown(shortened(each.reported))}"
         )
         yield f"  - again: `{each.reproduction}`"
     yield ""
@@ -343,20 +343,16 @@ def _against(changes: Changes) -> Iterator[str]:
 
 def _item(change: Change) -> Iterator[str]:
     row = change.row
-    named = "" if row.is_explained else f"{_escaped(row.scenario_id)}: "
+    named = "" if row.is_explained else f"{in_markdown(row.scenario_id)}: "
     yield (
-        f"- {named}**{_escaped(row.from_target)} → {_escaped(row.to_target)}** at {_escaped(change.place)}, "
+        f"- {named}**{in_markdown(row.from_target)} → {in_markdown(row.to_target)}** "
+        f"at {in_markdown(change.place)}, "
         f"{row.step_count} {'answer' if row.step_count == 1 else 'answers'} in all; "
-        f"{_escaped(change.explanation)}"
+        f"{in_markdown(change.explanation)}"
     )
     for line in change.contrasts:
-        yield f"  - {_escaped(line)}"
+        yield f"  - {in_markdown(line)}"
     if not row.is_explained:
         yield f"  - bytes before: `{row.from_raw or 'none'}`"
         yield f"  - bytes after: `{row.to_raw or 'none'}`"
     yield f"  - again: `{change.reproduction}`"
-
-
-def _escaped(value: str) -> str:
-    """Return text from a target as Markdown text: no markup, no new line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(value.split()))

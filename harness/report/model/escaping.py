@@ -5,7 +5,7 @@ from typing import Final
 
 _NO_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot contain at all, escaped or not."""
-_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]<>#|~&])")
+_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]<>#|~&@])")
 
 
 def in_xml(value: str) -> str:
@@ -14,7 +14,7 @@ def in_xml(value: str) -> str:
 
 
 def in_markdown(value: str) -> str:
-    """Return a value as Markdown text: no markup, new line, control character or bidi mark."""
+    """Return a value as Markdown text: no markup, mention, new line, control character or bidi mark."""
     return _MARKDOWN.sub(r"\\\1", in_terminal(" ".join(value.split())))
 
 
