@@ -81,39 +81,39 @@ def message(name: str) -> Message | None:
     file = _SCHEMAS / f"{name}.json"
     if not file.is_file():
         return None
-    told = json.loads(_COMMENT.sub("", file.read_text(encoding="utf-8")))
+    schema = json.loads(_COMMENT.sub("", file.read_text(encoding="utf-8")))
     return Message(
-        name=told["name"],
-        api_key=told["apiKey"],
-        valid_versions=Versions.parse(told["validVersions"]),
-        flexible_versions=Versions.parse(told["flexibleVersions"]),
-        fields=tuple(_field(each, _common_fields(told)) for each in told["fields"]),
+        name=schema["name"],
+        api_key=schema["apiKey"],
+        valid_versions=Versions.parse(schema["validVersions"]),
+        flexible_versions=Versions.parse(schema["flexibleVersions"]),
+        fields=tuple(_field(each, _common_fields(schema)) for each in schema["fields"]),
     )
 
 
-def _common_fields(told: dict[str, Any]) -> _CommonFields:
+def _common_fields(schema: dict[str, Any]) -> _CommonFields:
     """Return the fields of structures that a message uses more than once."""
-    return {each["name"]: each["fields"] for each in told.get("commonStructs", ())}
+    return {each["name"]: each["fields"] for each in schema.get("commonStructs", ())}
 
 
-def _field(told: dict[str, Any], common: _CommonFields) -> Field:
-    item_type = told["type"].removeprefix(_ARRAY)
+def _field(schema: dict[str, Any], common: _CommonFields) -> Field:
+    item_type = schema["type"].removeprefix(_ARRAY)
     return Field(
-        name=told["name"],
+        name=schema["name"],
         type=item_type,
-        is_array=item_type != told["type"],
+        is_array=item_type != schema["type"],
         # One tagged field has only `taggedVersions`.
-        versions=Versions.parse(told.get("versions") or told["taggedVersions"]),
-        nullable_versions=Versions.parse(told.get("nullableVersions", _NO_VERSION)),
-        tagged_versions=Versions.parse(told.get("taggedVersions", _NO_VERSION)),
-        tag=told.get("tag"),
-        default=_default(told),
-        fields=tuple(_field(each, common) for each in told.get("fields", common.get(item_type, ()))),
+        versions=Versions.parse(schema.get("versions") or schema["taggedVersions"]),
+        nullable_versions=Versions.parse(schema.get("nullableVersions", _NO_VERSION)),
+        tagged_versions=Versions.parse(schema.get("taggedVersions", _NO_VERSION)),
+        tag=schema.get("tag"),
+        default=_default(schema),
+        fields=tuple(_field(each, common) for each in schema.get("fields", common.get(item_type, ()))),
     )
 
 
-def _default(told: dict[str, Any]) -> str | None:
+def _default(schema: dict[str, Any]) -> str | None:
     # Some definitions have the text "null" for null, others have null itself.
-    if "default" not in told:
+    if "default" not in schema:
         return None
-    return _NULL if told["default"] is None else str(told["default"])
+    return _NULL if schema["default"] is None else str(schema["default"])

@@ -23,12 +23,13 @@ _BY_DIGESTS: Final = """
 WITH pairs AS (
     SELECT run_id, target, scenario_id, oracle, conversation, oracle_conversation, outcome, signature
     FROM {traces} WHERE conversation <> oracle_conversation),
-told AS (
+exploded AS (
     SELECT conversation, unnest(answers) AS a FROM {conversations}
     WHERE conversation IN (SELECT conversation FROM pairs UNION SELECT oracle_conversation FROM pairs)),
 distinct_pairs AS (SELECT DISTINCT conversation, oracle_conversation FROM pairs),
-ours AS (SELECT p.*, a FROM distinct_pairs p JOIN told USING (conversation)),
-theirs AS (SELECT p.*, a FROM distinct_pairs p JOIN told ON told.conversation = p.oracle_conversation),
+ours AS (SELECT p.*, a FROM distinct_pairs p JOIN exploded USING (conversation)),
+theirs AS (
+    SELECT p.*, a FROM distinct_pairs p JOIN exploded ON exploded.conversation = p.oracle_conversation),
 aligned AS (
     SELECT coalesce(t.conversation, o.conversation) AS conversation,
            coalesce(t.oracle_conversation, o.oracle_conversation) AS oracle_conversation,

@@ -17,7 +17,6 @@ from harness.scenario.script import Script, step_text
 from harness.trace.events import TARGET_LOST, Event, EventKind
 from harness.verdict import Delta, Expectation, Outcome
 
-"""The note of an event after which the target was gone begins with `TARGET_LOST`."""
 _VALUE_CHARACTERS: Final = 160
 CONFORMS_REASON: Final = "every answer is as the script expects and as the reference gives it"
 ALONE_REASON: Final = "every answer is as the script expects"

@@ -64,7 +64,7 @@ class Control:
         if words == ["status"]:
             return _NOTHING
         if len(words) < 2:
-            raise CommandError(f"a deed and a broker are wanted, not {' '.join(words)!r}")
+            raise CommandError(f"an action and a broker are needed, not {' '.join(words)!r}")
         action, node_id, rest = words[0], self._node_id(words[1]), words[2:]
         if action == "restart":
             return self._restart(node_id, rest, now_ms=now_ms)

@@ -70,7 +70,7 @@ class Cluster:
             case _:
                 raise TargetError(f"no broker is the {role.value} one")
 
-    def is_up(self, node_id: int) -> None:
+    def came_up(self, node_id: int) -> None:
         """Record that a broker runs again."""
         self._down.discard(node_id)
 

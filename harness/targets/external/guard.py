@@ -191,21 +191,21 @@ class Guard:
             raise NotOurs("FindCoordinator of a share group's key makes a topic of the cluster")
         if api == "Metadata":
             asks = version >= _METADATA_ASKS_FIRST and fields.get("allow_auto_topic_creation") is False
-            run_namespace = [name for name in self._topics(fields) if not self.namespace.owns(name)]
-            if run_namespace and not asks:
-                raise NotOurs(_reported("Metadata that makes topics", run_namespace))
+            of_others = [name for name in self._topics(fields) if not self.namespace.owns(name)]
+            if of_others and not asks:
+                raise NotOurs(_reported("Metadata that makes topics", of_others))
 
     def _refuse_names(self, api: str, fields: Fields) -> None:
-        run_namespace = [name for name in self._names(fields) if not self.namespace.owns(name)]
+        of_others = [name for name in self._names(fields) if not self.namespace.owns(name)]
         nobody = not descriptor(api).takes_no_group
-        run_namespace = [name for name in run_namespace if not (nobody and not name)]
+        of_others = [name for name in of_others if not (nobody and not name)]
         # Offsets belong to a group; the topics that they name are not touched.
         if descriptor(api).changes_topics:
             harmless = _REFUSED_TOPICS if "topology" in fields else frozenset[str]()
             named = [name for name in self._topics(fields) if name not in harmless]
-            run_namespace += [name for name in named if not self.namespace.owns(name)]
-        if run_namespace:
-            raise NotOurs(_reported(api, run_namespace))
+            of_others += [name for name in named if not self.namespace.owns(name)]
+        if of_others:
+            raise NotOurs(_reported(api, of_others))
         if "transactions" in fields:
             raise NotOurs(f"{api} between brokers")
         if api == "TxnOffsetCommit":

@@ -190,7 +190,7 @@ class KafkaBroker(ControlledBroker, Generic[NodeT]):
             await node.start()
             await self._await_serving(node)
         if self._cluster is not None:
-            self._cluster.is_up(node.node_id)
+            self._cluster.came_up(node.node_id)
             await self._coordinate_again(node, self._cluster)
 
     @abstractmethod

@@ -34,11 +34,6 @@ DEFAULT_PROFILE: Final = "4.4"
 """The newest release in the reference's table."""
 NEWEST_RELEASE: Final = (4, 4)
 """The same release as numbers."""
-_CLIENT_HOST: Final = "/127.0.0.1"
-_LONG_LOAD_MS: Final = 1_000
-"""How long a lengthened log takes to load, in virtual time."""
-_RELOADING: Final = (BrokerAction.RESTART, BrokerAction.KILL, BrokerAction.MOVE, BrokerAction.DISCONNECT)
-_READY_TIMEOUT_MS: Final = 60_000.0
 
 
 class ReferenceTarget(Target):

@@ -83,8 +83,8 @@ def test_a_broker_that_stands_still_is_up(reported: Reported) -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("", "error a deed and a broker are wanted"),
-        ("kill", "error a deed and a broker are wanted"),
+        ("", "error an action and a broker are needed"),
+        ("kill", "error an action and a broker are needed"),
         ("kill 4", "error there is no broker 4"),
         ("kill them", "error there is no broker them"),
         ("praise 1", "error nobody knows how to 'praise 1'"),
