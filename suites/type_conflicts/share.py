@@ -107,7 +107,7 @@ _ALTERED_OR_LOST = f"{NOT_FOUND}{OR}{NONE}"
 SHARE_CALLS = (
     Call(
         id="share-heartbeat-joins",
-        says="ShareGroupHeartbeat that joins",
+        says="ShareGroupHeartbeat of a joining member",
         source="GroupMetadataManager#getOrMaybeCreateShareGroup",
         clause="TY-22",
         asks=_heartbeat(0),
@@ -125,7 +125,7 @@ SHARE_CALLS = (
     ),
     Call(
         id="share-heartbeat-leaves",
-        says="ShareGroupHeartbeat of an unknown member that leaves",
+        says="ShareGroupHeartbeat of a leaving unknown member",
         source="GroupMetadataManager#shareGroupLeave",
         clause="TY-24",
         asks=_heartbeat(-1),

@@ -107,7 +107,7 @@ def _described(cell: str) -> Response:
 STREAMS_CALLS = (
     Call(
         id="streams-heartbeat-joins",
-        says="StreamsGroupHeartbeat that joins",
+        says="StreamsGroupHeartbeat of a joining member",
         source="GroupMetadataManager#getOrCreateStreamsGroup",
         clause="TY-28",
         asks=_heartbeat(0),
@@ -125,7 +125,7 @@ STREAMS_CALLS = (
     ),
     Call(
         id="streams-heartbeat-leaves",
-        says="StreamsGroupHeartbeat of an unknown member that leaves",
+        says="StreamsGroupHeartbeat of a leaving unknown member",
         source="GroupMetadataManager#streamsGroupLeave",
         clause="TY-30",
         asks=_heartbeat(-1),

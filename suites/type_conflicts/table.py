@@ -43,7 +43,7 @@ class Call:
 
     id: str
     says: str
-    """The request in words, as the start of a title."""
+    """The request in words, within a title."""
     source: str
     clause: str
     asks: Request
@@ -132,7 +132,7 @@ def _joins(member_id: str, instance_id: str | None = None) -> Request:
 CALLS = (
     Call(
         id="consumer-heartbeat-joins",
-        says="ConsumerGroupHeartbeat that joins",
+        says="ConsumerGroupHeartbeat of a joining member",
         source="GroupMetadataManager#getOrMaybeCreateConsumerGroup",
         clause="TY-01",
         asks=_heartbeat(0),
@@ -150,7 +150,7 @@ CALLS = (
     ),
     Call(
         id="consumer-heartbeat-leaves",
-        says="ConsumerGroupHeartbeat of an unknown member that leaves",
+        says="ConsumerGroupHeartbeat of a leaving unknown member",
         source="GroupMetadataManager#consumerGroupLeave",
         clause="TY-03",
         asks=_heartbeat(-1),
@@ -168,7 +168,7 @@ CALLS = (
     ),
     Call(
         id="join-made-up",
-        says="JoinGroup v9 with a member id that was made up",
+        says="JoinGroup v9 with an unknown member id",
         source="GroupMetadataManager#classicGroupJoin",
         clause="TY-05",
         asks=_joins(STRANGER),
@@ -215,7 +215,7 @@ CALLS = (
     ),
     Call(
         id="commit-of-nobody",
-        says="OffsetCommit v9 of nobody",
+        says="OffsetCommit v9 without a member id",
         source="OffsetMetadataManager#validateOffsetCommit",
         clause="TY-10",
         asks=_commits(9, -1),
@@ -242,7 +242,7 @@ CALLS = (
     ),
     Call(
         id="fetch-of-nobody",
-        says="OffsetFetch v9 of nobody",
+        says="OffsetFetch v9 without a member id",
         source="OffsetMetadataManager#fetchOffsets",
         clause="TY-13",
         asks=_fetches(9),
@@ -333,15 +333,16 @@ CALLS = (
 
 
 def _words(cell: str) -> str:
-    """Return the meaning of a table's cell, as the end of a title."""
+    """Return the meaning of a cell, as the end of a title."""
     if cell == WAITS:
-        return "is not answered until the rebalance ends that it begins"
+        return "waits for the rebalance that it starts"
     if cell.lstrip("-").isdecimal():
-        return f"brings offset {cell}"
+        return f"returns offset {cell}"
     if not cell or "/" in cell:
-        return f"lists {' '.join(cell.split('/')[1:]) or 'nothing'}"
+        return f"lists it as {' and '.join(cell.split('/')[1:])}" if cell else "does not list it"
     error, _, state = cell.partition(":")
-    return f"is {error} and {state}" if state else f"is {error}"
+    outcome = "succeeds" if error == NONE else f"is {error}"
+    return f"{outcome}, with the state {state}" if state else outcome
 
 
 def scenario_of(
@@ -358,7 +359,7 @@ def scenario_of(
         else:
             caller.asks(call.asks, call.answers(cell))
 
-    cell_of_table.__doc__ = f"{call.says} to {said} {_words(cell)}."
+    cell_of_table.__doc__ = f"For {said}, {call.says} {_words(cell)}."
     return scenario(f"type_conflicts/{call.id}/{group}", source=call.source, clauses=(call.clause, *rows))(
         cell_of_table
     )
