@@ -25,6 +25,7 @@ from harness.wire.codec import Fields, FieldValue
 pytestmark = pytest.mark.broker
 
 GROUP, AWAY, SHARED, STREAMED = "reconciling", "away", "shared", "streamed"
+CONSUMERS: Final = {GROUP: "Consumer", AWAY: "Consumer"}
 AT_ONCE: Final[Mapping[str, str]] = {
     "group.streams.initial.rebalance.delay.ms": "0",
     **{f"group.{each}.assignment.interval.ms": "0" for each in ("consumer", "share", "streams")},
@@ -41,6 +42,16 @@ class Members:
         self._topic_id = topic_id
         self._epochs: dict[str, int] = {}
         self.owned: dict[str, tuple[int, ...]] = {}
+
+    async def begin(self, dialogue: Dialogue) -> Mapping[str, Mapping[str, FieldValue]]:
+        """Stop in the middle of a reconciliation, with a static member away; return the descriptions."""
+        await dialogue.learn_versions()
+        await self.join(dialogue, "ana")
+        await self.join(dialogue, "bob")
+        assert await self.heartbeat(dialogue, "ana")
+        await static_member(dialogue, "ana", 0)
+        await static_member(dialogue, "ana", LEAVES_FOR_A_WHILE)
+        return await everything(dialogue, CONSUMERS)
 
     async def join(self, dialogue: Dialogue, member_id: str) -> None:
         said: Fields = {"rebalance_timeout_ms": 60_000, "subscribed_topic_names": ["orders"]}
@@ -84,11 +95,11 @@ async def ids_of_topics(dialogue: Dialogue) -> Mapping[str, str]:
     return await find_topic_ids(dialogue, TOPICS)
 
 
-async def described(dialogue: Dialogue, kind: str, *group_ids: str) -> Mapping[str, FieldValue]:
+async def described(dialogue: Dialogue, kind: str, group_id: str) -> Mapping[str, FieldValue]:
     """Return the description of a group, asked for until its coordinator has loaded it."""
     row = Answer({})
     for _ in range(ROUNDS):
-        answer = await dialogue.ask(f"{kind}GroupDescribe", 0, {"group_ids": list(group_ids)})
+        answer = await dialogue.ask(f"{kind}GroupDescribe", int(kind == "Share"), {"group_ids": [group_id]})
         (row,) = answer.rows("groups")
         if row.text("error_code") == "NONE":
             break
@@ -169,8 +180,6 @@ async def stream(dialogue: Dialogue, member_id: str, epoch: int = 0, tasks: Sequ
 def test_a_reconciliation_goes_on_at_the_reference_and_then_at_the_broker_again(
     version: str, config: Mapping[str, str], tmp_path: Path
 ) -> None:
-    kinds = {GROUP: "Consumer", AWAY: "Consumer"}
-
     async def play() -> None:
         data = tmp_path / "data"
         async with broker_over(version, tmp_path / "broker", "0") as broker:
@@ -179,16 +188,7 @@ def test_a_reconciliation_goes_on_at_the_reference_and_then_at_the_broker_again(
             )
             members = Members(topic_ids["orders"])
 
-            async def begin(dialogue: Dialogue) -> Mapping[str, Mapping[str, FieldValue]]:
-                await dialogue.learn_versions()
-                await members.join(dialogue, "ana")
-                await members.join(dialogue, "bob")
-                assert await members.heartbeat(dialogue, "ana")
-                await static_member(dialogue, "ana", 0)
-                await static_member(dialogue, "ana", LEAVES_FOR_A_WHILE)
-                return await everything(dialogue, kinds)
-
-            given_by_broker = await conversation(broker.open_session("begin"), begin)
+            given_by_broker = await conversation(broker.open_session("begin"), members.begin)
             assert given_by_broker[GROUP]["group_state"] == "Reconciling"
             storage = await stopped(broker)
             shutil.copytree(storage, data)
@@ -197,21 +197,21 @@ def test_a_reconciliation_goes_on_at_the_reference_and_then_at_the_broker_again(
                 version, data, tmp_path, "0", topic_ids=topic_ids, config=config
             ) as session:
                 dialogue = Dialogue(await session.connect())
-                assert await everything(dialogue, kinds) == given_by_broker
+                assert await everything(dialogue, CONSUMERS) == given_by_broker
                 await members.settle(dialogue)
                 assert sorted(map(len, members.owned.values())) == [1, 2]
                 await members.join(dialogue, "carl")
                 fullest = max(members.owned, key=lambda each: len(members.owned[each]))
                 assert await members.heartbeat(dialogue, fullest)
                 await static_member(dialogue, "bob", 0)
-                given_by_reference = await everything(dialogue, kinds)
+                given_by_reference = await everything(dialogue, CONSUMERS)
             assert given_by_reference[GROUP]["group_state"] == "Reconciling"
 
             put(data, storage)
             await started_again(broker)
 
             async def end(dialogue: Dialogue) -> None:
-                assert await everything(dialogue, kinds) == given_by_reference
+                assert await everything(dialogue, CONSUMERS) == given_by_reference
                 await members.settle(dialogue)
 
             await conversation(broker.open_session("end"), end)

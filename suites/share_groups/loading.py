@@ -106,7 +106,7 @@ def a_deleted_group_stays_deleted(conversation: Conversation) -> None:
 
 
 @scenario("share_groups/loading/topic-deleted", source=REPLAYS, clauses=("SH-36",), needs=RESTARTS)
-def a_deleted_topic_is_noticed_after_a_restart(conversation: Conversation) -> None:
+def a_topic_is_deleted_after_a_restart(conversation: Conversation) -> None:
     """A topic that is deleted after a restart is taken from its member with the next heartbeat."""
     ana = conversation.share_member("ana")
     topic = topic_made(conversation, ana, partitions=2)

@@ -117,7 +117,7 @@ class NotedCluster:
     async def found(self, node_id: int) -> None:
         self.notes.append(f"found {node_id}")
 
-    def is_up(self, node_id: int) -> None:
+    def came_up(self, node_id: int) -> None:
         self.notes.append(f"up {node_id}")
 
     async def taken_over(self) -> None:
