@@ -210,12 +210,14 @@ def controller_properties(
 ) -> dict[str, str]:
     """Return the configuration of a KRaft controller that serves no clients.
 
-    Since 3.9 it advertises its address to brokers (KIP-853); before, brokers use the configured one.
+    It has the bounds of group configurations that brokers have, since it checks changes to them. Since 3.9 it
+    advertises its address to brokers (KIP-853); before, brokers use the configured one.
     """
     tells = reserved_port is not None and release_of(version) >= _CONTROLLER_TELLS_SINCE
     advertised = {"advertised.listeners": f"CONTROLLER://{HOST}:{reserved_port}"} if tells else {}
     return {
         **advertised,
+        **coordinator_properties(version, {}),
         **_TOPICS,
         **dict.fromkeys(_REPLICATED, str(node_count)),
         **_SEVERAL_WITH_CONTROLLER,
