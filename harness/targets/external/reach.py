@@ -13,6 +13,8 @@ from harness.targets.secured.tls import speaks_tls
 REACH_TIMEOUT_S: Final = 4.0
 """The time without an answer after which a broker counts as unreachable."""
 REACH_PAUSE_S: Final = 0.2
+REFUSALS: Final = 6
+"""How many attempts in a row may fail at once, for example because nothing listens."""
 _ENDED: Final = "by the peer"
 """Part of the message for a connection that the broker ended: closed, or reset, by the peer."""
 _MAY_WANT_CERTIFICATE: Final = (
@@ -28,8 +30,8 @@ async def reach(host: str, port: int, security: Security = PLAINTEXT) -> None:
     """Connect once, to distinguish a broker that does not exist from one that is not ready.
 
     Raises:
-        TargetError: no connection is accepted within `REACH_TIMEOUT_S`, despite repeated attempts, or the
-            broker and the security settings do not match.
+        TargetError: no connection is accepted within `REACH_TIMEOUT_S` or `REFUSALS` attempts, or the broker
+            and the security settings do not match.
     """
     connection = await _connected(host, port, security)
     try:
@@ -44,7 +46,7 @@ async def _connected(host: str, port: int, security: Security) -> StreamConnecti
     last = f"{host}:{port} does not accept"
     try:
         async with asyncio.timeout(REACH_TIMEOUT_S):
-            while True:
+            for _ in range(REFUSALS):
                 try:
                     return await StreamConnection.open(host, port, security=security)
                 except AccessRefused as error:
@@ -57,6 +59,7 @@ async def _connected(host: str, port: int, security: Security) -> StreamConnecti
                 await asyncio.sleep(REACH_PAUSE_S)
     except TimeoutError:
         raise TargetError(f"{last}, asked for {REACH_TIMEOUT_S:g} s") from None
+    raise TargetError(f"{last}, asked {REFUSALS} times")
 
 
 async def _why_not_served(
