@@ -66,13 +66,13 @@ class TopicId:
 
 @dataclass(frozen=True, slots=True)
 class ProducedBatch:
-    """Records as a transactional producer writes them, whose id only an answer tells."""
+    """A batch of records that a transactional producer writes, with the id that an answer gave it."""
 
     count: int
     producer_id: int | Ref | AnswerRef
     producer_epoch: int | Ref | AnswerRef
     base_sequence: int
-    """How many records the producer has written to the partition before."""
+    """The number of records that the producer has already written to the partition."""
 
 
 @dataclass(frozen=True, slots=True)

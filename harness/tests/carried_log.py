@@ -1,4 +1,4 @@
-"""A log that is carried from a broker to the reference and back."""
+"""Helpers that hand a log from a broker to the reference and back."""
 
 import asyncio
 import base64
@@ -28,7 +28,7 @@ _CONFIG: Final = ("offsets.topic.num.partitions=1", "group.initial.rebalance.del
 
 @asynccontextmanager
 async def broker_over(version: str, directory: Path, codec: str) -> AsyncIterator[LocalBroker]:
-    """Start a broker that compresses its log so."""
+    """Start a broker with a compression codec for its log."""
     directory.mkdir()  # noqa: ASYNC240 - on a local disk, and nothing else goes on
     broker = await KafkaTarget(version).start(
         broker_config={"offsets.topic.compression.codec": codec},
@@ -43,7 +43,7 @@ async def broker_over(version: str, directory: Path, codec: str) -> AsyncIterato
 
 
 async def conversation(session: BrokerSession, say: Callable[[Dialogue], Awaitable[T]]) -> T:
-    """Return what comes of a conversation on a connection of its own."""
+    """Return the result of a conversation on its own connection."""
     try:
         return await say(Dialogue(await session.connect()))
     finally:
@@ -97,7 +97,7 @@ async def started_again(broker: LocalBroker) -> None:
 
 
 def put(source: Path, storage: Path) -> None:
-    """Give a stopped broker another log in place of its own, and have it make what it derives from it."""
+    """Replace the log of a stopped broker, and remove the files that it derives from the log."""
     partition = storage / PARTITION
     for path in partition.iterdir():
         if path.suffix in {".log", ".index", ".timeindex", ".snapshot", ".txnindex"}:

@@ -21,7 +21,7 @@ def _readers(conversation: Conversation, *, reads_committed: bool) -> tuple[Read
 
 
 def _writes(producer: Producer, reader: Reader, count: int, *, base_sequence: int = 0) -> None:
-    """Write records within a transaction, which this opens."""
+    """Open a transaction, and write records in it."""
     adding = producer.adds_partition(reader.topic)
     producer.actor.repeats(
         adding,
