@@ -1,6 +1,6 @@
 """DescribeLogDirs v0, which tools before 2.0 send."""
 
-from harness.scenario import Capability, Conversation, ask, expect, in_any_order, scenario
+from harness.scenario import Capability, Conversation, ask, containing, expect, in_any_order, scenario
 
 
 @scenario(
@@ -31,7 +31,7 @@ def log_directories_in_the_first_version(conversation: Conversation) -> None:
             results=(
                 {
                     "error_code": "NONE",
-                    "topics": (
+                    "topics": containing(
                         {
                             "name": "payments",
                             "partitions": in_any_order(
@@ -45,4 +45,4 @@ def log_directories_in_the_first_version(conversation: Conversation) -> None:
     )
 
     ana.sends(ask.request("DescribeLogDirs", 0, topics=()))
-    ana.receives(expect.response("DescribeLogDirs", results=({"error_code": "NONE", "topics": ()},)))
+    ana.receives(expect.response("DescribeLogDirs", results=({"error_code": "NONE"},)))

@@ -206,3 +206,14 @@ def test_a_topic_of_the_scenarios_own_that_is_made_anew_is_another() -> None:
 
     shown = [canon.value(topic_id, api="OffsetFetch", path="topics[].topic_id") for topic_id in ids]
     assert shown == ["topic:group:x", "topic:group:x#2"]
+
+
+def test_topics_of_others_that_log_directories_list_are_left_out() -> None:
+    asked_for: FieldValue = {"name": "orders", "partitions": [{"partition_index": 0}]}
+    topics: FieldValue = [asked_for, {"name": "of another scenario", "partitions": []}]
+
+    described = conversation().canonical(
+        actor="ana", api="DescribeLogDirs", fields={"results": [{"error_code": "NONE", "topics": topics}]}
+    )
+
+    assert described == {"results": [{"error_code": "NONE", "topics": [asked_for]}]}
