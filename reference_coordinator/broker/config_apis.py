@@ -50,24 +50,33 @@ _SINCE: Final = MappingProxyType(
     {
         "group.coordinator.append.linger.ms": (3, 8, 0),
         "group.coordinator.rebalance.protocols": (4, 0, 0),
-        "group.consumer.assignment.interval.ms": (4, 3, 0),
-        "group.consumer.min.assignment.interval.ms": (4, 3, 0),
-        "group.consumer.max.assignment.interval.ms": (4, 3, 0),
+        "group.share.enable": (4, 1, 0),
+        "group.share.max.share.sessions": (4, 1, 0),
+        "group.streams.initial.rebalance.delay.ms": (4, 2, 0),
         "group.streams.rack.aware.assignment.tags": (4, 4, 0),
     }
 )
 """The first releases that describe these properties, which 2.4 lacks."""
-_OF_CONSUMER_GROUPS: Final = "group.consumer."
-_FIRST_WITH_CONSUMER_GROUPS: Final = (4, 0, 0)
+_SINCE_BY_PREFIX: Final = MappingProxyType(
+    {"group.consumer.": (4, 0, 0), "group.share.": (3, 9, 0), "group.streams.": (4, 1, 0)}
+)
+"""The same for all other properties of a type of groups."""
+_OF_INTERVALS: Final = ".assignment.interval.ms"
+_FIRST_WITH_INTERVALS: Final = (4, 3, 0)
+_NEVER: Final = (99, 0, 0)
+_UNTIL: Final = MappingProxyType({"group.share.enable": (4, 3, 0)})
+"""The releases from which on Kafka no longer has these properties."""
 _INTERNAL: Final = frozenset(
     {
         "allow.everyone.if.no.acl.found",
         "authorizer.class.name",
         "group.consumer.regex.refresh.interval.ms",
+        "group.share.initialize.retry.interval.ms",
         "group.streams.acceptable.recovery.lag",
         "group.streams.num.warmup.replicas",
         "group.streams.task.offset.interval.ms",
         "super.users",
+        "unstable.api.versions.enable",
     }
 )
 """Properties that are described only if the broker was started with them."""
@@ -209,15 +218,18 @@ def _broker_results(broker: Broker, name: str) -> tuple[tools.DescribeConfigsRes
             read_only=True,
         )
         for name, default in GroupCoordinatorConfig().reported().items()
-        if broker.profile.version >= _first_release_with(name)
+        if _first_release_with(name) <= broker.profile.version < _UNTIL.get(name, _NEVER)
         and (name not in _INTERNAL or name in broker.config.named)
         and name not in _FEATURES
     )
 
 
 def _first_release_with(name: str) -> Version:
-    is_of_consumers = name.startswith(_OF_CONSUMER_GROUPS)
-    return _SINCE.get(name, _FIRST_WITH_CONSUMER_GROUPS if is_of_consumers else OLDEST)
+    if name in _SINCE:
+        return _SINCE[name]
+    if name.endswith(_OF_INTERVALS):
+        return _FIRST_WITH_INTERVALS
+    return next((since for prefix, since in _SINCE_BY_PREFIX.items() if name.startswith(prefix)), OLDEST)
 
 
 def handle_incremental_alter_configs(

@@ -221,6 +221,36 @@ def test_an_unknown_kind_of_resource_spoils_a_description(client: WireClient) ->
     assert other.error_code == Errors.INVALID_REQUEST
 
 
+@pytest.mark.parametrize(
+    ("name", "first", "last_without"),
+    [
+        ("group.share.session.timeout.ms", "3.9.0", "3.8.1"),
+        ("group.share.enable", "4.1.0", "4.0.2"),
+        ("group.share.max.share.sessions", "4.1.0", "4.0.2"),
+        ("group.streams.session.timeout.ms", "4.1.0", "4.0.2"),
+        ("group.streams.initial.rebalance.delay.ms", "4.2.0", "4.1.2"),
+        ("group.share.assignment.interval.ms", "4.3.0", "4.2.1"),
+        ("group.streams.rack.aware.assignment.tags", "4.4.0", "4.3.1"),
+    ],
+)
+def test_a_broker_describes_a_property_from_its_first_release_on(
+    name: str, first: str, last_without: str
+) -> None:
+    assert [_described_properties(release) & {name} for release in (last_without, first)] == [set(), {name}]
+
+
+@pytest.mark.parametrize(
+    "name", ["group.share.enable", "group.share.initialize.retry.interval.ms", "unstable.api.versions.enable"]
+)
+def test_a_broker_of_4_4_does_not_describe_internal_properties(name: str) -> None:
+    assert name not in _described_properties("4.4.0")
+
+
+def _described_properties(release: str) -> set[str]:
+    (broker,) = described(elected(release).connect(), (BROKER, "1", None))
+    return {each.name for each in broker.configs}
+
+
 def test_configurable_things_are_named(client: WireClient) -> None:
     asked = client.ask("list_config_resources", 1)
     unknown = client.ask("list_config_resources", 1, resource_types=(99,))
