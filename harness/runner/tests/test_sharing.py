@@ -56,6 +56,13 @@ def restarts_otherwise(conversation: Conversation) -> None:
     conversation.restarts_coordinator({"group.max.size": 2})
 
 
+def restarts_while_somebody_waits(conversation: Conversation) -> None:
+    bob = conversation.actor("bob")
+    bob.sends(ask.join_group())
+    conversation.restarts_coordinator()
+    bob.may_receive(expect.join_group(error_code="NOT_COORDINATOR", generation_id=-1))
+
+
 def kills(conversation: Conversation) -> None:
     conversation.kills_coordinator()
 
@@ -107,6 +114,20 @@ def test_scripts_that_do_the_same_to_their_broker_share_it_and_others_do_not() -
     assert names(found) == [["quiet"], ["r1", "r2"], ["kill"], ["twice"], ["otherwise"], ["paused"]]
     assert [broker_group.does_something for broker_group in found] == [False, *[True] * 5]
     assert found[-1].breakpoints == {Breakpoint.LOADING}
+
+
+def test_who_awaits_what_a_broker_answers_that_shuts_down_has_another_broker() -> None:
+    found = broker_groups(
+        [
+            script("r1", restarts),
+            script("answered", restarts_while_somebody_waits),
+            script("r2", restarts),
+            script("answered-too", restarts_while_somebody_waits),
+        ],
+        CAN,
+    )
+
+    assert names(found) == [["r1", "r2"], ["answered", "answered-too"]]
 
 
 def test_who_wants_another_configuration_or_waits_longer_has_another_broker() -> None:
