@@ -51,9 +51,9 @@ def _stood_in(value: Value, namespace: Namespace) -> FieldValue:
             return _HIGHER if value.addend > 0 else _LOWER
         case Mapping():
             return {name: _stood_in(item, namespace) for name, item in value.items()}
-        case str() | bytes() | ProducedBatch():
-            return b"" if isinstance(value, ProducedBatch) else value
-        case Sequence():
+        case ProducedBatch():
+            return b""
+        case Sequence() if not isinstance(value, str | bytes):
             return [_stood_in(item, namespace) for item in value]
         case _:
             return value

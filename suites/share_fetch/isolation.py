@@ -4,8 +4,8 @@ from harness.scenario import Conversation, ask, expect, scenario
 from suites.share_fetch.readers import Reader, has_state, topic_of, writes
 from suites.transactions.producers import Producer, ends, initialised, is_through
 
-FILTERS = "SharePartition#filterAbortedTransactionalRecords"
-READS = "ShareGroupConfig#shareIsolationLevel"
+FILTERS = "SharePartition#filterAbortedTransactionalAcquiredRecords"
+READS = "GroupConfig#shareIsolationLevel"
 
 
 def _readers(conversation: Conversation, *, reads_committed: bool) -> tuple[Reader, Producer]:
@@ -43,7 +43,7 @@ def by_default_open_transactions_are_read(conversation: Conversation) -> None:
     ends(zoe, committed=False)
     is_through(zoe, committed=False)
     writes(ana.actor, ana.topic, 2)
-    ana.fetches()
+    ana.fetches((5, 7, 1))
 
 
 @scenario("share_fetch/isolation/committed", source=READS, clauses=("SF-32",))
@@ -81,4 +81,4 @@ def what_comes_behind_an_open_transaction_waits(conversation: Conversation) -> N
     ana.gets_nothing()
     ends(zoe, committed=True)
     is_through(zoe, committed=True)
-    ana.fetches()
+    ana.fetches((2, 5, 1))

@@ -60,12 +60,12 @@ def releases_are_counted_after_a_restart(conversation: Conversation) -> None:
 def what_is_settled_in_between_stays_settled(conversation: Conversation) -> None:
     """After a restart the accepted and rejected records among others are not delivered again."""
     ana = reader(conversation, 2, 2, 2, 2)
-    ana.fetches((0, 1, 1), (2, 3, 1), (4, 5, 1), (6, 7, 1), batch_size=1)
+    ana.fetches((0, 1, 1), (2, 3, 1), (4, 5, 1), (6, 7, 1), batch_size=1, version=SINCE_4_2)
     ana.acknowledges((2, 3, (ACCEPT,)), (6, 7, (REJECT,)))
     again = restarted(conversation, ana)
 
-    again.fetches()
-    again.gets_nothing()
+    again.fetches((0, 1, 2), (4, 5, 2), version=SINCE_4_2)
+    again.gets_nothing(version=SINCE_4_2)
 
 
 @scenario("share_fetch/loading/all-settled", source=READS_STATE, clauses=("SF-35",), needs=RESTARTS)
@@ -76,4 +76,5 @@ def a_group_goes_on_behind_what_is_settled(conversation: Conversation) -> None:
     ana.acknowledges((0, 1, (ACCEPT,)))
     again = restarted(conversation, ana)
 
-    again.fetches()
+    again.sends_fetch()
+    again.actor.receives(expect.share_fetch(acquired={again.topic: {0: ()}}))
