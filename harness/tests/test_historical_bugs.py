@@ -114,6 +114,7 @@ HISTORY: Final = (
         affected="4.0.0",
         fixed="4.0.1",
     ),
+    Bug(number="KAFKA-19147", scenario="access/consumer-groups/regex", affected="4.0.0", fixed="4.0.1"),
     Bug(
         number="KAFKA-18687",
         scenario="migration/replace/by-consumer",

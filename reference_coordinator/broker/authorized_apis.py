@@ -1,6 +1,7 @@
 """Authorization of requests, before they are handled, and of their answers afterwards."""
 
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, get_args
 
@@ -11,7 +12,7 @@ from reference_coordinator.broker.authorized_parts import NARROWING
 from reference_coordinator.broker.consumer_group_apis import is_consumer_group_protocol_enabled
 from reference_coordinator.broker.error_responses import error_response
 from reference_coordinator.broker.kafka_apis import Answers, KafkaApis, answer_with
-from reference_coordinator.broker.narrowing import Narrowed
+from reference_coordinator.broker.narrowing import Narrowed, sees
 from reference_coordinator.broker.routing import lacks_mandatory_protocol
 from reference_coordinator.broker.share_group_apis import is_share_group_protocol_enabled
 from reference_coordinator.broker.standard_authorizer import StandardAuthorizer
@@ -79,6 +80,12 @@ class AuthorizedApis(KafkaApis):
     """A broker that permits each client only what the ACL entries of its cluster allow."""
 
     @override
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._authorizer = StandardAuthorizer(self.broker.config, self.cluster.acls)
+        self.coordinator.shard.may_describe_topic = partial(sees, self._authorizer)
+
+    @override
     def handle(
         self,
         request: BrokerRequest,
@@ -87,16 +94,15 @@ class AuthorizedApis(KafkaApis):
         *,
         now_ms: Millis,
     ) -> Answers:
-        authorizer = StandardAuthorizer(self.broker.config, self.cluster.acls)
         if self._is_refused_anyhow(request, context):
             return super().handle(request, context, token, now_ms=now_ms)
-        error = _whole_error(authorizer, request, context)
+        error = _whole_error(self._authorizer, request, context)
         if error is not Errors.NONE:
             return answer_with(token, error_response(request, error, api_version=context.api_version))
         narrow = NARROWING.get(type(request))
         if narrow is None:
             return super().handle(request, context, token, now_ms=now_ms)
-        narrowed = narrow(self.broker, authorizer, request, context)
+        narrowed = narrow(self.broker, self._authorizer, request, context)
         if not isinstance(narrowed, Narrowed):
             return answer_with(token, narrowed)
         return self._handle_narrowed(narrowed, context, token, now_ms=now_ms)

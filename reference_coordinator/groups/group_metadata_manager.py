@@ -1,6 +1,6 @@
 """The registry of groups: their written state for writes, and their committed state for reads."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,7 +12,7 @@ from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.core.values import value
 from reference_coordinator.groups.group import Group
 from reference_coordinator.groups.share_persister import NoShareCoordinator, SharePersister
-from reference_coordinator.messages import DeletableGroupResult
+from reference_coordinator.messages import DeletableGroupResult, RequestContext
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.group_config import NO_GROUP_CONFIG, GroupConfig
 from reference_coordinator.runtime.appends import PendingAppend
@@ -20,6 +20,12 @@ from reference_coordinator.runtime.coordinator_runtime import CoordinatorRuntime
 from reference_coordinator.runtime.partitions import CoordinatorPartition
 
 _NO_IMAGE: Final = -1
+TopicAuthorizer = Callable[[RequestContext, str], bool]
+"""Returns whether the client of a request may describe a topic."""
+
+
+def _may_describe_all(_context: RequestContext, _topic: str) -> bool:
+    return True
 
 
 @value
@@ -70,6 +76,8 @@ class GroupMetadataManager(CoordinatorRuntime):
     group_configs: dict[GroupId, GroupConfig] = field(default_factory=dict)
     share_persister: SharePersister = field(default_factory=NoShareCoordinator)
     """The share coordinator, which stores the partition state of share groups."""
+    may_describe_topic: TopicAuthorizer = _may_describe_all
+    """Decides which topics a client may describe."""
 
     def group_config(self, group_id: GroupId) -> GroupConfig:
         """Return the configuration of a group. Source: GroupConfigManager#groupConfig (4.3.1)."""

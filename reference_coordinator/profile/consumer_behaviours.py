@@ -58,6 +58,13 @@ _OF_MEMBERS: Final = (
         meaning="Regular expressions are resolved anew every group.consumer.regex.refresh.interval.ms.",
         source="GroupMetadataManager#maybeUpdateRegularExpressions (4.1.0)",
     ),
+    Row(
+        behaviour=Behaviour.REGEX_TOPICS_AUTHORIZED,
+        spans=since(4, 0, 1),
+        meaning="A regular expression matches only topics that the client may describe; before, the "
+        "coordinator was made without the authorizer.",
+        source="KAFKA-19147, GroupMetadataManager#filterTopicDescribeAuthorizedTopics (4.0.1)",
+    ),
 )
 
 _OF_ASSIGNMENTS: Final = (

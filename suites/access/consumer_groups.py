@@ -1,7 +1,9 @@
 """Authorization for consumer groups: joining a group, subscribing to topics and describing a group."""
 
-from harness.scenario import Conversation, ask, containing, expect, scenario
+from harness.scenario import Conversation, GroupRef, ask, containing, expect, scenario
 from suites.access.entries import AUTHORIZER, NEEDS, NO_GROUP, NO_TOPIC, administrator_of, allows, somebody
+from suites.consumer_groups.regular_expressions import RESOLVES_MS
+from suites.consumer_groups.validation import BOTH
 
 
 @scenario(
@@ -54,3 +56,28 @@ def a_consumer_group_is_hidden_with_its_topics(conversation: Conversation) -> No
         ask.consumer_group_describe(),
         expect.response("ConsumerGroupDescribe", groups=containing({"error_code": "NONE"})),
     )
+
+
+@scenario(
+    "access/consumer-groups/regex",
+    source="TopicRegexResolver#filterTopicDescribeAuthorizedTopics",
+    clauses=("KX-17",),
+    needs=NEEDS,
+    broker_config=AUTHORIZER,
+)
+def a_regular_expression_finds_visible_topics(conversation: Conversation) -> None:
+    """A regular expression matches the topics that the asking client may describe (4.0.0: all topics)."""
+    administrator = administrator_of(conversation)
+    ana, cleo = conversation.member("ana", principal="ana"), conversation.member("cleo")
+    groups = (GroupRef("of-ana"), GroupRef("of-cleo"))
+    allows(administrator, ana, "READ", name=groups[0])
+    allows(administrator, ana, "READ", kind="TOPIC", name="orders")
+
+    regex = "(orders|payments)"
+    epochs = [
+        member.enters(group_id=group, topics=None, regex=regex, assigned={})["member_epoch"]
+        for member, group in zip((ana, cleo), groups, strict=True)
+    ]
+    conversation.elapses(RESOLVES_MS)
+    cleo.heartbeats(group_id=groups[1], epoch=epochs[1], assigned=BOTH)
+    ana.heartbeats(group_id=groups[0], epoch=epochs[0])

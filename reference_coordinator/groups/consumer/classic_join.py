@@ -36,7 +36,7 @@ from reference_coordinator.groups.consumer.timers import (
     schedule_consumer_group_sync_timeout,
 )
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
-from reference_coordinator.messages import JoinGroupRequest, JoinGroupResponse
+from reference_coordinator.messages import JoinGroupRequest, JoinGroupResponse, RequestContext
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.properties import ConsumerGroupMigrationPolicy
 from reference_coordinator.runtime.append_errors import handle_operation_exception
@@ -127,7 +127,7 @@ def classic_group_join_to_consumer_group(
         updated_member=_updated(shard, member, join, subscription),
         records=list(replacement),
     )
-    bumps = _update_subscription(update)
+    bumps = _update_subscription(update, join.context)
     static_member = group.static_member(request.group_instance_id)
     is_downgrade = static_member is not None and validate_online_downgrade_with_replaced_member(
         shard, group, static_member
@@ -281,12 +281,14 @@ def _updated(
     )
 
 
-def _update_subscription(update: MemberUpdate) -> bool:
+def _update_subscription(update: MemberUpdate, context: RequestContext) -> bool:
     """Bump the group epoch if subscription or topics changed. Return whether the subscription changed."""
     shard, group = update.shard, update.group
     bumps = update.has_member_subscription_changed()
     if shard.profile.has(Behaviour.CLASSIC_MEMBER_CLEARS_REGEX):
-        status, records = maybe_update_regular_expressions(shard, group, update.member, update.updated_member)
+        status, records = maybe_update_regular_expressions(
+            shard, group, update.member, update.updated_member, context
+        )
         update.records += records
         bumps |= status.regex_updated
     if bumps or group.has_metadata_expired(shard.now_ms):

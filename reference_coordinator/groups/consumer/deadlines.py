@@ -2,6 +2,7 @@
 
 from reference_coordinator.core.ids import MemberId, Millis
 from reference_coordinator.core.values import value
+from reference_coordinator.messages import RequestContext
 from reference_coordinator.runtime.deadlines import GroupDeadline, GroupTimerKey
 
 
@@ -71,6 +72,8 @@ class ResolveRegularExpressions(GroupDeadline):
 
     regexes: tuple[str, ...]
     scheduled_ms: Millis
+    context: RequestContext
+    """The context of the request that asked for it."""
 
 
 ConsumerGroupDeadline = FenceMember | FenceUnrevokedMember | ResolveRegularExpressions

@@ -74,7 +74,7 @@ def consumer_group_heartbeat(
         updated_member=_updated(member, request, context),
         records=[*records, *replacement],
     )
-    has_subscription_changed = _update_subscription(update)
+    has_subscription_changed = _update_subscription(update, context)
     update.update_assignment(has_subscription_changed=has_subscription_changed, owned_topic_partitions=owned)
     schedule_consumer_group_session_timeout(shard, request.group_id, member_id)
     return CoordinatorResult(records=tuple(update.records), response=_response(update, request))
@@ -136,14 +136,16 @@ def _updated(
     )
 
 
-def _update_subscription(update: MemberUpdate) -> bool:
+def _update_subscription(update: MemberUpdate, context: RequestContext) -> bool:
     """Bump the group epoch if subscription or topics changed. Return whether the subscription changed.
 
     Decided in: GroupMetadataManager#consumerGroupHeartbeat (4.3.1).
     """
     shard, group = update.shard, update.group
     names_changed = update.has_member_subscription_changed()
-    status, records = maybe_update_regular_expressions(shard, group, update.member, update.updated_member)
+    status, records = maybe_update_regular_expressions(
+        shard, group, update.member, update.updated_member, context
+    )
     update.records += records
     bump_group_epoch = (
         group.group_epoch == 0

@@ -27,6 +27,7 @@ from reference_coordinator.groups.consumer.subscriptions import (
     ResolvedRegularExpressions,
 )
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.messages import RequestContext
 from reference_coordinator.profile.profiles import Behaviour, Profile
 from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult, VoidResult
 
@@ -65,6 +66,7 @@ def maybe_update_regular_expressions(
     group: ConsumerGroup,
     member: ConsumerGroupMember,
     updated_member: ConsumerGroupMember,
+    context: RequestContext,
 ) -> tuple[UpdateRegularExpressionStatus, tuple[CoordinatorRecord, ...]]:
     """Update a member's regular expression, and schedule resolving all of the group's if that is due.
 
@@ -76,8 +78,21 @@ def maybe_update_regular_expressions(
     update = _Update()
     if member.subscribed_topic_regex != updated_member.subscribed_topic_regex:
         _change_regex(group, member, updated_member, update)
-    _maybe_schedule_refresh(shard, group, member, updated_member, require_refresh=update.require_refresh)
+    if update.require_refresh or group.subscriptions.regexes:
+        regexes = tuple(group.subscriptions.changed([member], updated_member).regexes)
+        if regexes and _is_refresh_due(shard, group, regexes, require_refresh=update.require_refresh):
+            _schedule_refresh(shard, group, regexes, context)
     return update.status, tuple(update.records)
+
+
+def _schedule_refresh(
+    shard: GroupMetadataManager, group: ConsumerGroup, regexes: tuple[str, ...], context: RequestContext
+) -> None:
+    """Resolve the group's regular expressions. An executor does it in Kafka; here it falls due at once."""
+    deadline = ResolveRegularExpressions(
+        group_id=group.group_id, regexes=regexes, scheduled_ms=shard.now_ms, context=context
+    )
+    shard.timers.schedule(RegexKey(group_id=group.group_id), shard.now_ms, deadline)
 
 
 def _change_regex(
@@ -116,40 +131,22 @@ def throw_if_regular_expression_is_invalid(regex: str, profile: Profile) -> None
         raise CoordinatorError(Errors.INVALID_REGULAR_EXPRESSION, str(failure)) from failure
 
 
-def _maybe_schedule_refresh(
-    shard: GroupMetadataManager,
-    group: ConsumerGroup,
-    member: ConsumerGroupMember,
-    updated_member: ConsumerGroupMember,
-    *,
-    require_refresh: bool,
-) -> None:
-    """Schedule resolving the group's regular expressions, unless that is in progress or was done recently.
-
-    In Kafka, an executor matches them with the topics. Here, this falls due immediately.
-    """
-    subscribed = group.subscriptions
-    if not require_refresh and not subscribed.regexes:
-        return
-    key = RegexKey(group_id=group.group_id)
-    if shard.timers.deadline_of(key) is not None:
-        return
+def _is_refresh_due(
+    shard: GroupMetadataManager, group: ConsumerGroup, regexes: tuple[str, ...], *, require_refresh: bool
+) -> bool:
+    """Return whether to resolve the group's regular expressions, unless that is in progress or was recent."""
+    if shard.timers.deadline_of(RegexKey(group_id=group.group_id)) is not None:
+        return False
     # All of them were resolved at the same time, so any of them has the timestamp.
     last = next(iter(group.resolved_regular_expressions.values()), None)
     if last is not None and shard.now_ms <= last.timestamp_ms + REGEX_BATCH_REFRESH_MIN_INTERVAL_MS:
-        return
-    regexes = tuple(subscribed.changed([member], updated_member).regexes)
-    is_due = (
+        return False
+    return (
         require_refresh
         or len(regexes) != len(group.resolved_regular_expressions)
         or (0 if last is None else last.version) < shard.last_image_with_new_topics
         or _is_old(shard, last)
     )
-    if is_due and regexes:
-        deadline = ResolveRegularExpressions(
-            group_id=group.group_id, regexes=regexes, scheduled_ms=shard.now_ms
-        )
-        shard.timers.schedule(key, shard.now_ms, deadline)
 
 
 def _is_old(shard: GroupMetadataManager, last: ResolvedRegularExpression | None) -> bool:
@@ -161,13 +158,13 @@ def _is_old(shard: GroupMetadataManager, last: ResolvedRegularExpression | None)
 def resolve_regular_expressions(
     shard: GroupMetadataManager, deadline: ResolveRegularExpressions
 ) -> ResolvedRegularExpressions:
-    """Find the topics that regular expressions match.
+    """Find the topics that regular expressions match, of those that the client may describe.
 
     Source: TopicRegexResolver#resolveRegularExpressions (4.3.1).
     """
     return {
         regex: ResolvedRegularExpression(
-            topics=_matching(shard, regex),
+            topics=_matching(shard, regex, deadline.context),
             version=shard.metadata_image.version,
             timestamp_ms=deadline.scheduled_ms,
         )
@@ -175,13 +172,26 @@ def resolve_regular_expressions(
     }
 
 
-def _matching(shard: GroupMetadataManager, regex: str) -> frozenset[str]:
+def _matching(shard: GroupMetadataManager, regex: str, context: RequestContext) -> frozenset[str]:
     """Return the topics that an expression matches, or none if it is invalid in this release."""
     try:
         expression = compile_regex(regex, shard.profile)
     except InvalidRegularExpressionError:
         return frozenset()
-    return frozenset(filter(expression.matches, shard.metadata_image.topics))
+    topics = frozenset(filter(expression.matches, shard.metadata_image.topics))
+    return _filter_topic_describe_authorized_topics(shard, topics, context)
+
+
+def _filter_topic_describe_authorized_topics(
+    shard: GroupMetadataManager, topics: frozenset[str], context: RequestContext
+) -> frozenset[str]:
+    """Return the topics that the client may describe; the first release does not ask.
+
+    Source: TopicRegexResolver#filterTopicDescribeAuthorizedTopics (4.3.1).
+    """
+    if not shard.profile.has(Behaviour.REGEX_TOPICS_AUTHORIZED):
+        return topics
+    return frozenset(each for each in topics if shard.may_describe_topic(context, each))
 
 
 def handle_regular_expressions_result(
