@@ -12,7 +12,7 @@ from harness.diff.expectations import SourcedEntry, StaleEntry, apply_expectatio
 from harness.diff.judge import Judged, TargetInfo, judge
 from harness.diff.model import Alignment, Attempt, Difference, Judgement
 from harness.diff.repeats import NO_FURTHER_ATTEMPT, Repeated, weigh
-from harness.diff.starved import Retell
+from harness.diff.starved import RunStarved
 from harness.scenario.script import Script
 from harness.trace.events import Event
 
@@ -75,10 +75,10 @@ def judge_target(
     trace: TargetTrace,
     oracle: TargetTrace | None,
     departures: Departures,
-    retell: Retell | None = None,
+    run_starved: RunStarved | None = None,
 ) -> list[Repeated]:
     """Judge every attempt at every script for one target; `set_against` sets the rest."""
-    return [_repeated(script, trace, oracle, departures, retell) for script in scripts]
+    return [_repeated(script, trace, oracle, departures, run_starved) for script in scripts]
 
 
 def set_against(
@@ -131,11 +131,11 @@ def with_attempt(
     info: TargetInfo,
     events: Sequence[Event],
     oracle: TargetTrace | None,
-    retell: Retell | None = None,
+    run_starved: RunStarved | None = None,
 ) -> Repeated:
     """Return a scenario's attempts with one more, judged like the others."""
     trace = TargetTrace(info=info, events={script.id: events})
-    judged = _judged(script, trace, oracle, Departures(), retell)
+    judged = _judged(script, trace, oracle, Departures(), run_starved)
     return replace(repeated, attempts=(*repeated.attempts, judged))
 
 
@@ -144,10 +144,10 @@ def _repeated(
     trace: TargetTrace,
     oracle: TargetTrace | None,
     departures: Departures,
-    retell: Retell | None,
+    run_starved: RunStarved | None,
 ) -> Repeated:
     """Judge a scenario's attempts against the same oracle, whose answers do not vary: its time is virtual."""
-    attempts = [_judged(script, trace, oracle, departures, retell)]
+    attempts = [_judged(script, trace, oracle, departures, run_starved)]
     missing = None
     for events in trace.repeats.get(script.id, ()):
         note = events[0].note or "" if events else ""
@@ -155,7 +155,7 @@ def _repeated(
             missing = note.removeprefix(NO_FURTHER_ATTEMPT)
             continue
         again = replace(trace, events={script.id: events})
-        attempts.append(_judged(script, again, oracle, departures, retell))
+        attempts.append(_judged(script, again, oracle, departures, run_starved))
     return Repeated(attempts=tuple(attempts), missing=missing)
 
 
@@ -164,10 +164,10 @@ def _judged(
     trace: TargetTrace,
     oracle: TargetTrace | None,
     departures: Departures,
-    retell: Retell | None,
+    run_starved: RunStarved | None,
 ) -> Judged:
     info, events = trace.info, trace.events.get(script.id, ())
     oracle_events = None if oracle is None else oracle.events.get(script.id, ())
-    judged = judge(script, info, events, oracle_events, departures, retell)
+    judged = judge(script, info, events, oracle_events, departures, run_starved)
     side_by_side = alignment(events, oracle_events or (), target=info.target, oracle=info.oracle)
     return replace(judged, alignment=side_by_side)

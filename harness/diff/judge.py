@@ -12,7 +12,7 @@ from harness.diff.answers import awaits
 from harness.diff.compare import Departures, differences
 from harness.diff.model import Alignment, Difference, Judgement
 from harness.diff.raw_difference import Against
-from harness.diff.starved import Retell, excused
+from harness.diff.starved import RunStarved, excused
 from harness.scenario.script import Script, step_text
 from harness.trace.events import TARGET_LOST, Event, EventKind
 from harness.verdict import Delta, Expectation, Outcome
@@ -61,7 +61,7 @@ def judge(
     events: Sequence[Event],
     oracle_events: Sequence[Event] | None,
     departures: Departures | None = None,
-    retell: Retell | None = None,
+    run_starved: RunStarved | None = None,
 ) -> Judged:
     """Judge one scenario for one target.
 
@@ -71,11 +71,11 @@ def judge(
         events: the target's recorded events, in sequence; none at all is a harness error.
         oracle_events: the reference's recorded events, where `info.oracle` names one.
         departures: the cache of differences from scripts, where the same reference is used again.
-        retell: yields what the reference answers when it is starved as the target was; called only
+        run_starved: yields what the reference answers when it is starved as the target was; called only
             where the target would diverge and the machine kept somebody from running.
     """
     try:
-        ruling = _rule(script, info, events, oracle_events, departures or Departures(), retell)
+        ruling = _rule(script, info, events, oracle_events, departures or Departures(), run_starved)
     except Exception as error:  # noqa: BLE001 - whatever a trace does to the checker must not become a pass
         ruling = _Ruling(
             outcome=Outcome.HARNESS_ERROR,
@@ -90,7 +90,7 @@ def _rule(
     events: Sequence[Event],
     oracle_events: Sequence[Event] | None,
     departures: Departures,
-    retell: Retell | None,
+    run_starved: RunStarved | None,
 ) -> _Ruling:
     refused = _refused(events)
     if refused is not None:
@@ -104,7 +104,7 @@ def _rule(
     finding = found[0] if found else None
     starved = None
     if finding is not None and not finding.is_lenient:
-        machine = excused(script, kept, measure, found, retell)
+        machine = excused(script, kept, measure, found, run_starved)
         if machine.left:
             reason = _reason(script, kept, machine.left[0])
             return _Ruling(outcome=Outcome.DIVERGES, reason=reason, differences=machine.left)

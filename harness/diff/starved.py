@@ -29,7 +29,7 @@ A broker that was kept from running for nearly all of a wait had no time for the
 """
 _CLOCKS_MS: Final = 1.0
 """Precision of the conversion between the witness's clock and a session's clock."""
-Retell = Callable[[Script, Sequence[Event], int], Iterable[Sequence[Event]]]
+RunStarved = Callable[[Script, Sequence[Event], int], Iterable[Sequence[Event]]]
 """Yields possible conversations of the reference with a script, up to a step, when it is starved likewise."""
 
 
@@ -122,7 +122,7 @@ def excused(
     events: Sequence[Event],
     oracle_events: Sequence[Event] | None,
     differences: Sequence[Difference],
-    retell: Retell | None,
+    run_starved: RunStarved | None,
 ) -> Excused:
     """Separate a target's differences into those that the machine accounts for and the rest.
 
@@ -131,7 +131,7 @@ def excused(
         events: the target's.
         oracle_events: the reference's, where it can be compared with.
         differences: the target's, the finding first and the others in the order of steps.
-        retell: yields conversations of the starved reference; None where it cannot be run.
+        run_starved: yields conversations of the starved reference; None where it cannot be run.
     """
     stretches = starved_stretches(events)
     finding = next((each for each in differences if not each.is_lenient), None)
@@ -158,8 +158,8 @@ def excused(
         if breach is not None and breach.by_ms <= _CLOCKS_MS + sum(each.starved_ms for each in machine):
             late_steps.add(difference.step)
             reasons.append(f"{STARVED}{_at(script, difference)}: {breach.text}; {_figures(machine)}")
-        elif _is_retold(script, events, difference, late_steps, retell):
-            reasons.append(_retold_reason(script, events, difference, stretches))
+        elif _is_explained_by_starvation(script, events, difference, late_steps, run_starved):
+            reasons.append(_starved_reason(script, events, difference, stretches))
             is_another_course = True
         else:
             return Excused(reason=next(iter(reasons), None), left=_led_by(difference, differences))
@@ -245,36 +245,36 @@ def _answer(events: Sequence[Event], step: int) -> Event | None:
     return next(iter(answers_by_step(events).get(step, ())), None)
 
 
-def _is_retold(
+def _is_explained_by_starvation(
     script: Script,
     events: Sequence[Event],
     difference: Difference,
     late_steps: set[int],
-    retell: Retell | None,
+    run_starved: RunStarved | None,
 ) -> bool:
     """Return whether the reference, starved as the target was, reaches the same answer in the same way."""
-    if retell is None:
+    if run_starved is None:
         return False
     until = [each for each in events if each.step <= difference.step]
-    retellings = retell(script, events, difference.step)
-    return any(_agrees(script, until, retold, difference, late_steps) for retold in retellings)
+    starved_runs = run_starved(script, events, difference.step)
+    return any(_agrees(script, until, rerun, difference, late_steps) for rerun in starved_runs)
 
 
 def _agrees(
     script: Script,
     events: Sequence[Event],
-    retold: Sequence[Event],
+    rerun: Sequence[Event],
     difference: Difference,
     late_steps: set[int],
 ) -> bool:
-    answer = _answer(retold, difference.step)
+    answer = _answer(rerun, difference.step)
     if answer is None:
         return False
-    seen = against_reference(events, retold)
+    seen = against_reference(events, rerun)
     if any(not each.is_lenient and each.step not in late_steps for each in seen):
         return False
     if difference.difference_class == DifferenceClass.ENCODING:
-        return any(each.kind == EventKind.UNSOLICITED and each.step == difference.step for each in retold)
+        return any(each.kind == EventKind.UNSOLICITED and each.step == difference.step for each in rerun)
     step = script.steps[difference.step]
     if difference.difference_class == DifferenceClass.TIMING and isinstance(step, Receive):
         observed = _answer(events, difference.step)
@@ -290,7 +290,7 @@ def _breaks_as_much(step: Receive, answer: Event, observed: Event) -> bool:
     return step.not_after_ms is not None and step.not_after_ms < took_ms >= observed_ms - _NEAR_MS
 
 
-def _retold_reason(
+def _starved_reason(
     script: Script, events: Sequence[Event], difference: Difference, stretches: Sequence[StarvedStretch]
 ) -> str:
     end_ms = max((each.at_ms for each in events if each.step == difference.step), default=0.0)

@@ -19,7 +19,7 @@ from harness.diff.expectations import SourcedEntry
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.diff.repeats import NO_FURTHER_ATTEMPT, Repeated, is_accusation
-from harness.diff.starved import Retell
+from harness.diff.starved import RunStarved
 from harness.diff.target_pattern import is_reference
 from harness.orchestration.judging import (
     JudgedTargets,
@@ -30,7 +30,7 @@ from harness.orchestration.judging import (
 from harness.orchestration.on_cluster import Cluster
 from harness.orchestration.packings import packings
 from harness.orchestration.plan import RunPlan
-from harness.orchestration.starving import reteller
+from harness.orchestration.starving import starved_runner
 from harness.runner.admission import Admission
 from harness.runner.drive import Drive, DriveSinks
 from harness.runner.recorder import EventPosition, Recorder
@@ -70,7 +70,7 @@ class _Accused:
     repeated: Repeated
     """All attempts so far."""
     oracle: TargetTrace | None
-    retell: Retell | None
+    run_starved: RunStarved | None
     judgement: Judgement
     """The judgement of all attempts so far."""
 
@@ -96,7 +96,7 @@ class _Accused:
         """Judge the events of a further attempt, if there are any."""
         if events:
             self.repeated = with_attempt(
-                self.repeated, self.as_driven, self.info, events, self.oracle, self.retell
+                self.repeated, self.as_driven, self.info, events, self.oracle, self.run_starved
             )
 
 
@@ -200,7 +200,7 @@ class Rerun:
         others: list[_Accused] = []
         for each in chosen:
             cause = (each.target, causes.get((each.target, each.scenario_id), each.scenario_id))
-            oracle, retell = measures.get(each.target, (None, None))
+            oracle, run_starved = measures.get(each.target, (None, None))
             one = _Accused(
                 target=targets[each.target],
                 script=self.plan.scripts[each.scenario_id],
@@ -208,7 +208,7 @@ class Rerun:
                 info=target_info(self.folder, each.target),
                 repeated=attempts[each.target, each.scenario_id],
                 oracle=oracle,
-                retell=retell,
+                run_starved=run_starved,
                 judgement=each,
             )
             if one.differs:
@@ -219,7 +219,7 @@ class Rerun:
                 others.append(one)
         return first, differing, others
 
-    def _measures(self, chosen: Sequence[Judgement]) -> Mapping[str, tuple[TargetTrace, Retell]]:
+    def _measures(self, chosen: Sequence[Judgement]) -> Mapping[str, tuple[TargetTrace, RunStarved]]:
         """Return, by target, its reference's events in the chosen scenarios, and a function to starve it."""
         known = frozenset(self.folder.targets())
         oracles = {each.target: each.oracle for each in chosen if each.oracle and each.oracle in known}
@@ -228,7 +228,7 @@ class Rerun:
                 read_first_attempts(
                     self.folder, oracle, {each.scenario_id for each in chosen if each.target == target}
                 ),
-                reteller(self.folder, oracle),
+                starved_runner(self.folder, oracle),
             )
             for target, oracle in oracles.items()
         }

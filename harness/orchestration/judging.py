@@ -12,7 +12,7 @@ from harness.diff.expectations import SourcedEntry, check_scenarios, load_expect
 from harness.diff.judge import TargetInfo
 from harness.diff.model import Judgement
 from harness.diff.repeats import Repeated
-from harness.orchestration.starving import reteller
+from harness.orchestration.starving import starved_runner
 from harness.results.baseline import BY_OPTION, BaselineData, keep_baseline, results_against
 from harness.results.errors import ReportError
 from harness.results.exit_code import ExitCode, exit_code, worst
@@ -172,10 +172,10 @@ def _judge_share(folder: RunFolder, share: Sequence[str]) -> dict[str, list[Repe
     for name in share:
         trace = trace_of(name)
         oracle = trace_of(trace.info.oracle) if trace.info.oracle in known else None
-        retell = None if oracle is None else reteller(folder, oracle.info.target)
+        run_starved = None if oracle is None else starved_runner(folder, oracle.info.target)
         settings = imposed_settings(folder, name)
         as_driven = scripts if settings is None else [fitted(script, settings) for script in scripts]
-        judged[name] = judge_target(as_driven, trace, oracle, departures, retell)
+        judged[name] = judge_target(as_driven, trace, oracle, departures, run_starved)
     return judged
 
 

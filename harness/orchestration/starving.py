@@ -15,7 +15,7 @@ from math import ceil, inf
 from pathlib import Path
 from typing import Final
 
-from harness.diff.starved import Retell, StarvedStretch, starved_ms, starved_stretches
+from harness.diff.starved import RunStarved, StarvedStretch, starved_ms, starved_stretches
 from harness.orchestration.reference_runs import CHECK_INTERVAL
 from harness.runner.interpreter import Interpreter
 from harness.runner.placing import group_ids, num_partitions
@@ -101,7 +101,7 @@ def _ways(halts_ms: float) -> Iterator[_Way]:
     yield from _FURTHER_WAYS
 
 
-def reteller(folder: RunFolder, oracle: str) -> Retell:
+def starved_runner(folder: RunFolder, oracle: str) -> RunStarved:
     """Return a function that runs scripts again on a starved reference that a target was compared with.
 
     Args:
@@ -111,12 +111,12 @@ def reteller(folder: RunFolder, oracle: str) -> Retell:
     headers = folder.read_headers(oracle)
     properties = [dict(_read_properties(header.broker_config)) for header in headers]
     shared = set.intersection(*(set(each.items()) for each in properties))
-    return reteller_of(headers[0].profile, dict(shared))
+    return starved_runner_of(headers[0].profile, dict(shared))
 
 
-def reteller_of(
+def starved_runner_of(
     profile: str, base_config: Mapping[str, str], draws_of: DrawsOf = lambda _script, _events: Draws()
-) -> Retell:
+) -> RunStarved:
     """Return a function that runs scripts again on a starved reference.
 
     Args:
@@ -126,16 +126,16 @@ def reteller_of(
     """
     brokers = _Brokers(profile=profile, base_config=base_config)
 
-    def retell(script: Script, events: Sequence[Event], until: int) -> Iterator[Sequence[Event]]:
+    def run_starved(script: Script, events: Sequence[Event], until: int) -> Iterator[Sequence[Event]]:
         shortened = replace(script, steps=script.steps[: until + 1])
         draws = draws_of(script, events)
         for since_ms in _beginnings(events, until):
             for way in _ways(sum(map(_halt_ms, _stretches_since(events, since_ms)))):
-                retold = _in_a_thread(brokers, shortened, events, replace(way, since_ms=since_ms), draws)
-                if retold is not None:
-                    yield retold
+                rerun = _in_a_thread(brokers, shortened, events, replace(way, since_ms=since_ms), draws)
+                if rerun is not None:
+                    yield rerun
 
-    return retell
+    return run_starved
 
 
 def _beginnings(events: Sequence[Event], until: int) -> list[float]:
@@ -188,10 +188,10 @@ def _in_a_thread(
 ) -> Sequence[Event] | None:
     """Run a script again in a thread of its own: an event loop may be running in this one."""
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(asyncio.run, _retold(brokers, script, events, way, draws)).result()
+        return pool.submit(asyncio.run, _starved_run(brokers, script, events, way, draws)).result()
 
 
-async def _retold(
+async def _starved_run(
     brokers: _Brokers, script: Script, events: Sequence[Event], way: _Way, draws: Draws
 ) -> Sequence[Event] | None:
     """Run a script again, and return its events; return None if the reference cannot serve it."""

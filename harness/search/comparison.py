@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from harness.diff.raw_difference import RawDifference
-from harness.orchestration.starving import reteller_of
+from harness.orchestration.starving import starved_runner_of
 from harness.scenario.script import Script
 from harness.search.differences import Cause, cause_of, first_difference, has_failed
 from harness.search.drawn import all_draws, draws_of
@@ -89,9 +89,9 @@ class Comparison:
         self.versions = _common([await self.side.versions(), *map(_served, descriptions)])
         name = self._target.target.name
         if self._against is None:
-            retell = reteller_of(oracle.profile, oracle.base_config, self._known_draws)
+            run_starved = starved_runner_of(oracle.profile, oracle.base_config, self._known_draws)
             self._quick = as_run_judges(name, oracle.profile, None)
-            self._judged = as_run_judges(name, oracle.profile, retell)
+            self._judged = as_run_judges(name, oracle.profile, run_starved)
         else:
             other = oracle_for(self._against.target, descriptions[1])
             self._other = VariantTarget(reference_profile(other.profile))

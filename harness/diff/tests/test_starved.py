@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from harness.diff.judge import Judged, judge
-from harness.diff.starved import Retell, StarvedStretch, excused
+from harness.diff.starved import RunStarved, StarvedStretch, excused
 from harness.scenario.script import SeeClosed
 from harness.tests.diff_traces import info, reference_trace, script, spoilt, trace, with_event
 from harness.trace.events import Event, EventKind
@@ -52,8 +52,8 @@ def answered_after(took_ms: float) -> tuple[Event, ...]:
     return tuple(replace(each, at_ms=each.at_ms + took_ms) if each.step > JOINED else each for each in late)
 
 
-def judged(events: Sequence[Event], *reported: Event, retell: Retell | None = None) -> Judged:
-    return judge(script(), info(), (*events, *reported), reference_trace(), None, retell)
+def judged(events: Sequence[Event], *reported: Event, run_starved: RunStarved | None = None) -> Judged:
+    return judge(script(), info(), (*events, *reported), reference_trace(), None, run_starved)
 
 
 def test_a_bound_broken_by_no_more_than_the_witness_saw_is_starved_with_both_figures() -> None:
@@ -155,16 +155,16 @@ def test_a_silence_that_is_starved_excuses_no_answer_to_nothing(step: int) -> No
 def test_what_no_starved_reference_sends_is_a_difference() -> None:
     other_bytes = with_event(trace(), HEARTBEAT, reencodes=False)
     for events in (with_stray(trace(), HEARTBEAT), other_bytes, with_stray(expired(trace()), HEARTBEAT + 2)):
-        retold = [reference_trace(), expired(reference_trace())]
+        rerun = [reference_trace(), expired(reference_trace())]
         assert (
-            judged(events, SLOW, retell=lambda *_, reported=retold: reported).judgement.outcome
+            judged(events, SLOW, run_starved=lambda *_, reported=rerun: reported).judgement.outcome
             == Outcome.DIVERGES
         )
 
 
-@pytest.mark.parametrize(("is_retold", "outcome"), [(True, Outcome.INDETERMINATE), (False, Outcome.DIVERGES)])
+@pytest.mark.parametrize(("is_rerun", "outcome"), [(True, Outcome.INDETERMINATE), (False, Outcome.DIVERGES)])
 def test_a_frame_where_the_connection_was_to_be_closed_may_be_late(
-    outcome: Outcome, *, is_retold: bool
+    outcome: Outcome, *, is_rerun: bool
 ) -> None:
     end = len(script().steps)
     closing = replace(
@@ -176,9 +176,9 @@ def test_a_frame_where_the_connection_was_to_be_closed_may_be_late(
         return (*events, last)
 
     events = (*with_stray(closed(trace()), end), SLOW)
-    retold = closed(reference_trace())
-    retellings = [with_stray(retold, end) if is_retold else retold]
-    one = judge(closing, info(), events, retold, None, lambda *_: retellings)
+    rerun = closed(reference_trace())
+    starved_runs = [with_stray(rerun, end) if is_rerun else rerun]
+    one = judge(closing, info(), events, rerun, None, lambda *_: starved_runs)
     assert one.judgement.outcome == outcome
 
 
@@ -186,7 +186,9 @@ SLOW = starved(80, 100, broker_ms=10, step=8)
 
 
 def test_an_answer_that_the_starved_reference_gives_as_well_is_starved() -> None:
-    one = judged(expired(trace()), SLOW, retell=lambda *_: [reference_trace(), expired(reference_trace())])
+    one = judged(
+        expired(trace()), SLOW, run_starved=lambda *_: [reference_trace(), expired(reference_trace())]
+    )
     assert one.judgement.outcome == Outcome.INDETERMINATE
     assert one.judgement.reason.startswith("starved: step 10 (ana receives Heartbeat v4")
     assert one.judgement.reason.endswith(
@@ -200,14 +202,14 @@ def test_an_answer_that_the_starved_reference_does_not_give_is_a_difference() ->
     fenced = spoilt(
         reference_trace(), HEARTBEAT, lambda fields: fields.update(error_code="FENCED_INSTANCE_ID")
     )
-    for retold in ([reference_trace()], [fenced], []):
-        one = judged(expired(trace()), SLOW, retell=lambda *_, reported=retold: reported)
+    for rerun in ([reference_trace()], [fenced], []):
+        one = judged(expired(trace()), SLOW, run_starved=lambda *_, reported=rerun: reported)
         assert one.judgement.outcome == Outcome.DIVERGES
 
 
 def test_a_starved_reference_must_come_to_the_answer_the_same_way() -> None:
     elsewhere = spoilt(expired(reference_trace()), JOINED, lambda fields: fields.update(generation_id=2))
-    one = judged(expired(trace()), SLOW, retell=lambda *_: [elsewhere])
+    one = judged(expired(trace()), SLOW, run_starved=lambda *_: [elsewhere])
     assert one.judgement.outcome == Outcome.DIVERGES
 
 
@@ -215,26 +217,28 @@ def test_nobody_starves_the_reference_for_a_target_that_was_not_starved() -> Non
     def never(*_: object) -> Sequence[Sequence[Event]]:
         raise AssertionError("the machine was quiet")
 
-    assert judged(expired(trace()), retell=never).judgement.outcome == Outcome.DIVERGES
-    assert judged(trace(), SLOW, retell=never).judgement.outcome == Outcome.CONFORMS
+    assert judged(expired(trace()), run_starved=never).judgement.outcome == Outcome.DIVERGES
+    assert judged(trace(), SLOW, run_starved=never).judgement.outcome == Outcome.CONFORMS
 
 
 def test_an_answer_that_came_too_early_is_checked_against_when_the_starved_reference_gives_it() -> None:
     early = answered_after(70)
-    retold = with_event(reference_trace(), JOINED, elapsed_ms=70.0)
+    rerun = with_event(reference_trace(), JOINED, elapsed_ms=70.0)
     outcome = partial(judged, early, starved(60, 100, broker_ms=40, step=5))
-    assert outcome(retell=lambda *_: [retold]).judgement.outcome == Outcome.INDETERMINATE
-    assert outcome(retell=lambda *_: [reference_trace()]).judgement.outcome == Outcome.DIVERGES
+    assert outcome(run_starved=lambda *_: [rerun]).judgement.outcome == Outcome.INDETERMINATE
+    assert outcome(run_starved=lambda *_: [reference_trace()]).judgement.outcome == Outcome.DIVERGES
 
 
 def test_a_starved_reference_that_is_late_excuses_no_answer_that_came_too_early() -> None:
     late = answered_after(3900)
-    assert judged(answered_after(70), SLOW, retell=lambda *_: [late]).judgement.outcome == Outcome.DIVERGES
+    assert (
+        judged(answered_after(70), SLOW, run_starved=lambda *_: [late]).judgement.outcome == Outcome.DIVERGES
+    )
 
 
 def test_a_late_answer_excuses_no_wrong_one_after_it() -> None:
     late = with_event(expired(trace()), JOINED, elapsed_ms=3100.0, at_ms=3140.0, correlation_id=4)
-    one = judged(late, starved(1000, 2000, broker_ms=412), retell=lambda *_: [reference_trace()])
+    one = judged(late, starved(1000, 2000, broker_ms=412), run_starved=lambda *_: [reference_trace()])
     assert one.judgement.outcome == Outcome.DIVERGES
     assert one.judgement.first_step == HEARTBEAT
     assert [(each.step, each.ordinal, each.is_consequence) for each in one.differences] == [

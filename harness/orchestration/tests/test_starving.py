@@ -10,7 +10,7 @@ import pytest
 
 from harness.diff.judge import TargetInfo, judge
 from harness.diff.model import Judgement
-from harness.orchestration.starving import reteller
+from harness.orchestration.starving import starved_runner
 from harness.runner.interpreter import Interpreter
 from harness.runner.placing import group_ids, num_partitions
 from harness.runner.recorder import EventPosition, recorder_of
@@ -86,7 +86,7 @@ def judged(
     oracle = [each for each in read_events(folder.events(name)).events if each.scenario_id == scenario]
     info = TargetInfo(run_id="real", target="kafka", spec="kafka:3.9.2", profile="3.9", oracle=name)
     script = catalogue()[scenario]
-    return judge(script, info, events, oracle, None, reteller(folder, name)).judgement
+    return judge(script, info, events, oracle, None, starved_runner(folder, name)).judgement
 
 
 def kept(
