@@ -106,7 +106,7 @@ def streams_group_heartbeat(
             replaced = previous
             group = relabel_refined_assignment(shard, group, previous.member_id, request.member_id)
         member = get_or_maybe_create_static_streams_group_member(group, instance_id, request, records)
-    hearing = _Hearing(
+    heartbeat = _Heartbeat(
         shard=shard,
         group=group,
         member=member,
@@ -115,19 +115,19 @@ def streams_group_heartbeat(
         context=context,
         records=records,
     )
-    hearing.update_member()
-    hearing.update_topology()
-    hearing.configure_topology()
-    hearing.update_task_offsets()
-    hearing.maybe_bump_group_epoch()
-    hearing.assign()
-    hearing.reconcile()
+    heartbeat.update_member()
+    heartbeat.update_topology()
+    heartbeat.configure_topology()
+    heartbeat.update_task_offsets()
+    heartbeat.maybe_bump_group_epoch()
+    heartbeat.assign()
+    heartbeat.reconcile()
     schedule_streams_group_session_timeout(shard, request.group_id, request.member_id)
-    return CoordinatorResult(records=tuple(records), response=hearing.response())
+    return CoordinatorResult(records=tuple(records), response=heartbeat.response())
 
 
 @dataclass(slots=True, kw_only=True)
-class _Hearing:
+class _Heartbeat:
     """The handling of one heartbeat, with the records to write."""
 
     shard: GroupMetadataManager
