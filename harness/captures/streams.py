@@ -146,6 +146,19 @@ class _Connection:
     )
     is_ended: bool = False
 
+    def is_of_the_former(self, segment: Segment) -> bool:
+        """Return whether a broker's segment is about an earlier connection with the same ports.
+
+        It acknowledges what that one sent, where it should answer this one's SYN (RFC 9293, 3.5.1).
+        """
+        return (
+            segment.side is Endpoint.BROKER
+            and self.opening_seq is not None
+            and self.directions[Endpoint.BROKER].next_seq is None
+            and segment.ack != (self.opening_seq + 1) % _SEQUENCES
+            and not (segment.is_syn or segment.is_rst or segment.data)
+        )
+
 
 class _Streams:
     def __init__(self, notes: Notes) -> None:
@@ -174,6 +187,8 @@ class _Streams:
                 broker=in_words(segment.broker),
                 is_whole=is_new,
             )
+        if connection.is_of_the_former(segment):
+            return
         yield from self._follow(connection, segment)
         if segment.is_rst or all(each.is_over for each in connection.directions.values()):
             yield from self._give_up(self._open.pop(key))

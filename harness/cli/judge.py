@@ -1,6 +1,7 @@
 """`judge`: compare what brokers answered in captures and taps with what the reference answers."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -24,8 +25,9 @@ from harness.results.exit_code import ExitCode, worst
 from harness.results.run_kinds import open_folder
 from harness.spark.master import SparkError, why_no_spark
 from harness.targets.base.interface import TargetError
-from harness.targets.reference.profile import stored_specification
+from harness.targets.reference.profile import coordinator_properties, stored_specification
 from harness.targets.reference.target import DEFAULT_PROFILE
+from harness.targets.secured.properties import read_properties
 from harness.trace.events import RunKind
 from harness.trace.files import write_whole
 from harness.trace.schema import TraceError
@@ -40,6 +42,11 @@ _PROPERTY = typer.Option(
     "--broker-property",
     help="A property that the brokers have, e.g. `group.initial.rebalance.delay.ms=0`; may be repeated. "
     "All others are Kafka's defaults.",
+)
+_BROKER_CONFIG = typer.Option(
+    "--broker-config",
+    help="The brokers' `server.properties`; what does not concern the coordinator is ignored.",
+    dir_okay=False,
 )
 _WHOLE = typer.Option(
     "--whole",
@@ -68,6 +75,7 @@ def judge(
     profile: Annotated[str | None, _PROFILE] = None,
     port: Annotated[list[int] | None, _PORT] = None,
     broker_property: Annotated[list[str] | None, _PROPERTY] = None,
+    broker_config: Annotated[Path | None, _BROKER_CONFIG] = None,
     whole: Annotated[bool, _WHOLE] = False,
     hash_ids: Annotated[bool, _HASH_IDS] = False,
     json_file: Annotated[Path | None, _JSON] = None,
@@ -76,7 +84,7 @@ def judge(
     spark_master: Annotated[str | None, _MASTER] = None,
 ) -> ExitCode:
     """Compare a broker's answers in captures or taps with those of the reference."""
-    properties = broker_property or []
+    properties = _properties(broker_config, broker_property or [])
     spec = _spec(profile or DEFAULT_PROFILE, properties)
     run = _run_beside(beside, out)
     judged = judge_captures(
@@ -97,7 +105,7 @@ def judge(
         write_whole(json_file, written)
     if out is not None:
         write_whole(out / _IN_PAGES, written)
-        given = Given(captures, parse_properties(properties), is_newest=profile is None, beside=run)
+        given = Given(captures, properties, is_newest=profile is None, beside=run)
         _say(console, f"Pages: {write_pages(out, judged, spec, given)}")
     code = exit_code([each.replayed for each in judged.groups])
     return worst([code, ExitCode.BAD_DATA] if judged.notes.damages else [code])
@@ -124,11 +132,15 @@ def _judge_at(spark_master: str | None) -> Judge:
     return partial(judge_on_spark, master=spark_master)
 
 
-def _spec(profile: str, properties: list[str]) -> ReferenceProfile:
+def _properties(file: Path | None, texts: Sequence[str]) -> Mapping[str, str]:
+    """Return the coordinator's properties in a broker's file, and those given beside it."""
+    in_file = {} if file is None else read_properties(file, "--broker-config")
+    return coordinator_properties(in_file) | dict(parse_properties(texts))
+
+
+def _spec(profile: str, properties: Mapping[str, str]) -> ReferenceProfile:
     try:
-        return stored_specification(
-            profile, parse_properties(properties), where="--broker-property", defaults={}
-        )
+        return stored_specification(profile, properties, where="the brokers' configuration", defaults={})
     except (TargetError, TraceError) as error:
         raise PlanError(str(error)) from error
 

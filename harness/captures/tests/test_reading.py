@@ -4,10 +4,12 @@ import random
 from pathlib import Path
 
 import pytest
+from dpkt import tcp
 
 from harness.captures import JudgedCaptures, judge_captures
 from harness.captures.tests.made_captures import (
     PORT,
+    Sent,
     Wire,
     framed,
     pcap_bytes,
@@ -48,6 +50,22 @@ def test_tls_is_recognised(tmp_path: Path) -> None:
     assert list(found.notes.in_words()) == [
         "connection 10.0.0.5:9092 from 10.0.0.9:40000 speaks TLS: it cannot be read"
     ]
+
+
+def test_an_acknowledgement_of_a_former_connection_acknowledges_nothing(
+    recording: Recording, tmp_path: Path
+) -> None:
+    wire = wire_of(recording.events)
+    opening = wire.sent[0]
+    stray = Sent(opening.at_ms, opening.client_port, is_from_client=False, seq=99, ack=416_273_827)
+    reset = Sent(
+        opening.at_ms, opening.client_port, is_from_client=True, seq=stray.ack, ack=0, flags=tcp.TH_RST
+    )
+
+    found = judged(write_pcap(tmp_path / "c.pcap", [opening, stray, reset, *wire.sent]))
+
+    assert list(found.notes.in_words()) == []
+    assert compared(found) == compared(judged(write_pcap(tmp_path / "all.pcap", wire.sent)))
 
 
 def test_other_ports_are_left_out_and_named(recording: Recording, tmp_path: Path) -> None:

@@ -37,6 +37,21 @@ def test_a_capture_that_agrees(tmp_path: Path, kafka_conformance: CommandLine) -
     assert "newest" not in kafka_conformance.out
 
 
+def test_the_brokers_own_configuration_is_read(tmp_path: Path, kafka_conformance: CommandLine) -> None:
+    properties = tmp_path / "server.properties"
+    properties.write_text(
+        "node.id=1\nssl.keystore.password=s3cret\ngroup.initial.rebalance.delay.ms=0\n"
+        "group.min.session.timeout.ms=100\n"
+    )
+    options = ("--profile", "3.9", "--whole", "--broker-config", properties, "--out", tmp_path / "pages")
+
+    assert kafka_conformance("judge", agreeing(tmp_path), *options) == ExitCode.EXPECTED
+
+    pages = "".join(each.read_text() for each in (tmp_path / "pages").rglob("*.*"))
+    assert "group.min.session.timeout.ms" in pages
+    assert "s3cret" not in pages + kafka_conformance.out
+
+
 def test_a_lie_is_printed_and_written(tmp_path: Path, kafka_conformance: CommandLine) -> None:
     written = tmp_path / "judged.json"
 
@@ -84,5 +99,6 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, kafka_conformance: Comma
 
     assert kafka_conformance("judge", path, "--profile", "nonsense") == ExitCode.USAGE
     assert kafka_conformance("judge", path, "--broker-property=group.max.size=x") == ExitCode.USAGE
+    assert kafka_conformance("judge", path, "--broker-config", tmp_path / "gone") == ExitCode.CONFIGURATION
     assert kafka_conformance("judge", tmp_path / "gone.pcap") == ExitCode.NO_INPUT
     assert kafka_conformance("judge", path, "--port", "1") == ExitCode.NOTHING_RAN

@@ -60,10 +60,14 @@ def specification(
         broker_config: the target's properties.
         defaults: the target's properties where `broker_config` does not set others.
     """
-    known = GroupCoordinatorConfig.property_names()
-    properties = {name: value for name, value in broker_config.items() if name in known}
-    config = GroupCoordinatorConfig.from_properties({**defaults, **properties})
+    config = GroupCoordinatorConfig.from_properties({**defaults, **coordinator_properties(broker_config)})
     return ReferenceProfile(profile=reference_profile(profile), config=config)
+
+
+def coordinator_properties(broker_config: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties of a broker that the reference knows; no secret is among them."""
+    known = GroupCoordinatorConfig.property_names()
+    return {name: value for name, value in broker_config.items() if name in known}
 
 
 def stored_specification(

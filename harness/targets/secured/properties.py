@@ -77,8 +77,8 @@ def configured_security(environment: Mapping[str, str] = os.environ) -> Security
     return security_of(properties)
 
 
-def read_properties(file: Path) -> dict[str, str]:
-    """Return the properties of a file in Java's format.
+def read_properties(file: Path, option: str = "--command-config") -> dict[str, str]:
+    """Return the properties of a file in Java's format, which an option names.
 
     Raises:
         CommandConfigError: it cannot be read.
@@ -86,11 +86,9 @@ def read_properties(file: Path) -> dict[str, str]:
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
-        raise CommandConfigError(
-            f"{file}: {error.strerror}; --command-config names a properties file"
-        ) from error
+        raise CommandConfigError(f"{file}: {error.strerror}; {option} names a properties file") from error
     except UnicodeDecodeError as error:
-        raise CommandConfigError(f"{file} is no text; --command-config names a properties file") from error
+        raise CommandConfigError(f"{file} is no text; {option} names a properties file") from error
     return {
         _unescaped(found["name"]): _unescaped(found["value"])
         for line in _logical_lines(text)
