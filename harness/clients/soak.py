@@ -75,12 +75,17 @@ async def soak(plan: SoakPlan, tell: Callable[[str], None]) -> SoakResult:
             *(group.endure(until_s, its) for group, its in zip(groups, chances, strict=True)),
         )
         tell(f"{load.produced} records; waiting until all came")
-        accounts = [await group.account(load.values) for group in groups]
+        produced = dict(load.values)
+        accounts = [await group.account(produced) for group in groups]
+        accounts = [
+            await group.settled(account, produced, load.write)
+            for group, account in zip(groups, accounts, strict=True)
+        ]
     finally:
         await asyncio.gather(load.end(), *(group.end() for group in groups))
     return SoakResult(
         library=plan.library.name,
-        produced=load.produced,
+        produced=sum(produced.values()),
         duration_s=round(time.monotonic() - began_s, 1),
         groups=tuple(accounts),
     )
@@ -122,24 +127,29 @@ class _Load:
         self._client = await launch(self._plan, "producer", {}, lambda *_: None)
 
     async def go_on(self, until_s: float, tell: Callable[[str], None]) -> None:
-        assert self._client is not None
+        """Write records until it is time."""
         began_s = reported_s = time.monotonic()
         each = max(1, round(self._plan.records_per_s * _PRODUCE_PAUSE_S / _PARTITION_COUNT))
         while (now_s := time.monotonic()) < until_s:
             if now_s - reported_s > _TELL_PAUSE_S:
                 reported_s = now_s
                 tell(f"{self.produced} records, {int(now_s - began_s)} s")
-            records: list[Fact] = [
-                [self._topic, number, f"{number}#{self.values[number] + place}"]
-                for number in range(_PARTITION_COUNT)
-                for place in range(each)
-            ]
-            answer = await self._client.tell(Verb.PRODUCE, {"records": records}, timeout_s=ANSWER_S)
-            if "error" in answer:
-                raise TargetError(f"producing was refused: {answer['error']}: {answer['says']}")
-            for number in range(_PARTITION_COUNT):
-                self.values[number] += each
+            await self.write(each)
             await asyncio.sleep(_PRODUCE_PAUSE_S)
+
+    async def write(self, each: int) -> None:
+        """Write so many records to each partition."""
+        assert self._client is not None
+        records: list[Fact] = [
+            [self._topic, number, f"{number}#{self.values[number] + place}"]
+            for number in range(_PARTITION_COUNT)
+            for place in range(each)
+        ]
+        answer = await self._client.tell(Verb.PRODUCE, {"records": records}, timeout_s=ANSWER_S)
+        if "error" in answer:
+            raise TargetError(f"producing was refused: {answer['error']}: {answer['says']}")
+        for number in range(_PARTITION_COUNT):
+            self.values[number] += each
 
     async def end(self) -> None:
         if self._client is not None:

@@ -4,7 +4,7 @@ import asyncio
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -74,6 +74,10 @@ class GroupAccount:
     """Upheavals and errors in order of time: seconds since the beginning, what happened, and the member."""
     acknowledged: int | None = None
     """In a share group: how many records were acknowledged, as members reported."""
+    in_hand: int | None = None
+    """In a share group: how many records were in the hands of members when these were killed."""
+    in_doubt: int | None = None
+    """How many of them were in a commit that was not answered, and did not come again."""
     wrong: tuple[str, ...] = ()
     """Anything else that is unexpected, in words."""
 
@@ -193,12 +197,32 @@ class SoakGroup:
         lost = sorted(wanted - self._tally.counts.keys())
         return self._accounted(lost=tuple(lost[:100]), committed=committed)
 
+    async def settled(
+        self,
+        account: GroupAccount,
+        produced: Mapping[int, int],  # noqa: ARG002 - for groups that need more than their members' word
+        write: Callable[[int], Awaitable[None]],  # noqa: ARG002 - same
+    ) -> GroupAccount:
+        """Return an account with what the broker itself says of its records.
+
+        Args:
+            account: what the group's members say of them.
+            produced: how many there are in each partition.
+            write: writes so many further records to each partition.
+
+        Raises:
+            TargetError: the broker cannot be asked.
+        """
+        return account
+
     def _accounted(
         self,
         *,
         lost: tuple[str, ...],
         committed: bool,
         acknowledged: int | None = None,
+        in_hand: int | None = None,
+        in_doubt: int | None = None,
         wrong: tuple[str, ...] = (),
     ) -> GroupAccount:
         return GroupAccount(
@@ -211,6 +235,8 @@ class SoakGroup:
             errors=dict(sorted(self._tally.errors.items())),
             happenings=tuple(self._tally.happenings),
             acknowledged=acknowledged,
+            in_hand=in_hand,
+            in_doubt=in_doubt,
             wrong=wrong,
         )
 

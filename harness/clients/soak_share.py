@@ -3,8 +3,8 @@
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from typing_extensions import override
@@ -13,6 +13,10 @@ from harness.clients.names import Names
 from harness.clients.process import Message
 from harness.clients.soak_group import DRAIN_S, SHARE, GroupAccount, SoakGroup, SoakPlan
 from harness.clients.steps import GroupProtocol
+from harness.targets.base.dialogue import Dialogue, NotYet
+from harness.targets.base.interface import ConnectionLost, TargetError
+from harness.targets.base.prepare import find_coordinator
+from harness.targets.base.tcp import asking
 
 _LOCK_S: Final = 10
 _QUIET_S: Final = _LOCK_S + 5
@@ -20,6 +24,8 @@ _QUIET_S: Final = _LOCK_S + 5
 _DELIVERIES_MAX: Final = 5
 """The brokers' default of `group.share.delivery.count.limit`."""
 _SHOWN_MAX: Final = 100
+_SETTLE_S: Final = 30.0
+_SETTLE_PAUSE_S: Final = 1.0
 
 
 def configure_share_group(plan: SoakPlan, names: Names) -> None:
@@ -47,8 +53,12 @@ class Ledger:
     acknowledged: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     in_hand: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     """The values that each member has not reported as acknowledged."""
+    asked: dict[str, set[str]] = field(default_factory=dict)
+    """The values in a commit of each member that has not been answered."""
     crashed_with: set[str] = field(default_factory=set)
-    """Values that members had in hand when they were killed: each is acknowledged, or delivered again."""
+    """Values that members had in hand when they were killed."""
+    in_doubt: set[str] = field(default_factory=set)
+    """Those in a commit that was not answered: each is acknowledged, or delivered again."""
     changed_s: float = field(default_factory=time.monotonic)
 
     def note(self, member: str, message: Message) -> None:
@@ -58,7 +68,10 @@ class Ledger:
             for _, _, _, value, count in message["records"]:
                 self.deliveries[value].append((message["at_ms"], count))
                 self.in_hand[member].add(value)
+        elif message["event"] == "acknowledging":
+            self.asked[member] = {*message["values"]}
         elif message["event"] == "processed":
+            self.asked.pop(member, None)
             for value in message["values"]:
                 self.acknowledged[value].append(message["at_ms"])
                 self.in_hand[member].discard(value)
@@ -66,10 +79,11 @@ class Ledger:
     def crash(self, member: str) -> None:
         """Record the crash of a member."""
         self.crashed_with |= self.in_hand.pop(member, set())
+        self.in_doubt |= self.asked.pop(member, set())
 
     def unaccounted(self, wanted: set[str]) -> set[str]:
-        """Return the values that were neither acknowledged nor in the hands of a member that crashed."""
-        return wanted - self.acknowledged.keys() - self.crashed_with
+        """Return the values that were neither acknowledged nor in a commit that a crash left in doubt."""
+        return wanted - self.acknowledged.keys() - self.in_doubt
 
     def is_done(self, wanted: set[str]) -> bool:
         """Return whether all was acknowledged, or all is accounted for and no more deliveries can come."""
@@ -81,7 +95,7 @@ class Ledger:
     def wrong(self, wanted: set[str]) -> Iterator[str]:
         """Yield a line for each kind of error in the ledger."""
         found = {
-            "were not acknowledged, and nobody crashed with them": self.unaccounted(wanted),
+            "were not acknowledged, and nobody crashed while it acknowledged them": self.unaccounted(wanted),
             "were acknowledged more than once": {
                 value for value, times in self.acknowledged.items() if len(times) > 1
             },
@@ -136,5 +150,55 @@ class ShareSoakGroup(SoakGroup):
             lost=tuple(lost[:_SHOWN_MAX]),
             committed=not self._ledger.unaccounted(wanted),
             acknowledged=len(self._ledger.acknowledged),
+            in_hand=len(self._ledger.crashed_with),
+            in_doubt=len(self._ledger.in_doubt - self._ledger.acknowledged.keys()),
             wrong=tuple(self._ledger.wrong(wanted)),
         )
+
+    @override
+    async def settled(
+        self, account: GroupAccount, produced: Mapping[int, int], write: Callable[[int], Awaitable[None]]
+    ) -> GroupAccount:
+        until_s = time.monotonic() + _SETTLE_S
+        starts: Mapping[int, int] = {}
+        while time.monotonic() < until_s and any(behind(produced, starts)):
+            # A start offset that has moved is written with the acknowledgements that follow.
+            await write(1)
+            await asyncio.sleep(_SETTLE_PAUSE_S)
+            starts = await _start_offsets(self._plan.bootstrap, str(self._settings["group_id"]), self._topic)
+        return replace(account, wrong=(*account.wrong, *behind(produced, starts)))
+
+
+def behind(produced: Mapping[int, int], starts: Mapping[int, int]) -> Iterator[str]:
+    """Yield a line for each partition whose start offset is not past the load."""
+    for number, count in produced.items():
+        start = starts.get(number, -1)
+        if start < count:
+            yield f"a record of partition {number} is not settled: its start offset is {start} of {count}"
+
+
+async def _start_offsets(bootstrap: str, group: str, topic: str) -> Mapping[int, int]:
+    """Ask the coordinator of a share group for the start offsets of a topic, by partition.
+
+    Raises:
+        TargetError: it cannot be asked.
+    """
+    host, _, port = bootstrap.partition(",")[0].rpartition(":")
+    try:
+        async with asking(host, int(port)) as session:
+            first = Dialogue(await session.connect())
+            await first.learn_versions()
+            coordinator = await find_coordinator(first, group)
+            dialogue = Dialogue(await session.connect_to(coordinator.host, coordinator.port))
+            answer = await dialogue.ask(
+                "DescribeShareGroupOffsets", 0, {"groups": [{"group_id": group, "topics": None}]}
+            )
+    except (ConnectionLost, NotYet) as error:
+        raise TargetError(f"nobody says how far group {group} is: {error}") from error
+    return {
+        partition.number("partition_index"): partition.number("start_offset")
+        for asked in answer.rows("groups")
+        for row in asked.rows("topics")
+        if row.text("topic_name") == topic
+        for partition in row.rows("partitions")
+    }

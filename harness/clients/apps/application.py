@@ -2,8 +2,8 @@
 
 Its standard input and output are JSON lines. A command is `{"id": 7, "verb": …, "arguments": {…}}`, its
 answer `{"id": 7, "facts": …}` or `{"id": 7, "error": NAME, "says": …}`; in between come events: `assigned`,
-`revoked`, `lost`, `delivered`, `processed` and `error`, each with `at_ms` on a clock that all processes of a
-machine share.
+`revoked`, `lost`, `delivered`, `acknowledging`, `processed` and `error`, each with `at_ms` on a clock that
+all processes of a machine share.
 """
 
 import json

@@ -11,6 +11,8 @@ Arguments = Mapping[str, Any]
 """The contents of a line of JSON."""
 _POLL_S: Final = 0.1
 _TAKE_TIMEOUT_S: Final = 40.0
+_WORK_S: Final = 0.05
+"""The time for which a working member processes what a poll returned, so that it may be killed meanwhile."""
 
 
 class ShareMember:
@@ -46,7 +48,9 @@ class ShareMember:
         self._accept()
         came = self._receive()
         if self._works and came:
+            time.sleep(_WORK_S)
             self._accept()
+            self._event("acknowledging", values=[each.value for each in self._in_hand])
             refused = self._consumer.commit()
             values: list[Fact] = [each.value for each in self._in_hand if each.partition not in refused]
             self._in_hand.clear()

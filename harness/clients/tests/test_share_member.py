@@ -104,6 +104,7 @@ def test_who_works_commits_each_batch_and_tells_of_what_was_not_refused() -> Non
 
     assert library.commits == 1
     assert member.events[1:] == [
+        ("acknowledging", {"values": [FIRST.value, other.value]}),
         ("processed", {"values": [FIRST.value]}),
         ("error", {"name": "INVALID_RECORD_STATE", "says": "too late"}),
     ]

@@ -11,7 +11,7 @@ from harness.clients.run import ClientsPlan
 from harness.clients.soak import SoakResult, soak_to_json, together
 from harness.clients.soak_group import GroupAccount
 from harness.clients.soak_run import soak_all
-from harness.clients.soak_share import Ledger
+from harness.clients.soak_share import Ledger, behind
 from harness.report.site.clients_soak import read_soaks, soak_exit_code, soak_site
 from harness.results.client_results import load_clients
 from harness.results.exit_code import ExitCode
@@ -46,6 +46,7 @@ def ledger_of(*events: tuple[str, str, float, int | None]) -> Ledger:
     ledger = Ledger()
     for member, value, at_ms, count in events:
         if count is None:
+            ledger.note(member, {"event": "acknowledging", "at_ms": at_ms, "values": [value]})
             ledger.note(member, {"event": "processed", "at_ms": at_ms, "values": [value]})
         else:
             row = ["load", 0, 0, value, count]
@@ -60,13 +61,34 @@ def test_a_record_that_came_again_before_it_was_acknowledged_is_accounted_for() 
     assert ledger.is_done({"0#0"})
 
 
-def test_what_a_member_crashed_with_may_be_acknowledged_and_what_it_closed_with_may_not() -> None:
-    ledger = ledger_of(("ana", "0#0", 1, 1), ("bob", "0#1", 1, 1))
+def test_what_a_commit_left_in_doubt_may_be_acknowledged_and_nothing_else() -> None:
+    ledger = ledger_of(("ana", "0#0", 1, 1), ("bob", "0#1", 1, 1), ("cid", "0#2", 1, 1))
+    ledger.note("ana", {"event": "acknowledging", "at_ms": 2, "values": ["0#0"]})
+    ledger.crash("ana")
+    ledger.crash("bob")
+
+    [wrong] = ledger.wrong({"0#0", "0#1", "0#2"})
+    assert wrong == (
+        "2 records were not acknowledged, and nobody crashed while it acknowledged them, the first is 0#1"
+    )
+    assert not ledger.is_done({"0#0", "0#1", "0#2"})
+
+
+def test_a_commit_that_was_answered_leaves_nothing_in_doubt() -> None:
+    ledger = ledger_of(("ana", "0#0", 1, 1))
+    ledger.note("ana", {"event": "acknowledging", "at_ms": 2, "values": ["0#0"]})
+    ledger.note("ana", {"event": "processed", "at_ms": 3, "values": []})
     ledger.crash("ana")
 
-    [wrong] = ledger.wrong({"0#0", "0#1"})
-    assert wrong == ("1 records were not acknowledged, and nobody crashed with them, the first is 0#1")
-    assert not ledger.is_done({"0#0", "0#1"})
+    assert ledger.unaccounted({"0#0"}) == {"0#0"}
+
+
+def test_a_start_offset_that_stays_behind_the_load_is_wrong() -> None:
+    assert [*behind({0: 500, 1: 500}, {0: 500, 1: 501})] == []
+    assert [*behind({0: 500, 1: 500}, {0: 499})] == [
+        "a record of partition 0 is not settled: its start offset is 499 of 500",
+        "a record of partition 1 is not settled: its start offset is -1 of 500",
+    ]
 
 
 @pytest.mark.parametrize(

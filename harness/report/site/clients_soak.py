@@ -33,14 +33,24 @@ class GroupData(StoredData):
     unexpected: tuple[str, ...]
     happenings: tuple[tuple[float, str, str], ...] = ()
     acknowledged: int | None = None
+    in_hand: int | None = None
+    in_doubt: int | None = None
 
     def reported(self, produced: int) -> str:
         """Return the account in one line."""
-        acknowledged = "" if self.acknowledged is None else f", {self.acknowledged} acknowledged"
+        acknowledged = "" if self.acknowledged is None else f", {self.settled}"
         return (
             f"{self.group}: of {produced} records {self.delivered} delivered{acknowledged}, "
             f"{self.repeated} of them again, {len(self.lost)} lost; "
             f"disturbances {dict(self.upheavals)}, errors {dict(self.errors)}"
+        )
+
+    @property
+    def settled(self) -> str:
+        """Return what became of the records of a share group."""
+        return (
+            f"{self.acknowledged} acknowledged, {self.in_hand} in hand of members that were killed, "
+            f"{self.in_doubt} of which neither came again nor are known to be acknowledged"
         )
 
     @property

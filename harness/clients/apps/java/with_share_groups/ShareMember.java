@@ -9,6 +9,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.apache.kafka.clients.consumer.AcknowledgeType;
@@ -19,6 +20,7 @@ import org.apache.kafka.common.TopicIdPartition;
 /** A member of a share group, and the records that it was delivered and has not acknowledged. */
 final class ShareMember implements Member {
     private static final Duration POLL = Duration.ofMillis(100);
+    private static final long WORK_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
     private static final long TAKE_TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(40);
 
     private final Talk talk;
@@ -71,7 +73,12 @@ final class ShareMember implements Member {
         accept();
         int came = receive();
         if (works && came > 0) {
+            // A member that is killed meanwhile has not acknowledged anything yet.
+            LockSupport.parkNanos(WORK_NANOS);
             accept();
+            talk.event(
+                    "acknowledging",
+                    Map.of("values", inHand.stream().map(ConsumerRecord::value).toList()));
             var values = values(consumer.commitSync(), inHand);
             inHand.clear();
             talk.event("processed", Map.of("values", values));

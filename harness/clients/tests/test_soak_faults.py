@@ -1,0 +1,114 @@
+"""A soak of a reference with a planted fault is red, and names what is wrong."""
+
+import asyncio
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from harness.clients import soak_group, soak_share
+from harness.clients.libraries import LIBRARIES
+from harness.clients.run import ClientsPlan
+from harness.clients.soak_run import soak_all
+from harness.report.site.clients_soak import read_soaks, soak_exit_code
+from harness.results.client_results import load_clients
+from harness.results.exit_code import ExitCode
+from harness.targets.reference.tcp import REFERENCE_ROOT, ReferenceTcpTarget
+
+pytestmark = pytest.mark.slow
+_LOCK_S = 2
+_QUIET_S = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """A fault: what the reference's code says, and what it says instead."""
+
+    module: str
+    right: str
+    wrong: str
+
+    def plant(self, root: Path) -> None:
+        path = root / "reference_coordinator" / "shares" / f"{self.module}.py"
+        code = path.read_text()
+        assert code.count(self.right) == 1
+        path.write_text(code.replace(self.right, self.wrong))
+
+
+FORGETS_ACKNOWLEDGEMENTS = Planted(
+    "acknowledging",
+    "is_written = error is Errors.NONE\n",
+    "is_written = transitions[0].first_offset % 4 != 0\n",
+)
+LOSES_RECORDS = Planted(
+    "acquiring",
+    "first, last = first_offset, last_offset\n",
+    "first, last = min(first_offset + (first_offset > 40), last_offset), last_offset\n",
+)
+KEEPS_LOCKS = (
+    Planted("acknowledging", "state.state is RecordState.ACQUIRED and _has_ended(state, now_ms)", "False"),
+    Planted("acknowledging", "state.state is RecordState.ACQUIRED and state.member_id == member_id", "False"),
+)
+"""Neither the end of a connection nor that of a lock releases records."""
+COUNTS_NO_DELIVERY = Planted(
+    "acquiring",
+    "state.try_update(RecordState.ACQUIRED, 1, limit, self.member_id)",
+    "state.try_update(RecordState.ACQUIRED, 0, limit, self.member_id)",
+)
+
+
+@pytest.fixture
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let members crash often and locks expire early, so that seconds do."""
+    monkeypatch.setattr(soak_group, "_UPHEAVAL_PAUSE_S", (0.2, 0.6))
+    monkeypatch.setattr(soak_group, "_AWAY_S", (0.1, 0.3))
+    monkeypatch.setattr(soak_share, "DRAIN_S", 2 * _QUIET_S)
+    monkeypatch.setattr(soak_share, "_LOCK_S", _LOCK_S)
+    monkeypatch.setattr(soak_share, "_QUIET_S", _QUIET_S)
+    monkeypatch.setattr(soak_share, "_SETTLE_S", 2 * _QUIET_S)
+
+
+def soaked(tmp_path: Path, *faults: Planted) -> tuple[ExitCode, tuple[str, ...]]:
+    """Soak a reference with faults; return the verdict, and all that is unexpected."""
+    root = tmp_path / "root"
+    ignored = shutil.ignore_patterns("tests", "__pycache__")
+    shutil.copytree(REFERENCE_ROOT / "reference_coordinator", root / "reference_coordinator", ignore=ignored)
+    shutil.copytree(REFERENCE_ROOT / "kio_extension", root / "kio_extension", ignore=ignored)
+    for each in faults:
+        each.plant(root)
+    plan = ClientsPlan(
+        run_id="soak",
+        scripts=(),
+        libraries=(LIBRARIES["confluent-kafka"],),
+        targets=(ReferenceTcpTarget(root=root),),
+        command="kafka-conformance clients --soak 8",
+        out=tmp_path,
+    )
+    asyncio.run(soak_all(plan, 8, 3, lambda *_: None, groups=("share",)))
+    run = load_clients(tmp_path / "soak")
+    (only,) = read_soaks(run)
+    return soak_exit_code(run), only.unexpected
+
+
+@pytest.mark.usefixtures("hurry")
+def test_a_share_group_of_the_reference_itself_is_right(tmp_path: Path) -> None:
+    assert soaked(tmp_path) == (ExitCode.EXPECTED, ())
+
+
+@pytest.mark.usefixtures("hurry")
+@pytest.mark.parametrize(
+    ("faults", "says"),
+    [
+        ((FORGETS_ACKNOWLEDGEMENTS,), "came again after they were acknowledged"),
+        ((LOSES_RECORDS,), "records were lost"),
+        (KEEPS_LOCKS, "is not settled: its start offset is"),
+        ((COUNTS_NO_DELIVERY,), "with a count that is no higher than before"),
+    ],
+    ids=("forgets-acknowledgements", "loses-records", "keeps-locks", "counts-no-delivery"),
+)
+def test_a_planted_fault_makes_a_soak_red(faults: tuple[Planted, ...], says: str, tmp_path: Path) -> None:
+    code, unexpected = soaked(tmp_path, *faults)
+
+    assert code is ExitCode.UNEXPECTED
+    assert any(says in each for each in unexpected), unexpected
