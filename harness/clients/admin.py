@@ -92,7 +92,7 @@ class Admin:
     def _await_partitions(self, topic: str, partition_count: int) -> None:
         until_s = time.monotonic() + _TIMEOUT_S
         while time.monotonic() < until_s:
-            reported = self._client.list_topics(timeout=_TIMEOUT_S).topics.get(topic)
+            reported = self._client.list_topics(topic, timeout=_TIMEOUT_S).topics.get(topic)
             if (
                 reported is not None
                 and sum(1 for each in reported.partitions.values() if each.leader >= 0) == partition_count

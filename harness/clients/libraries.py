@@ -7,9 +7,13 @@ from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import Final
 
-from harness.clients.steps import Feature
+from harness.clients.steps import Feature, GroupProtocol
 
 _NO_STREAMS: Final = "only Java has Kafka Streams"
+_MEMBER_IDS: Final = (
+    "Kafka 4.1 cannot read a member id with + or /, and librdkafka 2.16.0 makes such an id half of the time: "
+    "the member is delivered nothing (Uuid#fromString)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,11 +26,18 @@ class ClientLibrary:
     """The command that starts a client; its settings are appended as JSON."""
     lacks: Mapping[Feature, str] = field(default_factory=dict)
     """The features that it lacks, each with the reason."""
+    needs: Mapping[GroupProtocol, tuple[tuple[int, int], str]] = field(default_factory=dict)
+    """The first release with which a protocol works, where the protocol is older, each with the reason."""
 
 
-def _of_python(name: str, implementation: str, lacks: Mapping[Feature, str]) -> ClientLibrary:
+def _of_python(
+    name: str,
+    implementation: str,
+    lacks: Mapping[Feature, str],
+    needs: Mapping[GroupProtocol, tuple[tuple[int, int], str]] | None = None,
+) -> ClientLibrary:
     command = (sys.executable, "-m", "harness.clients.apps", f"harness.clients.apps.{implementation}")
-    return ClientLibrary(name=name, version=_version(name), command=command, lacks=lacks)
+    return ClientLibrary(name=name, version=_version(name), command=command, lacks=lacks, needs=needs or {})
 
 
 def _version(name: str) -> str:
@@ -68,6 +79,12 @@ LIBRARIES: Final[Mapping[str, ClientLibrary]] = MappingProxyType(
                     "has given up itself (librdkafka#5511), and regards no timeout then (librdkafka#5456)",
                     Feature.STICKY: "librdkafka has the sticky assignor in its cooperative form alone",
                     Feature.REFUSES_MIXING: "librdkafka lets the later of subscribe() and assign() win",
+                },
+                {
+                    GroupProtocol.SHARE: (
+                        (4, 2),
+                        _MEMBER_IDS,
+                    )
                 },
             ),
         )

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from harness.clients.clock import clock_ms
 from harness.clients.confirming import Again, confirmed
@@ -41,14 +41,9 @@ from harness.trace.events import TARGET_LOST
 from harness.trace.files import point_latest, write_whole
 from harness.trace.target_record import TargetRecord
 
-if TYPE_CHECKING:
-    from harness.clients.admin import Admin
-
 Tell = Callable[[str, str], None]
 """Called with a target's name and what is going on there."""
 JOBS: Final = 8
-_ADMIN: Final = "admin"
-"""The conversation of the administration that scripts need beside their clients."""
 _REFERENCE: Final = "reference-tcp"
 _BROKERS: Final = 3
 """The number of brokers of the reference that a cluster is compared with."""
@@ -282,16 +277,11 @@ class _Drive:
 
     async def all(self) -> None:
         """Run all scripts."""
-        ours = self.broker.run_namespace is None
-        # librdkafka is an optional extra, which a report does not need.
-        from harness.clients.admin import Admin  # noqa: PLC0415 - see above
-
-        admin = Admin(self.broker.description.bootstrap if ours else self.way.address(_ADMIN))
         slots = asyncio.Semaphore(self.plan.jobs)
 
         async def run(script: ClientScript, library: ClientLibrary) -> None:
             async with slots:
-                await self._carry_out(script, library, admin)
+                await self._carry_out(script, library)
 
         runs = self.plan.runs
         async with asyncio.TaskGroup() as group:
@@ -300,10 +290,8 @@ class _Drive:
                     group.create_task(run(script, library))
         for script, library in runs:
             if script.broker_actions:
-                await self._carry_out(script, library, admin)
+                await self._carry_out(script, library)
                 await self._mend()
-        if not ours and (refused := self.way.refusal(_ADMIN)) is not None:
-            raise TargetError(f"{self.target.spec}: what scripts need was refused: {refused}")
 
     async def _mend(self) -> None:
         """Bring all brokers back for the next script; if one does not come back, that script will show it."""
@@ -312,9 +300,9 @@ class _Drive:
         except TargetError as error:
             self.tell(self.target.name, f"a broker that was killed is not back: {error}")
 
-    async def _carry_out(self, script: ClientScript, library: ClientLibrary, admin: "Admin") -> None:
+    async def _carry_out(self, script: ClientScript, library: ClientLibrary) -> None:
         began_s = time.monotonic()
-        ended, observations = await self._outcome(script, library, admin)
+        ended, observations = await self._outcome(script, library)
         result = ScriptOutcome(
             script_id=script.id,
             library=library.name,
@@ -327,7 +315,7 @@ class _Drive:
         self.tell(self.target.name, f"{script.id} with {library.name}: {ended}")
 
     async def _outcome(
-        self, script: ClientScript, library: ClientLibrary, admin: "Admin"
+        self, script: ClientScript, library: ClientLibrary
     ) -> tuple[str, tuple[ClientObservation, ...]]:
         """Run a script; return how it ended, and the observations."""
         if (lost := self.broker.failure()) is not None:
@@ -341,7 +329,7 @@ class _Drive:
                 script=script,
                 library=library,
                 names=Names(names_begin(self.broker) + _prefix(self.plan.run_id, script, library)),
-                place=self._place(script, library, admin, directory),
+                place=self._place(script, library, directory),
             )
             ended, observations = await runner.run()
             refused = self.way.refusal(conversation(script.id, library.name))
@@ -354,9 +342,7 @@ class _Drive:
             ended = f"{TARGET_LOST}{lost}"
         return ended, observations
 
-    def _place(
-        self, script: ClientScript, library: ClientLibrary, admin: "Admin", directory: Path
-    ) -> ClientEnvironment:
+    def _place(self, script: ClientScript, library: ClientLibrary, directory: Path) -> ClientEnvironment:
         async def carry_out(action: BrokerAction) -> None:
             session = self.broker.open_session(script.id)
             try:
@@ -364,9 +350,14 @@ class _Drive:
             finally:
                 await session.close()
 
+        # librdkafka is an optional extra, which a report does not need.
+        from harness.clients.admin import Admin  # noqa: PLC0415 - see above
+
+        bootstrap = self.way.address(conversation(script.id, library.name))
         return ClientEnvironment(
-            bootstrap=self.way.address(conversation(script.id, library.name)),
-            admin=admin,
+            bootstrap=bootstrap,
+            # Its requests belong to the script's recording, whose replay goes by when topics came.
+            admin=Admin(bootstrap),
             carry_out=carry_out,
             directory=directory,
             patience_s=self.plan.patience_s,

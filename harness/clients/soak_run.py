@@ -8,13 +8,11 @@ from harness.clients.process import ClientGone
 from harness.clients.run import ClientsPlan, Tell, names_begin, target_record, way_to
 from harness.clients.soak import soak, soak_to_json, together
 from harness.clients.soak_group import GROUPS, RECORDS_PER_S, SHARE, SoakPlan
-from harness.clients.steps import Feature
-from harness.clients.suitability import SHARE_MIN, config_for
+from harness.clients.suitability import config_for, has_share_groups
 from harness.clients.tapped import Way
 from harness.targets.base.ending import to_its_end
 from harness.targets.base.interface import Broker, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
-from harness.targets.jars.resolved import release_of
 from harness.trace.files import write_whole
 
 
@@ -92,14 +90,12 @@ class _Soak:
                 raise TargetError(why) from error
 
     async def _with(self, library: ClientLibrary, broker: Broker, way: Way) -> None:
-        lacks_share = (
-            Feature.SHARE_GROUPS in library.lacks or release_of(broker.description.profile) < SHARE_MIN
-        )
+        has_share = has_share_groups(library, broker.description.profile)
         soak_plan = SoakPlan(
             library=library,
             bootstrap=way.address(library.name),
             prefix=names_begin(broker),
-            groups=tuple(each for each in self.groups if each != SHARE or not lacks_share),
+            groups=tuple(each for each in self.groups if each != SHARE or has_share),
             records_per_s=self.records_per_s,
             duration_s=self.duration_s,
             seed=self.seed,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from harness.clients.libraries import ClientLibrary
-from harness.clients.steps import CONSUMER_SESSION_MS, ClientScript, GroupProtocol
+from harness.clients.steps import CONSUMER_SESSION_MS, ClientScript, Feature, GroupProtocol
 from harness.targets.base.interface import Capability, Target
 from harness.targets.jars.resolved import release_of
 
@@ -56,6 +56,7 @@ def why_not(script: ClientScript, library: ClientLibrary, target: Target, profil
         lacking.append(f"{target.spec} is of Kafka {profile}, which does not do this")
     if script.protocol in _KINDS:
         lacking += _lacks_for_groups(script, target, profile)
+    lacking += _lacks_with(library, script.protocol, profile)
     return "; ".join(lacking) or None
 
 
@@ -65,3 +66,15 @@ def _lacks_for_groups(script: ClientScript, target: Target, profile: str) -> Ite
         yield f"{target.spec} is of Kafka {profile}, where {groups} are missing or a preview ({source})"
     elif script.waits_for_session and Capability.BROKER_CONFIG not in target.capabilities:
         yield f"the session timeout of {groups} on {target.spec} is not ours to choose"
+
+
+def has_share_groups(library: ClientLibrary, profile: str) -> bool:
+    """Return whether a library and a target with a profile have share groups with each other."""
+    is_there = Feature.SHARE_GROUPS not in library.lacks and release_of(profile) >= SHARE_MIN
+    return is_there and not any(_lacks_with(library, GroupProtocol.SHARE, profile))
+
+
+def _lacks_with(library: ClientLibrary, protocol: GroupProtocol, profile: str) -> Iterator[str]:
+    first, why = library.needs.get(protocol, ((0, 0), ""))
+    if release_of(profile) < first:
+        yield why

@@ -49,11 +49,13 @@ class TopicsSeen:
         name, error = text(topic, "name"), text(topic, "error_code") or NO_ERROR
         count = max(len(list(items(topic, "partitions"))), number(topic, "num_partitions"))
         topic_id = text(topic, "topic_id") or None
-        if not name or error not in (NO_ERROR, _MISSING) or (error == NO_ERROR and count <= 0):
+        if not name or error not in (NO_ERROR, _MISSING):
             return
         if api == "CreateTopics" and error == NO_ERROR:
             absent = _Look(num_partitions=0, topic_id=None, asked_ms=asked_ms, answered_ms=asked_ms)
             self._looks[name].append(absent)
+        if error == NO_ERROR and count <= 0:
+            return  # CreateTopics says how many only from version 5 on.
         count = count if error == NO_ERROR else 0
         self._looks[name].append(
             _Look(num_partitions=count, topic_id=topic_id, asked_ms=asked_ms, answered_ms=answered_ms)

@@ -6,7 +6,7 @@ from harness.clients.collect import collect_client_scripts, record
 from harness.clients.language import RANGE, Feature, GroupProtocol, Play, assigned, client_script
 from harness.clients.libraries import LIBRARIES, ClientLibrary
 from harness.clients.steps import ClientScript, Launch, Settle
-from harness.clients.suitability import BROKER_CONFIG, CONSUMER_CONFIG, config_for, why_not
+from harness.clients.suitability import BROKER_CONFIG, CONSUMER_CONFIG, config_for, has_share_groups, why_not
 from harness.scenario.errors import ScenarioError
 from harness.targets.spec import parse_target
 from reference_coordinator.profile.config import GroupCoordinatorConfig
@@ -114,6 +114,17 @@ def test_new_groups_are_asked_for_where_brokers_have_them() -> None:
     assert reason("clients/share/admin/rewinds", "4.2.1") is None
     assert "streams groups are" in (reason("clients/streams/admin/deletes", "4.1.2") or "")
     assert reason("clients/streams/admin/deletes", "4.2.1") is None
+
+
+def test_a_library_may_need_a_later_release_than_the_protocol() -> None:
+    script = collect_client_scripts()["clients/share/delivery/three-members-share"]
+    older, newer = parse_target("kafka:4.1.2"), parse_target("kafka:4.2.1")
+
+    assert "cannot read a member id" in (why_not(script, CONFLUENT, older, "4.1.2") or "")
+    assert why_not(script, CONFLUENT, newer, "4.2.1") is None
+    assert why_not(script, JAVA, older, "4.1.2") is None
+    assert [has_share_groups(CONFLUENT, profile) for profile in ("4.1.2", "4.2.1")] == [False, True]
+    assert [has_share_groups(JAVA, profile) for profile in ("4.0.2", "4.1.2")] == [False, True]
 
 
 def test_what_only_java_can_do_with_new_groups_is_not_asked_of_others() -> None:

@@ -245,19 +245,20 @@ def test_a_regular_expression_is_resolved_a_little_later(profile: str) -> None:
     assert [each.position for each in found] == [position]
 
 
-def creates(group: Consumers, name: str) -> None:
+def creates(group: Consumers, name: str, version: int = 7) -> None:
     topic: Fields = {"name": name, "num_partitions": 2, "replication_factor": 1}
-    group.sends("admin", "CreateTopics", 7, {"topics": (topic,), "timeout_ms": 1_000})
+    group.sends("admin", "CreateTopics", version, {"topics": (topic,), "timeout_ms": 1_000})
 
 
+@pytest.mark.parametrize("version", [4, 7])  # The older one is answered without a partition count.
 @pytest.mark.parametrize("looks_before", [False, True])
-def test_a_topic_that_comes_to_be_is_known_from_then_on(*, looks_before: bool) -> None:
+def test_a_topic_that_comes_to_be_is_known_from_then_on(*, looks_before: bool, version: int) -> None:
     group = Consumers()
     group.joins("ana", subscribed_topic_names=(TOPIC, "later"))
     group.says_what_it_owns("ana")
     if looks_before:
         group.looks_up("later")
-    creates(group, "later")
+    creates(group, "later", version)
     group.passes(100)
     group.sends("ana", "Metadata", 12, {"topics": ({"name": "later"},)})
     group.beats("ana")
