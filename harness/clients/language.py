@@ -8,7 +8,7 @@ it is recorded once with each, and can read which protocol it is recorded with.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
-from harness.clients.names import delivered_as
+from harness.clients.names import delivered_as, uncounted
 from harness.clients.script_client import TestClient, Topic
 from harness.clients.sheet import client_script
 from harness.clients.steps import (
@@ -226,7 +226,12 @@ class Play:
         )
 
     def delivers(
-        self, to: Sequence[TestClient], values: Mapping[str, Sequence[str]], *, in_order: bool = True
+        self,
+        to: Sequence[TestClient],
+        values: Mapping[str, Sequence[str]],
+        *,
+        in_order: bool = True,
+        counted: bool = True,
     ) -> None:
         """Wait until clients were delivered these records, each once, in order within each partition.
 
@@ -234,10 +239,12 @@ class Play:
             to: the clients that poll.
             values: the values from each partition; for repeated deliveries of a share group use `again`.
             in_order: False if several clients may be delivered records of one partition.
+            counted: False if it may be any repeated delivery of each record.
         """
-        reported = {partition: tuple(each) for partition, each in values.items()}
+        name = str if counted else uncounted
+        reported = {partition: tuple(map(name, each)) for partition, each in values.items()}
         clients = tuple(client.name for client in to)
-        self.add(Deliver(clients=clients, values=reported, in_order=in_order))
+        self.add(Deliver(clients=clients, values=reported, in_order=in_order, counted=counted))
 
     def accounts(self, topic: Topic, processed: Mapping[str, int]) -> None:
         """Count how often each record was processed."""

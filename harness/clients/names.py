@@ -8,11 +8,18 @@ from typing import Any
 from harness.clients.steps import Fact, Verb
 
 _NAMED_SETTINGS = frozenset({"group_id", "group_instance_id", "transactional_id"})
+_DELIVERY = ", delivery "
 
 
 def delivered_as(value: str, delivery_count: int = 1) -> str:
     """Return the name of a record's delivery: its value, and the delivery count unless it is the first."""
-    return value if delivery_count == 1 else f"{value}, delivery {delivery_count}"
+    return value if delivery_count == 1 else f"{value}{_DELIVERY}{delivery_count}"
+
+
+def uncounted(delivery: str) -> str:
+    """Return the name of a delivery without its count: all repeated ones of a record have one name."""
+    value, again, _ = delivery.partition(_DELIVERY)
+    return f"{value}, again" if again else value
 
 
 @dataclass(frozen=True, slots=True)

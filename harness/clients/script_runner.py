@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from harness.clients.book import Book, ClientEvent
 from harness.clients.clock import clock_ms
 from harness.clients.libraries import ClientLibrary
-from harness.clients.names import Names, delivered_as
+from harness.clients.names import Names, delivered_as, uncounted
 from harness.clients.process import ClientGone, ClientProcess, Message
 from harness.clients.steps import (
     Account,
@@ -246,19 +246,25 @@ class ClientScriptRunner:
 
     async def _deliver(self, step: Deliver) -> Mapping[str, Fact]:
         def has_come() -> bool:
-            came = self._book.delivered(step.clients)
+            came = self._delivered(step)
             return all(
                 set(values) <= set(came.get(partition, ())) for partition, values in step.values.items()
             )
 
         in_time = await self._until(has_come)
-        came = self._book.delivered(step.clients)
+        came = self._delivered(step)
         self._book.mark_delivered()
         delivered: dict[str, Fact] = {
             partition: list(values if step.in_order else sorted(values))
             for partition, values in sorted(came.items())
         }
         return {"in time": in_time, "delivered": delivered}
+
+    def _delivered(self, step: Deliver) -> Mapping[str, Sequence[str]]:
+        came = self._book.delivered(step.clients)
+        if step.counted:
+            return came
+        return {partition: [*map(uncounted, values)] for partition, values in came.items()}
 
     async def _notice(self, step: Notice) -> Mapping[str, Fact]:
         def is_reported() -> bool:

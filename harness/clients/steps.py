@@ -214,6 +214,8 @@ class Deliver:
     """The values that are delivered from each partition, in this order."""
     in_order: bool = True
     """Whether the order counts; it does not if several members of a share group read one partition."""
+    counted: bool = True
+    """Whether it counts how often a record was delivered before; otherwise all repetitions are the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

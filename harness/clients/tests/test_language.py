@@ -114,6 +114,16 @@ def test_what_comes_again_is_called_by_its_delivery() -> None:
     assert again({"orders-0": ("orders-0#0",)}, 1) == {"orders-0": ("orders-0#0",)}
 
 
+def test_of_repeated_deliveries_it_may_not_matter_which_it_is() -> None:
+    play = Play()
+    ana = play.client("ana")
+    for delivery in (2, 3, 1):
+        play.delivers([ana], again({"orders-0": ("orders-0#0",)}, delivery), counted=False)
+
+    names = [step.values["orders-0"] for step in play.steps if isinstance(step, Deliver)]
+    assert names == [("orders-0#0, again",), ("orders-0#0, again",), ("orders-0#0",)]
+
+
 def test_a_clients_process_loads_nothing_of_targets_and_of_the_wire() -> None:
     loads = "import sys, harness.clients.apps.application; print(*sys.modules)"
 
