@@ -166,7 +166,7 @@ def lock_times_out(play: Play) -> None:
     bob.subscribes(orders, polls=False)
     bob.takes(3)
 
-    # Java's client fetches on behind an application that stands still, so ana may be given them once more.
+    # Java's client may fetch on behind an application that stands still, so ana may be given them first.
     play.delivers([bob], again(orders.values()), counted=False)
 
 

@@ -122,6 +122,15 @@ def test_a_script_that_says_what_cannot_be_diverges(tmp_path: Path) -> None:
     assert all("never came to rest" in each.mismatches[0].says for each in judgements)
 
 
+def test_a_replay_knows_when_a_topic_came_that_no_client_looked_at_before(tmp_path: Path) -> None:
+    script = collect_client_scripts()["clients/consumer/subscription/pattern-meets-a-new-topic"]
+    only = replace(plan(tmp_path), scripts=(script,), libraries=(LIBRARIES["confluent-kafka"],))
+
+    (judged,) = asyncio.run(drive(only, lambda *_: None))
+
+    assert (judged.outcome, judged.replays) == (Outcome.CONFORMS, ())
+
+
 def test_a_coordinator_that_rebalances_for_a_static_member_is_seen_by_its_clients(tmp_path: Path) -> None:
     faulty = tmp_path / "reference_coordinator"
     shutil.copytree(
