@@ -269,4 +269,5 @@ def restarts(play: Play) -> None:
     play.restarts_broker()
     bob.subscribes(orders)
 
-    play.delivers([bob], again({"orders-0": ("orders-0#1", "orders-0#3")}))
+    # As in `lock_times_out`, ana may have been given what she released before she crashes.
+    play.delivers([bob], again({"orders-0": ("orders-0#1", "orders-0#3")}), counted=False)
