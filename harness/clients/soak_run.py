@@ -91,11 +91,15 @@ class _Soak:
 
     async def _with(self, library: ClientLibrary, broker: Broker, way: Way) -> None:
         has_share = has_share_groups(library, broker.description.profile)
+        groups = tuple(each for each in self.groups if each != SHARE or has_share)
+        if not groups:
+            self._say(f"{library.name}: not soaked, since it and the target have no share groups together")
+            return
         soak_plan = SoakPlan(
             library=library,
             bootstrap=way.address(library.name),
             prefix=names_begin(broker),
-            groups=tuple(each for each in self.groups if each != SHARE or has_share),
+            groups=groups,
             records_per_s=self.records_per_s,
             duration_s=self.duration_s,
             seed=self.seed,

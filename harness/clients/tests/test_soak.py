@@ -1,6 +1,7 @@
 """Two groups of real clients under load and upheavals on the reference; every record is accounted for."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,17 @@ def test_a_soak_that_cannot_go_on_says_so_on_file(
     run = load_clients(tmp_path / "soak")
     assert run.ended == f"target lost: clients cannot go on: {str(error) or 'no answer in time'}"
     assert "The soak did not finish" in soak_site(run).read_text()
+
+
+@pytest.mark.slow
+def test_a_library_without_the_wanted_groups_is_no_verdict(tmp_path: Path) -> None:
+    older = replace(plan_of(tmp_path), targets=(parse_target("reference-tcp:4.1"),))
+    said: list[str] = []
+
+    asyncio.run(soak_all(older, 6, 1, lambda _, text: said.append(text), groups=("share",)))
+
+    assert any("no share groups together" in each for each in said)
+    assert soak_exit_code(load_clients(tmp_path / "soak")) is ExitCode.NOTHING_RAN
 
 
 def test_what_goes_on_beside_a_failure_is_stopped_before_it_is_reported() -> None:
