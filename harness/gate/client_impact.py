@@ -193,6 +193,14 @@ _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
         "share_fetch_fails_with_unknown_topic": (
             "With it, a member that fetches from a topic that was deleted gets nothing of others either."
         ),
+        "share_state_may_be_archiving": (
+            "This concerns brokers that are downgraded from 4.4. Without it, share consumers get no records "
+            "of a partition with dead letters on their way."
+        ),
+        "share_dead_letters": (
+            "With it, records that share consumers reject or fail to process may be kept in a topic. Without "
+            "it, nobody learns of them."
+        ),
         "share_member_id_is_any_text": (
             "Kafka's own clients have ids that are UUIDs. Others are refused without it."
         ),

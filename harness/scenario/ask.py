@@ -25,6 +25,7 @@ from harness.scenario.ask_cluster import described_group_configs as described_gr
 from harness.scenario.ask_cluster import group_configs as group_configs
 from harness.scenario.ask_cluster import metadata as metadata
 from harness.scenario.ask_cluster import request as request
+from harness.scenario.ask_cluster import topic_configs as topic_configs
 from harness.scenario.ask_share import alter_share_group_offsets as alter_share_group_offsets
 from harness.scenario.ask_share import delete_share_group_offsets as delete_share_group_offsets
 from harness.scenario.ask_share import describe_share_group_offsets as describe_share_group_offsets

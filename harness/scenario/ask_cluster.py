@@ -18,18 +18,29 @@ _DELETE: Final = 1
 
 
 def group_configs(
-    configs: Mapping[str, str | int | None], *, version: int = 1, group: Group = _MAIN
+    configs: Mapping[str, str | int | GroupRef | None], *, version: int = 1, group: Group = _MAIN
 ) -> Request:
     """Configure one group: values by name; None deletes a value, so that the broker's applies again."""
+    return _configs(_GROUP_RESOURCE, group, configs, version)
+
+
+def topic_configs(configs: Mapping[str, str | int | GroupRef | None], *, topic: Group) -> Request:
+    """Configure one topic, likewise."""
+    return _configs(_RESOURCES["TOPIC"], topic, configs, 1)
+
+
+def _configs(
+    kind: int, name: Group, configs: Mapping[str, str | int | GroupRef | None], version: int
+) -> Request:
     changes: Value = tuple(
         {
-            "name": name,
+            "name": each,
             "config_operation": _DELETE if value is None else _SET,
-            "value": None if value is None else str(value),
+            "value": value if value is None or isinstance(value, GroupRef) else str(value),
         }
-        for name, value in configs.items()
+        for each, value in configs.items()
     )
-    resource: Value = {"resource_type": _GROUP_RESOURCE, "resource_name": group, "configs": changes}
+    resource: Value = {"resource_type": kind, "resource_name": name, "configs": changes}
     return request("IncrementalAlterConfigs", version, resources=(resource,))
 
 

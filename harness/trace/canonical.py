@@ -225,7 +225,7 @@ class Canonicaliser:
         if environment is not None:
             return environment(value)
         if isinstance(value, bytes) and (api, path) == _RECORDS:
-            batches = canonical_batches(value, self._producers)
+            batches = canonical_batches(value, self._producers, self.text)
             return _plain(value) if batches is None else batches
         if isinstance(value, int) and path.endswith("producer_id"):
             return self._producers.get(value, value)

@@ -43,7 +43,7 @@ class ClientApis:
         self._timeouts = broker.cluster.transactions.timeouts
         self._log_manager = broker.cluster.log_manager
         broker.topics.logs.watch(broker.node.node_id, self._purgatory)
-        self.shares = ShareApis(broker)
+        self.shares = ShareApis(broker, transactions)
 
     def handle(  # noqa: C901 - one flat case for each request
         self,
@@ -58,7 +58,9 @@ class ClientApis:
         response: logs.ClientResponse | ToolResponse
         match request:
             case OfShares():
-                return self.shares.handle(request, context, token, now_ms=now_ms)
+                answers = self.shares.handle(request, context, token, now_ms=now_ms)
+                # Dead letters are written to a topic.
+                return (*answers, *self.checked())
             case logs.FetchRequest():
                 return self._fetch(request, token, now_ms=now_ms)
             case logs.ProduceRequest():
@@ -97,6 +99,10 @@ class ClientApis:
                 answers.append(Respond(token=delayed.token, response=fetched.response))
         return tuple(answers)
 
+    def disconnected(self, connection: int, *, now_ms: Millis) -> ClientAnswers:
+        """End the share session of a closed connection."""
+        return (*self.shares.disconnected(connection, now_ms=now_ms), *self.checked())
+
     def refused(self, error: Errors) -> ClientAnswers:
         """Answer all parked Fetch requests with an error, because no partition can be read any more.
 
@@ -115,6 +121,7 @@ class ClientApis:
         self._log_manager.advance(self._broker.config, now_ms=now_ms)
         answers: list[Respond[logs.ClientResponse | ToolResponse | ShareResponse]] = []
         answers.extend(self.shares.advance(now_ms=now_ms))
+        answers.extend(self.checked())
         while (delayed := self._purgatory.pop_due(now_ms)) is not None:
             answers.append(self._completed(delayed))
         return tuple(answers)

@@ -58,7 +58,12 @@ _SINCE: Final = MappingProxyType(
 )
 """The first releases that describe these properties, which 2.4 lacks."""
 _SINCE_BY_PREFIX: Final = MappingProxyType(
-    {"group.consumer.": (4, 0, 0), "group.share.": (3, 9, 0), "group.streams.": (4, 1, 0)}
+    {
+        "errors.deadletterqueue.": (4, 4, 0),
+        "group.consumer.": (4, 0, 0),
+        "group.share.": (3, 9, 0),
+        "group.streams.": (4, 1, 0),
+    }
 )
 """The same for all other properties of a type of groups."""
 _OF_INTERVALS: Final = ".assignment.interval.ms"
@@ -87,6 +92,8 @@ _TYPES: Final = MappingProxyType(
         "allow.everyone.if.no.acl.found": ConfigType.STRING,
         "authorizer.class.name": ConfigType.STRING,
         "super.users": ConfigType.STRING,
+        "errors.deadletterqueue.auto.create.topics.enable": ConfigType.BOOLEAN,
+        "errors.deadletterqueue.topic.name.prefix": ConfigType.STRING,
         "group.consumer.assignors": ConfigType.LIST,
         "group.consumer.migration.policy": ConfigType.STRING,
         "group.coordinator.rebalance.protocols": ConfigType.LIST,

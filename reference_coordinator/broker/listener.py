@@ -196,7 +196,7 @@ class Listener:
     def disconnected(self, connection: ConnectionId, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Remove a connection. Its request continues, its answer is dropped, its share session ends."""
         self._channels.pop(connection, None)
-        return self._send(self.apis.clients.shares.disconnected(connection, now_ms=now_ms), now_ms=now_ms)
+        return self._send(self.apis.clients.disconnected(connection, now_ms=now_ms), now_ms=now_ms)
 
     def advance(self, *, now_ms: Millis) -> tuple[Outgoing, ...]:
         """Process all due deadlines."""

@@ -17,6 +17,7 @@ from reference_coordinator.broker.share_fetch import DelayedShareFetch
 from reference_coordinator.broker.share_group_apis import is_share_group_protocol_enabled
 from reference_coordinator.broker.share_partitions import SharePartitions
 from reference_coordinator.broker.share_state_apis import handle_share_state
+from reference_coordinator.broker.transaction_apis import TransactionApis
 from reference_coordinator.core.effects import Respond
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId, Millis, ResponseToken, TopicPartition
@@ -62,10 +63,10 @@ _FENCED: Final = frozenset({Errors.NOT_LEADER_OR_FOLLOWER, Errors.UNKNOWN_TOPIC_
 class ShareApis:
     """Source: KafkaApis, SharePartitionManager (4.3.1)."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, transactions: TransactionApis) -> None:
         self._broker = broker
         self._sessions = ShareSessions(broker.config.group_share_max_share_sessions)
-        self._partitions = SharePartitions(broker)
+        self._partitions = SharePartitions(broker, transactions)
         self._parked: Timers[ResponseToken, DelayedShareFetch] = Timers()
         self._waiting: dict[ResponseToken, DelayedShareFetch] = {}
         self._changed: set[TopicPartition] = set()

@@ -3,7 +3,9 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from reference_coordinator.broker.broker_apis import Broker
+from reference_coordinator.broker.dead_letters import DeadLetterTopics
 from reference_coordinator.broker.partition_leadership import log_of_leader
+from reference_coordinator.broker.transaction_apis import TransactionApis
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, Millis, TopicPartition
 from reference_coordinator.shares.settings import ShareSettings, share_settings
@@ -15,8 +17,9 @@ from reference_coordinator.topic_logs.partition_log import PartitionLog
 class SharePartitions:
     """Source: SharePartitionCache, SharePartitionManager#getOrCreateSharePartition (4.3.1)."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Broker, transactions: TransactionApis) -> None:
         self._broker = broker
+        self._transactions = transactions
         self._partitions: dict[SharePartitionKey, tuple[SharePartition, TopicPartition]] = {}
         self.locks = Locks()
 
@@ -42,6 +45,7 @@ class SharePartitions:
             states=self._broker.cluster.share_states,
             settings=self._settings_of(key.group_id),
             locks=self.locks,
+            sends_dead_letters=DeadLetterTopics(self._broker, self._transactions, key.group_id, at).send,
             profile=self._broker.profile,
         )
         error = partition.initialize(lambda: self._first_offset(partition.settings(), log))
@@ -52,7 +56,8 @@ class SharePartitions:
 
     def settings(self, group_id: GroupId) -> ShareSettings:
         """Return the current settings of a group."""
-        return share_settings(self._broker.cluster.group_configs.get(group_id), self._broker.config)
+        configs = self._broker.cluster.group_configs.get(group_id)
+        return share_settings(configs, self._broker.config, self._broker.profile)
 
     def remove(self, key: SharePartitionKey) -> None:
         """Remove a partition; its state is read again when it is loaded again.

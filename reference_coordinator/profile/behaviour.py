@@ -149,6 +149,8 @@ class Behaviour(Enum):
     SHARE_CLOSE_KEEPS_DELIVERY_COUNT = auto()
     SHARE_MEMBER_ID_IS_ANY_TEXT = auto()
     SHARE_FETCH_FAILS_WITH_UNKNOWN_TOPIC = auto()
+    SHARE_STATE_MAY_BE_ARCHIVING = auto()
+    SHARE_DEAD_LETTERS = auto()
 
     SHARE_GROUPS = auto()
     SHARE_GROUPS_BY_DEFAULT = auto()

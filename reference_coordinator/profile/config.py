@@ -25,6 +25,7 @@ from reference_coordinator.profile.properties import (
     parse_policy,
     parse_super_users,
     parse_tags,
+    parse_text,
     parsed_by,
 )
 
@@ -157,10 +158,14 @@ class GroupCoordinatorConfig:
     """`group.streams.task.offset.interval.ms`: how often clients send task offsets, from 4.4 on."""
     group_version: int = number(1, at_least=0, at_most=1)
     """`group.version`: not a property but the level of a feature (KIP-848), which is disabled at 0."""
-    share_version: int = number(1, at_least=0, at_most=2)
-    """`share.version`: the feature level of share groups (KIP-932), likewise."""
+    share_version: int = number(2, at_least=0, at_most=2)
+    """`share.version`: the feature level of share groups (KIP-932), likewise; 2 is 1 before 4.4."""
     streams_version: int = number(1, at_least=0, at_most=1)
     """`streams.version`: the feature level of streams groups (KIP-1071), likewise."""
+    errors_deadletterqueue_auto_create_topics_enable: bool = flag(default=False)
+    """`errors.deadletterqueue.auto.create.topics.enable`: whether dead letter topics are created (4.4)."""
+    errors_deadletterqueue_topic_name_prefix: str = parsed_by(parse_text, "dlq.")
+    """`errors.deadletterqueue.topic.name.prefix`: how names of dead letter topics begin (4.4)."""
     group_share_assignment_interval_ms: int = number(1_000, at_least=0)
     """`group.share.assignment.interval.ms`: the minimum time between target assignments, from 4.3 on."""
     group_share_enable: bool = flag(default=False)

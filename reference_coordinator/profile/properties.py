@@ -60,6 +60,11 @@ def _parse_boolean(name: str, text: str) -> bool:
     return trimmed == "true"
 
 
+def parse_text(_: str, text: str) -> str:
+    """Source: ConfigDef#parseType (4.3.1)."""
+    return trim(text)
+
+
 def parse_allows_everyone(_: str, text: str) -> bool:
     """Return whether the text is `true`. Source: StandardAuthorizer#getDefaultResult (3.9.2)."""
     return trim(text).lower() == "true"

@@ -49,4 +49,18 @@ OF_SHARES: Final = (
         "and refuse an empty one with INVALID_REQUEST.",
         source="KafkaApis#isMemberIdValid (4.2.0)",
     ),
+    Row(
+        behaviour=Behaviour.SHARE_STATE_MAY_BE_ARCHIVING,
+        spans=since(4, 3, 0),
+        meaning="Who reads share state knows the delivery state ARCHIVING (3); before, ShareFetch of such a "
+        "partition is UNKNOWN_SERVER_ERROR.",
+        source="RecordState#forId (4.3.0)",
+    ),
+    Row(
+        behaviour=Behaviour.SHARE_DEAD_LETTERS,
+        spans=since(4, 4, 0),
+        meaning="Records that are rejected, or delivered for the last time, go to the dead letter topic of "
+        "their group, if it has one and the feature share.version is 2.",
+        source="SharePartition#initiateDLQAndArchive (4.4.0)",
+    ),
 )

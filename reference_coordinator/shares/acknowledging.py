@@ -8,15 +8,20 @@ from reference_coordinator.core.values import value
 from reference_coordinator.profile.behaviour import Behaviour
 from reference_coordinator.shares.in_flight import NOBODY, InFlightBatch, InFlightState, RecordState
 from reference_coordinator.shares.messages import AcknowledgementBatch
-from reference_coordinator.shares.share_partition import SharePartition, Transition
+from reference_coordinator.shares.share_partition import (
+    CLIENT_REJECT,
+    DELIVERY_COUNT_EXCEEDED,
+    SharePartition,
+    Transition,
+)
 
-RENEW = 4
-"""Source: AcknowledgeType.RENEW (4.3.1)."""
+REJECT, RENEW = 3, 4
+"""Source: AcknowledgeType (4.3.1)."""
 _STATE_OF_TYPE = {
     0: RecordState.ARCHIVED,
     1: RecordState.ACKNOWLEDGED,
     2: RecordState.AVAILABLE,
-    3: RecordState.ARCHIVED,
+    REJECT: RecordState.ARCHIVED,
 }
 """Source: SharePartition.ACK_TYPE_TO_RECORD_STATE (4.3.1)."""
 
@@ -51,7 +56,7 @@ def acknowledge(
 def finish(started: Started) -> tuple[Errors, bool]:
     """Write the started transitions; return the result, and whether the start offset moved.
 
-    Source: SharePartition#rollbackOrProcessStateUpdates (4.3.1).
+    Source: SharePartition#rollbackOrProcessStateUpdates (4.4.0).
     """
     partition, transitions = started.partition, started.transitions
     if not transitions:
@@ -59,7 +64,8 @@ def finish(started: Started) -> tuple[Errors, bool]:
     error = partition.write(each.as_state_batch() for each in transitions)
     is_written = error is Errors.NONE
     _complete(partition, transitions, is_written=is_written)
-    return error, is_written and partition.move_start_offset()
+    has_moved = is_written and partition.move_start_offset()
+    return error, partition.archive_dead_letters(transitions) or has_moved
 
 
 def release(partition: SharePartition, member_id: str) -> Started:
@@ -68,7 +74,7 @@ def release(partition: SharePartition, member_id: str) -> Started:
     Source: SharePartition#releaseAcquiredRecords (4.3.1).
     """
     keeps = partition.profile.has(Behaviour.SHARE_CLOSE_KEEPS_DELIVERY_COUNT)
-    limit, started = partition.settings().delivery_count_limit, []
+    settings, started = partition.settings(), []
     for batch in partition.cached:
         if not batch.offsets and batch.batch.state is RecordState.ACQUIRED:
             is_its = batch.batch.member_id == member_id
@@ -78,7 +84,7 @@ def release(partition: SharePartition, member_id: str) -> Started:
             if state.state is RecordState.ACQUIRED and state.member_id == member_id:
                 is_gone = last < partition.start_offset
                 to = RecordState.ARCHIVED if is_gone else RecordState.AVAILABLE
-                state.start_transition(to, 0 if keeps else -1, limit)
+                state.start_transition(to, 0 if keeps else -1, settings)
                 started.append(_started(partition, first, last, state))
     return Started(partition=partition, transitions=tuple(started))
 
@@ -88,12 +94,12 @@ def release_on_timeout(
 ) -> bool:
     """Release records whose acquisition lock timed out; return whether there were any.
 
-    Source: SharePartition#releaseAcquisitionLockOnTimeout (4.3.1).
+    Source: SharePartition#releaseAcquisitionLockOnTimeout (4.4.0).
     """
     floor = partition.cached.floor(first_offset)
     if floor is None:
         return False
-    limit, released = partition.settings().delivery_count_limit, []
+    settings, released = partition.settings(), []
     for batch in partition.cached.between(floor.first_offset, last_offset):
         if batch.batch.state is RecordState.ACQUIRED and batch.has_within(partition.start_offset):
             batch.split()
@@ -101,13 +107,14 @@ def release_on_timeout(
             is_due = state.state is RecordState.ACQUIRED and _has_ended(state, now_ms)
             is_gone = last < partition.start_offset
             to = RecordState.ARCHIVED if is_gone else RecordState.AVAILABLE
-            if is_due and state.try_update(to, 0, limit, NOBODY):
+            if is_due and state.try_update(to, 0, settings, NOBODY):
                 state.lock_ends_ms = None
                 partition.finds_next_fetch_offset = True
-                released.append(_started(partition, first, last, state).as_state_batch())
+                released.append(_started(partition, first, last, state))
     if released:
-        partition.write(released)
+        partition.write(each.as_state_batch() for each in released)
         partition.move_start_offset()
+        partition.archive_dead_letters(released)
     return bool(released)
 
 
@@ -148,9 +155,12 @@ class _Acknowledging:
                 raise CoordinatorError(Errors.INVALID_RECORD_STATE)
             self._partition.lock(state, first, last, now_ms=self._now_ms)
             return
-        limit = self._partition.settings().delivery_count_limit
-        state.start_transition(_STATE_OF_TYPE[acknowledge_type], 0, limit)
-        self.started.append(_started(self._partition, first, last, state))
+        settings = self._partition.settings()
+        is_rejected = acknowledge_type == REJECT and settings.has_dead_letters
+        to = RecordState.ARCHIVING if is_rejected else _STATE_OF_TYPE[acknowledge_type]
+        state.start_transition(to, 0, settings)
+        cause = CLIENT_REJECT if is_rejected else DELIVERY_COUNT_EXCEEDED
+        self.started.append(_started(self._partition, first, last, state, cause))
         # From 4.2 on, records are available only once written, and the transition's end sets this again.
         if state.state is RecordState.AVAILABLE:
             self._partition.finds_next_fetch_offset = True
@@ -174,10 +184,16 @@ class _Acknowledging:
         return found
 
 
-def _started(partition: SharePartition, first: int, last: int, state: InFlightState) -> Transition:
+def _started(
+    partition: SharePartition,
+    first: int,
+    last: int,
+    state: InFlightState,
+    cause: str = DELIVERY_COUNT_EXCEEDED,
+) -> Transition:
     if state.state.is_terminal:
         partition.delivery_complete_count += partition.count_within(first, last)
-    return Transition(first_offset=first, last_offset=last, state=state)
+    return Transition(first_offset=first, last_offset=last, state=state, cause=cause)
 
 
 def _complete(partition: SharePartition, transitions: Iterable[Transition], *, is_written: bool) -> None:

@@ -249,8 +249,7 @@ class Acquisition:
         return AcquiredRecords(first_offset=first, last_offset=last, delivery_count=1)
 
     def _give(self, state: InFlightState, first: int, last: int) -> None:
-        limit = self.partition.settings().delivery_count_limit
-        state.try_update(RecordState.ACQUIRED, 1, limit, self.member_id)
+        state.try_update(RecordState.ACQUIRED, 1, self.partition.settings(), self.member_id)
         self.partition.lock(state, first, last, now_ms=self.now_ms)
 
     def _note(self, first: int, last: int, delivery_count: int) -> None:

@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import Final
 
 from reference_coordinator.core.ids import Millis
+from reference_coordinator.shares.settings import ShareSettings
 
 NOBODY: Final = ""
 """The member id of records that are not acquired. Source: SharePartition.EMPTY_MEMBER_ID (4.3.1)."""
@@ -18,6 +19,8 @@ class RecordState(IntEnum):
     AVAILABLE = 0
     ACQUIRED = 1
     ACKNOWLEDGED = 2
+    ARCHIVING = 3
+    """To be archived once it is in the dead letter topic, from 4.4 on."""
     ARCHIVED = 4
 
     @property
@@ -49,30 +52,35 @@ class InFlightState:
         """Whether it will not be delivered again, and this state is written."""
         return self.state.is_terminal and self.before is None
 
-    def try_update(self, state: RecordState, delta: int, max_delivery_count: int, member_id: str) -> bool:
+    def try_update(self, state: RecordState, delta: int, settings: ShareSettings, member_id: str) -> bool:
         """Change the state, unless a transition is not written yet; return whether it changed.
 
-        Records that have reached the delivery limit are archived instead of becoming available.
+        Records that have reached the delivery limit are archived instead of becoming available, if need be
+        by way of the dead letter topic.
 
-        Source: InFlightState#tryUpdateState (4.3.1).
+        Source: InFlightState#tryUpdateState (4.4.0).
         """
         if self.before is not None:
             return False
-        if state is RecordState.AVAILABLE and delta >= 0 and self.delivery_count >= max_delivery_count:
-            state = RecordState.ARCHIVED
+        if (
+            state is RecordState.AVAILABLE
+            and delta >= 0
+            and self.delivery_count >= settings.delivery_count_limit
+        ):
+            state = RecordState.ARCHIVING if settings.has_dead_letters else RecordState.ARCHIVED
         self.state = state
         if state is not RecordState.ARCHIVED:
             self.delivery_count += delta
         self.member_id = member_id
         return True
 
-    def start_transition(self, state: RecordState, delta: int, max_delivery_count: int) -> None:
+    def start_transition(self, state: RecordState, delta: int, settings: ShareSettings) -> None:
         """Start a transition from the acquired state, to be written or rolled back.
 
         Source: InFlightState#startStateTransition (4.3.1).
         """
         before = (self.state, self.delivery_count, self.member_id)
-        self.try_update(state, delta, max_delivery_count, NOBODY)
+        self.try_update(state, delta, settings, NOBODY)
         self.before = before
 
     def complete_transition(self, *, is_written: bool) -> None:

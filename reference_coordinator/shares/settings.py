@@ -6,9 +6,13 @@ from typing import Final
 
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.core.values import value
+from reference_coordinator.profile.behaviour import Behaviour
 from reference_coordinator.profile.config import GroupCoordinatorConfig
+from reference_coordinator.profile.profiles import Profile
 
 _BY_DURATION: Final = "by_duration:"
+_WITH_DEAD_LETTERS: Final = 2
+"""Source: ShareVersion#supportsShareGroupDLQ (4.4.0)."""
 _DURATION: Final = re.compile(
     r"(?i)P(?:(?P<d>\d+)D)?(?:T(?:(?P<h>\d+)H)?(?:(?P<m>\d+)M)?(?:(?P<s>\d+)(?:\.\d*)?S)?)?"
 )
@@ -26,6 +30,12 @@ class ShareSettings:
     delivery_count_limit: int
     max_record_locks: int
     may_renew: bool
+    dead_letter_topic: str = ""
+    """The topic for records that are rejected or delivered for the last time; empty if there is none."""
+    copies_dead_letters: bool = False
+    """Whether it gets their keys and values, too."""
+    has_dead_letters: bool = False
+    """Whether such records wait until they are in the topic."""
 
     @property
     def begins_ago_ms(self) -> Millis | None:
@@ -37,8 +47,15 @@ class ShareSettings:
         return Millis(1_000 * sum(_SECONDS[unit] * int(number) for unit, number in parts.items()))
 
 
-def share_settings(configs: Mapping[str, str], config: GroupCoordinatorConfig) -> ShareSettings:
-    """Return the effective settings of a group from its own configuration, by name, and its broker's."""
+def share_settings(
+    configs: Mapping[str, str], config: GroupCoordinatorConfig, profile: Profile
+) -> ShareSettings:
+    """Return the effective settings of a group from its own configuration, by name, and its broker's.
+
+    Source: SharePartition#isDLQEnabledForGroup (4.4.0), for dead letters.
+    """
+    dead_letter_topic = configs.get("errors.deadletterqueue.topic.name", "")
+    is_enabled = profile.has(Behaviour.SHARE_DEAD_LETTERS) and config.share_version >= _WITH_DEAD_LETTERS
 
     def number(name: str, otherwise: int) -> int:
         return int(configs.get(name, otherwise))
@@ -54,4 +71,7 @@ def share_settings(configs: Mapping[str, str], config: GroupCoordinatorConfig) -
             "share.partition.max.record.locks", config.group_share_partition_max_record_locks
         ),
         may_renew=configs.get("share.renew.acknowledge.enable", "true") == "true",
+        dead_letter_topic=dead_letter_topic,
+        copies_dead_letters=configs.get("errors.deadletterqueue.copy.record.enable") == "true",
+        has_dead_letters=is_enabled and bool(dead_letter_topic),
     )

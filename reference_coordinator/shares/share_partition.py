@@ -22,6 +22,21 @@ _PERSISTER_ERRORS: Final = {
 }
 
 
+CLIENT_REJECT: Final = "Offset rejected by client."
+DELIVERY_COUNT_EXCEEDED: Final = "Offset delivery count exceeded the threshold."
+"""Source: ShareGroupDLQManager (4.4.0)."""
+
+
+@value
+class DeadLetters:
+    """Records that go to the dead letter topic together. Source: ShareGroupDLQRecordParameter (4.4.0)."""
+
+    first_offset: int
+    last_offset: int
+    delivery_count: int
+    cause: str
+
+
 @value
 class AcquisitionLock:
     """The lock on acquired records, which are released unless the member acknowledges them in time."""
@@ -50,6 +65,8 @@ class Transition:
     first_offset: int
     last_offset: int
     state: InFlightState
+    cause: str = ""
+    """Why the records go to the dead letter topic, if they do."""
 
     def as_state_batch(self) -> StateBatch:
         """Return the state batch to write for the transition."""
@@ -72,6 +89,7 @@ class SharePartition:
         states: SharePartitionStates,
         settings: Callable[[], ShareSettings],
         locks: Locks,
+        sends_dead_letters: Callable[[DeadLetters], None],
         profile: Profile,
     ) -> None:
         self.key = key
@@ -94,6 +112,7 @@ class SharePartition:
         self._leader_epoch = leader_epoch
         self._states = states
         self._locks = locks
+        self._sends_dead_letters = sends_dead_letters
         self._state_epoch = 0
 
     def initialize(self, offset_to_begin_with: Callable[[], int]) -> Errors:
@@ -108,6 +127,8 @@ class SharePartition:
             if gap_start < 0 and each.first_offset > next_offset:
                 gap_start = next_offset
             next_offset = each.last_offset + 1
+            if not self._knows(each.delivery_state):
+                return Errors.UNKNOWN_SERVER_ERROR
             state = InFlightState(RecordState(each.delivery_state), each.delivery_count)
             self.cached.put(InFlightBatch(each.first_offset, each.last_offset, state))
             if state.state.is_terminal:
@@ -118,6 +139,8 @@ class SharePartition:
             self.end_offset = self.cached[-1].last_offset
             self.gap = (gap_start, self.end_offset) if gap_start >= 0 else None
             self.move_start_offset()
+        if self.profile.has(Behaviour.SHARE_DEAD_LETTERS):
+            self._resume_archiving()
         return Errors.NONE
 
     def active_gap(self) -> int | None:
@@ -217,6 +240,50 @@ class SharePartition:
             self.cached.remove_before(batch.first_offset)
         self.delivery_complete_count -= settled_count
         return True
+
+    def archive_dead_letters(self, transitions: Iterable[Transition]) -> bool:
+        """Send records to the dead letter topic, and archive them even if that fails.
+
+        Returns:
+            Whether the start offset moved.
+
+        Source: SharePartition#initiateDLQAndArchive (4.4.0).
+        """
+        has_moved = False
+        for each in transitions:
+            if each.state.state is not RecordState.ARCHIVING:
+                continue
+            letters = DeadLetters(
+                first_offset=each.first_offset,
+                last_offset=each.last_offset,
+                delivery_count=each.state.delivery_count,
+                cause=each.cause,
+            )
+            self._sends_dead_letters(letters)
+            each.state.archive()
+            self.delivery_complete_count += self.count_within(each.first_offset, each.last_offset)
+            self.write((each.as_state_batch(),))
+            has_moved = self.move_start_offset() or has_moved
+        return has_moved
+
+    def _knows(self, delivery_state: int) -> bool:
+        """Source: RecordState#forId (4.3.0)."""
+        if delivery_state == RecordState.ARCHIVING:
+            return self.profile.has(Behaviour.SHARE_STATE_MAY_BE_ARCHIVING)
+        return delivery_state in set(RecordState)
+
+    def _resume_archiving(self) -> None:
+        """Source: SharePartition#maybeResumeDlqArchiving (4.4.0)."""
+        limit = self.settings().delivery_count_limit
+        self.archive_dead_letters(
+            Transition(
+                first_offset=batch.first_offset,
+                last_offset=batch.last_offset,
+                state=batch.batch,
+                cause=DELIVERY_COUNT_EXCEEDED if batch.batch.delivery_count >= limit else CLIENT_REJECT,
+            )
+            for batch in self.cached
+        )
 
     def log_start_moved(self, log_start_offset: int) -> None:
         """Archive records that were deleted from the log, except those that a member has acquired.

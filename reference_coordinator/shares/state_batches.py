@@ -17,7 +17,7 @@ class StateBatch:
     first_offset: int
     last_offset: int
     delivery_state: int
-    """0 available, 2 acknowledged, 4 archived; acquired records are stored in their previous state."""
+    """0 available, 2 acknowledged, 3 archiving, 4 archived; acquired records have their previous state."""
     delivery_count: int
 
 

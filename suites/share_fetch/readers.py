@@ -18,9 +18,11 @@ FIRST_MS = 1_500
 """Long enough for a broker to read the state of a partition."""
 
 
-def topic_of(conversation: Conversation, actor: Actor, *batch_sizes: int, partitions: int = 1) -> GroupRef:
+def topic_of(
+    conversation: Conversation, actor: Actor, *batch_sizes: int, partitions: int = 1, name: str = "topic"
+) -> GroupRef:
     """Create a topic of the scenario's own, and write batches of records to its partition 0."""
-    topic = conversation.group("topic")
+    topic = conversation.group(name)
     # The records have timestamps of 0. Without this, retention would delete them, and the marker of a
     # transaction, which has the current time, would begin a new segment.
     configs: Value = ({"name": "retention.ms", "value": "-1"}, {"name": "segment.ms", "value": _FOR_EVER_MS})

@@ -2,7 +2,7 @@
 
 from harness.scenario import Actor, Conversation, GroupRef, ask, expect, scenario
 from harness.scenario.ask_shares import ACCEPT, RELEASE
-from suites.share_fetch.readers import another, has_state, reader, topic_of
+from suites.share_fetch.readers import FIRST_MS, another, has_state, reader, topic_of
 
 BEGINS = "ShareCoordinatorShard#initializeState"
 READS = "ShareCoordinatorShard#readStateAndMaybeUpdateLeaderEpoch"
@@ -195,3 +195,18 @@ def state_outlives_the_last_session(conversation: Conversation) -> None:
     bob = another(conversation, ana)
     bob.fetches()
     bob.closes()
+
+
+@scenario("share_fetch/states/not-known", source="RecordState#forId", clauses=("SI-09",))
+def a_leader_does_not_know_every_state(conversation: Conversation) -> None:
+    """A partition whose share state has an unknown delivery state gets UNKNOWN_SERVER_ERROR."""
+    ana = reader(conversation, 3)
+    for state in (9, -1):
+        writing = ask.write_share_group_state(ana.topic, batches=((0, 1, state, 1),))
+        ana.actor.asks(writing, expect.share_state("Write", "NONE"))
+        ana.sends_fetch(max_wait_ms=FIRST_MS)
+        unknown = {ana.topic: {0: "UNKNOWN_SERVER_ERROR"}}
+        ana.actor.receives(expect.share_fetch(acquired=unknown))
+        again = ask.initialize_share_group_state(ana.topic, start_offset=1)
+        ana.actor.asks(again, expect.share_state("Initialize", "NONE"))
+    ana.fetches((1, 2, 1))

@@ -74,7 +74,7 @@ _SHARE_PREVIEW: Final = (4, 0)
 _UNKNOWN: Final = (0, 0)
 FEATURES: Final = frozenset({"group.version", "share.version", "streams.version"})
 """Features that scenarios set like properties (Capability.FEATURES), and that clusters have at a level."""
-_COORDINATOR_PREFIXES: Final = ("group.", "offset.", "offsets.", "unstable.")
+_COORDINATOR_PREFIXES: Final = ("errors.deadletterqueue.", "group.", "offset.", "offsets.", "unstable.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
