@@ -10,6 +10,7 @@ from suites.share_fetch.readers import FIRST_MS, Reader, another, has_state, rea
 SENDS = "SharePartition#initiateDLQAndArchive (4.4.0)"
 CHECKS = "ShareGroupDLQStateManager.ProduceRequestHandler#validateDlqTopic (4.4.0)"
 WRITES = "ShareGroupDLQStateManager.ProduceRequestHandler#topicProduceData (4.4.0)"
+RESUMES = "SharePartition#maybeResumeDlqArchiving (4.4.0)"
 TOPIC = "errors.deadletterqueue.topic.name"
 COPIES = "errors.deadletterqueue.copy.record.enable"
 ENABLED = "errors.deadletterqueue.group.enable"
@@ -318,17 +319,11 @@ def a_dead_letter_may_be_too_large(conversation: Conversation) -> None:
     zoe.gets_nothing()
 
 
-@scenario(
-    "share_fetch/dead-letters/resumed",
-    source="SharePartition#maybeResumeDlqArchiving (4.4.0)",
-    clauses=("SF-41",),
-    broker_config=ANY_NAME,
-)
-def archiving_is_resumed(conversation: Conversation) -> None:
-    """Records in the state ARCHIVING are sent on by who reads it since 4.4; before 4.3 nobody can read it."""
+def resumes(conversation: Conversation, delivery_count: int) -> None:
+    """Let a leader read the state of records on their way to the dead letter topic."""
     ana = reader(conversation, 6)
     zoe = letters_of(conversation, ana)
-    read = ((0, 0, 0, 1), (1, 2, ARCHIVING, 1), (3, 3, ARCHIVING, 5))
+    read = ((0, 0, 0, 1), (1, 2, ARCHIVING, delivery_count))
     writing = ask.write_share_group_state(ana.topic, batches=read)
     ana.actor.asks(writing, expect.share_state("Write", "NONE"))
     ana.fetches()
@@ -336,6 +331,20 @@ def archiving_is_resumed(conversation: Conversation) -> None:
     # Brokers write the state when the dead letters are there; in 4.3 there are none, and nothing to wait for.
     conversation.elapses(1_000)
     ana.actor.asks(ask.read_share_group_state(ana.topic), expect.share_state("Read", "NONE"))
+
+
+@scenario("share_fetch/dead-letters/resumed", source=RESUMES, clauses=("SF-41",), broker_config=ANY_NAME)
+def archiving_is_resumed(conversation: Conversation) -> None:
+    """Records in the state ARCHIVING are sent on by who reads it since 4.4; before 4.3 nobody can read it."""
+    resumes(conversation, delivery_count=1)
+
+
+@scenario(
+    "share_fetch/dead-letters/resumed-in-vain", source=RESUMES, clauses=("SF-41",), broker_config=ANY_NAME
+)
+def archiving_is_resumed_after_the_last_delivery(conversation: Conversation) -> None:
+    """Since 4.4, records in the state ARCHIVING count as rejected unless they were delivered too often."""
+    resumes(conversation, delivery_count=5)
 
 
 @scenario(
