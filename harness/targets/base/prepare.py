@@ -229,7 +229,8 @@ async def _prepare_once(
     coordinator = await find_coordinator(dialogue, groups[0])
     for group in groups:
         await _check_group(dialogue, group)
-    if is_ours and any(each.api_key == _SHARE_GROUPS for each in api_ranges):
+    # In the preview of 4.0, which has v0 alone, groups have their partitions without share state.
+    if is_ours and any(each.api_key == _SHARE_GROUPS and each.max_version for each in api_ranges):
         await _find_share_coordinator(dialogue, groups[0])
     notes = await create_topics(dialogue, topics)
     cluster_id, faults = await _check_topics(dialogue, topics, is_given_up=bool(notes))
