@@ -150,8 +150,8 @@ class ConsumerGroupMembership(ModernGroup[ConsumerGroupMember, Assignment]):
     def remove_member(self, member_id: MemberId) -> Self:
         """Return the group without a member. Source: ConsumerGroup#removeMember (4.3.1)."""
         members, static_members = self.members.copy(), dict(self.static_members)
-        removed = members.pop(member_id, None)
-        if removed is not None and removed.instance_id is not None:
+        removed = members.pop(member_id)
+        if removed.instance_id is not None:
             static_members.pop(removed.instance_id, None)
         return self._with_members(
             members,

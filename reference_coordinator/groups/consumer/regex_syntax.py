@@ -181,8 +181,6 @@ class _Parser:
 
     def _parse_backslash(self) -> None:
         following = self._text[self._at + 1 : self._at + 2]
-        if following == "C":
-            raise RegexSyntaxError(_INVALID_ESCAPE)
         if following == "Q":
             self._parse_quoted()
             return
