@@ -126,6 +126,7 @@ def an_empty_group_has_no_members(conversation: Conversation) -> None:
     ana.leaves()
 
     _commits(ana, "UNKNOWN_MEMBER_ID", epoch=joined["member_epoch"])
+    _commits(ana, "UNKNOWN_MEMBER_ID", epoch=0)
     _commits(ana, "NONE", epoch=-1, member_id="")
 
 

@@ -41,6 +41,7 @@ def a_name_is_matched_in_many_ways(conversation: Conversation) -> None:
         r"\Qorders\E",
         "or(?:der)s",
         "o[[:alpha:]]{5}",
+        "[o:]rders",
         r"\Aor\pLers\z",
         "(?P<name>ord)e.s",
         "order|orders",
@@ -98,7 +99,7 @@ def repetitions_of_nothing_are_refused(conversation: Conversation) -> None:
 @scenario("consumer_groups/regex/refused-classes", source=REFUSES, clauses=("KX-12",))
 def faulty_classes_are_refused(conversation: Conversation) -> None:
     """An open, reversed or unknown character class gets INVALID_REGULAR_EXPRESSION."""
-    unknown = ("[[:letters:]]", r"\p{Klingon}", "[[:]", r"\p{")
+    unknown = ("[[:letters:]]", r"\p{Klingon}", "[[:]", r"\p{", r"\p{Lu")
     _refused(conversation, "[", "[]", "[a", "[z-a]", r"[\d-z", "[^]", "[a-", "[a-\\", *unknown)
 
 
@@ -112,7 +113,8 @@ def unknown_escapes_are_refused(conversation: Conversation) -> None:
 @scenario("consumer_groups/regex/refused-parentheses", source=REFUSES, clauses=("KX-12",))
 def parentheses_come_in_pairs(conversation: Conversation) -> None:
     """Unpaired parentheses, and repeated or invalid group names, get INVALID_REGULAR_EXPRESSION."""
-    _refused(conversation, "(", ")", "a)", "(a", "(?P<n>a)(?P<n>b)", "(?P<>a)", "(?P<n", "(?P=n)", "(?i")
+    names = ("(?P<n>a)(?P<n>b)", "(?P<>a)", "(?P<n", "(?P<name", "(?P=n)")
+    _refused(conversation, "(", ")", "a)", "(a", *names, "(?i")
 
 
 @scenario("consumer_groups/regex/named-group", source=REFUSES, clauses=("KX-11",))

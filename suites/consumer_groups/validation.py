@@ -94,6 +94,26 @@ def instances_and_racks_have_names(conversation: Conversation) -> None:
     ana.enters(rack_id="", error_code="INVALID_REQUEST")
 
 
+@scenario(
+    "consumer_groups/validation/first-fault",
+    source=VALIDATES,
+    clauses=("CH-04", "CH-08", "CH-09", "CH-10", "CH-12"),
+)
+def the_first_fault_is_named(conversation: Conversation) -> None:
+    """The error message of a ConsumerGroupHeartbeat with several faults names the first one checked.
+
+    The order is: group id, instance id, rack, rebalance timeout, owned partitions, subscription.
+    """
+    ana = conversation.member("ana")
+    refused = "INVALID_REQUEST"
+
+    ana.enters(group_id="", instance_id="", error_code=refused)
+    ana.enters(instance_id="", rack_id="", error_code=refused)
+    ana.enters(rack_id="", rebalance_timeout_ms=-1, error_code=refused)
+    ana.enters(rebalance_timeout_ms=-1, owned=None, error_code=refused)
+    ana.enters(owned=None, topics=None, error_code=refused)
+
+
 @scenario("consumer_groups/validation/lowest-epoch", source=VALIDATES, clauses=("CH-13",))
 def epochs_end_at_minus_two(conversation: Conversation) -> None:
     """A ConsumerGroupHeartbeat with an epoch below -2 gets INVALID_REQUEST."""
