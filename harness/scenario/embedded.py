@@ -16,15 +16,17 @@ _RACK_SINCE: Final = 3
 _NULL: Final = -1
 
 
-def subscription(*topics: str, version: int = 0, owned: Mapping[str, Sequence[int]] | None = None) -> bytes:
-    """Return a consumer's subscription; from v1 on also with the partitions that it owns, by default none."""
+def subscription(
+    *topics: str, version: int = 0, owned: Mapping[str, Sequence[int]] | None = None, rack: str | None = None
+) -> bytes:
+    """Return a consumer's subscription; from v1 on with the partitions that it owns, from v3 on with its rack."""
     parts = [struct.pack(">hi", version, len(topics)), *map(_text, topics), struct.pack(">i", _NULL)]
     if version >= _OWNED_PARTITIONS_SINCE:
         parts.append(_partitions(owned or {}))
     if version >= _GENERATION_SINCE:
         parts.append(struct.pack(">i", _NULL))
     if version >= _RACK_SINCE:
-        parts.append(struct.pack(">h", _NULL))
+        parts.append(struct.pack(">h", _NULL) if rack is None else _text(rack))
     return b"".join(parts)
 
 

@@ -1,12 +1,15 @@
-"""The version of a classic member's subscription, in which a consumer group encodes its assignment."""
+"""The version and the content of a classic member's subscription, which a consumer group reads."""
 
-from harness.scenario import Conversation, ask, expect, one_of, scenario
+from harness.scenario import Actor, Conversation, Member, ask, expect, in_any_order, one_of, scenario
 from suites.migration.groups import (
     BOTH,
     FIRST,
+    INCONSISTENT,
+    REQUIRED,
     SECOND,
     beats,
     classic_consumer,
+    consumer,
     join,
     rejoins,
     syncs,
@@ -15,6 +18,14 @@ from suites.migration.groups import (
 
 JOINS = "GroupMetadataManager#classicGroupJoinToConsumerGroup"
 SYNCS = "GroupMetadataManager#classicGroupSyncToConsumerGroup"
+WITH_RACK = ask.join_group(protocols=(("range", ask.subscription("payments", version=3, rack="north")),))
+
+
+def has_rack(ana: Actor, bob: Member, rack: str) -> None:
+    """Let bob check the rack of ana, the other member of its group."""
+    known = {**expect.group_member(ana.member_id, member_type=0), "rack_id": rack}
+    described = expect.consumer_group_describe(members=in_any_order(known, expect.group_member(bob.member_id)))
+    bob.asks(ask.consumer_group_describe(), described)
 
 
 @scenario("migration/upgrade/subscription-v2", source=SYNCS, clauses=("MG-08",))
@@ -76,3 +87,40 @@ def an_assignment_may_have_several_topics(conversation: Conversation) -> None:
         expect.sync_group(error_code="NONE", assignment=one_of(everything, reversed_)),
     )
     beats(ana)
+
+
+@scenario("migration/upgrade/rack", source="ConsumerGroup#fromClassicGroup", clauses=("MG-59",))
+def a_rack_survives_an_upgrade(conversation: Conversation) -> None:
+    """A classic member has the rack of its subscription after an upgrade."""
+    ana = classic_consumer(conversation, request=WITH_RACK)
+    bob = conversation.member("bob")
+    bob.enters("payments", member_epoch=ana.generation_id + 1, assigned={})
+
+    has_rack(ana, bob, "north")
+
+
+@scenario("migration/joins/rack", source=JOINS, clauses=("MG-59",))
+def a_rack_stays_known(conversation: Conversation) -> None:
+    """A classic member that joins with a rack, and rejoins without, keeps the rack."""
+    bob = consumer(conversation)
+    ana = conversation.actor("ana")
+    ana.asks(WITH_RACK, error_code=REQUIRED)
+
+    for joining in (WITH_RACK, join(subscription_version=3)):
+        ana.asks(joining, expect.join_group(error_code="NONE", generation_id=bob.epoch + 1))
+        has_rack(ana, bob, "north")
+
+
+@scenario("migration/joins/unreadable-version", source="ConsumerProtocol#deserializeVersion", clauses=("MG-22",))
+def a_subscription_is_as_long_as_its_version_says(conversation: Conversation) -> None:
+    """A classic member whose subscription has a negative version, or too few bytes for it, cannot join."""
+    bob = consumer(conversation)
+    ana = conversation.actor("ana")
+    negative = b"\xff\xff" + ask.subscription("payments")[2:]
+    without_generation = ask.subscription("payments", version=2)[:-4]
+
+    ana.asks(join(), error_code=REQUIRED)
+    for metadata in (negative, without_generation):
+        joining = ask.join_group(protocols=(("range", metadata),))
+        ana.asks(joining, error_code=one_of(INCONSISTENT, "UNKNOWN_SERVER_ERROR"))
+    bob.heartbeats(assigned=None)
