@@ -2,6 +2,7 @@
 
 from typing import assert_never
 
+from reference_coordinator.core.errors import CoordinatorError
 from reference_coordinator.groups.consumer.deadlines import (
     ConsumerGroupDeadline,
     FenceMember,
@@ -38,12 +39,18 @@ def consumer_group_fence_member_operation(
 ) -> VoidResult:
     """Remove a member whose session expired or that did not rejoin, sync or revoke partitions in time.
 
+    The last consumer stays a member, without a timer, if its group cannot be converted to a classic one:
+    Kafka takes that GROUP_ID_NOT_FOUND for that of a group that was deleted meanwhile.
+
     Source: GroupMetadataManager#consumerGroupFenceMemberOperation (4.3.1).
     """
     if not is_still_due(group, deadline):
         return EMPTY_RESULT
     member = group.members[deadline.member_id]
-    result = consumer_group_fence_members(shard, group, (member,))
+    try:
+        result = consumer_group_fence_members(shard, group, (member,))
+    except CoordinatorError:
+        return EMPTY_RESULT
     return CoordinatorResult(
         records=result.records,
         append_future=TimerRetried(shard=shard, deadline=deadline),

@@ -1,0 +1,95 @@
+"""Downgrades that fail: a subscription that cannot be read, and records too large for the log."""
+
+from harness.scenario import Actor, Conversation, Member, ask, expect, one_of, scenario
+from harness.scenario.messages import Request
+from suites.failures.too_large import SMALL_LOG
+from suites.migration.groups import BOTH, NOT_FOUND, consumer, is_classic, is_consumer, join, syncs
+
+CONVERTS = "GroupMetadataManager#convertToClassicGroup"
+FENCES = "GroupMetadataManager#consumerGroupFenceMemberOperation"
+RETRIES = "CoordinatorTimerImpl#schedule"
+SHORT_SESSION = {"consumer.session.timeout.ms": 4_000, "consumer.heartbeat.interval.ms": 500}
+SESSION_IS_OVER_MS = 4_600
+RETRIED_MS = 1_000
+"""Longer than a timer waits after a write that failed, which is 500 ms."""
+
+SHORT_ID = "lg"
+"""The id of a group in whose records hardly anything but metadata counts."""
+
+
+def joins_small_log(extra_bytes: int) -> Request:
+    """Return the JoinGroup of a classic member with a short id and a subscription of some more bytes."""
+    metadata = ask.subscription("payments", version=1) + b"x" * extra_bytes
+    return ask.join_group(group_id=SHORT_ID, member_id="a", protocols=(("range", metadata),))
+
+
+def with_an_unreadable_protocol(conversation: Conversation) -> tuple[Member, Actor]:
+    """Make a group of bob, a consumer, and of classic ana and cat, whose common protocol ana cannot spell."""
+    bob = consumer(conversation)
+    ana, cat = conversation.actors("ana", "cat")
+    metadata = ask.subscription("payments", version=1)
+    joining = ask.join_group(version=3, protocols=(("range", metadata), ("roundrobin", b"\x00")))
+    ana.asks(joining, expect.join_group(error_code="NONE", protocol_name="range"))
+    syncs(ana, {})
+    cat.asks(join(version=3, names=("roundrobin",)), error_code="NONE")
+    cat.asks(ask.sync_group(version=5, protocol_name="roundrobin"), error_code="NONE")
+    return bob, ana
+
+
+@scenario("migration/downgrade/unreadable-protocol", source=CONVERTS, clauses=("MG-60",))
+def a_protocol_that_nobody_can_read_keeps_the_last_consumer(conversation: Conversation) -> None:
+    """The last consumer may not leave while the protocol common to the others cannot be read."""
+    bob, ana = with_an_unreadable_protocol(conversation)
+
+    bob.heartbeats(epoch=-1, error_code=NOT_FOUND)
+    ana.asks(ask.leave_group(members=((bob.member_id, None),)), error_code=NOT_FOUND)
+    ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="NONE"))
+    ana.asks(ask.leave_group(), error_code="NONE")
+    bob.leaves()
+    is_classic(ana, "PreparingRebalance", protocol_type="consumer")
+
+
+@scenario("migration/downgrade/unreadable-session", source=FENCES, clauses=("MG-60",))
+def a_session_may_end_without_effect(conversation: Conversation) -> None:
+    """The last consumer stays a member after its session if its group cannot be converted at that moment."""
+    bob, ana = with_an_unreadable_protocol(conversation)
+    bob.configures(SHORT_SESSION)
+    bob.heartbeats()
+
+    conversation.elapses(SESSION_IS_OVER_MS)
+    ana.asks(ask.leave_group(), error_code="NONE")
+    conversation.elapses(RETRIED_MS)
+    bob.heartbeats()
+    is_consumer(bob, one_of("Reconciling", "Stable"))
+    bob.leaves()
+    is_classic(ana, "PreparingRebalance", protocol_type="consumer")
+
+
+@scenario(
+    "migration/downgrade/too-large",
+    source=RETRIES,
+    clauses=("MG-61",),
+    broker_config=SMALL_LOG,
+)
+def a_downgrade_too_large_for_the_log_is_repeated(conversation: Conversation) -> None:
+    """The last consumer outlives its session until the records of the classic group fit into the log.
+
+    A JoinGroup that repeats the subscription writes one record, and the downgrade ten.
+    """
+    ana, bob = conversation.actor("ana"), conversation.member("bob")
+    small, large = joins_small_log(0), joins_small_log(650)
+    bob.enters("payments", group_id=SHORT_ID, assigned=BOTH)
+    bob.asks(ask.group_configs(SHORT_SESSION, group=SHORT_ID), expect.group_configs(error_code="NONE"))
+    bob.awaits_metadata()
+    for joining in (small, large):
+        ana.asks(joining, expect.join_group(error_code="NONE", leader=""))
+    bob.heartbeats(group_id=SHORT_ID)
+
+    conversation.elapses(SESSION_IS_OVER_MS)
+    describes = ask.consumer_group_describe(group_ids=(SHORT_ID,))
+    ana.asks(describes, expect.consumer_group_describe(error_code="NONE"))
+    ana.asks(small, expect.join_group(error_code="NONE", leader=""))
+    conversation.elapses(RETRIED_MS)
+    ana.asks(describes, expect.consumer_group_describe(error_code=NOT_FOUND))
+    ana.asks(ask.leave_group(group_id=SHORT_ID), error_code="NONE")
+    ana.asks(ask.delete_groups(groups=(SHORT_ID,)), expect.delete_groups("NONE"))
