@@ -2,6 +2,7 @@
 
 from harness.scenario import Answer, Conversation, Member, one_of, scenario
 from suites.consumer_groups.reconciliation import INTERVAL_IS_OVER_MS, KEPT, LONG_INTERVAL, two_members
+from suites.consumer_groups.sessions import ENDS_REBALANCE, TIMEOUT_MS
 from suites.consumer_groups.validation import ALL, BOTH
 
 UPDATES = "CurrentAssignmentBuilder#updateCurrentAssignment"
@@ -74,3 +75,19 @@ def whoever_adds_a_topic_has_a_previous_epoch(conversation: Conversation) -> Non
 
     ana.heartbeats(topics=("orders", "payments", "missing"))
     ana.heartbeats(epoch=joined["member_epoch"], owned=ALL, error_code=TAKEN_OR_FENCED)
+
+
+@scenario("consumer_groups/given-up/in-time-in-its-epoch", source=ENDS_REBALANCE, clauses=("CR-16", "CR-23"))
+def whoever_gives_up_a_dropped_topic_in_time_stays(conversation: Conversation) -> None:
+    """A member that gives up a dropped topic within its rebalance timeout is not removed later.
+
+    Since 4.3 it stays in its epoch while no assignment is computed.
+    """
+    ana = conversation.member("ana")
+    ana.configures(LONG_INTERVAL, error_code=one_of("NONE", "INVALID_CONFIG"))
+    ana.enters("orders", "payments", rebalance_timeout_ms=TIMEOUT_MS, assigned=BOTH)
+
+    ana.heartbeats(topics=("orders",), assigned=ALL)
+    ana.heartbeats(owned=ALL)
+    conversation.elapses(TIMEOUT_MS + 600)
+    ana.heartbeats()

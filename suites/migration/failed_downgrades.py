@@ -1,7 +1,8 @@
-"""Downgrades that fail: a subscription that cannot be read, and records too large for the log."""
+"""Downgrades that fail: a group too large, a subscription that cannot be read, records too large for the log."""
 
 from harness.scenario import Actor, Conversation, Member, ask, expect, one_of, scenario
 from harness.scenario.messages import Request
+from suites.classic.max_size import TWO
 from suites.failures.too_large import SMALL_LOG
 from suites.migration.groups import BOTH, NOT_FOUND, consumer, is_classic, is_consumer, join, syncs
 
@@ -34,6 +35,25 @@ def with_an_unreadable_protocol(conversation: Conversation) -> tuple[Member, Act
     cat.asks(join(version=3, names=("roundrobin",)), error_code="NONE")
     cat.asks(ask.sync_group(version=5, protocol_name="roundrobin"), error_code="NONE")
     return bob, ana
+
+
+@scenario(
+    "migration/downgrade/too-many",
+    source="GroupMetadataManager#validateOnlineDowngradeWithFencedMembers",
+    clauses=("MG-64",),
+    broker_config=TWO,
+)
+def a_large_group_stays_a_consumer_group(conversation: Conversation) -> None:
+    """A group without consumers is converted once it has no more members than `group.max.size`."""
+    bob = consumer(conversation)
+    ana, cat, dan = conversation.actors("ana", "cat", "dan")
+    for each in (ana, cat, dan):
+        each.asks(join(version=3), error_code="NONE")
+
+    bob.leaves()
+    is_consumer(bob, one_of("Assigning", "Reconciling"))
+    dan.asks(ask.leave_group(), error_code="NONE")
+    is_classic(bob, "PreparingRebalance", protocol_type="consumer")
 
 
 @scenario("migration/downgrade/unreadable-protocol", source=CONVERTS, clauses=("MG-60",))

@@ -24,7 +24,9 @@ from suites.migration.groups import (
 
 JOINS = "GroupMetadataManager#classicGroupJoinToConsumerGroup"
 LETS_IN = "GroupMetadataManager#throwIfClassicProtocolIsNotSupported"
+SYNCS = "GroupMetadataManager#classicGroupSyncToConsumerGroup"
 SUBSCRIBES = "GroupMetadataManager#getOrMaybeSubscribeStaticConsumerGroupMember"
+FENCES = "GroupMetadataManager#consumerGroupFenceMembers"
 VALIDATES = "GroupMetadataManager#validateConsumerGroupMember"
 READS = "GroupMetadataManager#deserializeSubscription"
 WAITS = "ConsumerGroup#waitingOnUnreleasedPartition"
@@ -256,6 +258,15 @@ def a_sync_names_the_generation(conversation: Conversation) -> None:
         )
 
 
+@scenario("migration/upgrade/sync-with-another-protocol", source=SYNCS, clauses=("MG-04", "MG-13"))
+def the_protocol_counts_before_the_rebalance(conversation: Conversation) -> None:
+    """SyncGroup with another protocol, of a member that must rejoin, gets INCONSISTENT_GROUP_PROTOCOL."""
+    ana, _ = upgraded(conversation)
+
+    ana.asks(ask.sync_group(version=5, protocol_name="roundrobin"), error_code=INCONSISTENT)
+    ana.asks(ask.sync_group(version=5), error_code=IN_PROGRESS)
+
+
 @scenario(
     "migration/joins/in-the-name-of-a-consumer",
     source="GroupMetadataManager#throwIfMemberDoesNotUseClassicProtocol",
@@ -331,6 +342,18 @@ def a_consumer_goes_over(conversation: Conversation) -> None:
     ana.asks(
         ask.consumer_group_describe(), expect.consumer_group_describe(group_state="Stable", members=(known,))
     )
+
+
+@scenario("migration/leave/nobody-of-classic-ones", source=FENCES, clauses=("MG-25", "MG-50"))
+def nobody_leaves_a_group_of_classic_members(conversation: Conversation) -> None:
+    """A LeaveGroup that removes nobody leaves a consumer group of classic members as it is."""
+    bob = consumer(conversation)
+    ana = conversation.actor("ana")
+    ana.asks(join(BOTH, member_id=bob.member_id), error_code="NONE")
+
+    answer = expect.leave_group(error_code="NONE", members=({"error_code": UNKNOWN},))
+    ana.asks(ask.leave_group(members=(("nobody", None),)), answer)
+    is_consumer(ana, "Stable")
 
 
 @scenario(

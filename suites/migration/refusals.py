@@ -1,6 +1,6 @@
 """Groups that are not converted, because of their members, their size, or the broker's policy."""
 
-from harness.scenario import Conversation, ask, expect, one_of, scenario
+from harness.scenario import Actor, Conversation, ask, expect, one_of, scenario
 from suites.migration.groups import (
     BOTH,
     FIRST,
@@ -34,6 +34,7 @@ JOINS_CLASSIC = "GroupMetadataManager#classicGroupJoinToClassicGroup"
 POLICY = "group.consumer.migration.policy"
 DISABLED, UPGRADE, DOWNGRADE = {POLICY: "disabled"}, {POLICY: "upgrade"}, {POLICY: "downgrade"}
 ONE = {"group.consumer.max.size": "1"}
+WORKER = ask.join_group(protocol_type="connect", protocols=(("default", b""),))
 
 
 def is_not_upgraded(conversation: Conversation) -> None:
@@ -43,17 +44,67 @@ def is_not_upgraded(conversation: Conversation) -> None:
     is_classic(bob, "Stable")
 
 
+def worker(conversation: Conversation) -> Actor:
+    """Make a classic group of ana, whose protocol type is not that of consumers."""
+    ana = conversation.actor("ana")
+    ana.asks(WORKER, error_code=REQUIRED)
+    ana.asks(WORKER, error_code="NONE")
+    ana.asks(ask.sync_group(assignments=((ana.member_id, b"all"),)), error_code="NONE")
+    return ana
+
+
 @scenario("migration/refused/other-protocol-type", source=VALIDATES, clauses=("MG-30",))
 def only_groups_of_consumers_are_upgraded(conversation: Conversation) -> None:
     """A consumer that joins a classic group of another protocol type gets GROUP_ID_NOT_FOUND."""
-    ana = conversation.actor("ana")
-    joining = ask.join_group(protocol_type="connect", protocols=(("default", b""),))
-    ana.asks(joining, error_code=REQUIRED)
-    ana.asks(joining, error_code="NONE")
-    ana.asks(ask.sync_group(assignments=((ana.member_id, b"all"),)), error_code="NONE")
+    ana = worker(conversation)
 
     is_not_upgraded(conversation)
     beats(ana)
+
+
+@scenario("migration/refused/type-before-size", source=VALIDATES, clauses=("MG-30", "MG-33"), broker_config=ONE)
+def the_type_counts_before_the_size(conversation: Conversation) -> None:
+    """A consumer that joins a large classic group of another protocol type learns of the type."""
+    ana, cat = worker(conversation), conversation.actor("cat")
+    cat.asks(WORKER, error_code=REQUIRED)
+    cat.sends(WORKER)
+    ana.asks(WORKER, error_code="NONE")
+    cat.receives(expect.join_group(error_code="NONE"))
+
+    bob = conversation.member("bob")
+    bob.enters("payments", error_code=NOT_FOUND)
+    is_classic(bob, "CompletingRebalance")
+
+
+@scenario(
+    "migration/policy/disabled-other-type",
+    source=VALIDATES,
+    clauses=("MG-30", "MG-34"),
+    broker_config=DISABLED,
+)
+def the_policy_counts_before_the_type(conversation: Conversation) -> None:
+    """With the policy disabled, a consumer joining a group of another protocol type learns of the policy."""
+    ana = worker(conversation)
+
+    is_not_upgraded(conversation)
+    beats(ana)
+
+
+@scenario(
+    "migration/refused/no-protocol-yet",
+    source="ConsumerGroup#fromClassicGroup",
+    clauses=("MG-63",),
+    broker_config={"group.initial.rebalance.delay.ms": "2000"},
+)
+def a_group_without_a_protocol_is_not_upgraded(conversation: Conversation) -> None:
+    """A consumer that joins a classic group during its initial delay gets UNKNOWN_SERVER_ERROR."""
+    ana, bob = conversation.actor("ana"), conversation.member("bob")
+    ana.asks(join(), error_code=REQUIRED)
+    ana.sends(join())
+
+    bob.enters("payments", error_code="UNKNOWN_SERVER_ERROR")
+    ana.receives(expect.join_group(error_code=IN_PROGRESS))
+    is_classic(bob, "PreparingRebalance")
 
 
 @scenario("migration/refused/custom-assignor", source=CONVERTS, clauses=("MG-31",))

@@ -1,6 +1,16 @@
 """Timeouts of classic members in a consumer group, and a regular expression that is cleared."""
 
-from harness.scenario import Actor, Conversation, Member, ask, expect, in_any_order, one_of, scenario
+from harness.scenario import (
+    SHORT_SESSIONS,
+    Actor,
+    Conversation,
+    Member,
+    ask,
+    expect,
+    in_any_order,
+    one_of,
+    scenario,
+)
 from suites.migration.groups import (
     BOTH,
     FIRST,
@@ -11,6 +21,7 @@ from suites.migration.groups import (
     beats,
     classic_consumer,
     consumer,
+    is_classic,
     join,
     rejoins,
     syncs,
@@ -31,6 +42,14 @@ def hurried(conversation: Conversation) -> tuple[Actor, Member]:
     bob = conversation.member("bob")
     bob.enters("payments", member_epoch=ana.generation_id + 1, assigned={})
     return ana, bob
+
+
+def whoever_has_not_synced(conversation: Conversation) -> tuple[Actor, Member]:
+    """Let ana, who is classic, join a consumer group with the id of cat, a consumer, and not sync."""
+    consumer(conversation)
+    ana, cat = conversation.actor("ana"), conversation.member("cat")
+    ana.asks(join(member_id=cat.member_id, rebalance_timeout_ms=SHORT_MS), error_code="NONE")
+    return ana, cat
 
 
 @scenario("migration/timers/join", source=STARTS_JOIN, clauses=("MG-40",))
@@ -131,6 +150,61 @@ def a_session_begins_anew_with_the_upgrade(conversation: Conversation) -> None:
     conversation.elapses(7_000)
     beats(ana, UNKNOWN)
     bob.heartbeats(assigned=BOTH)
+
+
+@scenario("migration/timers/session-of-a-join", source=JOINS, clauses=("MG-40",), broker_config=SHORT_SESSIONS)
+def a_session_begins_with_the_join(conversation: Conversation) -> None:
+    """A classic member that joins a consumer group, and sends nothing more, is removed after its session."""
+    bob = consumer(conversation)
+    ana = conversation.actor("ana")
+    ana.asks(join(version=3, session_timeout_ms=SHORT_MS), error_code="NONE")
+
+    conversation.elapses(2_600)
+    beats(ana, UNKNOWN)
+    bob.heartbeats(error_code="NONE")
+
+
+@scenario(
+    "migration/timers/session-of-a-downgrade",
+    source="GroupMetadataManager#convertToClassicGroup",
+    clauses=("MG-40", "MG-24"),
+    broker_config=SHORT_SESSIONS,
+)
+def a_session_begins_anew_with_the_downgrade(conversation: Conversation) -> None:
+    """A classic member that is silent after a downgrade is removed after its session, during the rebalance."""
+    bob = consumer(conversation)
+    ana = conversation.actor("ana")
+    ana.asks(join(version=3, session_timeout_ms=SHORT_MS), error_code="NONE")
+    syncs(ana, {})
+    bob.leaves()
+
+    is_classic(bob, "PreparingRebalance", protocol_type="consumer")
+    conversation.elapses(2_600)
+    is_classic(bob, "Empty", protocol_type="consumer")
+    beats(ana, UNKNOWN)
+
+
+@scenario("migration/timers/left", source="GroupMetadataManager#cancelTimers", clauses=("MG-40", "MG-62"))
+def whoever_has_left_may_return(conversation: Conversation) -> None:
+    """A classic member that leaves before it syncs, and returns as a consumer with its id, stays."""
+    ana, cat = whoever_has_not_synced(conversation)
+
+    ana.asks(ask.leave_group(), error_code="NONE")
+    cat.enters("payments")
+    conversation.elapses(2_600)
+    cat.heartbeats(error_code="NONE")
+
+
+@scenario("migration/timers/removed", source=STARTS_SYNC, clauses=("MG-40", "MG-62"))
+def whoever_was_removed_may_return(conversation: Conversation) -> None:
+    """A classic member that was removed as it did not sync, and returns as a consumer with its id, stays."""
+    ana, cat = whoever_has_not_synced(conversation)
+
+    conversation.elapses(2_400)
+    beats(ana, UNKNOWN)
+    cat.enters("payments")
+    conversation.elapses(1_000)
+    cat.heartbeats(error_code="NONE")
 
 
 @scenario(
