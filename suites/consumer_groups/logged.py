@@ -1,11 +1,11 @@
 """Consumer groups that a coordinator loads from a log that another release may have written."""
 
-from harness.scenario import Capability, Conversation, Member, ask, expect, record_of_type, scenario
+from harness.scenario import Capability, Conversation, Member, ask, expect, one_of, record_of_type, scenario
 from harness.scenario.log_records import LogRecord
-from suites.consumer_groups.loading import EPOCH_TYPE, MEMBER_TYPE, named
+from suites.consumer_groups.loading import EPOCH_TYPE, MEMBER_TYPE, REPLAYS, named
 from suites.consumer_groups.validation import ALL
 
-TARGET_EPOCH_TYPE, TARGET_TYPE, ASSIGNMENT_TYPE = 6, 7, 8
+TOPICS_TYPE, TARGET_EPOCH_TYPE, TARGET_TYPE, ASSIGNMENT_TYPE = 4, 6, 7, 8
 """Types of records of consumer groups. Source: CoordinatorRecordType (4.3.1)."""
 WRITES = (Capability.RESTART, Capability.WRITE_LOG)
 BUILDS = "CurrentAssignmentBuilder#build"
@@ -24,8 +24,8 @@ def _text(value: str) -> bytes:
     return bytes([len(value) + 1]) + value.encode()
 
 
-def logged(group_id: str, state: int) -> tuple[LogRecord, ...]:
-    """Return the records of a group with one member, which subscribes to `orders` and has no partitions.
+def logged(group_id: str, state: int, *, topic: str = "orders") -> tuple[LogRecord, ...]:
+    """Return the records of a group with one member, which subscribes to a topic and has no partitions.
 
     Source: ConsumerGroupMetadataValue.json, ConsumerGroupMemberMetadataValue.json,
     ConsumerGroupTargetAssignmentMetadataValue.json, ConsumerGroupTargetAssignmentMemberValue.json and
@@ -35,7 +35,7 @@ def logged(group_id: str, state: int) -> tuple[LogRecord, ...]:
     of_member = of_group + named("member-ana")
     epoch = b"\x00\x00" + _number(EPOCH) + b"\x00"
     client = b"\x00\x00" + _text("ana") + _text("/127.0.0.1")
-    names = b"\x02" + _text("orders") + _text("")
+    names = b"\x02" + _text(topic) + _text("")
     # Kafka requires an explicit null for the metadata of the classic protocol.
     member = b"\x00\x00" + client + names + _number(5_000) + b"\x00\x01\x00\x01\x00"
     assigned = b"\x00\x00" + _number(EPOCH) + _number(EPOCH - 1) + bytes([state]) + b"\x01\x01\x00"
@@ -48,10 +48,10 @@ def logged(group_id: str, state: int) -> tuple[LogRecord, ...]:
     )
 
 
-def loaded(conversation: Conversation, group_id: str, state: int) -> Member:
+def loaded(conversation: Conversation, group_id: str, *records: LogRecord) -> Member:
     """Let a coordinator load a group, whose name no other scenario uses, and return its member."""
     ana = conversation.member("ana")
-    conversation.appends(*logged(group_id, state))
+    conversation.appends(*records)
     conversation.restarts_coordinator()
     ana.repeats(
         ask.consumer_group_describe(group_ids=(group_id,)),
@@ -66,7 +66,7 @@ def loaded(conversation: Conversation, group_id: str, state: int) -> Member:
 @scenario("consumer_groups/logged/stable", source=BUILDS, clauses=("KL-11",), needs=WRITES)
 def a_member_goes_on_where_the_log_ends(conversation: Conversation) -> None:
     """A member that is Stable in the log gets its topics assigned in the next epoch."""
-    ana = loaded(conversation, "stable", STABLE)
+    ana = loaded(conversation, "stable", *logged("stable", STABLE))
 
     ana.heartbeats(group_id="stable", epoch=EPOCH, member_epoch=EPOCH + 1, assigned=ALL)
     ana.heartbeats(group_id="stable", epoch=EPOCH + 1, owned=ALL, member_epoch=EPOCH + 1, assigned=None)
@@ -78,11 +78,51 @@ def a_state_that_nobody_knows_is_fenced(conversation: Conversation) -> None:
 
     The answer to a member that owns nothing differs from attempt to attempt on Kafka 4.0.0.
     """
-    ana = loaded(conversation, "to-come", OF_A_RELEASE_TO_COME)
+    ana = loaded(conversation, "to-come", *logged("to-come", OF_A_RELEASE_TO_COME))
 
     for owned in (None, {"orders": (0,)}):
         ana.heartbeats(group_id="to-come", epoch=EPOCH, owned=owned, error_code="FENCED_MEMBER_EPOCH")
     ana.asks(
         ask.consumer_group_describe(group_ids=("to-come",)),
         expect.consumer_group_describe(group_state="Reconciling", group_epoch=EPOCH),
+    )
+
+
+@scenario("consumer_groups/logged/nobody-gone", source=REPLAYS, clauses=("KL-08",), needs=WRITES)
+def tombstones_of_no_member_are_left_out(conversation: Conversation) -> None:
+    """A load skips tombstones of a member that its group does not have."""
+    of_nobody = named("nobody-gone") + named("nobody")
+    gone = (record_of_type(each, key=of_nobody, value=None) for each in (ASSIGNMENT_TYPE, MEMBER_TYPE))
+    ana = loaded(conversation, "nobody-gone", *logged("nobody-gone", STABLE), *gone)
+
+    ana.heartbeats(group_id="nobody-gone", epoch=EPOCH, member_epoch=EPOCH + 1, assigned=ALL)
+
+
+@scenario("consumer_groups/logged/topics-of-before", source=REPLAYS, clauses=("KL-12",), needs=WRITES)
+def logged_topics_do_not_count(conversation: Conversation) -> None:
+    """Since 4.1, the record of a group's topics that an earlier release wrote does not raise its epoch."""
+    gone = b"\x02" + bytes(range(16)) + _text("gone") + _number(1) + b"\x01\x00"
+    topics = record_of_type(TOPICS_TYPE, key=named("of-before"), value=b"\x00\x00" + gone + b"\x00")
+    records = logged("of-before", STABLE, topic="missing")
+    ana = loaded(conversation, "of-before", topics, *records)
+
+    ana.heartbeats(group_id="of-before", epoch=EPOCH, member_epoch=one_of(EPOCH, EPOCH + 1), assigned=None)
+
+
+@scenario(
+    "consumer_groups/logged/goes-over",
+    source="GroupMetadataManager#classicGroupJoinToConsumerGroup",
+    clauses=("MG-50", "KL-11"),
+    needs=WRITES,
+)
+def a_classic_member_notices_topics_too(conversation: Conversation) -> None:
+    """A JoinGroup that repeats a subscription raises the epoch if the log has other topics for it."""
+    ana = loaded(conversation, "goes-over", *logged("goes-over", STABLE))
+    again = conversation.actor("again")
+
+    joining = ask.join_group(group_id="goes-over", member_id=ana.member_id)
+    again.asks(joining, expect.join_group(error_code="NONE", generation_id=EPOCH + 1, leader=""))
+    ana.asks(
+        ask.consumer_group_describe(group_ids=("goes-over",)),
+        expect.consumer_group_describe(group_state="Stable", group_epoch=EPOCH + 1),
     )

@@ -219,7 +219,7 @@ def what_some_releases_read_costs_the_partition_in_others(conversation: Conversa
     ana.receives(expect.offset_fetch({"orders": {0: 10}, "payments": {0: 7}}))
 
 
-def _owns(member_id: str, epoch: int, *partitions: int) -> LogRecord:
+def owns(member_id: str, epoch: int, *partitions: int) -> LogRecord:
     """Return the record of what a stable member of consumer group `y` owns of a topic since an epoch.
 
     Source: ConsumerGroupCurrentMemberAssignmentKey.json, ConsumerGroupCurrentMemberAssignmentValue.json.
@@ -250,7 +250,7 @@ def a_log_may_be_compacted_while_it_is_read(conversation: Conversation) -> None:
     """
     ana = conversation.actor("ana")
     producer = initialised(ana)
-    records = (_owns("bob-1", 1, 0, 1), _owns("dan-1", 2, 1), _owns("bob-1", 3, 0))
+    records = (owns("bob-1", 1, 0, 1), owns("dan-1", 2, 1), owns("bob-1", 3, 0))
     group = _appends(conversation, "main", 17, *records)
     _appends(conversation, "good", GOOD)
     restarts(conversation, producer, group)
