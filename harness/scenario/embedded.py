@@ -19,7 +19,7 @@ _NULL: Final = -1
 def subscription(
     *topics: str, version: int = 0, owned: Mapping[str, Sequence[int]] | None = None, rack: str | None = None
 ) -> bytes:
-    """Return a consumer's subscription; from v1 on with the partitions that it owns, from v3 on with its rack."""
+    """Return a consumer's subscription; v1 and later name its partitions, v3 and later its rack."""
     parts = [struct.pack(">hi", version, len(topics)), *map(_text, topics), struct.pack(">i", _NULL)]
     if version >= _OWNED_PARTITIONS_SINCE:
         parts.append(_partitions(owned or {}))

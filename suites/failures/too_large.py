@@ -8,6 +8,8 @@ SMALL_LOG: Final = {"message.max.bytes": "1000", "offsets.commit.timeout.ms": "2
 """Room for a group of two members with short names, or for one offset; requests behind a failed write
 wait no longer than the timeout.
 """
+FITTING_BYTES: Final = 138
+"""The length of a group id with which a consumer's join has 70 bytes to spare in the log."""
 LARGE: Final = b"x" * 3000
 MANY_TOPICS: Final = subscription("orders", *(f"topic-{number}-{'x' * 200}" for number in range(15)))
 STORES: Final = "GroupMetadataManager#storeGroup"
@@ -166,3 +168,27 @@ def a_deletion_too_large_for_the_log(conversation: Conversation) -> None:
     ana.asks(ask.delete_groups(groups=(group_id,)), expect.delete_groups(ANY))
     ana.sends(ask.describe_groups(groups=(group_id,)))
     ana.receives(expect.describe_groups(error_code="NONE", group_state=ANY, members=()))
+
+
+@scenario(
+    "failures/too-large/consumer",
+    source="GroupMetadataManager#consumerGroupHeartbeat",
+    clauses=("FI-07",),
+    broker_config=SMALL_LOG,
+)
+def a_join_writes_five_records(conversation: Conversation) -> None:
+    """The first consumer's join writes five records. If they do not fit, it gets UNKNOWN_SERVER_ERROR.
+
+    No group exists then. A sixth record would not fit with the shorter group id either.
+    """
+    ana = conversation.member("ana")
+    fits, too_long = "f" * FITTING_BYTES, "t" * (FITTING_BYTES + 30)
+
+    ana.enters("missing", group_id=fits, assigned={})
+    ana.enters("missing", group_id=too_long, error_code="UNKNOWN_SERVER_ERROR")
+    ana.asks(
+        ask.consumer_group_describe(group_ids=(too_long,)),
+        expect.consumer_group_describe(error_code="GROUP_ID_NOT_FOUND"),
+    )
+    ana.heartbeats(group_id=fits, epoch=-1)
+    ana.asks(ask.delete_groups(groups=(fits,)), expect.delete_groups("NONE"))

@@ -1,4 +1,4 @@
-"""Downgrades that fail: a group too large, a subscription that cannot be read, records too large for the log."""
+"""Downgrades that fail: the group is too large, or a subscription is unreadable, or records do not fit."""
 
 from harness.scenario import Actor, Conversation, Member, ask, expect, one_of, scenario
 from harness.scenario.messages import Request
@@ -14,14 +14,14 @@ SESSION_IS_OVER_MS = 4_600
 RETRIED_MS = 1_000
 """Longer than a timer waits after a write that failed, which is 500 ms."""
 
-SHORT_ID = "lg"
-"""The id of a group in whose records hardly anything but metadata counts."""
+SHORT_ID, TOO_LARGE_ID = "lg", "tl"
+"""Ids of groups in whose records hardly anything but metadata counts."""
 
 
-def joins_small_log(extra_bytes: int) -> Request:
+def joins_small_log(extra_bytes: int, group_id: str = SHORT_ID) -> Request:
     """Return the JoinGroup of a classic member with a short id and a subscription of some more bytes."""
     metadata = ask.subscription("payments", version=1) + b"x" * extra_bytes
-    return ask.join_group(group_id=SHORT_ID, member_id="a", protocols=(("range", metadata),))
+    return ask.join_group(group_id=group_id, member_id="a", protocols=(("range", metadata),))
 
 
 def with_an_unreadable_protocol(conversation: Conversation) -> tuple[Member, Actor]:
@@ -113,3 +113,24 @@ def a_downgrade_too_large_for_the_log_is_repeated(conversation: Conversation) ->
     ana.asks(describes, expect.consumer_group_describe(error_code=NOT_FOUND))
     ana.asks(ask.leave_group(group_id=SHORT_ID), error_code="NONE")
     ana.asks(ask.delete_groups(groups=(SHORT_ID,)), expect.delete_groups("NONE"))
+
+
+@scenario(
+    "migration/joins/too-large",
+    source="GroupMetadataManager#classicGroupJoinToConsumerGroup",
+    clauses=("MG-66",),
+    broker_config=SMALL_LOG,
+)
+def a_join_too_large_for_the_log_changes_nothing(conversation: Conversation) -> None:
+    """A JoinGroup to a consumer group that cannot be written gets UNKNOWN_SERVER_ERROR; its member stays."""
+    ana, bob = conversation.actor("ana"), conversation.member("bob")
+    bob.enters("payments", group_id=TOO_LARGE_ID, assigned=BOTH)
+    small = joins_small_log(0, TOO_LARGE_ID)
+    answer = ana.asks(small, expect.join_group(error_code="NONE", leader=""))
+    generation = answer["generation_id"]
+
+    ana.asks(joins_small_log(1000, TOO_LARGE_ID), error_code="UNKNOWN_SERVER_ERROR")
+    ana.asks(ask.heartbeat(group_id=TOO_LARGE_ID, member_id="a", generation_id=generation), error_code="NONE")
+    ana.asks(ask.leave_group(group_id=TOO_LARGE_ID, member_id="a"), error_code="NONE")
+    bob.heartbeats(group_id=TOO_LARGE_ID, epoch=-1)
+    ana.asks(ask.delete_groups(groups=(TOO_LARGE_ID,)), expect.delete_groups("NONE"))

@@ -62,7 +62,9 @@ def only_groups_of_consumers_are_upgraded(conversation: Conversation) -> None:
     beats(ana)
 
 
-@scenario("migration/refused/type-before-size", source=VALIDATES, clauses=("MG-30", "MG-33"), broker_config=ONE)
+@scenario(
+    "migration/refused/type-before-size", source=VALIDATES, clauses=("MG-30", "MG-33"), broker_config=ONE
+)
 def the_type_counts_before_the_size(conversation: Conversation) -> None:
     """A consumer that joins a large classic group of another protocol type learns of the type."""
     ana, cat = worker(conversation), conversation.actor("cat")

@@ -24,7 +24,9 @@ WITH_RACK = ask.join_group(protocols=(("range", ask.subscription("payments", ver
 def has_rack(ana: Actor, bob: Member, rack: str) -> None:
     """Let bob check the rack of ana, the other member of its group."""
     known = {**expect.group_member(ana.member_id, member_type=0), "rack_id": rack}
-    described = expect.consumer_group_describe(members=in_any_order(known, expect.group_member(bob.member_id)))
+    described = expect.consumer_group_describe(
+        members=in_any_order(known, expect.group_member(bob.member_id))
+    )
     bob.asks(ask.consumer_group_describe(), described)
 
 
@@ -111,7 +113,9 @@ def a_rack_stays_known(conversation: Conversation) -> None:
         has_rack(ana, bob, "north")
 
 
-@scenario("migration/joins/unreadable-version", source="ConsumerProtocol#deserializeVersion", clauses=("MG-22",))
+@scenario(
+    "migration/joins/unreadable-version", source="ConsumerProtocol#deserializeVersion", clauses=("MG-22",)
+)
 def a_subscription_is_as_long_as_its_version_says(conversation: Conversation) -> None:
     """A classic member whose subscription has a negative version, or too few bytes for it, cannot join."""
     bob = consumer(conversation)

@@ -152,7 +152,9 @@ def a_session_begins_anew_with_the_upgrade(conversation: Conversation) -> None:
     bob.heartbeats(assigned=BOTH)
 
 
-@scenario("migration/timers/session-of-a-join", source=JOINS, clauses=("MG-40",), broker_config=SHORT_SESSIONS)
+@scenario(
+    "migration/timers/session-of-a-join", source=JOINS, clauses=("MG-40",), broker_config=SHORT_SESSIONS
+)
 def a_session_begins_with_the_join(conversation: Conversation) -> None:
     """A classic member that joins a consumer group, and sends nothing more, is removed after its session."""
     bob = consumer(conversation)
@@ -171,7 +173,7 @@ def a_session_begins_with_the_join(conversation: Conversation) -> None:
     broker_config=SHORT_SESSIONS,
 )
 def a_session_begins_anew_with_the_downgrade(conversation: Conversation) -> None:
-    """A classic member that is silent after a downgrade is removed after its session, during the rebalance."""
+    """A classic member that is silent after a downgrade is removed after its session, amid the rebalance."""
     bob = consumer(conversation)
     ana = conversation.actor("ana")
     ana.asks(join(version=3, session_timeout_ms=SHORT_MS), error_code="NONE")
@@ -205,6 +207,16 @@ def whoever_was_removed_may_return(conversation: Conversation) -> None:
     cat.enters("payments")
     conversation.elapses(1_000)
     cat.heartbeats(error_code="NONE")
+
+
+@scenario("migration/timers/goes-over", source=STARTS_SYNC, clauses=("MG-65",))
+def whoever_goes_over_still_has_to_sync(conversation: Conversation) -> None:
+    """A classic member that becomes a consumer before it syncs is removed as if it had to sync."""
+    _, cat = whoever_has_not_synced(conversation)
+
+    cat.enters("payments", error_code=one_of("NONE", "FENCED_MEMBER_EPOCH"))
+    conversation.elapses(2_600)
+    cat.heartbeats(epoch=1, error_code=UNKNOWN)
 
 
 @scenario(

@@ -8,7 +8,7 @@ from reference_coordinator.core.consumer_records import (
     ClassicProtocol,
     MemberState,
 )
-from reference_coordinator.core.errors import CoordinatorError, Errors, IllegalStateError
+from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import MemberId, Millis, TopicId
 from reference_coordinator.core.map_order import in_java_hash_map_order
 from reference_coordinator.core.records import CoordinatorRecord
@@ -158,8 +158,6 @@ def create_consumer_group_records(group: ConsumerGroup) -> tuple[CoordinatorReco
 def _converted_member(
     shard: GroupMetadataManager, classic: ClassicGroup, member: ClassicGroupMember
 ) -> ConsumerGroupMember:
-    if classic.protocol_name is None:
-        raise IllegalStateError("no protocol was chosen yet")
     assigned = _assigned_partitions(shard, member.assignment, epoch=classic.generation_id)
     subscription = deserialize_consumer_protocol_subscription(
         member.metadata(classic.protocol_name), shard.profile
