@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId, MemberId, TopicId
-from reference_coordinator.core.map_order import in_java_hash_map_order
+from reference_coordinator.core.java_hash_map import JavaHashMap
+from reference_coordinator.core.map_order import string_hash_code
 from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.core.values import value
@@ -111,20 +112,28 @@ def consumer_group_assignment_interval_ms(shard: GroupMetadataManager, group_id:
 
 def _member_specs(
     group: ConsumerGroup, updated_member: ConsumerGroupMember, image: MetadataImage
-) -> dict[MemberId, MemberSubscription]:
-    """Return the members as input of the assignor, in the order of insertion into Kafka's map.
+) -> JavaHashMap[MemberId, MemberSubscription]:
+    """Return the members as input of the assignor.
+
+    A static member that is replaced may be removed only after its successor was put, and the table may have
+    grown for both.
 
     Decided in: TargetAssignmentBuilder#build (4.3.1).
     """
-    specs = {key: _member_spec(group, each, key, image) for key, each in group.members.items()}
-    previous = None
+    specs: JavaHashMap[MemberId, MemberSubscription] = JavaHashMap(string_hash_code)
+    specs.update((key, _member_spec(group, each, key, image)) for key, each in group.members.items())
+    source = updated_member.member_id
     if updated_member.instance_id is not None:
-        previous = group.static_members.get(updated_member.instance_id)
-    replaces = previous is not None and previous != updated_member.member_id
-    source = previous if replaces and previous is not None else updated_member.member_id
-    specs[updated_member.member_id] = _member_spec(group, updated_member, source, image)
-    if replaces and previous is not None:
-        specs.pop(previous, None)
+        source = group.static_members.get(updated_member.instance_id, source)
+    updated: JavaHashMap[MemberId, MemberSubscription | None] = JavaHashMap(string_hash_code)
+    updated[updated_member.member_id] = _member_spec(group, updated_member, source, image)
+    if source != updated_member.member_id:
+        updated[source] = None
+    for member_id, spec in updated.items():
+        if spec is None:
+            specs.pop(member_id, None)
+        else:
+            specs[member_id] = spec
     return specs
 
 
@@ -153,7 +162,7 @@ def _changed(
         new_consumer_group_target_assignment_record(
             group.group_id, member_id, assigned.get(member_id, NO_ASSIGNMENT)
         )
-        for member_id in map(MemberId, in_java_hash_map_order(tuple(specs)))
+        for member_id in specs
         if member_id not in group.target_assignment
         or _as_sets(assigned.get(member_id, NO_ASSIGNMENT)) != _as_sets(group.target_assignment[member_id])
     )

@@ -1,31 +1,14 @@
-"""Helpers of the assignors: assignments as Java maps, and the members in the order of Kafka's map."""
+"""Helpers of the assignors: assignments as Java maps."""
 
-from collections.abc import Mapping
 from typing import TypeAlias
 
-from reference_coordinator.core.ids import MemberId, TopicId
+from reference_coordinator.core.ids import TopicId
 from reference_coordinator.core.java_hash_map import JavaHashMap, JavaHashSet
-from reference_coordinator.core.map_order import int_hash_code, string_hash_code, uuid_hash_code
-from reference_coordinator.groups.consumer.assignors.group_spec import (
-    Assignment,
-    GroupSpec,
-    MemberSubscription,
-)
+from reference_coordinator.core.map_order import int_hash_code, uuid_hash_code
+from reference_coordinator.groups.consumer.assignors.group_spec import Assignment
 
 AssignmentMap: TypeAlias = JavaHashMap[TopicId, JavaHashSet[int]]
 """An assignment that is being built."""
-
-
-def members_in_map_order(spec: GroupSpec) -> Mapping[MemberId, MemberSubscription]:
-    """Return the members in the iteration order of Kafka's map.
-
-    Decided in: TargetAssignmentBuilder#build (4.3.1), which fills the map.
-    """
-    if isinstance(spec.members, JavaHashMap):
-        return spec.members
-    members: JavaHashMap[MemberId, MemberSubscription] = JavaHashMap(string_hash_code)
-    members.update(spec.members)
-    return members
 
 
 def from_record(assignment: Assignment) -> AssignmentMap:

@@ -6,6 +6,7 @@ from enum import Enum, auto
 from typing import TypeAlias
 
 from reference_coordinator.core.ids import MemberId, TopicId
+from reference_coordinator.core.java_hash_map import JavaHashMap
 from reference_coordinator.core.values import value
 
 Assignment: TypeAlias = Mapping[TopicId, tuple[int, ...]]
@@ -44,8 +45,8 @@ class MemberSubscription:
 class GroupSpec:
     """A group whose partitions an assignor assigns. Source: GroupSpecImpl (4.3.1)."""
 
-    members: Mapping[MemberId, MemberSubscription]
-    """In the order of insertion into Kafka's map, or a `JavaHashMap`, which also has the map's table."""
+    members: JavaHashMap[MemberId, MemberSubscription]
+    """In the iteration order of Kafka's map."""
     subscription_type: SubscriptionType
 
 

@@ -12,7 +12,6 @@ from reference_coordinator.groups.consumer.assignors.assignor_helpers import (
     assignment_of,
     deep_copy_assignment,
     from_record,
-    members_in_map_order,
 )
 from reference_coordinator.groups.consumer.assignors.group_spec import (
     Assignment,
@@ -35,9 +34,8 @@ class UniformHeterogeneousAssignmentBuilder:
     """
 
     def __init__(self, spec: GroupSpec, topics: Mapping[TopicId, SubscribedTopic]) -> None:
-        members = members_in_map_order(spec)
-        self._member_ids: Final = list(members)
-        self._members: Final = list(members.values())
+        self._member_ids: Final = list(spec.members)
+        self._members: Final = list(spec.members.values())
         self._num_partitions: Final[dict[TopicId, int]] = {}
         self._topic_subscribers: Final[dict[TopicId, list[int]]] = {}
         for index, member in enumerate(self._members):
@@ -47,7 +45,6 @@ class UniformHeterogeneousAssignmentBuilder:
                 self._num_partitions[topic_id] = topics[topic_id].num_partitions
                 self._topic_subscribers.setdefault(topic_id, []).append(index)
         self._target_assignment: Final[list[AssignmentMap]] = []
-        self._unchanged: Final[set[int]] = set()
         self._target_assignment_sizes: Final = [0] * len(self._members)
         self._partition_owners: Final[dict[TopicId, list[int | None]]] = {
             topic_id: [None] * num_partitions for topic_id, num_partitions in self._num_partitions.items()
@@ -67,14 +64,10 @@ class UniformHeterogeneousAssignmentBuilder:
     def _maybe_revoke_partitions(self, index: int, old: AssignmentMap) -> None:
         """Source: UniformHeterogeneousAssignmentBuilder#maybeRevokePartitions (4.3.1), for one member."""
         subscribed = self._members[index].subscribed_topic_ids
-        unsubscribed = [topic_id for topic_id in old if topic_id not in subscribed]
-        new = old
-        if unsubscribed:
-            new = deep_copy_assignment(old)
-            for topic_id in unsubscribed:
+        new = deep_copy_assignment(old)
+        for topic_id in old:
+            if topic_id not in subscribed:
                 del new[topic_id]
-        else:
-            self._unchanged.add(index)
         for topic_id, partitions in new.items():
             self._target_assignment_sizes[index] += len(partitions)
             for partition in partitions:
@@ -164,21 +157,15 @@ class UniformHeterogeneousAssignmentBuilder:
         """Source: UniformHeterogeneousAssignmentBuilder#addPartitionToTargetAssignment (4.3.1)."""
         partitions_each = -(-self._num_partitions[topic_id] // len(self._topic_subscribers[topic_id]))
         new_set = partial(JavaHashSet[int], int_hash_code, capacity=capacity_for(partitions_each))
-        self._changeable(index).compute_if_absent(topic_id, new_set).add(partition)
+        self._target_assignment[index].compute_if_absent(topic_id, new_set).add(partition)
         self._partition_owners[topic_id][partition] = index
         self._target_assignment_sizes[index] += 1
 
     def _remove_partition_from_target_assignment(self, topic_id: TopicId, partition: int, index: int) -> None:
         """Source: UniformHeterogeneousAssignmentBuilder#removePartitionFromTargetAssignment (4.3.1)."""
-        assignment = self._changeable(index)
+        assignment = self._target_assignment[index]
         assignment[topic_id].discard(partition)
         if not assignment[topic_id]:
             del assignment[topic_id]
         self._partition_owners[topic_id][partition] = None
         self._target_assignment_sizes[index] -= 1
-
-    def _changeable(self, index: int) -> AssignmentMap:
-        if index in self._unchanged:
-            self._unchanged.discard(index)
-            self._target_assignment[index] = deep_copy_assignment(self._target_assignment[index])
-        return self._target_assignment[index]

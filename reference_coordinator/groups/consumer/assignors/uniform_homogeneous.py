@@ -1,6 +1,6 @@
 """The assignor `uniform` if all members subscribe to the same topics: sticky, and balanced within one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import islice
 from typing import Final
 
@@ -12,7 +12,6 @@ from reference_coordinator.groups.consumer.assignors.assignor_helpers import (
     assignment_of,
     deep_copy_assignment,
     from_record,
-    members_in_map_order,
 )
 from reference_coordinator.groups.consumer.assignors.group_spec import (
     Assignment,
@@ -30,7 +29,7 @@ class UniformHomogeneousAssignmentBuilder:
     """One computation of an assignment. Source: UniformHomogeneousAssignmentBuilder (4.3.1)."""
 
     def __init__(self, spec: GroupSpec, topics: Mapping[TopicId, SubscribedTopic], profile: Profile) -> None:
-        self._members: Final = members_in_map_order(spec)
+        self._members: Final = spec.members
         self._topics: Final = topics
         self._leaves_extra_partitions: Final = profile.has(Behaviour.UNIFORM_LEAVES_EXTRA_PARTITIONS)
         first = next(iter(self._members.values()))
@@ -40,7 +39,6 @@ class UniformHomogeneousAssignmentBuilder:
         self._unfilled_members: Final[list[tuple[MemberId, int]]] = []
         self._unassigned_partitions: Final[list[tuple[TopicId, int]]] = []
         self._target_assignment: Final[dict[MemberId, AssignmentMap]] = {}
-        self._unchanged: Final[set[MemberId]] = set()
         self._minimum_member_quota = 0
         self._members_to_get_an_extra_partition = 0
 
@@ -74,6 +72,9 @@ class UniformHomogeneousAssignmentBuilder:
     def _maybe_revoke_partitions(self, member_id: MemberId, old: AssignmentMap, index: int) -> None:
         """Source: UniformHomogeneousAssignmentBuilder#maybeRevokePartitions (4.3.1), for one member.
 
+        Kafka copies an assignment when it changes it first. The copy's order shows only in the record, which
+        an assignment that stays does not have.
+
         Until 4.0.1 the first members got the extra partitions, whether or not they owned them before.
         """
         has_extra_quota = self._members_to_get_an_extra_partition > 0
@@ -97,30 +98,18 @@ class UniformHomogeneousAssignmentBuilder:
             self._unfilled_members.append((member_id, quota))
         self._members_to_get_an_extra_partition -= has_extra_quota
         self._unassigned_partitions.extend(revoked)
-        self._target_assignment[member_id] = new = self._without(old, revoked)
-        if new is old:
-            self._unchanged.add(member_id)
-
-    def _without(self, old: AssignmentMap, revoked: Sequence[tuple[TopicId, int]]) -> AssignmentMap:
-        """Return the old assignment without revoked and unsubscribed partitions, or itself if unchanged."""
-        unsubscribed = [topic_id for topic_id in old if topic_id not in self._subscribed_topic_ids]
-        if not revoked and not unsubscribed:
-            return old
-        new = deep_copy_assignment(old)
+        self._target_assignment[member_id] = new = deep_copy_assignment(old)
         for topic_id, partition in revoked:
             new[topic_id].discard(partition)
-        for topic_id in list(new):
-            if topic_id in unsubscribed or not new[topic_id]:
+        for topic_id in old:
+            if topic_id not in self._subscribed_topic_ids or not new[topic_id]:
                 del new[topic_id]
-        return new
 
     def _assign_remaining_partitions(self) -> None:
         """Source: UniformHomogeneousAssignmentBuilder#assignRemainingPartitions (4.3.1)."""
         unassigned = iter(self._unassigned_partitions)
         for member_id, remaining_quota in self._unfilled_members:
             new = self._target_assignment[member_id]
-            if member_id in self._unchanged:
-                new = self._target_assignment[member_id] = deep_copy_assignment(new)
             for topic_id, partition in islice(unassigned, remaining_quota):
                 new.compute_if_absent(topic_id, lambda: JavaHashSet(int_hash_code)).add(partition)
         if next(unassigned, None) is not None:

@@ -36,6 +36,13 @@ LARGE = Sizes(members=40, topics=30, partitions=40)
 SMALL = Sizes(members=14, topics=6, partitions=20)
 
 
+def spec_of(members: Mapping[MemberId, MemberSubscription], subscription_type: SubscriptionType) -> GroupSpec:
+    """Put members into Kafka's map, one after the other."""
+    in_map: JavaHashMap[MemberId, MemberSubscription] = JavaHashMap(string_hash_code)
+    in_map.update(members)
+    return GroupSpec(members=in_map, subscription_type=subscription_type)
+
+
 @dataclass(frozen=True)
 class Group:
     """A group for which partitions are to be assigned."""
@@ -49,11 +56,10 @@ class Group:
     """Who is taken away again."""
 
     def spec(self) -> GroupSpec:
-        members: JavaHashMap[MemberId, MemberSubscription] = JavaHashMap(string_hash_code)
-        members.update(self.members)
+        spec = spec_of(self.members, self.subscription_type)
         for member_id in self.removed:
-            del members[member_id]
-        return GroupSpec(members=members, subscription_type=self.subscription_type)
+            del spec.members[member_id]
+        return spec
 
     def topics(self) -> dict[TopicId, SubscribedTopic]:
         return {topic: SubscribedTopic(num_partitions=count) for topic, count in self.num_partitions.items()}
@@ -191,6 +197,19 @@ def our_answer(group: Group, profile: Profile) -> Answer:
     return [(member_id, made.get(member_id, {})) for member_id in spec.members]
 
 
-def ordered(answer: Answer) -> object:
-    """An answer with all that has an order in it."""
-    return answer if isinstance(answer, str) else [(member, list(has.items())) for member, has in answer]
+def as_written(group: Group, answer: Answer) -> object:
+    """An answer with all that has an order in it.
+
+    An assignment that stays has none: Kafka writes no record of it.
+    """
+    if isinstance(answer, str):
+        return answer
+    return [(member_id, _as_written(group.members[member_id].assignment, has)) for member_id, has in answer]
+
+
+def _as_written(before: Assignment, assignment: Assignment) -> object:
+    return None if _as_sets(before) == _as_sets(assignment) else list(assignment.items())
+
+
+def _as_sets(assignment: Assignment) -> object:
+    return {topic_id: frozenset(partitions) for topic_id, partitions in assignment.items()}
