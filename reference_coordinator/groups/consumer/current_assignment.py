@@ -96,6 +96,9 @@ class CurrentAssignmentBuilder:
     def _update_current_assignment(self) -> ConsumerGroupMember:
         """Revoke the topics that the member no longer subscribes to, whatever its target assignment.
 
+        A member that subscribes to nothing, not even to a topic that does not exist, gives up its previous
+        epoch even if it has no partitions.
+
         Source: CurrentAssignmentBuilder#updateCurrentAssignment (4.3.1).
         """
         member, subscribed = self.member, self._subscribed_topic_ids()
@@ -104,7 +107,7 @@ class CurrentAssignmentBuilder:
             for topic_id, epochs in member.assigned_partitions.items()
             if topic_id not in subscribed
         }
-        if not unsubscribed and (subscribed or member.partitions_pending_revocation):
+        if not unsubscribed and (self._subscribed_names() or member.partitions_pending_revocation):
             return member
         left = {
             topic_id: epochs
@@ -178,8 +181,11 @@ class CurrentAssignmentBuilder:
 
         Source: CurrentAssignmentBuilder#subscribedTopicIds (4.3.1).
         """
-        names = subscribed_topics(self.member, self.group.resolved_regular_expressions)
-        return frozenset(self.image.topics[each].topic_id for each in names if each in self.image.topics)
+        topics = self.image.topics
+        return frozenset(topics[each].topic_id for each in self._subscribed_names() if each in topics)
+
+    def _subscribed_names(self) -> tuple[str, ...]:
+        return subscribed_topics(self.member, self.group.resolved_regular_expressions)
 
 
 def _put(partitions: dict[TopicId, Mapping[int, int]], topic_id: TopicId, epochs: Mapping[int, int]) -> None:
