@@ -13,6 +13,13 @@ OF_ASSIGNORS: Final = (
         source="KAFKA-18688, UniformHomogeneousAssignmentBuilder#maybeRevokePartitions (4.0.1)",
     ),
     Row(
+        behaviour=Behaviour.REPLACED_MEMBER_TAKES_NO_ROOM,
+        spans=since(4, 4, 0),
+        meaning="A static member that is replaced is not put into the map of members for the assignor. "
+        "Before, it was taken out again, of a map whose order is another once it had thirteen members.",
+        source="TargetAssignmentBuilder#build (4.3.1), UpdatedMembersAndTargetAssignmentView (4.4.0)",
+    ),
+    Row(
         behaviour=Behaviour.REGEX_GROUPS_NAMED_WITHOUT_P,
         spans=since(4, 1, 0),
         meaning="A regular expression may name a group as (?<name>…) and not only as (?P<name>…).",

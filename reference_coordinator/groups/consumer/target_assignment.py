@@ -115,16 +115,19 @@ def _member_specs(
 ) -> JavaHashMap[MemberId, MemberSubscription]:
     """Return the members as input of the assignor.
 
-    A static member that is replaced may be removed only after its successor was put, and the table may have
-    grown for both.
+    Until 4.3 a static member that is replaced may be removed only after its successor was put. Then the table
+    may have grown for both.
 
-    Decided in: TargetAssignmentBuilder#build (4.3.1).
+    Decided in: TargetAssignmentBuilder#build (4.3.1), UpdatedMembersAndTargetAssignmentView (4.4.0).
     """
-    specs: JavaHashMap[MemberId, MemberSubscription] = JavaHashMap(string_hash_code)
-    specs.update((key, _member_spec(group, each, key, image)) for key, each in group.members.items())
     source = updated_member.member_id
     if updated_member.instance_id is not None:
         source = group.static_members.get(updated_member.instance_id, source)
+    members = dict(group.members)
+    if group.profile.has(Behaviour.REPLACED_MEMBER_TAKES_NO_ROOM) and source != updated_member.member_id:
+        members.pop(source, None)
+    specs: JavaHashMap[MemberId, MemberSubscription] = JavaHashMap(string_hash_code)
+    specs.update((key, _member_spec(group, each, key, image)) for key, each in members.items())
     updated: JavaHashMap[MemberId, MemberSubscription | None] = JavaHashMap(string_hash_code)
     updated[updated_member.member_id] = _member_spec(group, updated_member, source, image)
     if source != updated_member.member_id:
