@@ -1,7 +1,7 @@
 """Consumer groups that a coordinator loads from a log that another release may have written."""
 
 from harness.scenario import Capability, Conversation, Member, ask, expect, one_of, record_of_type, scenario
-from harness.scenario.log_records import LogRecord
+from harness.scenario.log_records import YEAR_2100_MS, LogRecord
 from suites.consumer_groups.loading import EPOCH_TYPE, MEMBER_TYPE, REPLAYS, named
 from suites.consumer_groups.validation import ALL
 
@@ -9,6 +9,7 @@ TOPICS_TYPE, TARGET_EPOCH_TYPE, TARGET_TYPE, ASSIGNMENT_TYPE = 4, 6, 7, 8
 """Types of records of consumer groups. Source: CoordinatorRecordType (4.3.1)."""
 WRITES = (Capability.RESTART, Capability.WRITE_LOG)
 BUILDS = "CurrentAssignmentBuilder#build"
+COMPUTES = "GroupMetadataManager#canComputeNextTargetAssignment"
 EPOCH = 5
 """The epoch of the group and of all its members."""
 STABLE, OF_A_RELEASE_TO_COME = 0, 99
@@ -24,8 +25,16 @@ def _text(value: str) -> bytes:
     return bytes([len(value) + 1]) + value.encode()
 
 
-def logged(group_id: str, state: int, *, topic: str = "orders") -> tuple[LogRecord, ...]:
+def logged(
+    group_id: str, state: int, *, topic: str = "orders", tagged: bytes = b"\x00"
+) -> tuple[LogRecord, ...]:
     """Return the records of a group with one member, which subscribes to a topic and has no partitions.
+
+    Args:
+        group_id: The group's id.
+        state: The state of the member.
+        topic: The topic that the member subscribes to.
+        tagged: The tagged fields of the target assignment's epoch.
 
     Source: ConsumerGroupMetadataValue.json, ConsumerGroupMemberMetadataValue.json,
     ConsumerGroupTargetAssignmentMetadataValue.json, ConsumerGroupTargetAssignmentMemberValue.json and
@@ -33,7 +42,7 @@ def logged(group_id: str, state: int, *, topic: str = "orders") -> tuple[LogReco
     """
     of_group = named(group_id)
     of_member = of_group + named("member-ana")
-    epoch = b"\x00\x00" + _number(EPOCH) + b"\x00"
+    epoch = b"\x00\x00" + _number(EPOCH)
     client = b"\x00\x00" + _text("ana") + _text("/127.0.0.1")
     names = b"\x02" + _text(topic) + _text("")
     # Kafka requires an explicit null for the metadata of the classic protocol.
@@ -41,9 +50,9 @@ def logged(group_id: str, state: int, *, topic: str = "orders") -> tuple[LogReco
     assigned = b"\x00\x00" + _number(EPOCH) + _number(EPOCH - 1) + bytes([state]) + b"\x01\x01\x00"
     return (
         record_of_type(MEMBER_TYPE, key=of_member, value=member),
-        record_of_type(EPOCH_TYPE, key=of_group, value=epoch),
+        record_of_type(EPOCH_TYPE, key=of_group, value=epoch + b"\x00"),
         record_of_type(TARGET_TYPE, key=of_member, value=b"\x00\x00\x01\x00"),
-        record_of_type(TARGET_EPOCH_TYPE, key=of_group, value=epoch),
+        record_of_type(TARGET_EPOCH_TYPE, key=of_group, value=epoch + tagged),
         record_of_type(ASSIGNMENT_TYPE, key=of_member, value=assigned),
     )
 
@@ -126,3 +135,12 @@ def a_classic_member_notices_topics_too(conversation: Conversation) -> None:
         ask.consumer_group_describe(group_ids=("goes-over",)),
         expect.consumer_group_describe(group_state="Stable", group_epoch=EPOCH + 1),
     )
+
+
+@scenario("consumer_groups/logged/later-clock", source=COMPUTES, clauses=("KL-11", "CR-15"), needs=WRITES)
+def without_an_interval_no_clock_matters(conversation: Conversation) -> None:
+    """Without an assignment interval, a target is computed though the former one is of a time to come."""
+    timestamp = b"\x01\x00\x08" + YEAR_2100_MS.to_bytes(8, "big")
+    ana = loaded(conversation, "later-clock", *logged("later-clock", STABLE, tagged=timestamp))
+
+    ana.heartbeats(group_id="later-clock", epoch=EPOCH, member_epoch=EPOCH + 1, assigned=ALL)

@@ -14,6 +14,7 @@ DELAYS = "GroupMetadataManager#maybeUpdateTargetAssignment"
 KEPT, FREED = {"orders": (0, 1)}, {"orders": (2,)}
 SHORT_SESSION = {"consumer.session.timeout.ms": 4_000, "consumer.heartbeat.interval.ms": 500}
 LONG_INTERVAL = {"consumer.assignment.interval.ms": 5_000}
+SHORT_INTERVAL = {"consumer.assignment.interval.ms": 500}
 INTERVAL_IS_OVER_MS = 5_500
 
 
@@ -232,6 +233,34 @@ def a_dropped_topic_ends_the_former_epoch(conversation: Conversation) -> None:
 
     ana.heartbeats(topics=("orders",), member_epoch=joined["member_epoch"] + 1, assigned=ALL)
     ana.heartbeats(epoch=joined["member_epoch"], owned=ALL, error_code="FENCED_MEMBER_EPOCH")
+
+
+@scenario("consumer_groups/reconciliation/interval-and-no-topic", source=UPDATES, clauses=("CR-28",))
+def whoever_has_nothing_may_drop_a_topic(conversation: Conversation) -> None:
+    """A member without partitions keeps its previous epoch since 4.3 while it subscribes to anything.
+
+    A topic that does not exist is enough. Before 4.3 the previous epoch is that of the previous subscription.
+    """
+    ana = conversation.member("ana")
+    joined = ana.enters("missing", assigned={})
+    ana.heartbeats(topics=("missing", "absent"), member_epoch=joined["member_epoch"] + 1, assigned=None)
+    ana.configures(LONG_INTERVAL, error_code=one_of("NONE", "INVALID_CONFIG"))
+
+    ana.heartbeats(topics=("absent",), assigned=None)
+    ana.heartbeats(epoch=joined["member_epoch"], owned={}, error_code=one_of("NONE", "FENCED_MEMBER_EPOCH"))
+    ana.heartbeats(topics=(), assigned=None)
+    ana.heartbeats(epoch=joined["member_epoch"], owned={}, error_code="FENCED_MEMBER_EPOCH")
+
+
+@scenario("consumer_groups/reconciliation/interval-ends", source=DELAYS, clauses=("CR-15", "CR-17"))
+def an_interval_ends_on_time(conversation: Conversation) -> None:
+    """A topic that is added when the assignment interval ends is assigned at once."""
+    ana = conversation.member("ana")
+    ana.configures(SHORT_INTERVAL, error_code=one_of("NONE", "INVALID_CONFIG"))
+    joined = ana.enters(assigned=ALL)
+
+    conversation.elapses(SHORT_INTERVAL["consumer.assignment.interval.ms"])
+    ana.heartbeats(topics=("orders", "payments"), member_epoch=joined["member_epoch"] + 1, assigned=BOTH)
 
 
 @scenario("consumer_groups/reconciliation/interval-and-added-topic", source=DELAYS, clauses=("CR-17",))

@@ -4,6 +4,7 @@ from harness.scenario import LEAVES_FOR_A_WHILE, Conversation, ask, expect, scen
 from suites.consumer_groups.membership import group_is
 from suites.consumer_groups.reconciliation import FREED, KEPT, SHORT_SESSION, TIMES_REBALANCE, TIMES_SESSION
 from suites.consumer_groups.validation import ALL
+from suites.failures.lingering import LINGER_MS, LINGERING, SHORT_COMMITS
 
 ENDS_REBALANCE = "GroupMetadataManager#maybeReconcile"
 HALF_MS, REST_MS = 2_500, 2_100
@@ -112,3 +113,19 @@ def an_absence_ends_the_rebalance_timeout(conversation: Conversation) -> None:
     here = expect.group_member(bob.member_id, epoch=joined["member_epoch"] + 1)
     described = expect.consumer_group_describe(group_epoch=joined["member_epoch"] + 1, members=(away, here))
     bob.asks(ask.consumer_group_describe(), described)
+
+
+@scenario(
+    "consumer_groups/sessions/at-rest",
+    source="GroupMetadataManager#hasMemberSubscriptionChanged",
+    clauses=("CR-30",),
+    broker_config=SHORT_COMMITS | LINGERING,
+)
+def whoever_changes_nothing_waits_for_no_write(conversation: Conversation) -> None:
+    """A heartbeat that changes nothing is answered at once, though the coordinator gathers writes."""
+    ana = conversation.member("ana")
+    ana.enters()
+    conversation.elapses(2 * LINGER_MS)
+
+    ana.sends(ask.consumer_group_heartbeat())
+    ana.receives(expect.consumer_group_heartbeat(error_code="NONE"), not_after_ms=LINGER_MS // 2)

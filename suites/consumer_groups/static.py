@@ -139,3 +139,24 @@ def a_static_member_comes_back_without_its_instance(conversation: Conversation) 
 
     ana.enters(instance_id=None, error_code=one_of("NONE", "FENCED_MEMBER_EPOCH"))
     ana.asks(ask.consumer_group_describe(), expect.consumer_group_describe(error_code="NONE"))
+
+
+@scenario(
+    "consumer_groups/static/subscribes-anew", source="TargetAssignmentBuilder#build", clauses=("CS-12",)
+)
+def a_successor_may_have_other_topics(conversation: Conversation) -> None:
+    """A static member's successor that adds a topic keeps what its predecessor had, in the next epoch."""
+    ana, joined = static_member(conversation)
+    cat = conversation.member("cat")
+    cat.enters(assigned={})
+    ana.heartbeats(assigned=KEPT)
+    ana.heartbeats(owned=KEPT, assigned=None)
+    cat.heartbeats(assigned=FREED)
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
+
+    bob = conversation.member("bob", instance_id="one")
+    bob.enters("orders", "missing", member_epoch=joined["member_epoch"] + 2, assigned=KEPT)
+    members = tuple(
+        expect.group_member(each.member_id, target=part) for each, part in ((bob, KEPT), (cat, FREED))
+    )
+    bob.asks(ask.consumer_group_describe(), expect.consumer_group_describe(members=members))

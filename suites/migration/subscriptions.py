@@ -17,6 +17,7 @@ from suites.migration.groups import (
 )
 
 JOINS = "GroupMetadataManager#classicGroupJoinToConsumerGroup"
+ASSIGNS = "UniformHomogeneousAssignmentBuilder#assignRemainingPartitions"
 SYNCS = "GroupMetadataManager#classicGroupSyncToConsumerGroup"
 WITH_RACK = ask.join_group(protocols=(("range", ask.subscription("payments", version=3, rack="north")),))
 
@@ -128,3 +129,15 @@ def a_subscription_is_as_long_as_its_version_says(conversation: Conversation) ->
         joining = ask.join_group(protocols=(("range", metadata),))
         ana.asks(joining, error_code=one_of(INCONSISTENT, "UNKNOWN_SERVER_ERROR"))
     bob.heartbeats(assigned=None)
+
+
+@scenario("migration/upgrade/no-such-partition", source=ASSIGNS, clauses=("CA-11",))
+def a_partition_that_does_not_exist_is_left(conversation: Conversation) -> None:
+    """A classic member that was assigned a partition that does not exist has none to spare for a consumer."""
+    beyond = ask.assignment_of({"payments": (0, 1, 5)}, version=1)
+    ana = classic_consumer(conversation, assignment=beyond)
+    bob = conversation.member("bob")
+
+    bob.enters("payments", error_code="UNKNOWN_SERVER_ERROR")
+    beats(ana)
+    ana.asks(ask.describe_groups(), expect.describe_groups(error_code="NONE", group_state="Stable"))

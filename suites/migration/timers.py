@@ -16,6 +16,7 @@ from suites.migration.groups import (
     FIRST,
     IN_PROGRESS,
     REQUIRED,
+    SECOND,
     UNKNOWN,
     admitted,
     beats,
@@ -32,6 +33,7 @@ ENDS_JOIN = "GroupMetadataManager#cancelConsumerGroupJoinTimeout"
 STARTS_SYNC = "GroupMetadataManager#scheduleConsumerGroupSyncTimeout"
 ENDS_SYNC = "GroupMetadataManager#cancelConsumerGroupSyncTimeout"
 JOINS = "GroupMetadataManager#classicGroupJoinToConsumerGroup"
+RECONCILES = "GroupMetadataManager#maybeReconcile"
 SESSION = "GroupMetadataManager#scheduleConsumerGroupSessionTimeout"
 SHORT_MS, SESSION_MS = 2_000, 6_000
 
@@ -97,6 +99,19 @@ def whoever_has_rejoined_stays(conversation: Conversation) -> None:
     conversation.elapses(2_600)
     beats(ana)
     bob.heartbeats(error_code="NONE")
+
+
+@scenario("migration/timers/revoking", source=RECONCILES, clauses=("MG-40",))
+def whoever_gives_up_has_no_time_of_its_own(conversation: Conversation) -> None:
+    """A classic member that is to give up partitions and is not told again to rejoin stays."""
+    ana, bob = hurried(conversation)
+    beats(ana, IN_PROGRESS)
+    rejoins(ana, BOTH, rebalance_timeout_ms=SHORT_MS)
+    syncs(ana, FIRST)
+
+    conversation.elapses(2_600)
+    rejoins(ana, FIRST, rebalance_timeout_ms=SHORT_MS)
+    bob.heartbeats(assigned=SECOND)
 
 
 @scenario("migration/timers/sync", source=STARTS_SYNC, clauses=("MG-40",))
