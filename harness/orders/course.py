@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from math import inf
 from typing import Final, TypeAlias
 
@@ -12,8 +11,10 @@ from harness.orders.interface import InnerStep, Machine, ReferenceAnswer
 
 _KEPT_EVERY: Final = 1_024
 """Moves after which a position is kept; most searches never go back."""
-_KEPT_EVERY_GOING_BACK: Final = 64
-"""Moves after which a position is kept once a search has gone back, as it will do so again."""
+_KEPT_EVERY_GOING_BACK: Final = 8
+"""The fewest moves between kept positions once a search has gone back. A copy costs as much as a dozen."""
+_KEPT_MAX: Final = 64
+"""How many positions are kept; of more, the older ones are thinned out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +151,17 @@ class Course:
         return None if index is None else self._places.get(index)
 
     def go_to(self, path: Sequence[Move]) -> None:
-        """Change to another path: return to the last kept position on both, and make the other moves."""
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(self.path, path, strict=False)))
-        while self._kept and self._kept[-1].length > same:
+        """Change to another path: return to the last kept position on both, and make the other moves.
+
+        A search that goes back will soon go back a little further. So a position is kept after half of the
+        way, another after half of the rest, and so on.
+        """
+        while self._kept and not self._is_on(path, self._kept[-1]):
             self._kept.pop()
         self.position = self._kept[-1].copy() if self._kept else self._beginning()
         for move in path[self.position.length :]:
             self._count(move, self._do(move))
-            self._keep(_KEPT_EVERY_GOING_BACK)
+            self._keep(max(len(path) - self.position.length, _KEPT_EVERY_GOING_BACK))
         self.path = list(path)
 
     def take(self, move: Move) -> Misfit | None:
@@ -185,10 +189,19 @@ class Course:
         here = self.position
         return f"{here.low} {sorted(here.beyond)} {sorted(here.waiting)} {here.machine.digest()}"
 
+    def _is_on(self, path: Sequence[Move], kept: Position) -> bool:
+        """Return whether another path goes through a position on this one.
+
+        Each position has moves of its own, so paths with the same move have the same moves before it.
+        """
+        return kept.length <= len(path) and path[kept.length - 1] is self.path[kept.length - 1]
+
     def _keep(self, every: int) -> None:
         last = self._kept[-1].length if self._kept else 0
         if self.position.length - last >= every:
             self._kept.append(self.position.copy())
+        if len(self._kept) > _KEPT_MAX:
+            del self._kept[: _KEPT_MAX // 2 : 2]
 
     def _beginning(self) -> Position:
         wanted = {place for place, each in enumerate(self.operations) if each.is_compared}

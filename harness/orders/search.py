@@ -48,8 +48,8 @@ class Search:
         self._look_back_ms = look_back_ms
         self._furthest: Stuck | None = None
         self._failed: set[str] = set()
-        self._has_turned_back = False
-        """Digests are computed only from then on, and most searches never turn back."""
+        self._reached = len(course.path)
+        """The most moves so far. Digests are computed only for positions that are not new ground."""
         self._nodes: list[_Node] = []
         self._is_done = False
         """Whether the last move led to the end."""
@@ -88,7 +88,9 @@ class Search:
         self._is_done = self._course.is_done
         if self._course.over_count > self._most_over:
             self._most_over, self._moves_left = self._course.over_count, self._moves_max
-        digest = self._course.digest() if self._has_turned_back else None
+        length = len(self._course.path)
+        digest = self._course.digest() if length <= self._reached else None
+        self._reached = max(length, self._reached)
         is_known = digest is not None and digest in self._failed
         moves = () if is_known or self._is_done else self._course.next_moves(self._course)
         if not moves and not is_known and not self._is_done:
@@ -110,7 +112,6 @@ class Search:
         return True
 
     def _turn_back(self) -> None:
-        self._has_turned_back = True
         node = self._nodes[-1]
         if node.tried < len(node.moves):
             self._course.go_to(self._course.path[: self._floor + len(self._nodes) - 1])
