@@ -90,20 +90,31 @@ def judge_here(sources: Sources, terms: Terms) -> JudgedCaptures:
     """Judge captures in this process."""
     notes = Notes(damages=list(sources.unread))
     journals = (rows_of_journal(sources, place, notes) for place in range(len(sources.journals)))
-    rows = in_order(chain(rows_of_captures(sources, terms.ports, notes), *journals))
+    counts = Counter[str]()
+    unsorted = chain(rows_of_captures(sources, terms.ports, notes), *journals)
+    rows = in_order(_counted(unsorted, counts))
     by_group = groupby(rows, key=lambda row: row.group)
     # Rows that belong to no group have an empty name, so they come first, before any group is judged.
     facts, groups, room = Facts(), list[JudgedGroup](), PageRoom()
     for group, of_group in by_group:
         if group:
-            judged = judge_group(group, of_group, facts, terms)
+            judged = judge_group(group, of_group, facts, terms, is_giant=counts[group] > terms.stretch)
             groups.append(replace(judged, excerpts=room.within(judged.excerpts)))
         else:
             facts = facts_of(of_group)
     return JudgedCaptures(groups=tuple(sorted(groups, key=lambda each: each.group)), notes=notes)
 
 
-def judge_group(group: str, rows: Iterable[Row], facts: Facts, terms: Terms) -> JudgedGroup:
+def _counted(rows: Iterable[Row], counts: Counter[str]) -> Iterator[Row]:
+    """Yield rows, and count those of each group."""
+    for row in rows:
+        counts[row.group] += 1
+        yield row
+
+
+def judge_group(
+    group: str, rows: Iterable[Row], facts: Facts, terms: Terms, *, is_giant: bool
+) -> JudgedGroup:
     """Replay the conversation of a group, part by part.
 
     Args:
@@ -111,8 +122,11 @@ def judge_group(group: str, rows: Iterable[Row], facts: Facts, terms: Terms) -> 
         rows: the group's rows, in order.
         facts: the facts that concern all groups.
         terms: how the group is judged.
+        is_giant: whether the group has enough exchanges to be judged in stretches.
     """
     connections, exchanges = split(rows)
+    if not is_giant:
+        return joined([judge_stretch(group, connections, None, exchanges, facts, terms)])
     stretches = stretches_of(connections, exchanges, facts, is_whole=terms.is_whole, stretch=terms.stretch)
     judged = (
         judge_stretch(group, connections, start, of_stretch, facts, terms) for start, of_stretch in stretches

@@ -15,8 +15,7 @@ from harness.captures.facts import Facts
 from harness.captures.parts import Quiet
 from harness.invariants.exchange import text
 from harness.replay.exchange import Exchange
-from harness.replay.history import conversation_of
-from harness.replay.operation import RecordedOperation
+from harness.replay.history import conversation_of, operation_of
 from harness.replay.seeds import Seed, SeedGroup, SeedOffset, TopicPartition, last_group, offsets_after
 
 STRETCH: Final = 200_000
@@ -164,12 +163,10 @@ class _Scout:
     def _settle(self) -> None:
         """Determine the group's members after the membership changes that are now complete."""
         if not self._is_settled:
-            self._group = last_group(self._operations(self._changes))
+            operations = conversation_of(self._changes, topics=self.facts.topics).operations
+            self._group = last_group(operations)
             self._changes = [] if self._group is not None else self._changes[-_CHANGES_MAX:]
             self._is_settled = True
-
-    def _operations(self, exchanges: Iterable[Exchange]) -> list[RecordedOperation]:
-        return conversation_of(exchanges, topics=self.facts.topics).operations
 
     def _follow(self, row: Row) -> None:
         api, version, answer = row.content[5], row.content[6], row.content[9]
@@ -200,11 +197,10 @@ class _Scout:
 
     def _note_offsets(self, row: Row) -> None:
         exchange = exchange_of(row, 0)
-        operations = self._operations([exchange])
-        if exchange.answer is None or not operations:
+        if exchange.request is None or exchange.answer is None:
             self._lose()
             return
-        found = offsets_after(operations[0], row.group, self.facts.topics.topic_names)
+        found = offsets_after(operation_of(exchange, 0, {}), row.group, self.facts.topics.topic_names)
         if row.content[5] == "OffsetFetch":
             for each in found:
                 self._offsets.setdefault((each.topic, each.partition), each)

@@ -154,7 +154,7 @@ class _Reader:
         fed.sort(key=lambda each: (each.asked_ms, each.asked_at))
         places = {(each.connection, each.asked_at): index for index, each in enumerate(fed, first_index)}
         self.conversation.operations = [
-            replace(each, index=index) if isinstance(each, TopicChange) else _operation(each, index, places)
+            replace(each, index=index) if isinstance(each, TopicChange) else operation_of(each, index, places)
             for index, each in enumerate(fed, first_index)
         ]
 
@@ -333,7 +333,14 @@ class _Pairing:
             )
 
 
-def _operation(exchange: Exchange, index: int, places: Mapping[tuple[str, int], int]) -> RecordedOperation:
+def operation_of(exchange: Exchange, index: int, places: Mapping[tuple[str, int], int]) -> RecordedOperation:
+    """Return an exchange that can be read as an operation.
+
+    Args:
+        exchange: the exchange.
+        index: the index of the operation.
+        places: indices of other operations, by connection and number.
+    """
     assert exchange.request is not None, "only what can be read is fed"
     assert exchange.frame is not None, "likewise"
     behind = None if exchange.behind is None else places.get((exchange.connection, exchange.behind))
