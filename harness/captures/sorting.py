@@ -3,6 +3,8 @@
 import heapq
 import marshal
 from collections.abc import Iterable, Iterator
+from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -13,6 +15,10 @@ _RUN: Final = 20_000
 """How many rows are sorted at once in memory."""
 _RUNS_MAX: Final = 64
 """How many files are merged at once."""
+_AT_ONCE: Final = 100
+"""How many rows are written and read at once."""
+_SIZE_BYTES: Final = 4
+_place: Final = itemgetter(*range(5))
 
 
 def in_order(rows: Iterable[Row], *, run: int = _RUN) -> Iterator[Row]:
@@ -33,22 +39,18 @@ def in_order(rows: Iterable[Row], *, run: int = _RUN) -> Iterator[Row]:
         yield from heapq.merge(*map(_read, runs), last, key=_place) if runs else last
 
 
-def _place(row: Row) -> tuple[object, ...]:
-    return row[:5]
-
-
 def _written(rows: Iterable[Row], path: Path) -> Path:
+    plain = ((row.group, int(row.kind), *row[2:]) for row in rows)
     with path.open("wb") as file:
-        for row in rows:
-            marshal.dump((row.group, int(row.kind), *row[2:]), file)
+        while block := list(islice(plain, _AT_ONCE)):
+            data = marshal.dumps(block)
+            file.write(len(data).to_bytes(_SIZE_BYTES, "big") + data)
     return path
 
 
 def _read(path: Path) -> Iterator[Row]:
     with path.open("rb") as file:
-        while True:
-            try:
-                yield Row(*marshal.load(file))  # noqa: S302 - this process has just written it
-            except EOFError:
-                break
+        while size := file.read(_SIZE_BYTES):
+            block = marshal.loads(file.read(int.from_bytes(size, "big")))  # noqa: S302 - our own process wrote it
+            yield from map(Row._make, block)
     path.unlink()

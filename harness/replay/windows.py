@@ -5,7 +5,7 @@ in any order, and deadlines pass within a tolerance of their time.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import Final
 
@@ -16,7 +16,7 @@ _AFTER_REQUESTS_MS: Final = 1.0
 """A timer takes a tick, so of a request and a deadline at the same time the request is tried first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Windows:
     """The times between which each operation of a recording takes effect, and each deadline passes."""
 
@@ -25,6 +25,20 @@ class Windows:
     until_ms: Sequence[float]
     """The latest time at which each must have taken effect and been answered."""
     tolerance_ms: float
+    _latest_ms: list[float] = field(init=False)
+    """The latest time at which each must have taken effect."""
+    _behind: list[int | None] = field(init=False)
+    """The place of the request that the broker must have finished before each; None if there is none."""
+
+    def __post_init__(self) -> None:
+        self._latest_ms = [
+            until_ms
+            if each.answer is not None and not each.is_compared
+            else min(until_ms, each.free_ms + self.tolerance_ms)
+            for each, until_ms in zip(self.operations, self.until_ms, strict=True)
+        ]
+        places = {each.index: place for place, each in enumerate(self.operations) if each.is_compared}
+        self._behind = [None if each.behind is None else places.get(each.behind) for each in self.operations]
 
     def next_moves(self, course: Course) -> tuple[Move, ...]:
         """Return the possible next moves, the likeliest first."""
@@ -35,8 +49,9 @@ class Windows:
             if self.operations[place].asked_ms > horizon:
                 break
             if place not in here.beyond:
-                horizon = min(horizon, self._latest_ms(place))
-                if self._is_free(place, course):
+                horizon = min(horizon, self._latest_ms[place])
+                behind = self._behind[place]
+                if behind is None or behind in course.unheeded or behind in here.over:
                     ready.append(place)
         deadlines = course.machine.inner_steps()
         overdue_ms = min((each.due_ms for each in deadlines), default=inf) + self.tolerance_ms
@@ -53,17 +68,3 @@ class Windows:
         timed.sort(key=lambda each: each[0])
         skipped = [Skip(each) for each in ready if self.operations[each].answer is None]
         return (*(move for _, move in timed), *skipped)
-
-    def _latest_ms(self, place: int) -> float:
-        """Return the latest time at which an operation must have taken effect."""
-        operation = self.operations[place]
-        if not operation.is_compared and operation.answer is not None:
-            return self.until_ms[place]
-        return min(self.until_ms[place], operation.free_ms + self.tolerance_ms)
-
-    def _is_free(self, place: int, course: Course) -> bool:
-        """Return whether the broker has finished the previous request on the operation's connection."""
-        behind = course.place_of(self.operations[place].behind)
-        if behind is None or behind in course.unheeded or not self.operations[behind].is_compared:
-            return True
-        return behind in course.position.over

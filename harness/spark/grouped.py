@@ -17,6 +17,7 @@ from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from harness.spark.session import spark_session
+from harness.workers import collect_rarely
 
 GroupedRow: TypeAlias = tuple[str, int, float, str, int, bytes]
 """Group, kind, time, name, number, content; rows of a group are sorted by all but the last."""
@@ -58,6 +59,7 @@ class GroupedJob:
         ordered = rows.repartition("part").sortWithinPartitions(*_ORDER)
 
         def over(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            collect_rarely()
             return _in_batches(step(_rows(batches)))
 
         return ordered.mapInArrow(over, _SQL_SCHEMA)

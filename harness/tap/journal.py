@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from os import SEEK_CUR
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -167,7 +168,7 @@ def next_entry(file: BinaryIO, path: Path) -> Entry | None:
     Raises:
         TraceError: the bytes there are not an entry.
     """
-    begin = file.tell()
+    content = b""
     head = file.read(_HEADER.size)
     if len(head) == _HEADER.size:
         kind, connection, at_ns, size = _HEADER.unpack(head)
@@ -176,8 +177,9 @@ def next_entry(file: BinaryIO, path: Path) -> Entry | None:
             try:
                 known = Kind(kind)
             except ValueError:
+                begin = file.tell() - len(head) - size
                 raise TraceError(f"{path}: damaged at byte {begin}: no entry is of kind {kind}") from None
             at_ms = at_ns / _NANOSECONDS_IN_MS
             return Entry(kind=known, connection=connection, at_ms=at_ms, content=content)
-    file.seek(begin)
+    file.seek(-len(head) - len(content), SEEK_CUR)
     return None
