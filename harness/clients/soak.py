@@ -21,7 +21,7 @@ from harness.clients.soak_share import ShareSoakGroup, configure_share_group
 from harness.clients.steps import Fact, Verb
 from harness.targets.base.interface import TargetError
 
-_PARTITION_COUNT: Final = 6
+PARTITION_COUNT: Final = 6
 _PRODUCE_PAUSE_S: Final = 0.1
 _TELL_PAUSE_S: Final = 10.0
 _EAGER: Final = "eager"
@@ -56,7 +56,7 @@ async def soak(plan: SoakPlan, tell: Callable[[str], None]) -> SoakResult:
     # librdkafka is an optional extra, which a report does not need.
     from harness.clients.admin import Admin  # noqa: PLC0415 - see above
 
-    await asyncio.to_thread(Admin(plan.bootstrap).make_topic, topic, _PARTITION_COUNT)
+    await asyncio.to_thread(Admin(plan.bootstrap).make_topic, topic, PARTITION_COUNT)
     await asyncio.to_thread(configure_share_group, plan, names)
     groups = [_group(plan, names, name) for name in plan.groups]
     load = _Load(plan, topic)
@@ -129,7 +129,7 @@ class _Load:
     async def go_on(self, until_s: float, tell: Callable[[str], None]) -> None:
         """Write records until it is time."""
         began_s = reported_s = time.monotonic()
-        each = max(1, round(self._plan.records_per_s * _PRODUCE_PAUSE_S / _PARTITION_COUNT))
+        each = max(1, round(self._plan.records_per_s * _PRODUCE_PAUSE_S / PARTITION_COUNT))
         while (now_s := time.monotonic()) < until_s:
             if now_s - reported_s > _TELL_PAUSE_S:
                 reported_s = now_s
@@ -142,13 +142,13 @@ class _Load:
         assert self._client is not None
         records: list[Fact] = [
             [self._topic, number, f"{number}#{self.values[number] + place}"]
-            for number in range(_PARTITION_COUNT)
+            for number in range(PARTITION_COUNT)
             for place in range(each)
         ]
         answer = await self._client.tell(Verb.PRODUCE, {"records": records}, timeout_s=ANSWER_S)
         if "error" in answer:
             raise TargetError(f"producing was refused: {answer['error']}: {answer['says']}")
-        for number in range(_PARTITION_COUNT):
+        for number in range(PARTITION_COUNT):
             self.values[number] += each
 
     async def end(self) -> None:

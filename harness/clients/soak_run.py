@@ -1,15 +1,18 @@
 """A soak of every target with every library."""
 
+import asyncio
 from dataclasses import dataclass
 
 from harness.clients.folder import ClientsFolder
 from harness.clients.libraries import ClientLibrary
 from harness.clients.process import ClientGone
 from harness.clients.run import ClientsPlan, Tell, names_begin, target_record, way_to
-from harness.clients.soak import soak, soak_to_json, together
+from harness.clients.soak import SoakResult, soak, soak_to_json, together
 from harness.clients.soak_group import GROUPS, RECORDS_PER_S, SHARE, SoakPlan
+from harness.clients.soak_wire import with_the_wire
 from harness.clients.suitability import config_for, has_share_groups
 from harness.clients.tapped import Way
+from harness.tap.journal import JOURNAL
 from harness.targets.base.ending import to_its_end
 from harness.targets.base.interface import Broker, Target, TargetError
 from harness.targets.base.nonsense import blaming_target
@@ -84,17 +87,21 @@ class _Soak:
         async with way_to(self.plan, broker, directory, self._say) as way:
             soaks = [self._with(each, broker, way) for each in self.plan.libraries]
             try:
-                await together(*soaks)
+                results = await together(*soaks)
             except (ClientGone, TargetError, TimeoutError) as error:
                 why = broker.failure() or f"clients cannot go on: {str(error) or 'no answer in time'}"
                 raise TargetError(why) from error
+        if self.plan.taps:
+            self._say("counting how often each record was accepted on the wire")
+            for result in await asyncio.to_thread(with_the_wire, results, directory / JOURNAL):
+                self._write(result)
 
-    async def _with(self, library: ClientLibrary, broker: Broker, way: Way) -> None:
+    async def _with(self, library: ClientLibrary, broker: Broker, way: Way) -> SoakResult | None:
         has_share = has_share_groups(library, broker.description.profile)
         groups = tuple(each for each in self.groups if each != SHARE or has_share)
         if not groups:
             self._say(f"{library.name}: not soaked, since it and the target have no share groups together")
-            return
+            return None
         soak_plan = SoakPlan(
             library=library,
             bootstrap=way.address(library.name),
@@ -106,7 +113,11 @@ class _Soak:
             directory=self.folder.make_conversation_dir(self.target.name, "soak", library.name),
         )
         result = await soak(soak_plan, lambda text: self._say(f"{library.name}: {text}"))
-        write_whole(self.folder.soak_json(self.target.name, library.name), soak_to_json(result))
+        self._write(result)
+        return result
+
+    def _write(self, result: SoakResult) -> None:
+        write_whole(self.folder.soak_json(self.target.name, result.library), soak_to_json(result))
 
     def _say(self, text: str) -> None:
         self.tell(self.target.name, text)

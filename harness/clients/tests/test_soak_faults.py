@@ -57,10 +57,19 @@ COUNTS_NO_DELIVERY = Planted(
     "state.try_update(RecordState.ACQUIRED, 0, limit, self.member_id)",
 )
 
+SETTLES_WHAT_NOBODY_ACKNOWLEDGED = Planted(
+    "acknowledging",
+    "RecordState.AVAILABLE\n                state.start_transition(to, 0 if keeps",
+    "RecordState.ARCHIVED\n                state.start_transition(to, 0 if keeps",
+)
+"""What a member has in its hands when its connection ends does not come again."""
+
 
 @pytest.fixture
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let members crash often and locks expire early, so that seconds do."""
+    for other in ("_close", "_guest"):
+        monkeypatch.setattr(soak_group.SoakGroup, other, soak_group.SoakGroup._crash)
     monkeypatch.setattr(soak_group, "_UPHEAVAL_PAUSE_S", (0.2, 0.6))
     monkeypatch.setattr(soak_group, "_AWAY_S", (0.1, 0.3))
     monkeypatch.setattr(soak_share, "DRAIN_S", 2 * _QUIET_S)
@@ -103,9 +112,10 @@ def test_a_share_group_of_the_reference_itself_is_right(tmp_path: Path) -> None:
         ((FORGETS_ACKNOWLEDGEMENTS,), "came again after they were acknowledged"),
         ((LOSES_RECORDS,), "records were lost"),
         (KEEPS_LOCKS, "is not settled: its start offset is"),
-        ((COUNTS_NO_DELIVERY,), "with a count that is no higher than before"),
+        ((SETTLES_WHAT_NOBODY_ACKNOWLEDGED,), "on the wire,"),
+        ((FORGETS_ACKNOWLEDGEMENTS, COUNTS_NO_DELIVERY), "with a count that is no higher than before"),
     ],
-    ids=("forgets-acknowledgements", "loses-records", "keeps-locks", "counts-no-delivery"),
+    ids=("forgets-acknowledgements", "loses-records", "keeps-locks", "settles-unasked", "counts-no-delivery"),
 )
 def test_a_planted_fault_makes_a_soak_red(faults: tuple[Planted, ...], says: str, tmp_path: Path) -> None:
     code, unexpected = soaked(tmp_path, *faults)
