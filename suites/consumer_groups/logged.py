@@ -4,6 +4,7 @@ from harness.scenario import Capability, Conversation, Member, ask, expect, one_
 from harness.scenario.log_records import YEAR_2100_MS, LogRecord
 from suites.consumer_groups.loading import EPOCH_TYPE, MEMBER_TYPE, REPLAYS, named
 from suites.consumer_groups.validation import ALL
+from suites.failures.too_large import SMALL_LOG
 
 TOPICS_TYPE, TARGET_EPOCH_TYPE, TARGET_TYPE, ASSIGNMENT_TYPE = 4, 6, 7, 8
 """Types of records of consumer groups. Source: CoordinatorRecordType (4.3.1)."""
@@ -57,10 +58,18 @@ def logged(
     )
 
 
+def with_topics(group_id: str) -> tuple[LogRecord, ...]:
+    """Return the records of a group with the topics that releases before 4.1 write; none of them exists."""
+    gone = b"\x02" + bytes(range(16)) + _text("gone") + _number(1) + b"\x01\x00"
+    topics = record_of_type(TOPICS_TYPE, key=named(group_id), value=b"\x00\x00" + gone + b"\x00")
+    return (topics, *logged(group_id, STABLE, topic="missing"))
+
+
 def loaded(conversation: Conversation, group_id: str, *records: LogRecord) -> Member:
     """Let a coordinator load a group, whose name no other scenario uses, and return its member."""
     ana = conversation.member("ana")
-    conversation.appends(*records)
+    for each in records:
+        conversation.appends(each)
     conversation.restarts_coordinator()
     ana.repeats(
         ask.consumer_group_describe(group_ids=(group_id,)),
@@ -110,12 +119,30 @@ def tombstones_of_no_member_are_left_out(conversation: Conversation) -> None:
 @scenario("consumer_groups/logged/topics-of-before", source=REPLAYS, clauses=("KL-12",), needs=WRITES)
 def logged_topics_do_not_count(conversation: Conversation) -> None:
     """Since 4.1, the record of a group's topics that an earlier release wrote does not raise its epoch."""
-    gone = b"\x02" + bytes(range(16)) + _text("gone") + _number(1) + b"\x01\x00"
-    topics = record_of_type(TOPICS_TYPE, key=named("of-before"), value=b"\x00\x00" + gone + b"\x00")
-    records = logged("of-before", STABLE, topic="missing")
-    ana = loaded(conversation, "of-before", topics, *records)
+    ana = loaded(conversation, "of-before", *with_topics("of-before"))
 
     ana.heartbeats(group_id="of-before", epoch=EPOCH, member_epoch=one_of(EPOCH, EPOCH + 1), assigned=None)
+
+
+@scenario(
+    "consumer_groups/logged/topics-removed",
+    source=REPLAYS,
+    clauses=("KL-12",),
+    needs=WRITES,
+    broker_config=SMALL_LOG,
+)
+def logged_topics_are_removed_once(conversation: Conversation) -> None:
+    """Since 4.1, the record of a group's topics is removed with the next write, and not again.
+
+    A batch of the log has room for four records of a group with so long an id, and not for a fifth. 4.0
+    writes a record of the present topics instead.
+    """
+    group_id = "r" * 175
+    ana = loaded(conversation, group_id, *with_topics(group_id))
+
+    ana.heartbeats(group_id=group_id, epoch=EPOCH, topics=("others",), error_code="UNKNOWN_SERVER_ERROR")
+    ana.heartbeats(group_id=group_id, epoch=EPOCH)
+    ana.heartbeats(group_id=group_id, topics=("others",))
 
 
 @scenario(
