@@ -31,7 +31,7 @@ from reference_coordinator.core.ids import GroupId, Millis
 from reference_coordinator.log.external_records import external_batch
 from reference_coordinator.profile.config import ConfigError, GroupCoordinatorConfig
 
-_CLIENT_HOST: Final = "/127.0.0.1"
+_CLIENT_HOST: Final = "127.0.0.1"
 _LONG_LOAD_MS: Final = 1_000
 """How long a lengthened log takes to load, in virtual time."""
 _RELOADING: Final = (BrokerAction.RESTART, BrokerAction.KILL, BrokerAction.MOVE, BrokerAction.DISCONNECT)
