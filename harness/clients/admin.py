@@ -39,8 +39,11 @@ class Admin:
 
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
-        self._client = AdminClient(
-            {"bootstrap.servers": bootstrap, "client.id": "client-scripts", "log_level": _LOG_LEVEL}
+
+    def _client(self) -> AdminClient:
+        """Return a client, to be dropped soon: it would go on connecting to a broker that is gone."""
+        return AdminClient(
+            {"bootstrap.servers": self._bootstrap, "client.id": "client-scripts", "log_level": _LOG_LEVEL}
         )
 
     def make_topic(self, topic: str, partition_count: int) -> None:
@@ -50,9 +53,10 @@ class Admin:
             TargetError: the topic cannot be created.
         """
         wanted = NewTopic(topic, partition_count, _DEFAULT_REPLICATION)
-        made = self._client.create_topics([wanted], request_timeout=_TIMEOUT_S)
+        client = self._client()
+        made = client.create_topics([wanted], request_timeout=_TIMEOUT_S)
         self._finish(made[topic], f"topic {topic} cannot be made")
-        self._await_partitions(topic, partition_count)
+        self._await_partitions(client, topic, partition_count)
 
     def grow_topic(self, topic: str, partition_count: int) -> None:
         """Give a topic more partitions, and wait until metadata requests return them.
@@ -60,11 +64,10 @@ class Admin:
         Raises:
             TargetError: the topic cannot be given more partitions.
         """
-        grown = self._client.create_partitions(
-            [NewPartitions(topic, partition_count)], request_timeout=_TIMEOUT_S
-        )
+        client = self._client()
+        grown = client.create_partitions([NewPartitions(topic, partition_count)], request_timeout=_TIMEOUT_S)
         self._finish(grown[topic], f"topic {topic} cannot grow")
-        self._await_partitions(topic, partition_count)
+        self._await_partitions(client, topic, partition_count)
 
     def configure_group(self, group: str, config: Mapping[str, str]) -> None:
         """Set dynamic configurations of a group, which need not exist.
@@ -80,7 +83,8 @@ class Admin:
                 for name, value in config.items()
             ],
         )
-        done = self._client.incremental_alter_configs([wanted], request_timeout=_TIMEOUT_S)
+        client = self._client()
+        done = client.incremental_alter_configs([wanted], request_timeout=_TIMEOUT_S)
         self._finish(done[wanted], f"group {group} cannot be configured")
 
     def _finish(self, future: Future[None], trouble: str) -> None:
@@ -89,10 +93,10 @@ class Admin:
         except ck.KafkaException as error:
             raise TargetError(f"{trouble}: {error.args[0].str()}") from error
 
-    def _await_partitions(self, topic: str, partition_count: int) -> None:
+    def _await_partitions(self, client: AdminClient, topic: str, partition_count: int) -> None:
         until_s = time.monotonic() + _TIMEOUT_S
         while time.monotonic() < until_s:
-            reported = self._client.list_topics(topic, timeout=_TIMEOUT_S).topics.get(topic)
+            reported = client.list_topics(topic, timeout=_TIMEOUT_S).topics.get(topic)
             if (
                 reported is not None
                 and sum(1 for each in reported.partitions.values() if each.leader >= 0) == partition_count
@@ -123,7 +127,7 @@ class Admin:
             }
         )
         try:
-            count = len(self._client.list_topics(timeout=_TIMEOUT_S).topics[_GROUPS_TOPIC].partitions)
+            count = len(self._client().list_topics(timeout=_TIMEOUT_S).topics[_GROUPS_TOPIC].partitions)
             consumer.assign(
                 [ck.TopicPartition(_GROUPS_TOPIC, number, ck.OFFSET_BEGINNING) for number in range(count)]
             )

@@ -31,6 +31,7 @@ from harness.replay.seeds import (
 from harness.replay.selecting import (
     about,
     assigned_topics,
+    back_ms,
     belongs_before,
     breaks_of,
     fed_of,
@@ -208,20 +209,21 @@ class _Part:
         running = self._replay_era(era, known)
         if running is None or end_ms == inf:
             return running
-        return self._carried(running.machine.harvest(self._group_id), running.unknown, under_way, end_ms)
+        back = back_ms(self._operations, self._conversation.breaks, end_ms)
+        return self._carried(running.machine.harvest(self._group_id), running.unknown, under_way, back)
 
     def _carried(
         self,
         seed: Seed,
         unknown: frozenset[TopicPartition] | None,
         under_way: Sequence[RecordedOperation],
-        end_ms: float,
+        loaded_ms: float,
     ) -> Seed | None:
         """Return what the next coordinator finds in the log; None if that is unknown."""
         if self._transactional:
             return None
         names = self._conversation.topic_names
-        return carried(replace(seed, unknown=unknown), under_way, at_ms=end_ms, names=names)
+        return carried(replace(seed, unknown=unknown), under_way, at_ms=loaded_ms, names=names)
 
     def _beyond_replay(self) -> str | None:
         """Return why nothing can be compared of the group; None if it can."""

@@ -89,6 +89,32 @@ def breaks_of(operations: Sequence[RecordedOperation], closed: Sequence[tuple[fl
     return sorted((*said, *(at_ms for at_ms, connection in closed if connection in connections)))
 
 
+def back_ms(
+    operations: Sequence[RecordedOperation], closed: Sequence[tuple[float, str]], gone_ms: float
+) -> float:
+    """Return when the next coordinator may have loaded at the earliest, after one ended.
+
+    A broker that refuses connections has not started again. Members' sessions begin when it has loaded them.
+
+    Args:
+        operations: the group's.
+        closed: when the broker closed or refused which connection.
+        gone_ms: when the coordinator ended.
+    """
+    later = (each for each in operations if each.asked_ms > gone_ms and each.answer is not None)
+    first = min(later, key=lambda each: each.asked_ms, default=None)
+    if first is None:
+        return gone_ms
+    node = _node_of(first.connection)
+    refused = (at_ms for at_ms, connection in closed if _node_of(connection) == node)
+    return max((at_ms for at_ms in refused if gone_ms < at_ms < first.asked_ms), default=gone_ms)
+
+
+def _node_of(connection: str) -> str:
+    """Return the broker that a connection leads to; its name begins with the client's port."""
+    return connection.partition(" ")[2]
+
+
 def fed_of(operations: Sequence[RecordedOperation]) -> list[RecordedOperation]:
     """Leave out refused requests of transactions, which change nothing, except for the one that aborts."""
     kept: list[RecordedOperation] = []

@@ -66,12 +66,16 @@ class Recording:
             self._deliver(self._listener.advance(now_ms=Millis(self._now_ms)))
         self._now_ms = end_ms
 
-    def restarts(self) -> None:
-        """Let the broker end and start again: all connections are gone."""
+    def restarts(self, *, down_ms: int = 0) -> None:
+        """Let the broker end and start again: all connections are gone, and refused while it is down."""
         self.passes(1)
         for actor in tuple(self._connections):
             self._keep(EventKind.CLOSED, actor, None, None, None, None, None)
             self._asked.pop(self._connections.pop(actor), None)
+        if down_ms:
+            self._listener.shut_down(now_ms=Millis(self._now_ms))
+            self._now_ms += down_ms
+            self._keep(EventKind.CLOSED, "nobody", None, None, None, None, None)
         self._listener.restart(now_ms=Millis(self._now_ms))
 
     def last(self, api: str, actor: str | None = None) -> Json:

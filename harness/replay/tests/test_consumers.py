@@ -304,7 +304,13 @@ def test_a_new_coordinator_goes_on_with_the_group(profile: str) -> None:
     assert [each.position for each in found] == [position]
 
 
-def handed_over_and_restarted(profile: str) -> Consumers:
+def test_no_session_ends_while_a_broker_is_down() -> None:
+    group = handed_over_and_restarted(str(PROFILES[-1]), down_ms=120_000)
+
+    is_whole(group, group.replayed())
+
+
+def handed_over_and_restarted(profile: str, *, down_ms: int = 0) -> Consumers:
     group = Consumers(profile)
     group.joins("ana")
     group.joins("bob")
@@ -312,7 +318,7 @@ def handed_over_and_restarted(profile: str) -> Consumers:
     group.says_what_it_owns("ana")
     group.beats("bob")
     group.commits("ana", group.epochs["ana"], 42)
-    group.restarts()
+    group.restarts(down_ms=down_ms)
     group.fetches("ana", group.epochs["ana"])
     group.describes()
     group.says_what_it_owns("bob")
