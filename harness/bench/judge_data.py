@@ -108,7 +108,9 @@ def _number(row: Row) -> int:
 
 
 def _whole_frames(path: Path, connections: set[int]) -> Iterator[Entry]:
+    """Yield whole frames, without ListGroups: the list of a copy lacks the groups of all others."""
     assemblers = {each: (request_assembler(), response_assembler()) for each in connections}
+    listing: set[tuple[int, bytes]] = set()
     for entry in read_journal(path):
         if entry.connection not in connections or entry.kind is Kind.BEGUN:
             continue
@@ -117,6 +119,12 @@ def _whole_frames(path: Path, connections: set[int]) -> Iterator[Entry]:
             continue
         assembler = assemblers[entry.connection][entry.kind is Kind.RESPONSE_BYTES]
         for frame in assembler.frames(entry.content):
+            if entry.kind is Kind.REQUEST_BYTES and request_head(frame.payload).api == "ListGroups":
+                listing.add((entry.connection, frame.payload[4:8]))
+                continue
+            if entry.kind is Kind.RESPONSE_BYTES and (entry.connection, frame.payload[:4]) in listing:
+                listing.remove((entry.connection, frame.payload[:4]))
+                continue
             content = len(frame.payload).to_bytes(_SIZE_BYTES, "big") + frame.payload
             yield Entry(kind=entry.kind, connection=entry.connection, at_ms=entry.at_ms, content=content)
 
@@ -146,13 +154,14 @@ def multiply(base: BaseTap, folder: Path, *, count: int, planted_rate: float, se
         base: the recording to copy.
         folder: the folder for the journals and the expected findings.
         count: the number of exchanges; whole copies only.
-        planted_rate: the share of the copies in which a heartbeat's answer is changed.
+        planted_rate: the share of the copies in which a heartbeat's answer is changed; at least one, if any.
         seed: the seed for where.
     """
     folder.mkdir(parents=True, exist_ok=True)
     random = Random(seed)  # noqa: S311 - where lies are planted is no secret
     copies = -(-count // base.count)
-    lies = {copy: random.choice(base.beats) for copy in range(copies) if random.random() < planted_rate}
+    lying = [copy for copy in range(copies) if random.random() < planted_rate] or [0] * (planted_rate > 0)
+    lies = {copy: random.choice(base.beats) for copy in lying}
     planted: list[str] = []
     for wave in range(0, copies, _AT_ONCE):
         journals = [

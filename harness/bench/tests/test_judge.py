@@ -22,7 +22,7 @@ GROUP = "readers-of-orders"
 
 
 def one_member(group: str = GROUP) -> Recording:
-    """Return a recording of a member that joins, heartbeats, and leaves."""
+    """Return a recording of a member that joins, lists groups, heartbeats, and leaves."""
     recording = Recording()
     join: dict[str, FieldValue] = {
         "group_id": group,
@@ -38,6 +38,7 @@ def one_member(group: str = GROUP) -> Recording:
     recording.passes(10)
     of_member: dict[str, FieldValue] = {"group_id": group, "generation_id": 1, "member_id": member}
     recording.sends("reader", "SyncGroup", 2, {**of_member, "assignments": []})
+    recording.sends("reader", "ListGroups", 2, {})
     for _ in range(30):
         recording.passes(500)
         recording.sends("reader", "Heartbeat", 2, of_member)
@@ -63,6 +64,16 @@ def test_copies_have_groups_of_their_own_and_each_planted_lie_is_found(tmp_path:
     planted = expected_groups(tmp_path / "made")
     assert 0 < len(planted) < 10
     assert [each.group for each in found.groups if each.replayed.findings] == planted
+
+
+def test_the_lowest_rate_plants_one_lie(tmp_path: Path) -> None:
+    base = load_base(write_journal(tmp_path / "journal.bin", one_member().events))
+
+    multiply(base, tmp_path / "made", count=3 * base.count, planted_rate=1e-9)
+    multiply(base, tmp_path / "true", count=3 * base.count, planted_rate=0.0)
+
+    assert len(expected_groups(tmp_path / "made")) == 1
+    assert expected_groups(tmp_path / "true") == []
 
 
 def test_a_giant_agrees_however_it_is_cut(tmp_path: Path) -> None:
