@@ -7,7 +7,7 @@ from typing import Final
 
 from harness.invariants.exchange import NO_ERROR, items, number, text
 from harness.replay.history import members_of
-from harness.replay.operation import OF_TRANSACTIONS, RecordedOperation
+from harness.replay.operation import OF_TRANSACTIONS, RecordedOperation, TopicChange
 from harness.trace.canonical import member_id_pattern
 
 UNANSWERED_MS: Final = 5_000.0
@@ -31,8 +31,11 @@ def assigned_topics(heartbeats: Iterable[RecordedOperation]) -> Iterator[str]:
 
 
 def belongs_before(operation: RecordedOperation, end_ms: float) -> bool:
-    """Return whether a coordinator that ended at that time can have received, or even answered, a request."""
-    if operation.answer is None:
+    """Return whether a coordinator that ended at that time can have received, or even answered, a request.
+
+    It can have learned of a change of a topic that had begun.
+    """
+    if operation.answer is None or isinstance(operation, TopicChange):
         return operation.asked_ms < end_ms
     return operation.answered_ms < end_ms
 

@@ -304,6 +304,18 @@ def test_a_new_coordinator_goes_on_with_the_group(profile: str) -> None:
     assert [each.position for each in found] == [position]
 
 
+def test_a_topic_that_came_just_before_its_coordinator_went_is_known_to_both() -> None:
+    group = Consumers()
+    creates(group, "later")
+    group.joins("ana", subscribed_topic_names=("later",))
+    group.says_what_it_owns("ana")
+    group.restarts()
+    group.says_what_it_owns("ana")
+    group.describes()
+
+    is_whole(group, group.replayed())
+
+
 def test_no_session_ends_while_a_broker_is_down() -> None:
     group = handed_over_and_restarted(str(PROFILES[-1]), down_ms=120_000)
 
