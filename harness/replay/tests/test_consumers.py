@@ -294,9 +294,10 @@ def test_once_topics_are_deleted_nothing_is_compared_of_consumer_groups() -> Non
     assert dict(replayed.not_compared) == {why: answers(group) - replayed.compared}
 
 
+@pytest.mark.parametrize("down_ms", [0, 120_000])  # The latter is longer than a session.
 @pytest.mark.parametrize("profile", PROFILES)
-def test_a_new_coordinator_goes_on_with_the_group(profile: str) -> None:
-    group = handed_over_and_restarted(profile)
+def test_a_new_coordinator_goes_on_with_the_group(profile: str, down_ms: int) -> None:
+    group = handed_over_and_restarted(profile, down_ms=down_ms)
 
     is_whole(group, group.replayed())
     position = of_member(group, "ana", -1)
@@ -312,12 +313,6 @@ def test_a_topic_that_came_just_before_its_coordinator_went_is_known_to_both() -
     group.restarts()
     group.says_what_it_owns("ana")
     group.describes()
-
-    is_whole(group, group.replayed())
-
-
-def test_no_session_ends_while_a_broker_is_down() -> None:
-    group = handed_over_and_restarted(str(PROFILES[-1]), down_ms=120_000)
 
     is_whole(group, group.replayed())
 
