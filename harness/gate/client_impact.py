@@ -283,6 +283,7 @@ _SLIGHT: Final = frozenset(
         "pending_offsets_expire_underneath",
         "regex_groups_named_without_p",
         "regex_refreshed_regularly",
+        "replaced_member_takes_no_room",
         "share_coordinator_key_validated",
         "share_coordinator_missing",
         "share_offsets_accumulated",

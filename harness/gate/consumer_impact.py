@@ -44,6 +44,11 @@ OF_CONSUMER_GROUPS: Final[Mapping[str, str]] = MappingProxyType(
             "With it, regular expressions are matched with the topics now and then even if no topic was "
             "created. Clients notice it only after their permissions have changed."
         ),
+        "regex_topics_authorized": (
+            "With it, a consumer that subscribes by a regular expression is assigned only topics that it may "
+            "describe. Without it, the consumer learns of others, and its fetches of them fail with "
+            "TopicAuthorizationException."
+        ),
         # Assignments.
         "revocation_raises_member_epoch": (
             "Epochs of a member that gives up partitions twice in a row are counted otherwise. A commit with "
@@ -81,6 +86,10 @@ OF_CONSUMER_GROUPS: Final[Mapping[str, str]] = MappingProxyType(
         "uniform_leaves_extra_partitions": (
             "With it, fewer partitions move when a member joins or leaves; without, a partition might move "
             "between members that both stayed."
+        ),
+        "replaced_member_takes_no_room": (
+            "In a group of twelve, other members may have the partitions that do not divide evenly, after a "
+            "static member came back."
         ),
         "regex_groups_named_without_p": (
             "Only consumers that subscribe by an expression with such a group: without it, "
