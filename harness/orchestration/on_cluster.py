@@ -229,8 +229,9 @@ def cluster_of(master: str | None, reports: Path, say: Callable[[str], None]) ->
     reports.mkdir(parents=True, exist_ok=True)
     say(f"waiting for an executor of {master}")
     with (
-        executors(master) as found,
+        # It is removed when the executors are gone: until then they may write to it.
         TemporaryDirectory(prefix=".shares-", dir=reports.resolve(), ignore_cleanup_errors=True) as folder,
+        executors(master) as found,
     ):
         asyncio.run(_look(found, Path(folder)), debug=False)
         say(f"driven by the executors of {master}, {found.core_count} shares at once")

@@ -53,8 +53,8 @@ KEEPS_LOCKS = (
 """Neither the end of a connection nor that of a lock releases records."""
 COUNTS_NO_DELIVERY = Planted(
     "acquiring",
-    "state.try_update(RecordState.ACQUIRED, 1, limit, self.member_id)",
-    "state.try_update(RecordState.ACQUIRED, 0, limit, self.member_id)",
+    "state.try_update(RecordState.ACQUIRED, 1, self.partition.settings(), self.member_id)",
+    "state.try_update(RecordState.ACQUIRED, 0, self.partition.settings(), self.member_id)",
 )
 
 SETTLES_WHAT_NOBODY_ACKNOWLEDGED = Planted(
