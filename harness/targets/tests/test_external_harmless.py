@@ -236,6 +236,8 @@ def test_who_interrupts_the_cleaning_too_is_shown_how_to_go_on(tmp_path: Path) -
             _run(f"127.0.0.1:{port}", tmp_path, "cut") as run,
         ):
             asyncio.run(_until_there_is_something(run, address))
+            # A scenario may have listed groups, too.
+            is_deleting.clear()
             run.send_signal(signal.SIGINT)
             assert is_deleting.wait(NOW_OR_NEVER_S)
             run.send_signal(signal.SIGINT)
