@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Final, NamedTuple, TypeAlias
 
 Letter: TypeAlias = dict[str, "str | None | dict[str, str]"]
@@ -96,7 +97,9 @@ def _canonical(
         marker = records[_MARKER_TYPE]
         return fields | {"marker": _MARKERS.get(marker, marker.hex())}
     if not header.attributes and _LETTER_HEADERS in records:
-        return fields | {_LETTERS: list(_letters(records, header.record_count, named))}
+        # Records that are none stay as they are, whoever sent them.
+        with suppress(IndexError, UnicodeDecodeError):
+            return fields | {_LETTERS: list(_letters(records, header.record_count, named))}
     return fields | {
         "base_timestamp": header.base_timestamp,
         "max_timestamp": header.max_timestamp,

@@ -1,5 +1,6 @@
 """Dead letters: records that a share group rejected or did not manage to process, in a topic of their own."""
 
+from collections.abc import Callable
 from typing import Final
 
 from reference_coordinator.broker.broker_apis import Broker
@@ -21,7 +22,7 @@ from reference_coordinator.log.record_batch import (
 )
 from reference_coordinator.messages import RequestContext
 from reference_coordinator.profile.topic_configs import MAX_MESSAGE_BYTES
-from reference_coordinator.shares.settings import ShareSettings, share_settings
+from reference_coordinator.shares.settings import ShareSettings
 from reference_coordinator.shares.share_partition import DeadLetters
 from reference_coordinator.topic_logs.messages import (
     PartitionProduceData,
@@ -34,26 +35,33 @@ from reference_coordinator.topic_logs.originals import Originals
 _IS_ENABLED: Final = "errors.deadletterqueue.group.enable"
 _CREATED_WITH: Final = ((_IS_ENABLED, "true"), ("message.timestamp.type", "CreateTime"))
 _TIMEOUT_MS: Final = Millis(30_000)
+_PRODUCE_VERSION: Final = 13
+"""The first with topic ids."""
 
 
 class DeadLetterTopics:
     """The dead letters of one share group from one partition. Source: ShareGroupDLQStateManager (4.4.0)."""
 
     def __init__(
-        self, broker: Broker, transactions: TransactionApis, group_id: GroupId, source: TopicPartition
+        self,
+        broker: Broker,
+        transactions: TransactionApis,
+        group_id: GroupId,
+        source: TopicPartition,
+        settings: Callable[[], ShareSettings],
     ) -> None:
         self._broker = broker
         self._transactions = transactions
         self._group_id = group_id
         self._source = source
+        self._settings = settings
 
     def send(self, letters: DeadLetters) -> None:
         """Write records to the group's dead letter topic, as far as it takes them.
 
         Source: ShareGroupDLQStateManager#dlq (4.4.0).
         """
-        configs = self._broker.cluster.group_configs.get(self._group_id)
-        settings = share_settings(configs, self._broker.config, self._broker.profile)
+        settings = self._settings()
         topic = self._topic(settings.dead_letter_topic)
         if topic is None:
             return
@@ -116,7 +124,7 @@ class DeadLetterTopics:
             partition_data=(PartitionProduceData(index=partition, records=batch),),
         )
         request = ProduceRequest(transactional_id=None, acks=-1, timeout_ms=_TIMEOUT_MS, topic_data=(data,))
-        context = RequestContext(api_version=13, client_id=None, client_host="")
+        context = RequestContext(api_version=_PRODUCE_VERSION, client_id=None, client_host="")
         response = handle_produce(self._broker, self._transactions, request, context)
         assert not isinstance(response, Unanswered), "it wants acknowledgements"
         return response.responses[0].partition_responses[0].error_code

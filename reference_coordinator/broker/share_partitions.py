@@ -39,13 +39,15 @@ class SharePartitions:
         log = log_of_leader(self._broker, at)
         if isinstance(log, Errors):
             return log, True
+        settings = self._settings_of(key.group_id)
+        letters = DeadLetterTopics(self._broker, self._transactions, key.group_id, at, settings)
         partition = SharePartition(
             key=key,
             leader_epoch=self._broker.cluster.leader_epoch(*at),
             states=self._broker.cluster.share_states,
-            settings=self._settings_of(key.group_id),
+            settings=settings,
             locks=self.locks,
-            sends_dead_letters=DeadLetterTopics(self._broker, self._transactions, key.group_id, at).send,
+            sends_dead_letters=letters.send,
             profile=self._broker.profile,
         )
         error = partition.initialize(lambda: self._first_offset(partition.settings(), log))

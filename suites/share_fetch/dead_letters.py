@@ -62,14 +62,19 @@ def is_archived(reader: Reader, *batches: tuple[int, int, int, int], partition: 
     reader.actor.repeats(reading, until=expect.share_state("Read", "NONE", state_batches=wanted))
 
 
+def rejects(reader: Reader, *, last_offset: int) -> None:
+    """Let a member reject all records in their first delivery, and wait until they are archived."""
+    reader.fetches((0, last_offset, 1))
+    reader.acknowledges((0, last_offset, (REJECT,)))
+    is_archived(reader, (0, last_offset, ARCHIVED, 1))
+
+
 @scenario("share_fetch/dead-letters/rejected", source=SENDS, clauses=("SF-36",), broker_config=ANY_NAME)
 def rejected_records_are_dead_letters(conversation: Conversation) -> None:
     """Rejected records are archived, since 4.4 by way of the dead letter topic, with headers only."""
     ana = reader(conversation, 3)
     zoe = letters_of(conversation, ana)
-    ana.fetches((0, 2, 1))
-    ana.acknowledges((0, 2, (REJECT,)))
-    is_archived(ana, (0, 2, ARCHIVED, 1))
+    rejects(ana, last_offset=2)
     zoe.fetches(max_wait_ms=FIRST_MS, max_records=1)
     ana.gets_nothing()
 
@@ -213,9 +218,7 @@ def a_topic_has_to_agree(conversation: Conversation) -> None:
     """A topic without errors.deadletterqueue.group.enable gets no dead letters; records are archived."""
     ana = reader(conversation, 2)
     zoe = letters_of(conversation, ana, configs={"segment.bytes": 1 << 20})
-    ana.fetches((0, 1, 1))
-    ana.acknowledges((0, 1, (REJECT,)))
-    is_archived(ana, (0, 1, ARCHIVED, 1))
+    rejects(ana, last_offset=1)
     zoe.fetches(max_wait_ms=FIRST_MS)
     zoe.gets_nothing()
     ana.gets_nothing()
@@ -226,9 +229,7 @@ def the_name_has_to_begin_as_the_broker_demands(conversation: Conversation) -> N
     """A topic whose name does not begin with `dlq.` gets no dead letters by default; records are archived."""
     ana = reader(conversation, 2)
     zoe = letters_of(conversation, ana)
-    ana.fetches((0, 1, 1))
-    ana.acknowledges((0, 1, (REJECT,)))
-    is_archived(ana, (0, 1, ARCHIVED, 1))
+    rejects(ana, last_offset=1)
     zoe.fetches(max_wait_ms=FIRST_MS)
     zoe.gets_nothing()
 
@@ -240,9 +241,7 @@ def a_name_that_begins_so_is_taken(conversation: Conversation) -> None:
     """Since 4.4, a topic whose name begins with `dlq.` is created and gets dead letters."""
     ana = reader(conversation, 1)
     configures(ana, "dlq.orders")
-    ana.fetches((0, 0, 1))
-    ana.acknowledges((0, 0, (REJECT,)))
-    is_archived(ana, (0, 0, ARCHIVED, 1))
+    rejects(ana, last_offset=0)
     wanted: Value = {"name": "dlq.orders", "num_partitions": 1, "replication_factor": 1}
     creating = ask.request("CreateTopics", 4, topics=(wanted,), timeout_ms=5_000, validate_only=True)
     ana.actor.asks(creating, expect.response("CreateTopics"))
@@ -254,9 +253,7 @@ def a_missing_topic_is_not_created(conversation: Conversation) -> None:
     ana = reader(conversation, 2)
     letters = conversation.group("letters")
     configures(ana, letters)
-    ana.fetches((0, 1, 1))
-    ana.acknowledges((0, 1, (REJECT,)))
-    is_archived(ana, (0, 1, ARCHIVED, 1))
+    rejects(ana, last_offset=1)
     ana.actor.asks(ask.create_topic(letters), expect.create_topic(error_code="NONE"))
 
 
@@ -288,9 +285,7 @@ def a_topic_that_refuses_gets_none(conversation: Conversation) -> None:
     """A compacted topic refuses dead letters, which have no keys; records are archived."""
     ana = reader(conversation, 2)
     zoe = letters_of(conversation, ana, configs={ENABLED: "true", "cleanup.policy": "compact"})
-    ana.fetches((0, 1, 1))
-    ana.acknowledges((0, 1, (REJECT,)))
-    is_archived(ana, (0, 1, ARCHIVED, 1))
+    rejects(ana, last_offset=1)
     zoe.fetches(max_wait_ms=FIRST_MS)
     zoe.gets_nothing()
 
@@ -300,9 +295,7 @@ def dead_letters_may_need_several_batches(conversation: Conversation) -> None:
     """Since 4.4, dead letters come in as many batches as the topic's max.message.bytes demands."""
     ana = reader(conversation, 3)
     zoe = letters_of(conversation, ana, copies=True, configs={ENABLED: "true", "max.message.bytes": 600})
-    ana.fetches((0, 2, 1))
-    ana.acknowledges((0, 2, (REJECT,)))
-    is_archived(ana, (0, 2, ARCHIVED, 1))
+    rejects(ana, last_offset=2)
     zoe.fetches(max_wait_ms=FIRST_MS, max_records=1)
     zoe.fetches(max_wait_ms=200)
 
@@ -312,9 +305,7 @@ def a_dead_letter_may_be_too_large(conversation: Conversation) -> None:
     """A dead letter that exceeds the topic's max.message.bytes is lost, and so are those after it."""
     ana = reader(conversation, 2)
     zoe = letters_of(conversation, ana, configs={ENABLED: "true", "max.message.bytes": 100})
-    ana.fetches((0, 1, 1))
-    ana.acknowledges((0, 1, (REJECT,)))
-    is_archived(ana, (0, 1, ARCHIVED, 1))
+    rejects(ana, last_offset=1)
     zoe.fetches(max_wait_ms=FIRST_MS)
     zoe.gets_nothing()
 
@@ -357,9 +348,7 @@ def a_cluster_may_lack_dead_letters(conversation: Conversation) -> None:
     """With the feature share.version at level 1 there are no dead letters; records are archived."""
     ana = reader(conversation, 2)
     zoe = letters_of(conversation, ana)
-    ana.fetches((0, 1, 1))
-    ana.acknowledges((0, 1, (REJECT,)))
-    is_archived(ana, (0, 1, ARCHIVED, 1))
+    rejects(ana, last_offset=1)
     zoe.fetches(max_wait_ms=FIRST_MS)
     zoe.gets_nothing()
 

@@ -1,8 +1,12 @@
+from typing import cast
+
 import pytest
 
 from harness.trace.canonical import Canonicaliser, FieldValue, Json
 from harness.wire.record_batch import BatchProducer, encode_batch, numbered_records
 from reference_coordinator.core.ids import Millis, ProducerEpoch, ProducerId
+from reference_coordinator.log.record_batch import Record, RecordBatch, encode_headers
+from reference_coordinator.log.record_batch import encode_batch as reference_batch
 from reference_coordinator.topic_logs.batch import marker_batch
 
 
@@ -36,6 +40,38 @@ def test_batches_of_one_transaction_are_alike_whatever_its_producer_time_and_coo
 
     assert one != other
     assert fetched(one) == fetched(other, producer_id=4_000)
+
+
+def letter(offset: int, *, now_ms: int) -> bytes:
+    """Return a batch with one dead letter, as a broker writes it."""
+    headers = encode_headers({"__dlq.errors.offset": str(offset)})
+    record = Record(offset=offset, timestamp_ms=Millis(now_ms), key=None, value=b"v", headers=headers)
+    batch = RecordBatch(
+        base_offset=offset, last_offset=offset, max_timestamp_ms=Millis(now_ms), records=(record,)
+    )
+    return reference_batch(batch)
+
+
+def test_dead_letters_are_one_list_without_times_however_they_are_batched() -> None:
+    (batch,) = cast("list[dict[str, Json]]", fetched(letter(0, now_ms=5) + letter(1, now_ms=9)))
+
+    assert (batch["base_offset"], batch["last_offset"]) == (0, 1)
+    assert not {"base_timestamp", "max_timestamp", "records"} & batch.keys()
+    assert batch["dead_letters"] == [
+        {"key": None, "value": b"v".hex(), "headers": {"__dlq.errors.offset": str(offset)}}
+        for offset in (0, 1)
+    ]
+
+
+@pytest.mark.parametrize("spoilt", [b"__dlq.errors.", b"\xff" * 3 + b"__dlq.errors."])
+def test_what_only_looks_like_dead_letters_stays_as_it_is(spoilt: bytes) -> None:
+    whole = letter(0, now_ms=5)
+    header = bytearray(whole[:61])
+    header[8:12] = (49 + len(spoilt)).to_bytes(4, "big")
+
+    (batch,) = cast("list[dict[str, Json]]", fetched(bytes(header) + spoilt))
+
+    assert batch["records"] == {"$bytes": spoilt.hex()}
 
 
 def test_a_batch_is_written_field_by_field() -> None:

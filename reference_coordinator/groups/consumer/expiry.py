@@ -2,7 +2,7 @@
 
 from typing import assert_never
 
-from reference_coordinator.core.errors import CoordinatorError
+from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.groups.consumer.deadlines import (
     ConsumerGroupDeadline,
     FenceMember,
@@ -49,7 +49,9 @@ def consumer_group_fence_member_operation(
     member = group.members[deadline.member_id]
     try:
         result = consumer_group_fence_members(shard, group, (member,))
-    except CoordinatorError:
+    except CoordinatorError as failure:
+        if failure.error is not Errors.GROUP_ID_NOT_FOUND:
+            raise
         return EMPTY_RESULT
     return CoordinatorResult(
         records=result.records,

@@ -134,7 +134,7 @@ def throw_if_regular_expression_is_invalid(regex: str, profile: Profile) -> None
 def _is_refresh_due(
     shard: GroupMetadataManager, group: ConsumerGroup, regexes: tuple[str, ...], *, require_refresh: bool
 ) -> bool:
-    """Return whether to resolve the group's regular expressions, unless that is in progress or was recent."""
+    """Return whether to resolve the group's regular expressions: not if that is in progress or recent."""
     if shard.timers.deadline_of(RegexKey(group_id=group.group_id)) is not None:
         return False
     # All of them were resolved at the same time, so any of them has the timestamp.
