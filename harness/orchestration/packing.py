@@ -140,16 +140,32 @@ async def _spread_spoilers(
 async def _bins(
     scripts: Iterable[Script], writing: frozenset[str], runs: RunCache, *, merges: bool
 ) -> list[_Bin]:
-    """Put scripts that ask for the same properties into one bin, and merge bins, the largest first."""
+    """Put scripts that ask for the same properties into one bin, and merge bins, the largest first.
+
+    Scripts that ask for nothing come last, one by one: one that notices a property then keeps no bins apart.
+    """
     alike: dict[tuple[tuple[str, str], ...], list[Script]] = {}
     for script in scripts:
         alike.setdefault(tuple(sorted(asked_config(script).items())), []).append(script)
+    asking_nothing = alike.pop((), [])
     bins: list[_Bin] = []
     for config, some in sorted(alike.items(), key=lambda item: (-len(item[1]), item[0])):
         one = _Bin(scripts=some, asked=_asked(some, writing), config=dict(config))
         if not merges or not await _joins(one, bins, runs):
             bins.append(one)
-    return bins
+    left = [one for one in asking_nothing if not merges or not await _fits(one, bins, writing, runs)]
+    return [*bins, _Bin(scripts=left, asked=_asked(left, writing))] if left else bins
+
+
+async def _fits(script: Script, bins: Sequence[_Bin], writing: frozenset[str], runs: RunCache) -> bool:
+    """Put a script into the largest bin whose properties it does not notice; return whether there is one."""
+    one = _Bin(scripts=[script], asked=_asked([script], writing))
+    for other in sorted(bins, key=lambda each: -len(each.scripts)):
+        if not _conflict(one, other) and await is_alike(script, other.config, runs):
+            other.scripts.append(script)
+            other.asked = {**other.asked, **one.asked}
+            return True
+    return False
 
 
 def _asked(scripts: Sequence[Script], writing: frozenset[str]) -> Mapping[str, str]:

@@ -30,7 +30,7 @@ FENCES = "GroupMetadataManager#consumerGroupFenceMembers"
 VALIDATES = "GroupMetadataManager#validateConsumerGroupMember"
 READS = "GroupMetadataManager#deserializeSubscription"
 WAITS = "ConsumerGroup#waitingOnUnreleasedPartition"
-ONE = {"group.consumer.max.size": "1"}
+TWO = {"group.consumer.max.size": "2"}
 
 
 def static_classic(conversation: Conversation) -> tuple[Actor, Member]:
@@ -183,11 +183,12 @@ def a_subscription_can_be_read(conversation: Conversation) -> None:
     "migration/joins/full",
     source="GroupMetadataManager#throwIfConsumerGroupIsFull",
     clauses=("MG-23",),
-    broker_config=ONE,
+    broker_config=TWO,
 )
 def a_full_group_takes_no_classic_member(conversation: Conversation) -> None:
     """JoinGroup to a full consumer group gets GROUP_MAX_SIZE_REACHED, before other checks."""
     bob = consumer(conversation)
+    conversation.member("cat").enters("payments", assigned={})
     ana = conversation.actor("ana")
 
     ana.asks(join(member_id=""), error_code="GROUP_MAX_SIZE_REACHED")
@@ -195,19 +196,20 @@ def a_full_group_takes_no_classic_member(conversation: Conversation) -> None:
         ask.join_group(member_id="", protocol_type="connect", protocols=(("default", b""),)),
         error_code="GROUP_MAX_SIZE_REACHED",
     )
-    bob.heartbeats(assigned=None)
+    bob.heartbeats(assigned=FIRST)
 
 
 @scenario(
     "migration/joins/full-static",
     source="GroupMetadataManager#throwIfConsumerGroupIsFull",
     clauses=("XT-12",),
-    broker_config=ONE,
+    broker_config=TWO,
 )
 def a_full_group_takes_a_successor_later(conversation: Conversation) -> None:
     """Since 4.4 a classic member may replace a static consumer in a full group."""
     bob = conversation.member("bob", instance_id="one")
     bob.enters("payments", assigned=BOTH)
+    conversation.member("dan").enters("payments", assigned={})
     ana = conversation.actor("ana", group_instance_id="one")
 
     ana.asks(join(BOTH), error_code=one_of("NONE", "GROUP_MAX_SIZE_REACHED"))

@@ -33,7 +33,7 @@ FREES_CONSUMER = "GroupMetadataManager#maybeDeleteEmptyConsumerGroup"
 JOINS_CLASSIC = "GroupMetadataManager#classicGroupJoinToClassicGroup"
 POLICY = "group.consumer.migration.policy"
 DISABLED, UPGRADE, DOWNGRADE = {POLICY: "disabled"}, {POLICY: "upgrade"}, {POLICY: "downgrade"}
-ONE = {"group.consumer.max.size": "1"}
+TWO = {"group.consumer.max.size": "2"}
 WORKER = ask.join_group(protocol_type="connect", protocols=(("default", b""),))
 
 
@@ -53,6 +53,22 @@ def worker(conversation: Conversation) -> Actor:
     return ana
 
 
+def classic_consumers(conversation: Conversation, *names: str) -> tuple[Actor, ...]:
+    """Make a classic group of consumers, in which the first one, ana, has all partitions."""
+    ana, others = classic_consumer(conversation), conversation.actors(*names)
+    for other in others:
+        other.asks(join(), error_code=REQUIRED)
+        other.sends(join())
+    ana.asks(join(BOTH), error_code="NONE")
+    for other in others:
+        other.receives(expect.join_group(error_code="NONE"))
+    everything = ask.assignment_of(BOTH, version=1)
+    ana.asks(ask.sync_group(assignments=((ana.member_id, everything),)), error_code="NONE")
+    for other in others:
+        other.asks(ask.sync_group(), error_code="NONE")
+    return (ana, *others)
+
+
 @scenario("migration/refused/other-protocol-type", source=VALIDATES, clauses=("MG-30",))
 def only_groups_of_consumers_are_upgraded(conversation: Conversation) -> None:
     """A consumer that joins a classic group of another protocol type gets GROUP_ID_NOT_FOUND."""
@@ -63,15 +79,17 @@ def only_groups_of_consumers_are_upgraded(conversation: Conversation) -> None:
 
 
 @scenario(
-    "migration/refused/type-before-size", source=VALIDATES, clauses=("MG-30", "MG-33"), broker_config=ONE
+    "migration/refused/type-before-size", source=VALIDATES, clauses=("MG-30", "MG-33"), broker_config=TWO
 )
 def the_type_counts_before_the_size(conversation: Conversation) -> None:
     """A consumer that joins a large classic group of another protocol type learns of the type."""
-    ana, cat = worker(conversation), conversation.actor("cat")
-    cat.asks(WORKER, error_code=REQUIRED)
-    cat.sends(WORKER)
+    ana, others = worker(conversation), conversation.actors("cat", "dan")
+    for other in others:
+        other.asks(WORKER, error_code=REQUIRED)
+        other.sends(WORKER)
     ana.asks(WORKER, error_code="NONE")
-    cat.receives(expect.join_group(error_code="NONE"))
+    for other in others:
+        other.receives(expect.join_group(error_code="NONE"))
 
     bob = conversation.member("bob")
     bob.enters("payments", error_code=NOT_FOUND)
@@ -174,30 +192,31 @@ def a_refused_upgrade_ends_what_is_parked(conversation: Conversation) -> None:
     is_classic(bob, "PreparingRebalance")
 
 
-@scenario("migration/refused/too-large", source=VALIDATES, clauses=("MG-33",), broker_config=ONE)
+@scenario("migration/refused/too-large", source=VALIDATES, clauses=("MG-33",), broker_config=TWO)
 def a_large_group_is_not_upgraded(conversation: Conversation) -> None:
     """A consumer that joins a classic group beyond the consumer size limit gets GROUP_ID_NOT_FOUND."""
-    ana, cat = conversation.stable_group("ana", "cat")
+    members = classic_consumers(conversation, "cat", "dan")
 
     is_not_upgraded(conversation)
-    beats(ana)
-    beats(cat)
+    for member in members:
+        beats(member)
 
 
 @scenario(
     "migration/refused/no-room",
     source="GroupMetadataManager#throwIfConsumerGroupIsFull",
     clauses=("MG-33",),
-    broker_config=ONE,
+    broker_config=TWO,
 )
 def a_full_group_is_not_upgraded(conversation: Conversation) -> None:
     """A consumer that joins a full classic group gets GROUP_MAX_SIZE_REACHED; the group stays classic."""
-    ana = classic_consumer(conversation)
+    members = classic_consumers(conversation, "cat")
     bob = conversation.member("bob")
 
     bob.enters("payments", error_code="GROUP_MAX_SIZE_REACHED")
     is_classic(bob, "Stable")
-    beats(ana)
+    for member in members:
+        beats(member)
 
 
 @scenario("migration/refused/heartbeat", source=FINDS, clauses=("MG-01",))

@@ -134,6 +134,32 @@ def test_a_script_that_notices_a_property_keeps_its_own_broker(
     assert len(broker_groups(scripts, CAN, packed(tmp_path, *scripts))) == 2
 
 
+def test_scripts_that_ask_for_nothing_go_where_they_notice_nothing(tmp_path: Path) -> None:
+    def acting(conversations: Callable[[Conversation], None]) -> Callable[[Conversation], None]:
+        def reported(conversation: Conversation) -> None:
+            conversations(conversation)
+            conversation.restarts_coordinator()
+
+        return reported
+
+    small, large = {"group.max.size": "2"}, {"group.max.size": "9", "offset.metadata.max.bytes": "10"}
+    scripts = (
+        script("small", is_nobody, small),
+        script("large", is_nobody, large),
+        script("members", acting(three_join)),
+        script("metadata", acting(commits_much)),
+    )
+
+    configs = packed(tmp_path, *scripts).configs
+
+    assert configs == {
+        "a/b/small": small,
+        "a/b/large": large,
+        "a/b/members": large,
+        "a/b/metadata": small,
+    }
+
+
 def test_two_values_of_one_property_are_never_one_broker(tmp_path: Path) -> None:
     scripts = [script(f"s{size}", is_nobody, {"group.max.size": size}) for size in ("2", "3")]
     assert len(broker_groups(scripts, CAN, packed(tmp_path, *scripts))) == 2
