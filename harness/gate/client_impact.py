@@ -252,6 +252,9 @@ _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
         "too_large_write_keeps_new_group": (
             "With it, a group that could not be written exists until the coordinator moves."
         ),
+        "deletion_awaits_open_batch": (
+            "With it, a group that gets a member while a deletion waits is not deleted."
+        ),
         "unreadable_record_fails_partition": (
             "An unreadable record makes all groups of its partition unavailable. Without it, their offsets "
             "are forgotten."

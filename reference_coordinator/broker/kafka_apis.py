@@ -363,7 +363,7 @@ class KafkaApis:
 
     def _end_append(self, append: AppendRecords, error: Errors, *, now_ms: Millis) -> tuple[Effect, ...]:
         if error is Errors.NONE:
-            error = self.cluster.log.append(append)
+            error = self.cluster.log.append(append) if append.records else error
             if error is Errors.NONE and self._is_out_of_sync(append.partition):
                 self._reloads = True
                 return self._coordinator.log_out_of_sync(append.partition, now_ms=now_ms)

@@ -29,7 +29,7 @@ from reference_coordinator.offsets.expiration import (
     new_offset_commit_tombstone_record,
 )
 from reference_coordinator.offsets.shard import CoordinatorShard
-from reference_coordinator.profile.behaviours import CoordinatorFamily
+from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamily
 from reference_coordinator.runtime.append_errors import handle_operation_exception
 from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, Continuation, CoordinatorResult
 
@@ -68,6 +68,31 @@ class GroupsDeleted(Continuation):
             self.shard.respond(self.deletion.token, DeleteGroupsResponse(results=results))
 
 
+@value
+class OpenBatchWritten(Continuation):
+    """The deletion of a group that awaits what is being written before it."""
+
+    shard: CoordinatorShard
+    deletion: Deletion
+    group_id: GroupId
+
+    @override
+    def append_completed(self, error: Errors) -> None:
+        """Delete the group, or record that what was before the deletion could not be written.
+
+        Decided in: GroupCoordinatorService#deleteGroups and #deleteShareGroups (4.1.0).
+        """
+        self.deletion.outstanding -= 1
+        group_ids: tuple[GroupId, ...] = (self.group_id,)
+        if error is not Errors.NONE:
+            reported = handle_operation_exception(error)
+            self.deletion.results.append(DeletableGroupResult(group_id=self.group_id, error_code=reported))
+            group_ids = ()
+        response = _delete_when_written(self.shard, group_ids, self.deletion).response
+        if response is not None:
+            self.shard.respond(self.deletion.token, response)
+
+
 def delete_groups(
     shard: CoordinatorShard, request: DeleteGroupsRequest, token: ResponseToken
 ) -> CoordinatorResult[DeleteGroupsResponse]:
@@ -82,7 +107,11 @@ def delete_groups(
         case CoordinatorFamily.SCALA:
             return _delete_at_once(shard, group_ids, token)
         case CoordinatorFamily.JAVA:
-            return _delete_when_written(shard, group_ids, token)
+            deletion = Deletion(token=token, outstanding=0, results=[])
+            behind = frozenset(each for each in group_ids if _awaits_open_batch(shard, each, deletion))
+            deletion.outstanding = len(behind)
+            at_once = tuple(each for each in group_ids if each not in behind)
+            return _delete_when_written(shard, at_once, deletion)
 
 
 def validate_delete_group(shard: CoordinatorShard, group_id: GroupId) -> Group:
@@ -160,10 +189,17 @@ def _delete_share_state(shard: CoordinatorShard, group: Group) -> Errors:
     return next((each for each in errors if each is not Errors.NONE), Errors.NONE)
 
 
+def _awaits_open_batch(shard: CoordinatorShard, group_id: GroupId, deletion: Deletion) -> bool:
+    if not shard.profile.has(Behaviour.DELETION_AWAITS_OPEN_BATCH):
+        return False
+    return shard.await_open_batch(
+        group_id, OpenBatchWritten(shard=shard, deletion=deletion, group_id=group_id)
+    )
+
+
 def _delete_when_written(
-    shard: CoordinatorShard, group_ids: tuple[GroupId, ...], token: ResponseToken
+    shard: CoordinatorShard, group_ids: tuple[GroupId, ...], deletion: Deletion
 ) -> CoordinatorResult[DeleteGroupsResponse]:
-    deletion = Deletion(token=token, outstanding=0, results=[])
     records: dict[int, list[CoordinatorRecord]] = {}
     deletable: dict[int, list[GroupId]] = {}
     for group_id in group_ids:
@@ -188,7 +224,7 @@ def _delete_when_written(
                 *group.create_group_tombstone_records(),
             ]
         )
-    deletion.outstanding = len(records)
+    deletion.outstanding += len(records)
     for partition, tombstones in records.items():
         named = tuple(deletable[partition])
         deleted = GroupsDeleted(shard=shard, deletion=deletion, group_ids=named)

@@ -310,6 +310,13 @@ _BY_FAMILY: Final = (
         source="KAFKA-18200, CoordinatorRuntime#append (3.9.2)",
     ),
     Row(
+        behaviour=Behaviour.DELETION_AWAITS_OPEN_BATCH,
+        spans=since(4, 1, 0),
+        meaning="DeleteGroups first looks for share groups, and so awaits the open batch before it looks at "
+        "other groups.",
+        source="GroupCoordinatorService#deleteGroups (4.1.0)",
+    ),
+    Row(
         behaviour=Behaviour.LEAVE_TELLS_ERROR_OF_LOG,
         spans=(Span(until=(3, 8, 0), family=CoordinatorFamily.JAVA),),
         meaning="A LeaveGroup that cannot be written is told the log's own error, as MESSAGE_TOO_LARGE.",

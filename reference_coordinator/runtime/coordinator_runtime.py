@@ -23,7 +23,7 @@ from reference_coordinator.profile.behaviours import Behaviour, CoordinatorFamil
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import Profile
 from reference_coordinator.runtime.appends import OpenBatch, ParkedFetch, PendingAppend
-from reference_coordinator.runtime.coordinator_result import Continuation, CoordinatorResult
+from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, Continuation, CoordinatorResult
 from reference_coordinator.runtime.deadlines import (
     BatchKey,
     Deadline,
@@ -133,18 +133,15 @@ class CoordinatorRuntime(ABC):
             return
         partition = self.partition_for(group_id)
         known = self.partitions.of(partition)
-        groups_changed = result.replay_records and self.replay_written(
-            result.records, record_offset=known.last_written_offset
+        # Kafka applies no record of a write that it refuses itself.
+        is_refused = self._refuses_too_large_writes and self._is_too_large(result.records)
+        groups_changed = (
+            result.replay_records
+            and not is_refused
+            and self.replay_written(result.records, record_offset=known.last_written_offset)
         )
-        self._last_append_id += 1
-        append_id = AppendId(self._last_append_id)
-        self._appends[append_id] = PendingAppend(
-            append_id=append_id,
-            partition=partition,
-            result=result,
-            record_offset=known.last_written_offset,
-            then=event or result.append_future,
-            groups_changed=groups_changed,
+        append_id = self._add_append(
+            partition, result, event or result.append_future, groups_changed=groups_changed
         )
         known.last_written_offset += len(result.records)
         write = AppendRecords(
@@ -156,16 +153,58 @@ class CoordinatorRuntime(ABC):
         )
         self._effects.extend(self._written_now(write))
 
+    def _add_append(
+        self,
+        partition: int,
+        result: CoordinatorResult[object],
+        then: Continuation | None,
+        *,
+        groups_changed: bool = False,
+    ) -> AppendId:
+        self._last_append_id += 1
+        append_id = AppendId(self._last_append_id)
+        self._appends[append_id] = PendingAppend(
+            append_id=append_id,
+            partition=partition,
+            result=result,
+            record_offset=self.partitions.of(partition).last_written_offset,
+            then=then,
+            groups_changed=groups_changed,
+        )
+        return append_id
+
+    def await_open_batch(self, group_id: GroupId, then: Continuation) -> bool:
+        """Run a continuation once a group's partition has written its open batch. Return whether it has one.
+
+        Decided in: CoordinatorRuntime.CoordinatorContext#append (4.1.0), for an operation without records.
+        """
+        partition = self.partition_for(group_id)
+        batch = self.open_batches.get(partition)
+        if batch is None or not batch.writes:
+            return False
+        nothing = AppendRecords(
+            append_id=self._add_append(partition, EMPTY_RESULT, then), partition=partition, records=()
+        )
+        self._add_to(batch, nothing)
+        return True
+
+    def _add_to(self, batch: OpenBatch, write: AppendRecords) -> None:
+        batch.writes.append(write)
+        self.timers.schedule(
+            OperationKey(awaited=write.append_id, is_write=True),
+            self.now_ms + self.config.offsets_commit_timeout_ms,
+            WriteTakesTooLong(append_id=write.append_id),
+        )
+
     def _written_now(self, write: AppendRecords) -> tuple[Effect, ...]:
         """Return the effects of a new write: the write itself, earlier waiting ones, both, or none.
 
         Decided in: CoordinatorRuntime#append and #maybeFlushCurrentBatch (3.9.2, 4.3.1).
         """
-        leaves_batch_open = self.profile.has(Behaviour.TOO_LARGE_WRITE_LEAVES_BATCH_OPEN)
-        if not (leaves_batch_open or self._lingers):
+        if not (self._refuses_too_large_writes or self._lingers):
             return (write,)
         if self._is_too_large(write.records):
-            if not leaves_batch_open:
+            if not self._refuses_too_large_writes:
                 return (*self._flushed(write.partition), write)
             self._maybe_allocate_new_batch(write.partition)
             return (write,)
@@ -176,13 +215,13 @@ class CoordinatorRuntime(ABC):
             batch, before = None, self._flushed(write.partition)
         if is_apart or (batch is None and not self._lingers):
             return (*before, write)
-        self._maybe_allocate_new_batch(write.partition).writes.append(write)
-        self.timers.schedule(
-            OperationKey(awaited=write.append_id, is_write=True),
-            self.now_ms + self.config.offsets_commit_timeout_ms,
-            WriteTakesTooLong(append_id=write.append_id),
-        )
+        self._add_to(self._maybe_allocate_new_batch(write.partition), write)
         return before
+
+    @property
+    def _refuses_too_large_writes(self) -> bool:
+        """Whether a write too large for the log fails before the log sees it, and leaves a batch open."""
+        return self.profile.has(Behaviour.TOO_LARGE_WRITE_LEAVES_BATCH_OPEN)
 
     @property
     def _lingers(self) -> bool:

@@ -4,7 +4,7 @@ from harness.scenario import Capability, Conversation, Member, ask, expect, one_
 from harness.scenario.log_records import YEAR_2100_MS, LogRecord
 from suites.consumer_groups.loading import EPOCH_TYPE, MEMBER_TYPE, REPLAYS, named
 from suites.consumer_groups.validation import ALL
-from suites.failures.too_large import SMALL_LOG
+from suites.failures.too_large import SMALL_LOG, WRITTEN
 
 TOPICS_TYPE, TARGET_EPOCH_TYPE, TARGET_TYPE, ASSIGNMENT_TYPE = 4, 6, 7, 8
 """Types of records of consumer groups. Source: CoordinatorRecordType (4.3.1)."""
@@ -135,14 +135,16 @@ def logged_topics_are_removed_once(conversation: Conversation) -> None:
     """Since 4.1, the record of a group's topics is removed with the next write, and not again.
 
     A batch of the log has room for four records of a group with so long an id, and not for a fifth. 4.0
-    writes a record of the present topics instead.
+    writes a record of the present topics instead. Releases with KAFKA-19760
+    then write nothing more.
     """
     group_id = "r" * 175
     ana = loaded(conversation, group_id, *with_topics(group_id))
 
     ana.heartbeats(group_id=group_id, epoch=EPOCH, topics=("others",), error_code="UNKNOWN_SERVER_ERROR")
-    ana.heartbeats(group_id=group_id, epoch=EPOCH)
-    ana.heartbeats(group_id=group_id, topics=("others",))
+    ana.heartbeats(group_id=group_id, epoch=EPOCH, error_code=WRITTEN)
+    # The former epoch is accepted too, from a member that owns nothing.
+    ana.heartbeats(group_id=group_id, epoch=EPOCH, owned={}, topics=("others",), error_code=WRITTEN)
 
 
 @scenario(

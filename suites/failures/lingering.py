@@ -46,6 +46,26 @@ def a_commit_is_written_when_its_batch_is(conversation: Conversation) -> None:
 
 
 @scenario(
+    "failures/lingering/deletion",
+    source="GroupCoordinatorService#deleteGroups",
+    clauses=("DL-10",),
+    broker_config=SHORT_COMMITS | LINGERING,
+)
+def a_deletion_awaits_the_batch_before_it(conversation: Conversation) -> None:
+    """Since 4.1, DeleteGroups awaits the batch before it, and then refuses a group that got a member."""
+    ana, bob, eve = conversation.actors("ana", "bob", "eve")
+    ana.sends(ask.offset_commit(generation_id=-1, member_id="", topics={"orders": {0: 7}}))
+    conversation.elapses(LINGER_MS // 4)
+    eve.sends(ask.delete_groups())
+    conversation.elapses(LINGER_MS // 4)
+    bob.sends(ask.join_group(version=3))
+
+    ana.receives(expect.offset_commit({"orders": {0: "NONE"}}), within_ms=3 * LINGER_MS)
+    bob.receives(expect.join_group(error_code="NONE", generation_id=1), within_ms=3 * LINGER_MS)
+    eve.receives(expect.delete_groups(one_of("NONE", "NON_EMPTY_GROUP")), within_ms=3 * LINGER_MS)
+
+
+@scenario(
     "failures/lingering/behind-a-refused-write",
     source=FLUSHES,
     clauses=("FI-01", "ER-04"),

@@ -166,7 +166,8 @@ def dead_letters_make_room(conversation: Conversation) -> None:
     ana = reader(conversation, 100, 2)
     letters_of(conversation, ana)
     bob = another(conversation, ana)
-    ana.fetches((0, 99, 1))
+    # Up to 4.1 a fetch may exceed the limit by its last batch.
+    ana.fetches((0, 99, 1), max_records=100)
     bob.sends_fetch()
     ana.acknowledges((0, 99, (REJECT,)))
     bob.is_given((100, 101, 1))

@@ -182,6 +182,7 @@ def a_group_has_a_known_assignor(conversation: Conversation) -> None:
 def a_group_has_no_more_standbys_than_the_broker_allows(conversation: Conversation) -> None:
     """More standby tasks than group.streams.max.standby.replicas get INVALID_CONFIG."""
     ana = conversation.streams_member("ana")
+    ana.enters()
 
     ana.configures({STANDBYS: 2})
     ana.configures({STANDBYS: 3}, error_code="INVALID_CONFIG")

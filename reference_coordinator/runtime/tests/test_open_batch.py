@@ -4,8 +4,8 @@ import pytest
 
 from reference_coordinator.core.effects import AppendRecords, Effect
 from reference_coordinator.core.errors import Errors
-from reference_coordinator.core.ids import MemberId
-from reference_coordinator.messages import OffsetFetchResponse
+from reference_coordinator.core.ids import GroupId, MemberId
+from reference_coordinator.messages import DeleteGroupsRequest, DeleteGroupsResponse, OffsetFetchResponse
 from reference_coordinator.profile.config import GroupCoordinatorConfig
 from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.runtime.limits import log_limits
@@ -265,3 +265,47 @@ def test_a_batch_that_was_written_answers_nobody_twice() -> None:
 
     assert [each.is_parked for each in calls] == [False, False]
     assert broker.send(heartbeat(ana, 1)).error is Errors.NONE
+
+
+@pytest.mark.parametrize(("profile", "answer"), [("4.0.2", Errors.NONE), ("4.1.0", Errors.NON_EMPTY_GROUP)])
+def test_a_deletion_may_await_the_batch_before_it(profile: str, answer: Errors) -> None:
+    broker = SmallLog(profile, LINGERING)
+    broker.send(commit({0: 7}))
+
+    deletion = broker.send(DeleteGroupsRequest(groups_names=(GroupId("g"), GroupId("unknown"))))
+    broker.send(join(instance="one"))
+    broker.elapse(LINGER_MS - 1)
+    assert deletion.is_parked
+    broker.elapse(1)
+
+    results = deletion.as_(DeleteGroupsResponse).results
+    assert {each.group_id: each.error_code for each in results} == {
+        "g": answer,
+        "unknown": Errors.GROUP_ID_NOT_FOUND,
+    }
+
+
+@pytest.mark.parametrize("profile", ["4.1.0", "4.1.1"])
+def test_a_deletion_behind_a_batch_that_stays_open_fails(profile: str) -> None:
+    broker, ana = after_too_large_a_sync(profile)
+    broker.send(sync(ana, 3, assignments={ana: b"a"}))
+
+    deletion = broker.send(DeleteGroupsRequest(groups_names=(GroupId("unknown"),)))
+    broker.elapse(TIMEOUT_MS)
+
+    (result,) = deletion.as_(DeleteGroupsResponse).results
+    assert result.error_code is Errors.COORDINATOR_NOT_AVAILABLE
+
+
+def test_a_deletion_is_written_after_the_batch_before_it() -> None:
+    broker = SmallLog("4.4", LINGERING)
+    broker.send(commit({0: 7}))
+
+    deletion = broker.send(DeleteGroupsRequest(groups_names=(GroupId("g"),)))
+    broker.elapse(LINGER_MS)
+    assert deletion.is_parked
+    broker.elapse(LINGER_MS)
+
+    (result,) = deletion.as_(DeleteGroupsResponse).results
+    assert result.error_code is Errors.NONE
+    assert broker.state("g") == "Dead"
