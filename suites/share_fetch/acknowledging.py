@@ -6,6 +6,7 @@ from harness.scenario import Conversation, GroupRef, ask, expect, scenario
 from harness.scenario.ask_shares import ACCEPT, GAP, REJECT, RELEASE, RENEW, Acknowledged
 from suites.share_fetch.readers import (
     FIRST_MS,
+    RELEASED_MS,
     Options,
     Reader,
     another,
@@ -127,6 +128,7 @@ def a_fetch_does_not_get_what_it_releases(conversation: Conversation) -> None:
     ana.sends_fetch(acks=((0, 1, (RELEASE,)),), max_wait_ms=1_000)
     ana.actor.receives(expect.share_fetch())
     ana.closes()
+    conversation.elapses(RELEASED_MS)
     ana.fetches()
 
 

@@ -2,7 +2,7 @@
 
 from harness.scenario import Conversation, ask, expect, scenario
 from harness.scenario.ask_shares import ACCEPT, RELEASE, RENEW
-from suites.share_fetch.readers import Reader, another, reader, writes
+from suites.share_fetch.readers import RELEASED_MS, Reader, another, reader, writes
 
 TIMES_OUT = "SharePartition#releaseAcquisitionLockOnTimeout"
 COUNTS = "InFlightState#tryUpdateState"
@@ -211,4 +211,5 @@ def a_closed_session_counts(conversation: Conversation) -> None:
     bob.fetches((0, 1, 1), version=2)
     ana.fetches(max_wait_ms=100)
     bob.closes()
+    conversation.elapses(RELEASED_MS)
     ana.fetches()

@@ -16,6 +16,11 @@ LONG_MS = 4_000
 """Longer than a broker needs before it answers a fetch."""
 FIRST_MS = 1_500
 """Long enough for a broker to read the state of a partition."""
+RELEASED_MS = 300
+"""Long enough for a broker to release the records of a closed session, which its answer does not await.
+
+Kafka 4.1 answers a fetch that comes before without any records.
+"""
 
 
 def topic_of(
@@ -170,7 +175,7 @@ class Reader:
         return self.actor.asks(acknowledging, expect.share_acknowledge(results=results))
 
     def closes(self) -> None:
-        """Close the session, without acknowledging records."""
+        """Close the session, without acknowledging records; others get its records after `RELEASED_MS`."""
         closing = ask.share_acknowledge(member_id=self.member_id, share_session_epoch=-1)
         self.actor.asks(closing, expect.share_acknowledge())
         self.epoch = 0

@@ -2,7 +2,16 @@
 
 from harness.scenario import Conversation, ask, expect, scenario
 from harness.scenario.ask_shares import ACCEPT
-from suites.share_fetch.readers import FIRST_MS, Reader, another, has_state, reader, topic_of, writes
+from suites.share_fetch.readers import (
+    FIRST_MS,
+    RELEASED_MS,
+    Reader,
+    another,
+    has_state,
+    reader,
+    topic_of,
+    writes,
+)
 
 OPENS = "SharePartitionManager#newContext"
 ACKNOWLEDGES = "SharePartitionManager#acknowledgeSessionUpdate"
@@ -94,6 +103,7 @@ def a_fetch_closes_a_session(conversation: Conversation) -> None:
     ana.sends_fetch(acks=((0, 1, (ACCEPT,)),), epoch=-1)
     ana.actor.receives(expect.share_fetch(acknowledged={ana.topic: {0: "NONE"}}))
     ana.is_refused("SHARE_SESSION_NOT_FOUND", epoch=1)
+    conversation.elapses(RELEASED_MS)
     bob.fetches()
 
 
@@ -105,6 +115,7 @@ def an_acknowledgement_closes_a_session(conversation: Conversation) -> None:
     ana.fetches((0, 1, 1))
     ana.closes()
     ana.is_refused("SHARE_SESSION_NOT_FOUND", epoch=1)
+    conversation.elapses(RELEASED_MS)
     bob.fetches()
 
 
@@ -126,7 +137,7 @@ def a_session_ends_with_its_connection(conversation: Conversation) -> None:
     ana.fetches((0, 1, 1))
     bob.fetches(max_wait_ms=100)
     ana.actor.disconnects()
-    conversation.elapses(300)
+    conversation.elapses(RELEASED_MS)
     bob.fetches()
 
 

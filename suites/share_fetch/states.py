@@ -2,7 +2,7 @@
 
 from harness.scenario import Actor, Conversation, GroupRef, ask, expect, scenario
 from harness.scenario.ask_shares import ACCEPT, RELEASE
-from suites.share_fetch.readers import FIRST_MS, another, has_state, reader, topic_of
+from suites.share_fetch.readers import FIRST_MS, RELEASED_MS, another, has_state, reader, topic_of
 
 BEGINS = "ShareCoordinatorShard#initializeState"
 READS = "ShareCoordinatorShard#readStateAndMaybeUpdateLeaderEpoch"
@@ -191,7 +191,7 @@ def state_outlives_the_last_session(conversation: Conversation) -> None:
     ana.acknowledges((0, 0, (ACCEPT,)))
     ana.acknowledges((3, 3, (ACCEPT,)))
     ana.actor.disconnects()
-    conversation.elapses(300)
+    conversation.elapses(RELEASED_MS)
     bob = another(conversation, ana)
     bob.fetches()
     bob.closes()
