@@ -192,9 +192,11 @@ def _reference_fault(
         return f"but the actors are {', '.join(sorted(actors))}"
     if ref.name not in LEARNT_NAMES:
         return f"but an actor only learns {', '.join(LEARNT_NAMES)}"
+    if (ref.actor, ref.name) in learnt:
+        return None
     # An expectation may refer to a value that its own answer contains, e.g. `leader=ana.member_id`.
     step, teachers = steps[index], apis_where(lambda api: ref.name in api.learnt_names)
-    if (ref.actor, ref.name) in learnt or (isinstance(step, Receive) and step.api in teachers):
+    if isinstance(step, Receive) and step.api in teachers:
         return None
     return f"who has received no answer to a {' or '.join(sorted(teachers))} by then"
 

@@ -205,6 +205,8 @@ def _from_object(data: Mapping[str, Json]) -> Pattern:
 
 def references(value: Pattern) -> tuple[Ref | AnswerRef | TopicId, ...]:
     """Return every reference within a value or pattern, in reading order."""
+    if value is None or isinstance(value, str | bytes | int):
+        return ()
     if isinstance(value, Ref | AnswerRef | TopicId):
         return (value,)
     if isinstance(value, Plus):
@@ -217,7 +219,7 @@ def references(value: Pattern) -> tuple[Ref | AnswerRef | TopicId, ...]:
         return tuple(ref for item in value.items for ref in references(item))
     if isinstance(value, Mapping):
         return tuple(ref for item in value.values() for ref in references(item))
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+    if isinstance(value, Sequence):
         return tuple(ref for item in value for ref in references(item))
     return ()
 
