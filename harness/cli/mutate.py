@@ -1,6 +1,7 @@
 """`mutate`: check whether the suites would detect faults in the reference."""
 
 import time
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
@@ -29,7 +30,7 @@ _PROFILE = typer.Option(
     "-p",
     help=f"Profile to try mutants in; may be repeated. Default: {' '.join(DEFAULT_PROFILES)}.",
 )
-_ONLY = typer.Option(help="Try only mutants whose id matches, e.g. `classic.sync:*`.")
+_ONLY = typer.Option(help="Try only mutants whose id matches, e.g. `classic.sync:*`; may be repeated.")
 _SAMPLE = typer.Option(min=1, help="Try only this many mutants, drawn at random.")
 _SEED = typer.Option(help="The seed of the sample.")
 _LIST = typer.Option("--list", help="List the mutants and try none.")
@@ -47,7 +48,7 @@ def mutate(
     scenarios: Annotated[list[str] | None, _SCENARIOS] = None,
     *,
     profile: Annotated[list[str] | None, _PROFILE] = None,
-    only: Annotated[str | None, _ONLY] = None,
+    only: Annotated[list[str] | None, _ONLY] = None,
     sample: Annotated[int | None, _SAMPLE] = None,
     seed: Annotated[int, _SEED] = 0,
     list_them: Annotated[bool, _LIST] = False,
@@ -61,7 +62,7 @@ def mutate(
     order = Order(
         scripts=select_scripts(collect(suites), scenarios or []),
         profiles=tuple(profile or DEFAULT_PROFILES),
-        only=only,
+        only=tuple(only or ()),
         sample=sample,
         seed=seed,
         jobs=jobs or machine().jobs(),
@@ -80,10 +81,11 @@ def _refuse_nonsense(order: Order) -> None:
             reference_profile(name)
         except TargetError as error:
             raise PlanError(str(error)) from error
-    if order.only is not None and not chosen_mutants(order):
-        raise PlanError(
-            f"no mutant matches {order.only!r}; `kafka-conformance mutate --list` shows all of them"
-        )
+    for glob in order.only:
+        if not chosen_mutants(replace(order, only=(glob,))):
+            raise PlanError(
+                f"no mutant matches {glob!r}; `kafka-conformance mutate --list` shows all of them"
+            )
 
 
 def _beside(suites: str) -> Path:

@@ -56,8 +56,8 @@ class Order:
 
     scripts: Mapping[str, Script]
     profiles: tuple[str, ...] = DEFAULT_PROFILES
-    only: str | None = None
-    """A glob that the mutants' ids must match."""
+    only: tuple[str, ...] = ()
+    """Globs of which a mutant's id must match one; without any, all mutants are tried."""
     sample: int | None = None
     """The number of mutants to try, drawn by the seed."""
     seed: int = 0
@@ -83,8 +83,8 @@ def chosen_mutants(order: Order) -> tuple[Mutant, ...]:
 
 
 def _chosen(order: Order, mutants: Sequence[Mutant]) -> tuple[Mutant, ...]:
-    if order.only is not None:
-        mutants = [each for each in mutants if fnmatch.fnmatchcase(each.id, order.only)]
+    if order.only:
+        mutants = [each for each in mutants if any(fnmatch.fnmatchcase(each.id, glob) for glob in order.only)]
     if order.sample is not None and order.sample < len(mutants):
         drawn = random.Random(order.seed).sample(range(len(mutants)), order.sample)  # noqa: S311 - no secret
         mutants = [mutants[index] for index in sorted(drawn)]

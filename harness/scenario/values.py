@@ -205,8 +205,6 @@ def _from_object(data: Mapping[str, Json]) -> Pattern:
 
 def references(value: Pattern) -> tuple[Ref | AnswerRef | TopicId, ...]:
     """Return every reference within a value or pattern, in reading order."""
-    if value is None or isinstance(value, str | bytes | int):
-        return ()
     if isinstance(value, Ref | AnswerRef | TopicId):
         return (value,)
     if isinstance(value, Plus):
@@ -219,7 +217,7 @@ def references(value: Pattern) -> tuple[Ref | AnswerRef | TopicId, ...]:
         return tuple(ref for item in value.items for ref in references(item))
     if isinstance(value, Mapping):
         return tuple(ref for item in value.values() for ref in references(item))
-    if isinstance(value, Sequence):
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return tuple(ref for item in value for ref in references(item))
     return ()
 

@@ -19,7 +19,7 @@ def mutated(target: VariantTarget, mutant_id: str) -> Side:
         TargetError: no mutant matches the id, or several do.
     """
     profile = target.profile.name
-    found = chosen_mutants(Order(scripts={}, profiles=(profile,), only=mutant_id))
+    found = chosen_mutants(Order(scripts={}, profiles=(profile,), only=(mutant_id,)))
     if len(found) != 1:
         raise TargetError(
             f"{len(found)} mutants match {mutant_id!r}; `kafka-conformance mutate --list` shows all of them"
