@@ -106,6 +106,22 @@ def classic_consumer(
     return ana
 
 
+def classic_consumers(conversation: Conversation, *names: str) -> tuple[Actor, ...]:
+    """Make a classic group of consumers, in which the first one, ana, has all partitions."""
+    ana, others = classic_consumer(conversation), conversation.actors(*names)
+    for other in others:
+        other.asks(join(), error_code=REQUIRED)
+        other.sends(join())
+    ana.asks(join(BOTH), error_code="NONE")
+    for other in others:
+        other.receives(expect.join_group(error_code="NONE"))
+    everything = ask.assignment_of(BOTH, version=1)
+    ana.asks(ask.sync_group(assignments=((ana.member_id, everything),)), error_code="NONE")
+    for other in others:
+        other.asks(ask.sync_group(), error_code="NONE")
+    return (ana, *others)
+
+
 def upgraded(conversation: Conversation, *, subscription_version: int = 1) -> tuple[Actor, Member]:
     """Make a classic group of ana, which bob, a consumer, upgrades to a consumer group."""
     ana = classic_consumer(conversation, request=join(subscription_version=subscription_version))

@@ -11,6 +11,7 @@ from suites.migration.groups import (
     admitted,
     beats,
     classic_consumer,
+    classic_consumers,
     commits_as_nobody,
     consumer,
     has_committed,
@@ -51,22 +52,6 @@ def worker(conversation: Conversation) -> Actor:
     ana.asks(WORKER, error_code="NONE")
     ana.asks(ask.sync_group(assignments=((ana.member_id, b"all"),)), error_code="NONE")
     return ana
-
-
-def classic_consumers(conversation: Conversation, *names: str) -> tuple[Actor, ...]:
-    """Make a classic group of consumers, in which the first one, ana, has all partitions."""
-    ana, others = classic_consumer(conversation), conversation.actors(*names)
-    for other in others:
-        other.asks(join(), error_code=REQUIRED)
-        other.sends(join())
-    ana.asks(join(BOTH), error_code="NONE")
-    for other in others:
-        other.receives(expect.join_group(error_code="NONE"))
-    everything = ask.assignment_of(BOTH, version=1)
-    ana.asks(ask.sync_group(assignments=((ana.member_id, everything),)), error_code="NONE")
-    for other in others:
-        other.asks(ask.sync_group(), error_code="NONE")
-    return (ana, *others)
 
 
 @scenario("migration/refused/other-protocol-type", source=VALIDATES, clauses=("MG-30",))
