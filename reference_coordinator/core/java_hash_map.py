@@ -4,7 +4,8 @@ A map's order depends on all insertions and removals in its history, because a t
 Therefore these classes keep the table itself.
 """
 
-from collections.abc import Callable, Collection, Iterator, MutableMapping, MutableSet
+from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping, MutableSet
+from collections.abc import Set as AbstractSet
 from itertools import chain
 from typing import Final, Generic, Self, TypeVar
 
@@ -16,6 +17,7 @@ _SMALLEST_TABLE_WITH_TREES: Final = 64
 
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
+OtherT = TypeVar("OtherT")
 HashCode = Callable[[KeyT], int]
 """A function that returns a key's Java hash code, as an unsigned 32-bit integer."""
 
@@ -115,6 +117,11 @@ class JavaHashSet(MutableSet[KeyT], Generic[KeyT]):
         for item in items:
             copied.add(item)
         return copied
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[OtherT]) -> AbstractSet[OtherT]:
+        """Return what Python makes of two sets. It has no order that Kafka would have."""
+        return frozenset(it)
 
     def __contains__(self, item: object) -> bool:
         return item in self._map

@@ -1,9 +1,12 @@
 """ShareGroupHeartbeat: a member joins, sends changes, receives its assignment, or leaves."""
 
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from reference_coordinator.core.consumer_records import MemberState
 from reference_coordinator.core.errors import Errors
+from reference_coordinator.core.java_hash_map import JavaHashSet
+from reference_coordinator.core.map_order import string_hash_code
 from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.groups.consumer.metadata import compute_subscription_metadata
@@ -94,11 +97,13 @@ def _updated(
     member: ShareGroupMember, request: ShareGroupHeartbeatRequest, context: RequestContext
 ) -> ShareGroupMember:
     """Return the member with the values from its heartbeat."""
-    names = request.subscribed_topic_names
+    names: AbstractSet[str] = member.subscribed_topic_names
+    if request.subscribed_topic_names is not None:
+        names = JavaHashSet.copy_of(request.subscribed_topic_names, string_hash_code)
     return replace(
         member,
         rack_id=member.rack_id if request.rack_id is None else request.rack_id,
-        subscribed_topic_names=member.subscribed_topic_names if names is None else frozenset(names),
+        subscribed_topic_names=names,
         client_id=context.client_id or "",
         client_host=context.client_host,
     )
@@ -167,7 +172,7 @@ def _maybe_reconcile(
 
 
 def _subscribed(
-    partitions: AssignedPartitions, names: frozenset[str], image: MetadataImage
+    partitions: AssignedPartitions, names: AbstractSet[str], image: MetadataImage
 ) -> AssignedPartitions:
     """Decided in: ShareGroupAssignmentBuilder#filterAssignedPartitions (4.3.1)."""
     topic_ids = {image.topics[each].topic_id for each in names if each in image.topics}

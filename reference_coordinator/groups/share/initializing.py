@@ -47,7 +47,7 @@ def initialized_assignment_pending(group: ShareGroup) -> bool:
     assigned: dict[TopicId, frozenset[int]] = {}
     for target in group.target_assignment.values():
         for topic_id, partitions in target.items():
-            assigned[topic_id] = assigned.get(topic_id, frozenset()) | partitions
+            assigned[topic_id] = assigned.get(topic_id, frozenset[int]()).union(partitions)
     initialized = {topic_id: each.partitions for topic_id, each in known.initialized_topics.items()}
     if not group.profile.has(Behaviour.SHARE_PENDING_LOOKS_AT_SUBSCRIPTION):
         return initialized != assigned

@@ -70,8 +70,12 @@ def new_share_group_target_assignment_record(
 
     Source: GroupCoordinatorRecordHelpers#newShareGroupTargetAssignmentRecord (4.3.1).
     """
+    topics = tuple(
+        ShareTopicPartitions(topic_id=topic_id, partitions=tuple(partitions))
+        for topic_id, partitions in assignment.items()
+    )
     return ShareGroupTargetAssignmentMemberRecord(
-        group_id=group_id, member_id=member_id, topic_partitions=_topic_partitions(assignment)
+        group_id=group_id, member_id=member_id, topic_partitions=topics
     )
 
 

@@ -23,6 +23,7 @@ from reference_coordinator.core.share_records import (
     ShareGroupTombstone,
     ShareGroupValue,
 )
+from reference_coordinator.groups.consumer.assignors.assignor_helpers import from_record
 from reference_coordinator.groups.consumer.metadata import SubscriptionMetadata
 from reference_coordinator.groups.share.group import ShareGroup, new_share_group
 from reference_coordinator.groups.share.member import NO_PARTITIONS, ShareGroupMember
@@ -64,7 +65,7 @@ def _replay_value(group: ShareGroup, record: ShareGroupValue, now_ms: Millis) ->
                 assignment_timestamp_ms=record.assignment_timestamp_ms,
             )
         case ShareGroupTargetAssignmentMemberRecord():
-            target = {each.topic_id: frozenset(each.partitions) for each in record.topic_partitions}
+            target = from_record({each.topic_id: each.partitions for each in record.topic_partitions})
             return group.with_target_assignment(record.member_id, target)
         case ShareGroupCurrentMemberAssignmentRecord():
             member = _member(group, record.member_id)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from reference_coordinator.core.ids import GroupId, MemberId, TopicId
 from reference_coordinator.core.java_hash_map import JavaHashMap
-from reference_coordinator.core.map_order import in_java_hash_map_order, string_hash_code
+from reference_coordinator.core.map_order import string_hash_code
 from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.core.values import value
@@ -119,7 +119,7 @@ def _assignable_partitions(
 
 
 def _member_spec(group: ShareGroup, member: ShareGroupMember, image: MetadataImage) -> ShareMemberSpec:
-    names = in_java_hash_map_order(sorted(member.subscribed_topic_names))
+    names = member.subscribed_topic_names
     return ShareMemberSpec(
         subscribed_topic_ids=tuple(image.topics[each].topic_id for each in names if each in image.topics),
         names_topics=bool(names),

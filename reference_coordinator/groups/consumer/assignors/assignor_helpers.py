@@ -1,5 +1,6 @@
 """Helpers of the assignors: assignments as Java maps."""
 
+from collections.abc import Collection, Mapping
 from typing import TypeAlias
 
 from reference_coordinator.core.ids import TopicId
@@ -11,7 +12,7 @@ AssignmentMap: TypeAlias = JavaHashMap[TopicId, JavaHashSet[int]]
 """An assignment that is being built."""
 
 
-def from_record(assignment: Assignment) -> AssignmentMap:
+def from_record(assignment: Mapping[TopicId, Collection[int]]) -> AssignmentMap:
     """Convert a target assignment from its record form. Source: Assignment#fromRecord (4.3.1)."""
     partitions_by_topic: AssignmentMap = JavaHashMap(uuid_hash_code)
     for topic_id, partitions in assignment.items():
@@ -19,7 +20,7 @@ def from_record(assignment: Assignment) -> AssignmentMap:
     return partitions_by_topic
 
 
-def deep_copy_assignment(assignment: AssignmentMap) -> AssignmentMap:
+def deep_copy_assignment(assignment: Mapping[TopicId, Collection[int]]) -> AssignmentMap:
     """Return a mutable copy, whose order may differ. Source: AssignorHelpers#deepCopyAssignment (4.3.1)."""
     copied: AssignmentMap = JavaHashMap(uuid_hash_code, capacity=len(assignment))
     for topic_id, partitions in assignment.items():

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from reference_coordinator.core.ids import MemberId, TopicId
-from reference_coordinator.core.map_order import uuid_hash_code
+from reference_coordinator.core.java_hash_map import JavaHashMap, JavaHashSet
+from reference_coordinator.core.map_order import int_hash_code, uuid_hash_code
 from reference_coordinator.core.values import value
+from reference_coordinator.groups.consumer.assignors.assignor_helpers import AssignmentMap
 from reference_coordinator.groups.consumer.assignors.group_spec import SubscriptionType
 from reference_coordinator.groups.share.member import AssignedPartitions
 
@@ -59,8 +61,8 @@ def topic_id_partition_hash_code(partition: TopicIdPartition) -> int:
 
 
 def by_topic(partitions: Iterable[TopicIdPartition]) -> AssignedPartitions:
-    """Group partitions by topic."""
-    found: dict[TopicId, set[int]] = {}
+    """Group partitions by topic. Source: SimpleAssignor#groupAssignment (4.1.2)."""
+    found: AssignmentMap = JavaHashMap(uuid_hash_code)
     for each in partitions:
-        found.setdefault(each.topic_id, set()).add(each.partition)
-    return {topic_id: frozenset(each) for topic_id, each in found.items()}
+        found.compute_if_absent(each.topic_id, lambda: JavaHashSet(int_hash_code)).add(each.partition)
+    return found

@@ -36,7 +36,7 @@ def _current_assignment(spec: ShareGroupSpec) -> _ByPartition:
     current: _ByPartition = JavaHashMap(topic_id_partition_hash_code)
     for member_id, member in spec.members.items():
         for topic_id, partitions in member.assignment.items():
-            for partition in sorted(partitions):
+            for partition in partitions:
                 current.compute_if_absent(TopicIdPartition(topic_id, partition), list).append(member_id)
     return current
 

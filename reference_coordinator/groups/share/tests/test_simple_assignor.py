@@ -117,3 +117,22 @@ def test_in_the_preview_everybody_has_everything(spec: ShareGroupSpec) -> None:
     for member_id, member in spec.members.items():
         whole = {topic: frozenset(spec.assignable[topic]) for topic in member.subscribed_topic_ids}
         assert assigned[member_id] == whole
+
+
+def test_a_topic_that_a_member_loses_stays_in_its_assignment_without_partitions() -> None:
+    one, other = TOPICS[:2]
+    alone = ShareMemberSpec(
+        subscribed_topic_ids=(one, other),
+        names_topics=True,
+        assignment={one: frozenset({0}), other: frozenset({0})},
+    )
+    spec = ShareGroupSpec(
+        members={MemberId("a"): alone, MemberId("b"): replace(alone, assignment={})},
+        subscription_type=SubscriptionType.HOMOGENEOUS,
+        assignable={one: (0,), other: (0,)},
+    )
+
+    assigned = assign(spec, profile_for("4.4"))
+
+    assert sorted(len(each) for each in assigned[MemberId("a")].values()) == [0, 1]
+    assert [len(each) for each in assigned[MemberId("b")].values()] == [1]
