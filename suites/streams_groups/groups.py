@@ -13,8 +13,9 @@ from harness.scenario import (
     scenario,
     subtopology,
 )
-from harness.scenario.messages import Number
+from harness.scenario.messages import Number, Text
 from suites.streams_groups.membership import ALL, sole_member
+from suites.transactions.producers import announced
 
 COMMITS = "StreamsGroup#validateOffsetCommit"
 FETCHES = "StreamsGroup#validateOffsetFetch"
@@ -34,11 +35,15 @@ def _commits(ana: StreamsMember, error_code: str, *, version: int = 9, epoch: Nu
 
 @scenario("streams_groups/offsets/own-epoch", source=COMMITS, clauses=("KS-43",))
 def a_member_commits_in_its_epoch(conversation: Conversation) -> None:
-    """OffsetCommit v9 in the member's epoch is accepted; v8 gets UNSUPPORTED_VERSION."""
+    """OffsetCommit v9 in the member's epoch is accepted, for any topic; v8 gets UNSUPPORTED_VERSION."""
     ana, joined = sole_member(conversation)
 
     _commits(ana, "UNSUPPORTED_VERSION", version=8, epoch=joined["member_epoch"])
     _commits(ana, "NONE", epoch=joined["member_epoch"])
+    ana.asks(
+        ask.offset_commit(version=9, generation_id=joined["member_epoch"], topics={"payments": {0: 7}}),
+        expect.offset_commit({"payments": {0: "NONE"}}),
+    )
     fetched = ask.offset_fetch(
         version=9, member_id=ana.member_id, member_epoch=ana.epoch, topics={"orders": (0,)}
     )
@@ -99,7 +104,7 @@ def strangers_do_not_commit(conversation: Conversation) -> None:
 
 @scenario("streams_groups/offsets/empty-group", source=COMMITS, clauses=("KS-43",))
 def anybody_commits_to_an_empty_group(conversation: Conversation) -> None:
-    """An OffsetCommit without a member to an Empty streams group is accepted."""
+    """An OffsetCommit without a member to an Empty streams group is accepted, except in epoch 0."""
     ana, _ = sole_member(conversation)
     ana.leaves()
 
@@ -107,6 +112,7 @@ def anybody_commits_to_an_empty_group(conversation: Conversation) -> None:
         ask.offset_commit(version=9, generation_id=-1, member_id="", topics=FIRST),
         expect.offset_commit({"orders": {0: "NONE"}}),
     )
+    _commits(ana, "UNKNOWN_MEMBER_ID", epoch=0)
 
 
 @scenario("streams_groups/offsets/delete", source="StreamsGroup#isSubscribedToTopic", clauses=("KS-43",))
@@ -119,6 +125,10 @@ def offsets_of_sources_are_kept(conversation: Conversation) -> None:
     ana.asks(
         deleted,
         expect.offset_delete(error_code="NONE", errors={"orders": {0: "GROUP_SUBSCRIBED_TO_TOPIC"}}),
+    )
+    ana.asks(
+        ask.offset_delete(topics={"payments": (0,)}),
+        expect.offset_delete(error_code="NONE", errors={"payments": {0: "NONE"}}),
     )
     ana.leaves()
     ana.asks(deleted, expect.offset_delete(error_code="NONE", errors={"orders": {0: "NONE"}}))
@@ -241,3 +251,27 @@ def a_consumer_group_stays_one(conversation: Conversation) -> None:
     ana.enters(error_code="GROUP_ID_NOT_FOUND")
     bob.leaves()
     ana.enters(error_code="GROUP_ID_NOT_FOUND")
+
+
+@scenario("streams_groups/offsets/transactional", source=COMMITS, clauses=("KS-43", "KS-44"))
+def a_transaction_is_a_members_or_nobodys(conversation: Conversation) -> None:
+    """TxnOffsetCommit v3 to a streams group requires a member's epoch, or no member; others are refused."""
+    ana, _ = sole_member(conversation)
+    producer = announced(ana)
+    stale, unknown = "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"
+    epochs: tuple[tuple[Text, Number, str | None, str], ...] = (
+        ("", -1, None, "NONE"),
+        (ana.member_id, ana.epoch, None, "NONE"),
+        (ana.member_id, ana.epoch + 1, None, stale),
+        (ana.member_id, -1, None, stale),
+        ("", ana.epoch, None, unknown),
+        ("", -1, "one", unknown),
+    )
+
+    for member_id, epoch, instance_id, error in epochs:
+        ana.asks(
+            producer.commits(
+                FIRST, version=3, member_id=member_id, generation_id=epoch, group_instance_id=instance_id
+            ),
+            expect.txn_offset_commit({"orders": {0: error}}),
+        )

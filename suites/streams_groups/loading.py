@@ -24,6 +24,7 @@ PAUSES = (Capability.RESTART, Capability.PAUSE_AT_LOADING)
 DIES = (Capability.CLUSTER, Capability.KILL)
 LOADS = "GroupMetadataManager#onLoaded"
 REPLAYS = "GroupMetadataManager#replay"
+CONVERTS = "GroupMetadataManager#classicGroupJoin"
 RUNS = "CoordinatorRuntime#withActiveContextOrThrow"
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 SHORT_SESSION = {"streams.session.timeout.ms": 4_000, "streams.heartbeat.interval.ms": 500, **AT_ONCE}
@@ -238,3 +239,31 @@ def a_former_coordinator_refuses(conversation: Conversation) -> None:
     ana.disconnects()
     is_loaded(ana, "Stable")
     ana.heartbeats(epoch=epoch, owned=ana.assigned, member_epoch=epoch, assigned=None)
+
+
+@scenario("streams_groups/loading/converted", source=CONVERTS, clauses=("KS-40", "KS-56"), needs=RESTARTS)
+def a_converted_group_stays_classic(conversation: Conversation) -> None:
+    """After a restart, a classic group that took the id of an empty streams group is still there."""
+    ana, _ = sole_member(conversation)
+    ana.leaves()
+    bob = conversation.actor("bob")
+    conversation.stable_group(bob)
+    conversation.restarts_coordinator()
+
+    stable = expect.describe_groups(error_code="NONE", group_state="Stable")
+    bob.repeats(ask.describe_groups(version=6), until=stable, within_ms=WITHIN_MS)
+    bob.asks(ask_describe(), expect_describe(error_code="GROUP_ID_NOT_FOUND"))
+
+
+@scenario("streams_groups/loading/not-converted", source=CONVERTS, clauses=("KS-40", "KS-56"), needs=RESTARTS)
+def a_refused_classic_member_removes_no_records(conversation: Conversation) -> None:
+    """A JoinGroup that gets UNKNOWN_MEMBER_ID removes an empty streams group only until a restart."""
+    ana, joined = sole_member(conversation)
+    ana.leaves()
+    bob = conversation.actor("bob")
+    bob.asks(ask.join_group(member_id="stranger"), expect.join_group(error_code="UNKNOWN_MEMBER_ID"))
+    bob.asks(ask_describe(), expect_describe(error_code="GROUP_ID_NOT_FOUND"))
+    conversation.restarts_coordinator()
+
+    is_loaded(ana, "Empty")
+    ana.describes("Empty", epoch=joined["member_epoch"] + 1)

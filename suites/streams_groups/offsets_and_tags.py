@@ -104,6 +104,21 @@ def whoever_has_restored_a_task_runs_it(conversation: Conversation) -> None:
     carl.heartbeats(owned=carl.assigned, assigned={"0": (0, 2)})
 
 
+@scenario("streams_groups/task-offsets/preferred-otherwise", source=RANKS, clauses=("KS-08", "KS-16"))
+def whoever_has_restored_two_tasks_runs_them(conversation: Conversation) -> None:
+    """When a member leaves, two of its tasks go to the member that has restored more of these two."""
+    ana, _ = sole_member(conversation)
+    bob, carl = conversation.streams_member("bob"), conversation.streams_member("carl")
+    bob.enters(version=1, assigned={})
+    carl.enters(version=1, assigned={})
+    bob.heartbeats(version=1, owned={}, task_offsets=restored((0, 50), (1, 5), (2, 50)))
+    carl.heartbeats(version=1, owned={}, task_offsets=restored((0, 5), (1, 50), (2, 5)))
+    ana.leaves()
+
+    bob.heartbeats(owned=bob.assigned, assigned={"0": (0, 2)})
+    carl.heartbeats(owned=carl.assigned, assigned={"0": (1,)})
+
+
 @scenario("streams_groups/reconciliation/two-join", source=RANKS, clauses=("KS-16",))
 def two_join_before_tasks_are_given_up(conversation: Conversation) -> None:
     """Two members join while the first has all tasks; since 4.4 its current tasks count, not its target."""
@@ -138,8 +153,10 @@ def other_tags_raise_the_epoch(conversation: Conversation) -> None:
     ana.configures({TAGS: "zone", **AT_ONCE})
 
     ana.heartbeats(version=1, member_epoch=joined["member_epoch"] + 1, assigned=None, statuses=())
-    ana.configures({TAGS: ""})
+    ana.configures({TAGS: "rack"})
     ana.heartbeats(version=1, member_epoch=joined["member_epoch"] + 2, assigned=None, statuses=())
+    ana.configures({TAGS: ""})
+    ana.heartbeats(version=1, member_epoch=joined["member_epoch"] + 3, assigned=None, statuses=())
 
 
 @scenario(

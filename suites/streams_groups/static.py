@@ -113,6 +113,7 @@ def a_successor_gets_the_tasks(conversation: Conversation) -> None:
 
     bob.enters(version=1, process_id="process-ana", member_epoch=joined["member_epoch"], assigned=ALL)
     bob.describes("Stable", epoch=joined["member_epoch"], members=({"member_id": bob.member_id},))
+    bob.heartbeats(version=1, epoch=1, owned=ALL, error_code="FENCED_MEMBER_EPOCH")
     ana.heartbeats(version=1, epoch=joined["member_epoch"], error_code="FENCED_INSTANCE_ID")
     ana.heartbeats(instance_id=None, epoch=joined["member_epoch"], error_code="UNKNOWN_MEMBER_ID")
 
@@ -174,6 +175,36 @@ def a_member_that_is_away_need_not_give_up(conversation: Conversation) -> None:
     ana.enters(version=1, assigned={"0": (0, 1)})
 
 
+@scenario("streams_groups/static/pending-expires", source=LEAVES_A_WHILE, clauses=("KS-33", "KS-47"))
+def a_member_that_is_away_has_no_rebalance_timeout(conversation: Conversation) -> None:
+    """A member that left temporarily while it was revoking tasks is not removed at its rebalance timeout."""
+    ana, _ = static_member(conversation)
+    ana.heartbeats(version=1, rebalance_timeout_ms=1_000)
+    conversation.streams_member("bob").enters(assigned={})
+    ana.heartbeats(owned=ana.assigned, assigned={"0": (0, 1)})
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
+    conversation.elapses(1_600)
+
+    ana.describes("Reconciling")
+    ana.enters(version=1, assigned={"0": (0, 1)})
+
+
+@scenario("streams_groups/static/former-session", source=REPLACES, clauses=("KS-47",))
+def the_former_members_session_ends_unnoticed(conversation: Conversation) -> None:
+    """When the session of a replaced member would have ended, its successor stays."""
+    ana = conversation.streams_member("ana", instance_id="one")
+    bob = conversation.streams_member("bob", instance_id="one")
+    ana.configures({"streams.session.timeout.ms": 4_000, "streams.heartbeat.interval.ms": 500, **AT_ONCE})
+    joined = ana.enters(version=1, assigned=ALL)
+    ana.leaves(epoch=LEAVES_FOR_A_WHILE)
+    conversation.elapses(2_500)
+    bob.enters(version=1, process_id="process-ana", member_epoch=joined["member_epoch"], assigned=ALL)
+    conversation.elapses(2_500)
+
+    bob.heartbeats(owned=bob.assigned, member_epoch=joined["member_epoch"], assigned=None)
+    bob.describes("Stable", epoch=joined["member_epoch"], members=({"member_id": bob.member_id},))
+
+
 @scenario("streams_groups/static/tells-anew", source=CHANGES, clauses=("KS-41",))
 def not_all_that_is_new_raises_the_epoch(conversation: Conversation) -> None:
     """For a static member, only a new rack, process or tag raises the group epoch."""
@@ -202,6 +233,22 @@ def a_successor_fits_a_full_group(conversation: Conversation) -> None:
 
     carl.enters(version=1, error_code="GROUP_MAX_SIZE_REACHED")
     bob.enters(version=1, assigned=ALL)
+
+
+@scenario(
+    "streams_groups/static/full-after-leaving",
+    source=LIMITS,
+    clauses=("KS-38", "KS-47"),
+    broker_config={"group.streams.max.size": 1},
+)
+def whoever_left_for_good_has_no_room_left(conversation: Conversation) -> None:
+    """The instance id of a member that left for good does not get into a full group."""
+    ana, _ = static_member(conversation)
+    bob, carl = conversation.streams_member("bob"), conversation.streams_member("carl", instance_id="one")
+    ana.leaves()
+    bob.enters(version=1, assigned=ALL)
+
+    carl.enters(version=1, error_code="GROUP_MAX_SIZE_REACHED")
 
 
 @scenario("streams_groups/static/refused-successor", source=RELABELS, clauses=("KS-47",))
@@ -237,3 +284,19 @@ def a_member_that_is_back_at_once_has_its_tasks(conversation: Conversation) -> N
 
     bob.enters(statuses=(5,), assigned={"0": (2,)})
     ana.describes("Assigning")
+
+
+@scenario("streams_groups/static/back-at-once-without-warm-ups", source=KEEPS, clauses=("KS-40",))
+def without_warm_ups_nothing_is_kept(conversation: Conversation) -> None:
+    """Without warm-up tasks in the group, a member that leaves and rejoins at once waits for tasks."""
+    ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
+    ana.configures({"streams.num.warmup.replicas": 0, **AT_ONCE})
+    ana.enters(version=1, assigned=ALL)
+    bob.enters(assigned={})
+    ana.heartbeats(owned=ana.assigned, assigned={"0": (0, 1)})
+    ana.heartbeats(owned=ana.assigned, assigned=None)
+    bob.heartbeats(owned=bob.assigned, assigned={"0": (2,)})
+    ana.configures({"streams.num.warmup.replicas": 0, **LONG_INTERVAL})
+    bob.leaves()
+
+    bob.enters(statuses=(5,), assigned={})

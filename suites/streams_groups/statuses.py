@@ -2,10 +2,14 @@
 
 from harness.scenario import (
     Conversation,
+    ask,
+    expect,
     one_of,
     scenario,
     subtopology,
+    topic_info,
 )
+from suites.consumer_groups.membership import deletes, topic_made
 from suites.streams_groups.membership import ALL, HEARTBEATS, sole_member
 
 DELAYS = "GroupMetadataManager#computeDelayedTargetAssignment"
@@ -14,7 +18,7 @@ LIMITS = "GroupMetadataManager#throwIfStreamsGroupIsFull"
 ENDPOINTS = "StreamsGroup#buildEndpointToPartitions"
 DELAYED, SHUTDOWN = 5, 4
 DELAY_MS = 2_000
-AFTER_MS = 4_000
+AFTER_MS = 3_000
 
 
 @scenario("streams_groups/delay/first", source=DELAYS, clauses=("KS-19", "KS-53"))
@@ -27,8 +31,46 @@ def the_first_assignment_waits(conversation: Conversation) -> None:
     ana.heartbeats(owned={}, member_epoch=1, assigned=None, statuses=(DELAYED,))
     conversation.elapses(AFTER_MS)
 
+    ana.describes("Reconciling", epoch=2, assignment_epoch=2)
     ana.heartbeats(owned={}, member_epoch=2, assigned=ALL, statuses=())
     ana.describes("Stable", epoch=2, assignment_epoch=2)
+
+
+@scenario("streams_groups/delay/nobody-left", source=DELAYS, clauses=("KS-19", "KS-40"))
+def an_empty_group_is_not_assigned(conversation: Conversation) -> None:
+    """When all members leave within the initial rebalance delay, its end changes nothing."""
+    ana = conversation.streams_member("ana")
+    ana.configures({"streams.initial.rebalance.delay.ms": DELAY_MS})
+    ana.enters(assigned={}, statuses=(DELAYED,))
+    ana.leaves()
+    ana.describes("Empty", epoch=3)
+    conversation.elapses(AFTER_MS)
+
+    ana.describes("Empty", epoch=3)
+    ana.enters(assigned={}, statuses=(DELAYED,))
+
+
+@scenario("streams_groups/delay/missing-source", source=DELAYS, clauses=("KS-19", "KS-27", "KS-53"))
+def a_group_that_waits_may_not_be_ready(conversation: Conversation) -> None:
+    """Within the initial rebalance delay, a group with missing source topics is NotReady."""
+    ana, missing = conversation.streams_member("ana"), conversation.group("missing")
+    ana.configures({"streams.initial.rebalance.delay.ms": 15_000})
+    ana.enters(subtopology(sources=(missing,)), assigned={}, statuses=(DELAYED, 1))
+
+    ana.describes("NotReady")
+
+
+@scenario("streams_groups/delay/classic", source="GroupMetadataManager#classicGroupJoin", clauses=("KS-19",))
+def a_classic_group_has_no_delay_left(conversation: Conversation) -> None:
+    """A streams group's initial rebalance delay does not touch the classic group that takes its id."""
+    ana, bob = conversation.streams_member("ana"), conversation.actor("bob")
+    ana.configures({"streams.initial.rebalance.delay.ms": DELAY_MS})
+    ana.enters(assigned={}, statuses=(DELAYED,))
+    ana.leaves()
+    conversation.stable_group(bob)
+    conversation.elapses(AFTER_MS)
+
+    bob.asks(ask.describe_groups(version=6), expect.describe_groups(error_code="NONE", group_state="Stable"))
 
 
 @scenario("streams_groups/delay/two-members", source=DELAYS, clauses=("KS-19",))
@@ -168,3 +210,31 @@ def whatever_is_new_raises_the_epoch(conversation: Conversation) -> None:
     ana.heartbeats(tags={"zone": "a"}, member_epoch=joined["member_epoch"] + 2, assigned=None)
     ana.heartbeats(process_id="two", member_epoch=joined["member_epoch"] + 3, assigned=None)
     ana.heartbeats(rebalance_timeout_ms=5_000, member_epoch=joined["member_epoch"] + 4, assigned=None)
+
+
+@scenario("streams_groups/endpoints/smaller-topic", source=ENDPOINTS, clauses=("KS-34", "KS-35"))
+def endpoints_have_partitions_that_exist(conversation: Conversation) -> None:
+    """Of a source topic with fewer partitions than others, since 4.4 endpoints have only those that exist."""
+    ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
+    changelog = topic_info(topic_made(conversation, ana))
+    part = subtopology(sources=("orders", "payments"), changelogs=(changelog,))
+    ana.configures({"streams.num.standby.replicas": 1, "streams.initial.rebalance.delay.ms": 0})
+    ana.enters(part, endpoint=("ana", 80), assigned=ALL)
+    bob.enters(part, endpoint=("bob", 81), assigned={})
+    for _ in range(4):
+        for each in (ana, bob):
+            each.heartbeats(owned=each.assigned, standby=each.standbys, endpoint_epoch=9)
+    ana.describes("Stable")
+
+
+@scenario("streams_groups/endpoints/topic-gone", source=ENDPOINTS, clauses=("KS-27", "KS-34"))
+def endpoints_need_their_topics(conversation: Conversation) -> None:
+    """While a repartition topic of tasks with an endpoint is gone, a heartbeat gets UNKNOWN_SERVER_ERROR."""
+    ana, bob = conversation.streams_member("ana"), conversation.streams_member("bob")
+    topic = topic_made(conversation, ana)
+    part = subtopology(sinks=(topic,), repartitions=(topic_info(topic),))
+    ana.enters(part, endpoint=("ana", 80), assigned=ALL)
+    bob.enters(part, assigned={})
+    deletes(ana, topic)
+
+    bob.heartbeats(owned={}, endpoint_epoch=9, error_code="UNKNOWN_SERVER_ERROR")

@@ -21,6 +21,7 @@ def a_topology_may_be_empty(conversation: Conversation) -> None:
 
     ana.enters(topology={"epoch": 0, "subtopologies": ()}, assigned={}, statuses=())
     ana.describes("Stable", epoch=2)
+    ana.heartbeats(owned={"0": (0,)}, error_code="INVALID_REQUEST")
 
 
 @scenario("streams_groups/topics/no-source", source=CHANGELOGS, clauses=("KS-13",))
@@ -57,6 +58,8 @@ def missing_sources_are_reported(conversation: Conversation) -> None:
 
     ana.heartbeats(owned={}, assigned=None, statuses=(MISSING_SOURCES,))
     ana.describes("NotReady")
+    ana.leaves()
+    ana.describes("Empty")
 
 
 @scenario("streams_groups/topics/source-comes", source=CONFIGURES, clauses=("KS-27",))
@@ -79,6 +82,19 @@ def a_source_that_grows_is_found(conversation: Conversation) -> None:
     grows(ana, topic, partitions=4)
 
     ana.heartbeats(owned=ana.assigned, member_epoch=joined["member_epoch"] + 1, assigned={"0": (0, 1, 2, 3)})
+
+
+@scenario("streams_groups/topics/source-grows-later", source=HEARTBEATS, clauses=("KS-41",))
+def a_source_that_grows_later_is_found(conversation: Conversation) -> None:
+    """New partitions of a source topic are found though its topics were checked shortly before."""
+    ana = conversation.streams_member("ana")
+    topic = topic_made(conversation, ana)
+    joined = ana.enters(subtopology(sources=(topic,)), assigned=ALL, statuses=())
+    ana.heartbeats(rack_id="one", member_epoch=joined["member_epoch"] + 1, assigned=None)
+    ana.heartbeats(rack_id="two", member_epoch=joined["member_epoch"] + 2, assigned=None)
+    grows(ana, topic, partitions=4)
+
+    ana.heartbeats(owned=ana.assigned, member_epoch=joined["member_epoch"] + 3, assigned={"0": (0, 1, 2, 3)})
 
 
 @scenario("streams_groups/topics/copartitioned", source=ENFORCES, clauses=("KS-28",))

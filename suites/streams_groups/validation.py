@@ -77,6 +77,8 @@ def a_join_has_no_standby_tasks(conversation: Conversation) -> None:
 
     ana.enters(standby={"0": (0,)}, error_code=INVALID)
     ana.enters(warmup={"0": (0,)}, error_code=INVALID)
+    ana.enters(standby={"0": (0,)}, warmup={"0": (0,)}, error_code=INVALID)
+    ana.enters(warmup={"0": (0,)}, topology=None, error_code=INVALID)
 
 
 @scenario("streams_groups/validation/topology-later", source=VALIDATES, clauses=("KS-04",))
@@ -217,7 +219,20 @@ def the_former_epoch_is_taken_with_the_tasks(conversation: Conversation) -> None
     ana.heartbeats(rack_id="one", member_epoch=joined["member_epoch"] + 1)
 
     ana.heartbeats(epoch=joined["member_epoch"], error_code="FENCED_MEMBER_EPOCH")
-    ana.heartbeats(epoch=joined["member_epoch"], owned={"0": (0, 2)}, member_epoch=joined["member_epoch"] + 1)
+    for owned in (ALL, {"0": (0, 2)}):
+        ana.heartbeats(epoch=joined["member_epoch"], owned=owned, member_epoch=joined["member_epoch"] + 1)
+
+
+@scenario("streams_groups/validation/former-epoch-and-tasks", source=CHECKS_EPOCH, clauses=("KS-22",))
+def the_former_epoch_is_not_taken_with_former_tasks(conversation: Conversation) -> None:
+    """The previous epoch is refused with FENCED_MEMBER_EPOCH from a member that lists a task it gave up."""
+    ana, joined = sole_member(conversation)
+    conversation.streams_member("bob").enters(assigned={})
+    ana.heartbeats(owned=ALL, assigned={"0": (0, 1)})
+    ana.heartbeats(owned=ana.assigned, member_epoch=joined["member_epoch"] + 1, assigned=None)
+
+    ana.heartbeats(epoch=joined["member_epoch"], owned=ALL, error_code="FENCED_MEMBER_EPOCH")
+    ana.heartbeats(epoch=joined["member_epoch"], owned={"0": (0,)}, member_epoch=joined["member_epoch"] + 1)
 
 
 @scenario("streams_groups/validation/tasks-that-are-not", source=CHECKS_TASKS, clauses=("KS-22",))

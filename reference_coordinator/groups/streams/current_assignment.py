@@ -49,6 +49,8 @@ class CurrentAssignmentBuilder:
     def build(self) -> StreamsGroupMember:
         """Return the member after the step, or the same object if nothing changes.
 
+        The member must not be reconciled to the target yet.
+
         Raises:
             CoordinatorError: FENCED_MEMBER_EPOCH, if the member's state is unknown.
 
@@ -57,8 +59,6 @@ class CurrentAssignmentBuilder:
         member, owned = self.member, self.owned_tasks
         match member.state:
             case StreamsMemberState.STABLE:
-                if member.member_epoch == self.target_assignment_epoch:
-                    return member
                 return self._compute_next_assignment(member.member_epoch)
             case StreamsMemberState.UNREVOKED_TASKS:
                 if owned is None or owned.contains_any(member.tasks_pending_revocation):

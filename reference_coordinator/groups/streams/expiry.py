@@ -2,7 +2,6 @@
 
 from typing import assert_never
 
-from reference_coordinator.core.errors import IllegalStateError
 from reference_coordinator.groups.consumer.timers import TimerRetried
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.groups.streams.deadlines import (
@@ -31,15 +30,10 @@ def fall_due(shard: GroupMetadataManager, group: StreamsGroup, deadline: Streams
 def compute_delayed_target_assignment(shard: GroupMetadataManager, group: StreamsGroup) -> VoidResult:
     """Assign the tasks for the first time, if a heartbeat has configured the topology.
 
-    Raises:
-        IllegalStateError: the tasks are already assigned.
-
     Source: GroupMetadataManager#computeDelayedTargetAssignment (4.3.1).
     """
     if group.is_empty:
         return EMPTY_RESULT
-    if group.group_epoch <= group.assignment_epoch:
-        raise IllegalStateError("Group epoch should be always larger to assignment epoch")
     if group.configured_topology is None:
         return EMPTY_RESULT
     result = maybe_update_streams_target_assignment(

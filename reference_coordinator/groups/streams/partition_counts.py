@@ -128,12 +128,12 @@ def _enforce(
     """Source: CopartitionedTopicsEnforcer#enforce (4.3.1)."""
     if not topics:
         return {}
-    internal = {each: _count(counts, each) for each in topics & (fixed | flexible)}
-    external = {each: _count(counts, each) for each in topics - internal.keys()}
+    internal = {each: counts[each] for each in topics & (fixed | flexible)}
+    external = {each: counts[each] for each in topics - internal.keys()}
     if external:
         number = _same(external.values(), external)
     elif fixed:
-        number = _same((_count(counts, each) for each in fixed), internal)
+        number = _same((counts[each] for each in fixed), internal)
     else:
         number = max(internal.values())
     for name in internal.keys() & fixed:
@@ -144,12 +144,6 @@ def _enforce(
                 f"of partitions [{number}] of the source topic.",
             )
     return dict.fromkeys(internal, number)
-
-
-def _count(counts: Mapping[str, int], topic: str) -> int:
-    if topic not in counts:
-        raise IllegalStateError(f"Number of partitions is not set for topic: {topic}")
-    return counts[topic]
 
 
 def _same(numbers: Iterable[int], named: Mapping[str, int]) -> int:

@@ -69,10 +69,9 @@ def maybe_update_streams_target_assignment(
     GroupMetadataManager#updateStreamsTargetAssignment (4.2.1).
     """
     last = _target_assignment(group, updated_member)
-    starts_at_one = shard.profile.has(Behaviour.GROUP_EPOCH_STARTS_AT_ONE)
     is_newer = group_epoch > group.assignment_epoch
     is_delayed = updated_member is not None and is_initial_rebalance_delayed(shard, group.group_id)
-    if is_delayed and (is_newer or starts_at_one):
+    if is_delayed:
         return UpdateTargetAssignmentResult(
             target_assignment_epoch=max(1, group.assignment_epoch),
             target_assignment={},
@@ -82,7 +81,7 @@ def maybe_update_streams_target_assignment(
         return UpdateTargetAssignmentResult(
             target_assignment_epoch=group.assignment_epoch, target_assignment=last
         )
-    if refine_only and group.assignment_epoch >= group.group_epoch:
+    if refine_only:
         return _in_next_epoch(group, group_epoch, last)
     if not _can_compute_next_target_assignment(shard, group):
         return UpdateTargetAssignmentResult(
@@ -118,8 +117,6 @@ def _can_compute_next_target_assignment(shard: GroupMetadataManager, group: Stre
     """Decided in: GroupMetadataManager#canComputeNextTargetAssignment (4.3.1)."""
     interval_ms = streams_group_assignment_interval_ms(shard, group.group_id)
     if not shard.profile.has(Behaviour.ASSIGNMENT_INTERVAL_KEPT) or interval_ms == 0:
-        return True
-    if group.assignment_timestamp_ms == 0:
         return True
     return shard.now_ms >= group.assignment_timestamp_ms + interval_ms
 
