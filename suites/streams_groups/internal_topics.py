@@ -1,8 +1,15 @@
 """The partitions of internal topics that copartitioned sources decide, and topics that are named oddly."""
 
 from harness.scenario import Conversation, scenario, subtopology, topic_info
+from suites.consumer_groups.membership import topic_made
 from suites.streams_groups.membership import ALL
-from suites.streams_groups.topics import CONFIGURES, ENFORCES, MISSING_INTERNAL, MISSING_SOURCES
+from suites.streams_groups.topics import (
+    CONFIGURES,
+    ENFORCES,
+    MISSING_INTERNAL,
+    MISSING_SOURCES,
+    WRONG_PARTITIONS,
+)
 
 NAMES = "InternalTopicManager#summarizeTopics"
 STOPPED = "UNKNOWN_SERVER_ERROR"
@@ -12,27 +19,45 @@ STOPPED = "UNKNOWN_SERVER_ERROR"
 def a_repartition_topic_follows_its_sources(conversation: Conversation) -> None:
     """An open repartition topic gets the partitions of the source that it is copartitioned with."""
     ana, topic = conversation.streams_member("ana"), conversation.group("repartition")
-    other, carried = topic_info(conversation.group("other")), topic_info(topic)
     ana.enters(
-        subtopology("0", sources=("payments",), sinks=(topic, conversation.group("other"))),
-        subtopology("1", repartitions=(carried,), copartitioned=(0,), copartitioned_repartitions=(0,)),
-        subtopology("2", sources=(), repartitions=(carried, other), copartitioned_repartitions=(0, 1)),
+        subtopology("0", sources=("payments",), sinks=(topic,)),
+        subtopology(
+            "1", repartitions=(topic_info(topic),), copartitioned=(0,), copartitioned_repartitions=(0,)
+        ),
         assigned={},
         statuses=(MISSING_INTERNAL,),
     )
     ana.awaits_metadata()
 
-    ana.heartbeats(owned={}, assigned={"0": (0, 1), "1": (0, 1, 2), "2": (0, 1, 2)}, statuses=())
+    ana.heartbeats(owned={}, assigned={"0": (0, 1), "1": (0, 1, 2)}, statuses=())
+
+
+@scenario("streams_groups/topics/repartition-follows-on", source=ENFORCES, clauses=("KS-28", "KS-29"))
+def what_follows_a_source_is_followed(conversation: Conversation) -> None:
+    """Partitions that one copartition group has decided count in the next, where another topic has fewer."""
+    ana, topic = conversation.streams_member("ana"), conversation.group("repartition")
+    other = topic_made(conversation, ana, partitions=2)
+    carried = topic_info(topic)
+
+    ana.enters(
+        subtopology("0", sources=("payments",), sinks=(topic, other)),
+        subtopology("1", repartitions=(carried,), copartitioned=(0,), copartitioned_repartitions=(0,)),
+        subtopology(
+            "2", sources=(), repartitions=(carried, topic_info(other)), copartitioned_repartitions=(0, 1)
+        ),
+        assigned={},
+        statuses=(WRONG_PARTITIONS,),
+    )
 
 
 @scenario("streams_groups/topics/repartition-alike", source=ENFORCES, clauses=("KS-28", "KS-29"))
 def repartition_topics_follow_a_fixed_one(conversation: Conversation) -> None:
     """An open repartition topic gets the partitions of the fixed one that it is copartitioned with."""
-    ana = conversation.streams_member("ana")
-    one, two = conversation.group("one"), conversation.group("two")
-    repartitions = (topic_info(one, partitions=2), topic_info(two))
+    ana, topic = conversation.streams_member("ana"), conversation.group("repartition")
+    other = topic_made(conversation, ana, partitions=2)
+    repartitions = (topic_info(other, partitions=2), topic_info(topic))
     ana.enters(
-        subtopology("0", sinks=(one, two)),
+        subtopology("0", sinks=(topic, other)),
         subtopology("1", sources=(), repartitions=repartitions, copartitioned_repartitions=(0, 1)),
         assigned={},
         statuses=(MISSING_INTERNAL,),

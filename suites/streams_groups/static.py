@@ -251,9 +251,8 @@ def whoever_left_for_good_has_no_room_left(conversation: Conversation) -> None:
     carl.enters(version=1, error_code="GROUP_MAX_SIZE_REACHED")
 
 
-@scenario("streams_groups/static/refused-successor", source=RELABELS, clauses=("KS-47",))
-def a_refused_successor_takes_what_is_to_come(conversation: Conversation) -> None:
-    """A waiting member gets no task after a join with its instance id was refused, until all is done."""
+def _refused_successor(conversation: Conversation) -> tuple[StreamsMember, StreamsMember]:
+    """Return ana, who waits for a task and whose instance id another one asked for in vain, and bob."""
     bob, ana = conversation.streams_member("bob"), conversation.streams_member("ana", instance_id="one")
     carl = conversation.streams_member("carl", instance_id="one")
     bob.enters(assigned=ALL)
@@ -261,12 +260,31 @@ def a_refused_successor_takes_what_is_to_come(conversation: Conversation) -> Non
     bob.heartbeats(owned=bob.assigned)
     carl.enters(version=1, error_code="UNRELEASED_INSTANCE_ID")
     bob.heartbeats(owned=bob.assigned)
+    return ana, bob
+
+
+@scenario("streams_groups/static/refused-successor", source=RELABELS, clauses=("KS-47",))
+def a_refused_successor_takes_what_is_to_come(conversation: Conversation) -> None:
+    """A waiting member gets no task after a join with its instance id was refused, until all is done."""
+    ana, bob = _refused_successor(conversation)
 
     ana.heartbeats(version=1, owned=ana.assigned)
     ana.heartbeats(version=1, owned=ana.assigned)
     ana.heartbeats(version=1, owned=ana.assigned)
     bob.heartbeats(owned=bob.assigned)
     ana.heartbeats(version=1, owned=ana.assigned)
+    ana.describes("Stable")
+
+
+@scenario("streams_groups/static/refused-successor-interval", source=RELABELS, clauses=("KS-47",))
+def what_is_to_come_is_no_new_assignment(conversation: Conversation) -> None:
+    """A waiting member gets its target in a later epoch, though the assignment interval is not over."""
+    ana, bob = _refused_successor(conversation)
+    bob.configures(LONG_INTERVAL)
+
+    for _ in range(4):
+        ana.heartbeats(version=1, owned=ana.assigned, statuses=())
+        bob.heartbeats(owned=bob.assigned, statuses=())
     ana.describes("Stable")
 
 
