@@ -118,6 +118,8 @@ def _can_compute_next_target_assignment(shard: GroupMetadataManager, group: Stre
     interval_ms = streams_group_assignment_interval_ms(shard, group.group_id)
     if not shard.profile.has(Behaviour.ASSIGNMENT_INTERVAL_KEPT) or interval_ms == 0:
         return True
+    if group.assignment_timestamp_ms == 0:
+        return True
     return shard.now_ms >= group.assignment_timestamp_ms + interval_ms
 
 
