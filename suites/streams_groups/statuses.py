@@ -42,6 +42,7 @@ def an_empty_group_is_not_assigned(conversation: Conversation) -> None:
     ana = conversation.streams_member("ana")
     ana.configures({"streams.initial.rebalance.delay.ms": DELAY_MS})
     ana.enters(assigned={}, statuses=(DELAYED,))
+    ana.heartbeats(owned={}, assigned=None, statuses=(DELAYED,))
     ana.leaves()
     ana.describes("Empty", epoch=3)
     conversation.elapses(AFTER_MS)
