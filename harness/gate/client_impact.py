@@ -187,6 +187,10 @@ _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
         "share_offsets_accumulated": (
             "Records that follow each other come as one range. Clients handle either way alike."
         ),
+        "share_gap_ends_acquisition": (
+            "Without it, after the leader of a partition has changed, a member may get records that are not "
+            "available, and another gets them again."
+        ),
         "share_close_keeps_delivery_count": (
             "With it, records of a consumer that closes count as delivered. Without it, they do not."
         ),

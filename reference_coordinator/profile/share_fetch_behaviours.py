@@ -31,6 +31,13 @@ OF_SHARES: Final = (
         source="ShareFetchUtils#accumulateAcquiredRecords (4.2.0)",
     ),
     Row(
+        behaviour=Behaviour.SHARE_GAP_ENDS_ACQUISITION,
+        spans=since(4, 2, 0),
+        meaning="Records between the batches of the share state that a leader has read are acquired up to "
+        "the next of them, not to the end of the log's batch.",
+        source="SharePartition#acquireNewBatchRecords (4.2.0)",
+    ),
+    Row(
         behaviour=Behaviour.SHARE_CLOSE_KEEPS_DELIVERY_COUNT,
         spans=since(4, 2, 0),
         meaning="Records of a share session that ends count as delivered.",

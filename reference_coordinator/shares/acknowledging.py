@@ -107,7 +107,8 @@ def release_on_timeout(
             is_due = state.state is RecordState.ACQUIRED and _has_ended(state, now_ms)
             is_gone = last < partition.start_offset
             to = RecordState.ARCHIVED if is_gone else RecordState.AVAILABLE
-            if is_due and state.try_update(to, 0, settings, NOBODY):
+            if is_due:
+                state.try_update(to, 0, settings, NOBODY)
                 state.lock_ends_ms = None
                 partition.finds_next_fetch_offset = True
                 released.append(_started(partition, first, last, state))

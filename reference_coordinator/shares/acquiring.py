@@ -71,8 +71,6 @@ class Acquisition:
         self.batches, self.last_offset = batches, batches[-1].last_offset
         if partition.profile.has(Behaviour.SHARE_RECORD_LOCKS_LIMIT_ACQUISITION):
             self._limit(fetch_offset)
-        if self.max_records <= 0:
-            return ()
         base_offset = batches[0].base_offset
         self._archive_stale_batches(fetch_offset, base_offset)
         floor = partition.cached.floor(base_offset)
@@ -106,13 +104,11 @@ class Acquisition:
         is_within = floor is not None and floor.last_offset >= fetch_offset
         first = floor.first_offset if floor is not None and is_within else fetch_offset
         stale = cached.between(first, base_offset - 1)
-        available = RecordState.AVAILABLE
-        if self.partition.archive(fetch_offset, base_offset, stale, available, counts=True):
-            self.partition.finds_next_fetch_offset = True
+        self.partition.archive(fetch_offset, base_offset, stale, RecordState.AVAILABLE, counts=True)
 
     def _acquire_in_flight(self, in_flight: Sequence[InFlightBatch], base_offset: int) -> None:
         partition = self.partition
-        maybe_gap_at, is_throttled = base_offset, False
+        maybe_gap_at = base_offset
         for batch in in_flight:
             if self.count >= self.max_records:
                 break
@@ -121,36 +117,35 @@ class Acquisition:
                     self._acquire_new(maybe_gap_at, batch.first_offset - 1)
                 maybe_gap_at = batch.last_offset + 1
             throttles = self._should_throttle(batch)
-            may_acquire = self.count < self.max_records and not (throttles and self.count)
-            is_acquired = may_acquire and self._acquire_of(batch, throttles=throttles)
-            is_throttled = throttles and (is_acquired or bool(self.count))
-            if is_throttled:
-                break
+            if self.count < self.max_records and not (throttles and self.count):
+                self._acquire_of(batch, throttles=throttles)
+            if throttles:
+                return
         last = in_flight[-1].last_offset
-        if not is_throttled and self.count < self.max_records and last < self.last_offset:
+        if self.count < self.max_records and last < self.last_offset:
             self._acquire_new(last + 1, self.last_offset)
 
-    def _acquire_of(self, batch: InFlightBatch, *, throttles: bool) -> bool:
-        """Acquire the available records of a batch in flight; return whether there were any."""
+    def _acquire_of(self, batch: InFlightBatch, *, throttles: bool) -> None:
+        """Acquire the available records of a batch in flight."""
         first = self.batches[0].base_offset
         size = batch.last_offset - batch.first_offset + 1
         is_cut = self.is_record_limit and size > self.max_records - self.count
         if batch.is_within(first, self.last_offset) and not batch.offsets and not is_cut and not throttles:
-            return self._acquire_whole(batch)
+            self._acquire_whole(batch)
+            return
         if not batch.offsets:
             if not batch.batch.is_acquirable:
-                return False
+                return
             batch.split()
-        return self._acquire_subset(batch)
+        self._acquire_subset(batch)
 
-    def _acquire_whole(self, batch: InFlightBatch) -> bool:
+    def _acquire_whole(self, batch: InFlightBatch) -> None:
         if not batch.batch.is_acquirable:
-            return False
+            return
         self._give(batch.batch, batch.first_offset, batch.last_offset)
         self._note(batch.first_offset, batch.last_offset, batch.batch.delivery_count)
-        return True
 
-    def _acquire_subset(self, batch: InFlightBatch) -> bool:
+    def _acquire_subset(self, batch: InFlightBatch) -> None:
         """Source: SharePartition#acquireSubsetBatchRecords (4.3.1)."""
         profile, limit = self.partition.profile, self.partition.settings().delivery_count_limit
         throttles = profile.has(Behaviour.SHARE_DELIVERY_THROTTLED)
@@ -176,7 +171,6 @@ class Acquisition:
         accumulates = profile.has(Behaviour.SHARE_OFFSETS_ACCUMULATED)
         self.acquired.extend(_accumulated(given) if accumulates else given)
         self.count += len(given)
-        return bool(given)
 
     def _should_throttle(self, batch: InFlightBatch) -> bool:
         """Source: SharePartition#shouldThrottleRecordsDelivery (4.3.1)."""
@@ -203,7 +197,8 @@ class Acquisition:
             first = max(first, partition.end_offset)
         if most < last - first + 1:
             last = self._end_of_batch_with(first + most - 1)
-            if partition.active_gap() is not None:
+            ends = partition.profile.has(Behaviour.SHARE_GAP_ENDS_ACQUISITION)
+            if ends and partition.active_gap() is not None:
                 last = min(last, last_offset)
         created = self._create(first, last, most)
         if partition.cached[0].first_offset == first:

@@ -52,16 +52,14 @@ class InFlightState:
         """Whether it will not be delivered again, and this state is written."""
         return self.state.is_terminal and self.before is None
 
-    def try_update(self, state: RecordState, delta: int, settings: ShareSettings, member_id: str) -> bool:
-        """Change the state, unless a transition is not written yet; return whether it changed.
+    def try_update(self, state: RecordState, delta: int, settings: ShareSettings, member_id: str) -> None:
+        """Change the state of records that have no transition to be written.
 
         Records that have reached the delivery limit are archived instead of becoming available, if need be
         by way of the dead letter topic.
 
         Source: InFlightState#tryUpdateState (4.4.0).
         """
-        if self.before is not None:
-            return False
         if (
             state is RecordState.AVAILABLE
             and delta >= 0
@@ -72,7 +70,6 @@ class InFlightState:
         if state is not RecordState.ARCHIVED:
             self.delivery_count += delta
         self.member_id = member_id
-        return True
 
     def start_transition(self, state: RecordState, delta: int, settings: ShareSettings) -> None:
         """Start a transition from the acquired state, to be written or rolled back.

@@ -297,10 +297,7 @@ class SharePartition:
             self.delivery_complete_count = 0
             return
         removed = self._terminal_count_before(log_start_offset)
-        if self.archive(
-            self.start_offset, log_start_offset, self.cached, RecordState.AVAILABLE, counts=False
-        ):
-            self.finds_next_fetch_offset = True
+        self.archive(self.start_offset, log_start_offset, self.cached, RecordState.AVAILABLE, counts=False)
         self.start_offset = log_start_offset
         self.delivery_complete_count -= removed
         self.end_offset = max(self.end_offset, self.start_offset)
@@ -313,12 +310,11 @@ class SharePartition:
         state: RecordState,
         *,
         counts: bool,
-    ) -> bool:
-        """Archive the records in a state, up to but excluding an offset; return whether there were any.
+    ) -> None:
+        """Archive the records in a state, up to but excluding an offset.
 
         Source: SharePartition#archiveRecords (4.3.1).
         """
-        archived = False
         for batch in batches:
             if batch.first_offset >= end_offset:
                 break
@@ -330,10 +326,8 @@ class SharePartition:
                 is_meant = (first >= first_offset and last < end_offset) and each.state is state
                 if is_meant:
                     each.archive()
-                    archived = True
                     if counts:
                         self.delivery_complete_count += last - first + 1
-        return archived
 
     def _first_available(self) -> int | None:
         gap = self.active_gap()

@@ -12,6 +12,8 @@ SHORT_LOCKS = {
     "group.share.record.lock.duration.ms": 1_000,
 }
 LOCK_MS = 1_000
+BATCH_OF_TWO = 87
+"""The size of a batch of two records in a log."""
 PART_MS, REST_MS = 600, 700
 """Parts of a lock: it outlasts each part, but not both together."""
 
@@ -213,3 +215,80 @@ def a_closed_session_counts(conversation: Conversation) -> None:
     bob.closes()
     conversation.elapses(RELEASED_MS)
     ana.fetches()
+
+
+def goes_on(member: Reader, first: int, last: int, *, until: int) -> None:
+    """Let a member fetch and release these records, until they were delivered the given number of times."""
+    for deliveries in range(1, until + 1):
+        member.fetches((first, last, deliveries), version=2)
+        member.acknowledges((first, last, (RELEASE,)))
+
+
+@scenario("share_fetch/deliveries/throttled-behind", source=THROTTLES, clauses=("SF-27",))
+def records_before_those_delivered_often_come_alone(conversation: Conversation) -> None:
+    """A single record that was delivered three times is not delivered together with those before it."""
+    ana = reader(conversation, 2, 1)
+    bob = another(conversation, ana)
+    ana.fetches((0, 1, 1), max_records=1, version=2)
+    goes_on(bob, 2, 2, until=3)
+    ana.acknowledges((0, 1, (RELEASE,)))
+    bob.fetches((0, 1, 2), version=2)
+    bob.fetches((2, 2, 4), version=2)
+
+
+@scenario("share_fetch/deliveries/last-try-behind", source=THROTTLES, clauses=("SF-27",))
+def a_record_before_one_on_its_last_try_comes_alone(conversation: Conversation) -> None:
+    """Records of a batch are not delivered together with the next one if that is for the last time."""
+    ana = reader(conversation, 4)
+    ana.fetches((0, 3, 1), version=2)
+    ana.acknowledges((1, 3, (RELEASE,)))
+    for deliveries in (2, 3):
+        ana.fetches((1, 3, deliveries), version=2)
+        ana.acknowledges((1, 3, (RELEASE,)))
+    ana.fetches((1, 2, 4), version=2)
+    ana.acknowledges((1, 2, (RELEASE,)))
+    ana.acknowledges((0, 0, (RELEASE,)))
+    ana.fetches((0, 0, 2), version=2)
+    ana.fetches((1, 1, 5), version=2)
+
+
+@scenario("share_fetch/deliveries/last-try-before", source=THROTTLES, clauses=("SF-27",))
+def a_record_on_its_last_try_comes_alone(conversation: Conversation) -> None:
+    """A record that is delivered for the last time comes without those behind it."""
+    ana = reader(conversation, 8)
+    goes_on(ana, 0, 7, until=3)
+    ana.fetches((0, 3, 4), version=2)
+    ana.acknowledges((0, 0, (RELEASE,)))
+    ana.fetches((0, 0, 5), version=2)
+    ana.fetches((4, 7, 4), version=2)
+
+
+@scenario(
+    "share_fetch/deliveries/limit-of-two",
+    source=THROTTLES,
+    clauses=("SF-26", "SF-27"),
+    broker_config={"group.share.delivery.count.limit": 2},
+)
+def two_deliveries_are_not_throttled(conversation: Conversation) -> None:
+    """With a delivery count limit of 2, records of the second delivery come together."""
+    ana = reader(conversation, 4)
+    ana.fetches((0, 3, 1), version=2)
+    ana.acknowledges((1, 2, (RELEASE,)))
+    ana.fetches((1, 2, 2), version=2)
+
+
+@scenario("share_fetch/deliveries/not-read", source=THROTTLES, clauses=("SF-27", "SF-28"))
+def only_what_is_read_is_throttled(conversation: Conversation) -> None:
+    """Records beyond max_bytes that were delivered often do not separate those before them."""
+    ana = reader(conversation, 2, 2, 2)
+    bob = another(conversation, ana)
+    ana.fetches((0, 1, 1), max_records=1, version=2)
+    bob.fetches((2, 5, 1), version=2)
+    bob.acknowledges((4, 5, (RELEASE,)))
+    for deliveries in (2, 3):
+        bob.fetches((4, 5, deliveries), version=2)
+        bob.acknowledges((4, 5, (RELEASE,)))
+    bob.acknowledges((2, 3, (RELEASE,)))
+    ana.acknowledges((0, 1, (RELEASE,)))
+    ana.fetches((0, 1, 2), (2, 3, 2), max_bytes=2 * BATCH_OF_TWO, version=2)
+    ana.fetches((4, 5, 4), version=2)

@@ -8,7 +8,7 @@ FILTERS = "SharePartition#filterAbortedTransactionalAcquiredRecords"
 READS = "GroupConfig#shareIsolationLevel"
 
 
-def _readers(conversation: Conversation, *, reads_committed: bool) -> tuple[Reader, Producer]:
+def readers(conversation: Conversation, *, reads_committed: bool) -> tuple[Reader, Producer]:
     """Return a member that reads a topic of two records, and a producer of transactions."""
     actor = conversation.actor("ana")
     topic = topic_of(conversation, actor, 2)
@@ -20,7 +20,7 @@ def _readers(conversation: Conversation, *, reads_committed: bool) -> tuple[Read
     return Reader(actor, topic), initialised(conversation.actor("zoe"))
 
 
-def _writes(producer: Producer, reader: Reader, count: int, *, base_sequence: int = 0) -> None:
+def writes_in_transaction(producer: Producer, reader: Reader, count: int, *, base_sequence: int = 0) -> None:
     """Open a transaction, and write records in it."""
     adding = producer.adds_partition(reader.topic)
     producer.actor.repeats(
@@ -37,8 +37,8 @@ def _writes(producer: Producer, reader: Reader, count: int, *, base_sequence: in
 @scenario("share_fetch/isolation/uncommitted", source=READS, clauses=("SF-32",))
 def by_default_open_transactions_are_read(conversation: Conversation) -> None:
     """By default a ShareFetch returns records of open transactions, and of aborted ones."""
-    ana, zoe = _readers(conversation, reads_committed=False)
-    _writes(zoe, ana, 3)
+    ana, zoe = readers(conversation, reads_committed=False)
+    writes_in_transaction(zoe, ana, 3)
     ana.fetches((0, 1, 1), (2, 4, 1), batch_size=1)
     ends(zoe, committed=False)
     is_through(zoe, committed=False)
@@ -49,8 +49,8 @@ def by_default_open_transactions_are_read(conversation: Conversation) -> None:
 @scenario("share_fetch/isolation/committed", source=READS, clauses=("SF-32",))
 def records_come_once_they_are_committed(conversation: Conversation) -> None:
     """With read_committed a ShareFetch returns the records of a transaction once it is committed."""
-    ana, zoe = _readers(conversation, reads_committed=True)
-    _writes(zoe, ana, 3)
+    ana, zoe = readers(conversation, reads_committed=True)
+    writes_in_transaction(zoe, ana, 3)
     ana.fetches((0, 1, 1))
     ana.gets_nothing()
     ends(zoe, committed=True)
@@ -61,8 +61,8 @@ def records_come_once_they_are_committed(conversation: Conversation) -> None:
 @scenario("share_fetch/isolation/aborted", source=FILTERS, clauses=("SF-32",))
 def records_of_an_aborted_transaction_never_come(conversation: Conversation) -> None:
     """With read_committed a ShareFetch returns the marker of an aborted transaction, but not its records."""
-    ana, zoe = _readers(conversation, reads_committed=True)
-    _writes(zoe, ana, 3)
+    ana, zoe = readers(conversation, reads_committed=True)
+    writes_in_transaction(zoe, ana, 3)
     ana.fetches((0, 1, 1))
     ends(zoe, committed=False)
     is_through(zoe, committed=False)
@@ -74,8 +74,8 @@ def records_of_an_aborted_transaction_never_come(conversation: Conversation) -> 
 @scenario("share_fetch/isolation/behind-an-open-one", source=READS, clauses=("SF-32",))
 def what_comes_behind_an_open_transaction_waits(conversation: Conversation) -> None:
     """With read_committed a ShareFetch returns no records behind an open transaction until it ends."""
-    ana, zoe = _readers(conversation, reads_committed=True)
-    _writes(zoe, ana, 1)
+    ana, zoe = readers(conversation, reads_committed=True)
+    writes_in_transaction(zoe, ana, 1)
     writes(ana.actor, ana.topic, 2)
     ana.fetches((0, 1, 1))
     ana.gets_nothing()

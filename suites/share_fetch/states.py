@@ -210,3 +210,36 @@ def a_leader_does_not_know_every_state(conversation: Conversation) -> None:
         again = ask.initialize_share_group_state(ana.topic, start_offset=1)
         ana.actor.asks(again, expect.share_state("Initialize", "NONE"))
     ana.fetches((1, 2, 1))
+
+
+@scenario("share_fetch/states/two-epochs", source=WRITES, clauses=("SI-01", "SI-03"))
+def the_leader_counts_before_the_state(conversation: Conversation) -> None:
+    """A write whose leader epoch and state epoch are both older gets FENCED_LEADER_EPOCH."""
+    ana, topic = begun(conversation, epoch=2)
+    ana.asks(ask.read_share_group_state(topic, leader_epoch=4), expect.share_state("Read", "NONE"))
+    older = ask.write_share_group_state(topic, leader_epoch=3, state_epoch=1)
+    ana.asks(older, expect.share_state("Write", "FENCED_LEADER_EPOCH"))
+    summary = expect.share_state("Summary", "NONE", leader_epoch=4, state_epoch=2)
+    ana.asks(ask.share_group_state_summary(topic), summary)
+
+
+@scenario("share_fetch/states/partition-behind-the-last", source=BEGINS, clauses=("SI-07",))
+def the_number_of_partitions_is_none(conversation: Conversation) -> None:
+    """The partition whose number is the topic's number of partitions is unknown."""
+    ana, topic = begun(conversation)
+    unknown = "UNKNOWN_TOPIC_OR_PARTITION"
+    ana.asks(ask.initialize_share_group_state(topic, partition=1), expect.share_state("Initialize", unknown))
+    ana.asks(ask.share_group_state_summary(topic, partition=1), expect.share_state("Summary", unknown))
+
+
+@scenario("share_fetch/states/topic-deleted", source=READS, clauses=("SI-02", "SI-07"))
+def the_state_of_a_deleted_topic_goes(conversation: Conversation) -> None:
+    """After the deletion of a topic its share state cannot be read or initialized."""
+    ana, topic = begun(conversation, epoch=3)
+    ana.asks(ask.delete_topic(topic), expect.delete_topic(error_code="NONE"))
+    ana.awaits_metadata()
+    unknown = "UNKNOWN_TOPIC_OR_PARTITION"
+    ana.asks(
+        ask.initialize_share_group_state(topic, state_epoch=4), expect.share_state("Initialize", unknown)
+    )
+    ana.asks(ask.read_share_group_state(topic), expect.share_state("Read", unknown))
