@@ -103,7 +103,7 @@ def fewer_records_than_the_limit_come_together(conversation: Conversation) -> No
     "share_fetch/limits/sessions",
     source="SharePartitionManager#newContext",
     clauses=("SF-03",),
-    broker_config={"group.share.max.share.sessions": 1},
+    broker_config={"group.share.max.share.sessions": 1, "group.share.max.size": 1},
 )
 def a_broker_has_so_many_sessions(conversation: Conversation) -> None:
     """At group.share.max.share.sessions, a new session gets SHARE_SESSION_LIMIT_REACHED, after the wait."""
