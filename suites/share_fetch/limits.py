@@ -99,27 +99,6 @@ def fewer_records_than_the_limit_come_together(conversation: Conversation) -> No
     ana.gets_nothing(version=2)
 
 
-@scenario(
-    "share_fetch/limits/sessions",
-    source="SharePartitionManager#newContext",
-    clauses=("SF-03",),
-    broker_config={"group.share.max.share.sessions": 1, "group.share.max.size": 1},
-)
-def a_broker_has_so_many_sessions(conversation: Conversation) -> None:
-    """At group.share.max.share.sessions, a new session gets SHARE_SESSION_LIMIT_REACHED, after the wait."""
-    ana = reader(conversation, 2)
-    bob = another(conversation, ana)
-    ana.fetches((0, 1, 1))
-    bob.sends_fetch(max_wait_ms=300)
-    bob.actor.receives(expect.share_fetch(error_code="SHARE_SESSION_LIMIT_REACHED"))
-    bob.is_refused("SHARE_SESSION_NOT_FOUND", epoch=1)
-    ana.closes()
-    conversation.elapses(RELEASED_MS)
-    bob.epoch = 0
-    bob.fetches()
-    bob.closes()
-
-
 @scenario("share_fetch/limits/two-members", source="ShareSessionCache#remove", clauses=("SF-20", "SF-15"))
 def a_session_ends_by_itself(conversation: Conversation) -> None:
     """When a member's connection closes, the records of another member of the group stay acquired."""

@@ -230,16 +230,3 @@ def the_number_of_partitions_is_none(conversation: Conversation) -> None:
     unknown = "UNKNOWN_TOPIC_OR_PARTITION"
     ana.asks(ask.initialize_share_group_state(topic, partition=1), expect.share_state("Initialize", unknown))
     ana.asks(ask.share_group_state_summary(topic, partition=1), expect.share_state("Summary", unknown))
-
-
-@scenario("share_fetch/states/topic-deleted", source=READS, clauses=("SI-02", "SI-07"))
-def the_state_of_a_deleted_topic_goes(conversation: Conversation) -> None:
-    """After the deletion of a topic its share state cannot be read or initialized."""
-    ana, topic = begun(conversation, epoch=3)
-    ana.asks(ask.delete_topic(topic), expect.delete_topic(error_code="NONE"))
-    ana.awaits_metadata()
-    unknown = "UNKNOWN_TOPIC_OR_PARTITION"
-    ana.asks(
-        ask.initialize_share_group_state(topic, state_epoch=4), expect.share_state("Initialize", unknown)
-    )
-    ana.asks(ask.read_share_group_state(topic), expect.share_state("Read", unknown))
