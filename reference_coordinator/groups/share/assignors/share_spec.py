@@ -61,7 +61,7 @@ def topic_id_partition_hash_code(partition: TopicIdPartition) -> int:
 
 
 def by_topic(partitions: Iterable[TopicIdPartition]) -> AssignedPartitions:
-    """Group partitions by topic. Decided in: SimpleAssignor#groupAssignment (4.1.2)."""
+    """Group partitions by topic, in the order of Java's maps."""
     found: AssignmentMap = JavaHashMap(uuid_hash_code)
     for each in partitions:
         found.compute_if_absent(each.topic_id, lambda: JavaHashSet(int_hash_code)).add(each.partition)
