@@ -55,16 +55,13 @@ class ShareSession:
         self.epoch = 1 if self.epoch == _LAST_EPOCH else self.epoch + 1
 
     def is_answered(self, partition: TopicIdPartition, *, has_records: bool, is_error: bool) -> bool:
-        """Return whether a response includes a partition.
+        """Return whether a response includes a partition, which keeps its place in the session.
 
         Source: CachedSharePartition#maybeUpdateResponseData (4.3.1).
         """
         is_answered = has_records or is_error or self.is_news.get(partition, False)
         if partition in self.is_news:
             self.is_news[partition] = is_error
-            if has_records:
-                # Partitions that had records come last the next time.
-                self.topics[partition] = self.topics.pop(partition)
         return is_answered
 
 
