@@ -40,6 +40,16 @@ def named(group_id: str) -> bytes:
     return len(group_id).to_bytes(2, "big") + group_id.encode()
 
 
+def int32(value: int) -> bytes:
+    """Return an INT32 of a record."""
+    return value.to_bytes(4, "big")
+
+
+def compact_string(value: str) -> bytes:
+    """Return a short COMPACT_STRING of a record."""
+    return bytes([len(value) + 1]) + value.encode()
+
+
 def is_loaded(actor: Member, state: PinText) -> None:
     """Wait until the coordinator has loaded the group, in the given state."""
     actor.repeats(

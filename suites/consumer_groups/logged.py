@@ -2,7 +2,7 @@
 
 from harness.scenario import Capability, Conversation, Member, ask, expect, one_of, record_of_type, scenario
 from harness.scenario.log_records import YEAR_2100_MS, LogRecord
-from suites.consumer_groups.loading import EPOCH_TYPE, MEMBER_TYPE, REPLAYS, named
+from suites.consumer_groups.loading import EPOCH_TYPE, MEMBER_TYPE, REPLAYS, compact_string, int32, named
 from suites.consumer_groups.validation import ALL
 from suites.failures.too_large import SMALL_LOG, WRITTEN
 
@@ -16,14 +16,6 @@ EPOCH = 5
 STABLE, OF_A_RELEASE_TO_COME = 0, 99
 """States of members. Source: MemberState (4.3.1)."""
 WITHIN_MS = 20_000
-
-
-def _number(value: int) -> bytes:
-    return value.to_bytes(4, "big")
-
-
-def _text(value: str) -> bytes:
-    return bytes([len(value) + 1]) + value.encode()
 
 
 def logged(
@@ -43,12 +35,12 @@ def logged(
     """
     of_group = named(group_id)
     of_member = of_group + named("member-ana")
-    epoch = b"\x00\x00" + _number(EPOCH)
-    client = b"\x00\x00" + _text("ana") + _text("/127.0.0.1")
-    names = b"\x02" + _text(topic) + _text("")
+    epoch = b"\x00\x00" + int32(EPOCH)
+    client = b"\x00\x00" + compact_string("ana") + compact_string("/127.0.0.1")
+    names = b"\x02" + compact_string(topic) + compact_string("")
     # Kafka requires an explicit null for the metadata of the classic protocol.
-    member = b"\x00\x00" + client + names + _number(5_000) + b"\x00\x01\x00\x01\x00"
-    assigned = b"\x00\x00" + _number(EPOCH) + _number(EPOCH - 1) + bytes([state]) + b"\x01\x01\x00"
+    member = b"\x00\x00" + client + names + int32(5_000) + b"\x00\x01\x00\x01\x00"
+    assigned = b"\x00\x00" + int32(EPOCH) + int32(EPOCH - 1) + bytes([state]) + b"\x01\x01\x00"
     return (
         record_of_type(MEMBER_TYPE, key=of_member, value=member),
         record_of_type(EPOCH_TYPE, key=of_group, value=epoch + b"\x00"),
@@ -60,7 +52,7 @@ def logged(
 
 def with_topics(group_id: str) -> tuple[LogRecord, ...]:
     """Return the records of a group with the topics that releases before 4.1 write; none of them exists."""
-    gone = b"\x02" + bytes(range(16)) + _text("gone") + _number(1) + b"\x01\x00"
+    gone = b"\x02" + bytes(range(16)) + compact_string("gone") + int32(1) + b"\x01\x00"
     topics = record_of_type(TOPICS_TYPE, key=named(group_id), value=b"\x00\x00" + gone + b"\x00")
     return (topics, *logged(group_id, STABLE, topic="missing"))
 

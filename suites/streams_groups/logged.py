@@ -16,7 +16,7 @@ from harness.scenario import (
     scenario,
 )
 from harness.scenario.log_records import YEAR_2100_MS, LogRecord
-from suites.consumer_groups.loading import named
+from suites.consumer_groups.loading import compact_string, int32, named
 from suites.consumer_groups.membership import topic_made
 from suites.streams_groups.membership import ALL
 
@@ -37,18 +37,10 @@ NOTHING, NO_TAGS = b"\x01", b"\x00"
 STOPPED = "UNKNOWN_SERVER_ERROR"
 
 
-def _number(value: int) -> bytes:
-    return value.to_bytes(4, "big")
-
-
-def _text(value: str) -> bytes:
-    return bytes([len(value) + 1]) + value.encode()
-
-
 def _tasks(*partitions: int) -> bytes:
     """Return tasks of the subtopology `0`, without the epochs in which they were assigned."""
-    numbers = bytes([len(partitions) + 1]) + b"".join(map(_number, partitions))
-    return b"\x02" + _text("0") + numbers + NO_TAGS
+    numbers = bytes([len(partitions) + 1]) + b"".join(map(int32, partitions))
+    return b"\x02" + compact_string("0") + numbers + NO_TAGS
 
 
 def logged(
@@ -74,14 +66,14 @@ def logged(
     """
     of_group = named(group_id)
     of_member = of_group + named("member-ana")
-    epoch = b"\x00\x00" + _number(EPOCH)
-    validated = b"\x01\x00\x04" + _number(0)
-    client = b"\x00\x00" + _text("ana") + _text("/127.0.0.1") + _number(5_000)
-    member = b"\x00\x00" + client + _number(0) + _text("process-ana") + b"\xff" + NOTHING + NO_TAGS
-    part = _text("0") + b"\x02" + _text("orders") + NOTHING * 5 + NO_TAGS
+    epoch = b"\x00\x00" + int32(EPOCH)
+    validated = b"\x01\x00\x04" + int32(0)
+    client = b"\x00\x00" + compact_string("ana") + compact_string("/127.0.0.1") + int32(5_000)
+    member = b"\x00\x00" + client + int32(0) + compact_string("process-ana") + b"\xff" + NOTHING + NO_TAGS
+    part = compact_string("0") + b"\x02" + compact_string("orders") + NOTHING * 5 + NO_TAGS
     kinds = (_tasks(*active) if active else NOTHING) + NOTHING + (_tasks(*warmup) if warmup else NOTHING)
-    assigned = epoch + _number(EPOCH - 1) + bytes([state]) + kinds + NOTHING * 3 + NO_TAGS
-    topology = b"\x00\x00" + _number(0) + b"\x02" + part + NO_TAGS
+    assigned = epoch + int32(EPOCH - 1) + bytes([state]) + kinds + NOTHING * 3 + NO_TAGS
+    topology = b"\x00\x00" + int32(0) + b"\x02" + part + NO_TAGS
     return (
         record_of_type(MEMBER_TYPE, key=of_member, value=member),
         record_of_type(GROUP_TYPE, key=of_group, value=epoch + bytes(8) + validated),
