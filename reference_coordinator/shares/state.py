@@ -125,6 +125,15 @@ class SharePartitionStates:
         self._changes(key)
         return Errors.NONE
 
+    def topic_deleted(self, topic_id: TopicId) -> None:
+        """Delete the state of all partitions of a topic.
+
+        Decided in: ShareCoordinatorShard#maybeCleanupShareState (4.1.0).
+        """
+        for key in [each for each in self._kept if each.topic_id == topic_id]:
+            del self._kept[key]
+            self._changes(key)
+
     def summary(
         self, group_id: GroupId, topic_id: TopicId | None, partition: int
     ) -> ShareGroupOffset | Errors:

@@ -230,3 +230,19 @@ def the_number_of_partitions_is_none(conversation: Conversation) -> None:
     unknown = "UNKNOWN_TOPIC_OR_PARTITION"
     ana.asks(ask.initialize_share_group_state(topic, partition=1), expect.share_state("Initialize", unknown))
     ana.asks(ask.share_group_state_summary(topic, partition=1), expect.share_state("Summary", unknown))
+
+
+@scenario(
+    "share_fetch/states/topic-deleted",
+    source="ShareCoordinatorShard#maybeCleanupShareState",
+    clauses=("SI-02", "SI-07"),
+)
+def the_state_of_a_deleted_topic_goes(conversation: Conversation) -> None:
+    """The share state of a deleted topic is gone: reading gets INVALID_REQUEST, and it cannot begin anew."""
+    ana, topic = begun(conversation, epoch=3)
+    ana.asks(ask.delete_topic(topic), expect.delete_topic(error_code="NONE"))
+    ana.awaits_metadata()
+
+    beginning = ask.initialize_share_group_state(topic, state_epoch=4)
+    ana.asks(beginning, expect.share_state("Initialize", "UNKNOWN_TOPIC_OR_PARTITION"))
+    ana.repeats(ask.read_share_group_state(topic), until=expect.share_state("Read", "INVALID_REQUEST"))

@@ -144,3 +144,13 @@ def test_combined_batches_give_each_record_its_latest_state(batches: list[StateB
         assert one.last_offset < other.first_offset
         is_same = (one.delivery_count, one.delivery_state) == (other.delivery_count, other.delivery_state)
         assert one.last_offset + 1 < other.first_offset or not is_same
+
+
+def test_the_state_of_a_deleted_topic_is_deleted() -> None:
+    made = initialized()
+    made.take_changes()
+
+    made.topic_deleted(ORDERS)
+
+    assert made.take_changes() == {AT: None}
+    assert made.read(*AT, leader_epoch=-1) is Errors.INVALID_REQUEST
