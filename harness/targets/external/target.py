@@ -377,7 +377,8 @@ async def take_away(
     remedy = "" if made_by is None else f"; `kafka-conformance clean {spec} --run {made_by.run_part}` goes on"
     try:
         cleaned = await cleaner.clean(guard.transactional_ids, limit_s=limit_s)
-    except asyncio.CancelledError:
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        # A second Ctrl-C is raised wherever the process is, which may be within the cleaning.
         progress(Lasting(f"interrupted before all that the run made was taken away{remedy}"))
         raise
     progress(Lasting(f"{cleaned}{remedy}") if cleaned.left else str(cleaned))
