@@ -21,7 +21,6 @@ from reference_coordinator.broker_messages import (
 )
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import TopicId
-from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.profile.topic_configs import InvalidConfigError, throw_if_invalid
 from reference_coordinator.topic_logs.messages import (
     CreatePartitionsRequest,
@@ -294,8 +293,7 @@ def _delete_topic(
             error_message="This server does not host this topic" + (" ID." if is_by_id else "-partition."),
         )
     broker.topics.delete(topic.name)
-    if broker.profile.has(Behaviour.DELETED_TOPIC_LOSES_SHARE_STATE):
-        broker.cluster.share_states.topic_deleted(topic.topic_id)
+    broker.cluster.share_states.topic_deleted(topic.topic_id, broker.profile)
     return DeletableTopicResult(name=topic.name, topic_id=topic.topic_id, error_code=Errors.NONE)
 
 
