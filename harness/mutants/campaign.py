@@ -107,7 +107,10 @@ def campaign(order: Order, tell: Tell) -> Campaign:
         trials = {each.mutant: each for each in work.trials(mutants, stick, reasons)}
     return Campaign(
         trials=tuple(trials[mutant.id] for mutant in mutants),
-        unknown_equivalents=unknown(order.equivalents, every),
+        # An entry may be about a profile that the order left out.
+        unknown_equivalents=unknown(
+            order.equivalents, derive_mutants(tuple({*DEFAULT_PROFILES, *order.profiles}))
+        ),
         unfit=tuple(
             f"{each.profile} {each.scenario}: {each.reason}"
             for each in measures

@@ -116,39 +116,35 @@ class Drive:
     async def run_groups(self, found: Sequence[BrokerGroup]) -> DriveResult:
         """Run the scripts of some brokers; raises TargetError as `run` does."""
         placed = [(broker_group, self._logs(number)) for number, broker_group in enumerate(found)]
+        at_rest = [one for one in placed if not one[0].does_something]
+        acting = [one for one in placed if one[0].does_something]
         try:
-            left_over = await self._drive_rounds([one for one in placed if not one[0].does_something])
-            self.admission.settle(self.target_name)
-            await self._drive_late([*left_over, *(one for one in placed if one[0].does_something)])
+            turns = await self.admission.rounds.turns(
+                self.target_name,
+                [broker_group for broker_group, _ in at_rest],
+                processes=self.target.process_count,
+            )
+            left_over = [one for one, turn in zip(at_rest, turns, strict=True) if turn is None]
+            in_rounds = [(one, turn) for one, turn in zip(at_rest, turns, strict=True) if turn is not None]
+            script_count = sum(len(broker_group.scripts) for (broker_group, _), _ in in_rounds)
+            self.admission.expect(self.target_name, script_count)
+            async with asyncio.TaskGroup() as tasks:
+                for broker_group, directory in [*left_over, *acting]:
+                    tasks.create_task(self._drive_later(broker_group, directory))
+                rounds = [
+                    tasks.create_task(self._drive_broker(broker_group, directory, turn))
+                    for (broker_group, directory), turn in in_rounds
+                ]
+                if rounds:
+                    await asyncio.wait(rounds)
+                # A broker that was lost leaves scenarios that never end.
+                self.admission.settle(self.target_name)
         except* TargetError as errors:
             raise errors.exceptions[0] from None
         finally:
             self.admission.settle(self.target_name)
         began_s = self._first_conversation_s or time.monotonic()
         return DriveResult(drive_ms=round((time.monotonic() - began_s) * 1000, 1), lost=self._lost)
-
-    async def _drive_rounds(
-        self, placed: Sequence[tuple[BrokerGroup, Path]]
-    ) -> Sequence[tuple[BrokerGroup, Path]]:
-        """Drive brokers round by round, and return those that are left over."""
-        turns = await self.admission.rounds.turns(
-            self.target_name,
-            [broker_group for broker_group, _ in placed],
-            processes=self.target.process_count,
-        )
-        chosen = [broker_group for (broker_group, _), turn in zip(placed, turns, strict=True) if turn]
-        self.admission.expect(self.target_name, sum(len(each.scripts) for each in chosen))
-        async with asyncio.TaskGroup() as tasks:
-            for (broker_group, directory), turn in zip(placed, turns, strict=True):
-                if turn is not None:
-                    tasks.create_task(self._drive_broker(broker_group, directory, turn))
-        return [one for one, turn in zip(placed, turns, strict=True) if turn is None]
-
-    async def _drive_late(self, placed: Sequence[tuple[BrokerGroup, Path]]) -> None:
-        await self.admission.calm()
-        async with asyncio.TaskGroup() as tasks:
-            for broker_group, directory in placed:
-                tasks.create_task(self._drive_later(broker_group, directory))
 
     def _logs(self, number: int) -> Path:
         # Absolute, since brokers run in this directory.
@@ -206,7 +202,8 @@ class Drive:
         return found if self.with_needs is None else await self.with_needs(found, broker.description)
 
     async def _drive_later(self, broker_group: BrokerGroup, directory: Path) -> None:
-        """Run the cohorts of a broker that has no round, after the rounds of all targets."""
+        """Run the cohorts of a broker that has no round, once few scenarios of the rounds are left."""
+        await self.admission.calm()
         async with (
             self.admission.late_slots.taken(broker_group.duration_ms),
             broker_slots().taken(self.target.process_count),

@@ -340,6 +340,25 @@ def test_a_drive_that_hangs_ends_at_its_limit_and_says_so_of_every_scenario(
     assert target.brokers[0].stopped
 
 
+def test_a_broker_that_starts_later_does_not_wait_for_scenarios_that_never_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MemoryBroker, "open_session", lambda self, _: HangingSession(answers_none))
+    target = MemoryTarget(can=frozenset({Capability.BROKER_CONFIG, Capability.RESTART}))
+    steps = (*record(beat).steps, DoToBroker(lever="restart"))
+    acting = scripts_named("acting", needs=("restart",), steps=steps, broker_config={"group.max.size": "2"})
+    scripts = [*scripts_named(*(f"at-rest-{number}" for number in range(100))), *acting]
+    events: list[Event] = []
+    sinks = DriveSinks(write=events.append, broker_ready=lambda *_: None, logs=tmp_path)
+    driven = driving(target, sinks, Limits(drive_s=0.01, jobs=1))
+    driven.admission = Admission(frozenset({"memory"}), jobs=1)
+
+    asyncio.run(asyncio.wait_for(driven.run(scripts), timeout=20))
+
+    assert last_kinds(events)["acting"] == EventKind.ABANDONED
+    assert len(target.brokers) == 2
+
+
 def test_every_group_of_a_script_is_found() -> None:
     def two_groups(conversation: Conversation) -> None:
         """Two groups are named."""
