@@ -1,13 +1,13 @@
 """The ids that expectation files and policies may name."""
 
 from harness.clients.collect import collect_client_scripts
-from harness.scenario.registry import collect
+from harness.scenario.registry import scenario_ids
 
 
 def known_ids(suites: str) -> frozenset[str]:
     """Return the ids of all scenarios and client scripts of a suites package.
 
     Raises:
-        ScenarioError: one of them has a fault.
+        ScenarioError: a module of the package fails, or a client script has a fault.
     """
-    return frozenset((*collect(suites), *collect_client_scripts(suites)))
+    return frozenset((*scenario_ids(suites), *collect_client_scripts(suites)))

@@ -335,6 +335,8 @@ class Actor:
         }
 
     def _fill(self, name: str, value: object) -> Value:
+        if value is None or isinstance(value, int | str | bytes):
+            return value
         if isinstance(value, Own):
             return self._own(name)
         if isinstance(value, Mapping):

@@ -109,13 +109,20 @@ def record_each(function: ScenarioFunction | SweptFunction) -> tuple[Script, ...
     swept = cast("SweptFunction", function)
     return tuple(
         _recorded(
-            replace(sheet, id=f"{sheet.id}/v{version}"),
+            replace(sheet, id=scenario_id),
             words.replace(VERSION, str(version)),
             partial(_reported, swept, version),
             swept=(sheet.sweep.api, version),
         )
-        for version in sheet.sweep.versions
+        for scenario_id, version in zip(_ids(sheet), sheet.sweep.versions, strict=True)
     )
+
+
+def _ids(sheet: ScenarioSheet) -> Sequence[str]:
+    """Return the id of a scenario, or of each of a sweep."""
+    if sheet.sweep is None:
+        return (sheet.id,)
+    return [f"{sheet.id}/v{version}" for version in sheet.sweep.versions]
 
 
 def _reported(function: SweptFunction, version: int, conversation: Conversation) -> None:
@@ -198,6 +205,22 @@ def collect(package: str = "suites") -> Mapping[str, Script]:
     if clauses:
         lint_clauses(scripts.values(), clauses)
     return dict(sorted(scripts.items()))
+
+
+def scenario_ids(package: str = "suites") -> frozenset[str]:
+    """Return the ids of all scenarios below a package, or several (`mine,suites`), without recording any.
+
+    Raises:
+        ScenarioError: a module fails when it is imported.
+        ImportError: the package, or what it imports, is not there.
+    """
+    return frozenset(
+        scenario_id
+        for each in packages_of(package)
+        for module in _modules(each)
+        for function in scenario_functions(module)
+        for scenario_id in _ids(getattr(function, _ATTRIBUTE))
+    )
 
 
 def _unique(recorded: Iterable[tuple[str, Script]]) -> dict[str, Script]:
