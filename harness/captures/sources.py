@@ -1,7 +1,7 @@
 """The files that are judged: captures, and journals of taps."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +15,8 @@ from harness.captures.segments import segments_of
 from harness.captures.streams import pieces_of
 from harness.results.errors import ReportError
 from harness.tap.journal import JOURNAL, MAGIC, Beginning, Entry, Kind, Opening, next_entry, open_journal
-from harness.trace.schema import TraceError, from_json
+from harness.trace.files import RunFolder
+from harness.trace.schema import TraceError, from_json, json_object
 
 CONVERSATION: Final = "capture"
 """The name of the conversation that all connections of a judgement are part of."""
@@ -59,6 +60,36 @@ def sources_of(paths: Sequence[Path]) -> Sources:
     return Sources(
         captures=tuple(captures), journals=tuple(journals), unread=tuple(unread), began_ms=min(began)
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TappedBroker:
+    """What a tap recorded of the broker that it tapped."""
+
+    profile: str
+    broker_config: Mapping[str, str]
+    """All properties that the broker named, not only the coordinator's."""
+
+
+def tapped_broker(paths: Sequence[Path]) -> TappedBroker | None:
+    """Return which broker all files were recorded from; None if that is not known, or if there are several.
+
+    Raises:
+        ReportError: a file does not exist, or a folder has no journal.
+        TraceError: a tap's header is damaged.
+    """
+    found: list[TappedBroker] = []
+    for path in _files(paths):
+        folder, target = RunFolder(path.parent.parent.parent), path.parent.name
+        if path.name != JOURNAL or not folder.headers_json(target).is_file():
+            return None
+        for header in folder.read_headers(target):
+            config = json_object(
+                header.broker_config, where=f"{folder.headers_json(target)}: `broker_config`"
+            )
+            properties = {name: str(value) for name, value in config.items()}
+            found.append(TappedBroker(profile=header.profile, broker_config=properties))
+    return found[0] if found and all(each == found[0] for each in found) else None
 
 
 def _files(paths: Sequence[Path]) -> Iterator[Path]:

@@ -1,7 +1,7 @@
 """`judge`: compare what brokers answered in captures and taps with what the reference answers."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from rich.text import Text
 from harness.captures import DEFAULT_PORT, Judge, JudgedCaptures, judge_captures, judge_here
 from harness.captures.pages import Given, write_pages
 from harness.captures.patterns import patterns_of
+from harness.captures.sources import tapped_broker
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.replay import exit_code
 from harness.cli.wide_console import wide_console
@@ -36,12 +37,14 @@ _CAPTURES = typer.Argument(
     help="Captures (pcap, pcapng), journals of taps, or folders with journals; several are read as one.",
     show_default=False,
 )
-_PROFILE = typer.Option(help="The release of the brokers, e.g. `4.1`; by default the newest.")
+_PROFILE = typer.Option(
+    help="The release of the brokers, e.g. `4.1`; by default that of the tapped broker, else the newest."
+)
 _PORT = typer.Option("--port", help=f"A port of the brokers; may be repeated. By default {DEFAULT_PORT}.")
 _PROPERTY = typer.Option(
     "--broker-property",
     help="A property that the brokers have, e.g. `group.initial.rebalance.delay.ms=0`; may be repeated. "
-    "All others are Kafka's defaults.",
+    "All others are as the tap recorded them, else Kafka's defaults.",
 )
 _BROKER_CONFIG = typer.Option(
     "--broker-config",
@@ -84,8 +87,12 @@ def judge(
     spark_master: Annotated[str | None, _MASTER] = None,
 ) -> ExitCode:
     """Compare a broker's answers in captures or taps with those of the reference."""
-    properties = _properties(broker_config, broker_property or [])
-    spec = _spec(profile or DEFAULT_PROFILE, properties)
+    tapped = tapped_broker(captures)
+    recorded = tapped.broker_config if tapped is not None and broker_config is None else {}
+    in_file = {} if broker_config is None else read_properties(broker_config, "--broker-config")
+    given = dict(parse_properties(broker_property or []))
+    properties = coordinator_properties({**recorded, **in_file}) | given
+    spec = _spec(profile or (DEFAULT_PROFILE if tapped is None else tapped.profile), properties)
     run = _run_beside(beside, out)
     judged = judge_captures(
         captures,
@@ -97,16 +104,24 @@ def judge(
         judge=_judge_at(spark_master),
     )
     console = wide_console()
-    if profile is None:
+    if recorded:
+        _say(console, f"compared with {spec.profile.name} as the tapped broker was configured")
+    elif profile is None:
         _say(console, f"compared with the newest profile, {spec.profile.name}; name another with --profile")
     _print(console, judged)
+    if not properties and any(each.replayed.findings for each in judged.groups):
+        _say(
+            console,
+            "compared with Kafka's default configuration; "
+            "if the brokers had another, name it with --broker-config or --broker-property",
+        )
     written = json.dumps(_as_json(judged, spec), indent=2, ensure_ascii=False) + "\n"
     if json_file is not None:
         write_whole(json_file, written)
     if out is not None:
         write_whole(out / _IN_PAGES, written)
-        given = Given(captures, properties, is_newest=profile is None, beside=run)
-        _say(console, f"Pages: {write_pages(out, judged, spec, given)}")
+        subject = Given(captures, properties, is_newest=profile is None and tapped is None, beside=run)
+        _say(console, f"Pages: {write_pages(out, judged, spec, subject)}")
     code = exit_code([each.replayed for each in judged.groups])
     return worst([code, ExitCode.BAD_DATA] if judged.notes.damages else [code])
 
@@ -130,12 +145,6 @@ def _judge_at(spark_master: str | None) -> Judge:
     from harness.captures.on_spark import judge_on_spark  # noqa: PLC0415 - PySpark is an extra, and slow to import
 
     return partial(judge_on_spark, master=spark_master)
-
-
-def _properties(file: Path | None, texts: Sequence[str]) -> Mapping[str, str]:
-    """Return the coordinator's properties in a broker's file, and those given beside it."""
-    in_file = {} if file is None else read_properties(file, "--broker-config")
-    return coordinator_properties(in_file) | dict(parse_properties(texts))
 
 
 def _spec(profile: str, properties: Mapping[str, str]) -> ReferenceProfile:

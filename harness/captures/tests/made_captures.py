@@ -1,6 +1,5 @@
 """Captures made of a recording's frames: segments of TCP, written as tcpdump writes them."""
 
-import json
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +8,6 @@ from pathlib import Path
 
 from dpkt import ethernet, ip, ip6, loopback, pcap, pcapng, sll, sll2, tcp
 
-from harness.tap.journal import MAGIC, Kind, header
 from harness.trace.events import Event, EventKind
 from harness.wire.codec import Fields, encode_request, encode_response
 
@@ -187,26 +185,3 @@ def with_forged(events: Sequence[Event], position: int, fields: Fields) -> list[
     assert event.correlation_id is not None
     frame = encode_response(event.api, event.api_version, correlation_id=event.correlation_id, fields=fields)
     return [*events[:position], replace(event, raw=frame.hex()), *events[position + 1 :]]
-
-
-def write_journal(path: Path, events: Sequence[Event]) -> Path:
-    """Write what a tap would have kept of a recording."""
-    connections: dict[str, int] = {}
-    begun = {"started_at": "2026-01-01T00:00:00+00:00", "bootstrap": "b:1"}
-    content = [MAGIC, _entry(Kind.BEGUN, 0, 0.0, begun)]
-    for event in events:
-        actor = event.actor or ""
-        if actor not in connections:
-            connections[actor] = len(connections)
-            opening = {"conversation": "tap", "client": "c:1", "broker": "node 1", "address": "b:1"}
-            content.append(_entry(Kind.OPENED, connections[actor], event.at_ms, opening))
-        kind = Kind.REQUEST_BYTES if event.kind == EventKind.REQUEST else Kind.RESPONSE_BYTES
-        raw = framed(bytes.fromhex(event.raw or ""))
-        content.append(header(kind, connections[actor], int(event.at_ms * 1_000_000), len(raw)) + raw)
-    path.write_bytes(b"".join(content))
-    return path
-
-
-def _entry(kind: Kind, connection: int, at_ms: float, fields: dict[str, str]) -> bytes:
-    text = json.dumps(fields).encode()
-    return header(kind, connection, int(at_ms * 1_000_000), len(text)) + text

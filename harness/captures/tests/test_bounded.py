@@ -14,12 +14,13 @@ from harness.captures.notes import Notes
 from harness.captures.parts import parts_of
 from harness.captures.sorting import in_order
 from harness.captures.sources import rows_of_captures, sources_of
-from harness.captures.tests.made_captures import PORT, wire_of, with_forged, write_journal, write_pcap
+from harness.captures.tests.made_captures import PORT, wire_of, with_forged, write_pcap
 from harness.replay import specification
 from harness.tests.completed_runs import environment
 from harness.tests.in_process import CommandLine
 from harness.tests.patience import completed
 from harness.tests.replayed import GROUP, Recording, two_members
+from harness.tests.tap_folders import write_journal
 from harness.trace.events import EventKind
 from harness.wire.codec import decode_response
 

@@ -7,6 +7,7 @@ from harness.captures.tests.made_captures import wire_of, with_forged, write_pca
 from harness.results.exit_code import ExitCode
 from harness.tests.in_process import CommandLine
 from harness.tests.replayed import two_members
+from harness.tests.tap_folders import tap_folder
 from harness.wire.codec import decode_response
 
 pytest_plugins = ["harness.tests.command_line_fixture"]
@@ -50,6 +51,27 @@ def test_the_brokers_own_configuration_is_read(tmp_path: Path, kafka_conformance
     pages = "".join(each.read_text() for each in (tmp_path / "pages").rglob("*.*"))
     assert "group.min.session.timeout.ms" in pages
     assert "s3cret" not in pages + kafka_conformance.out
+
+
+def test_a_tap_is_compared_as_its_broker_was_configured(
+    tmp_path: Path, kafka_conformance: CommandLine
+) -> None:
+    tap = tap_folder(tmp_path / "tap", two_members())
+
+    assert kafka_conformance("judge", tap, "--whole") == ExitCode.EXPECTED
+    assert "compared with 3.9 as the tapped broker was configured" in kafka_conformance.out
+
+    default_delay = "--broker-property=group.initial.rebalance.delay.ms=3000"
+    assert kafka_conformance("judge", tap, "--whole", default_delay) == ExitCode.UNEXPECTED
+
+
+def test_who_names_no_configuration_is_told_that_the_default_was_compared(
+    tmp_path: Path, kafka_conformance: CommandLine
+) -> None:
+    code = kafka_conformance("judge", agreeing(tmp_path), "--profile", "3.9", "--whole")
+
+    assert code == ExitCode.UNEXPECTED
+    assert "Kafka's default configuration" in kafka_conformance.out
 
 
 def test_a_lie_is_printed_and_written(tmp_path: Path, kafka_conformance: CommandLine) -> None:

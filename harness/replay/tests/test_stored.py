@@ -1,7 +1,6 @@
 """The verb `replay` over folders of `clients` and of `tap`, and what it leaves in them."""
 
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -11,11 +10,11 @@ from harness.replay.stored import replay_run
 from harness.results.client_results import ScriptOutcome
 from harness.results.exit_code import ENDED_COMPLETE, ExitCode
 from harness.results.replay_results import read_findings
-from harness.tap.journal import JOURNAL, MAGIC, Kind, Opening, header
+from harness.tap.journal import JOURNAL
 from harness.tests.in_process import CommandLine
 from harness.tests.replayed import Recording, two_members
-from harness.trace.events import Event, EventKind, TraceHeader
-from harness.trace.files import RunFolder
+from harness.tests.tap_folders import tap_folder, write_journal
+from harness.trace.events import Event, EventKind
 from harness.trace.target_record import TargetRecord
 from harness.verdict import Outcome
 from harness.wire.codec import decode_response, encode_response
@@ -26,30 +25,9 @@ TARGET = "kafka-3.9.2"
 CONVERSATION = "clients/small/kafka-python"
 
 
-def journal(path: Path, events: Iterable[Event]) -> None:
-    """Write what a tap would have kept of these events."""
-    path.parent.mkdir(parents=True)
-    connections: dict[str, int] = {}
-    with path.open("wb") as file:
-
-        def write(kind: Kind, connection: int, at_ms: float, content: bytes) -> None:
-            file.write(header(kind, connection, int(at_ms * 1_000_000), len(content)) + content)
-
-        file.write(MAGIC)
-        for event in events:
-            name = event.connection or ""
-            if name not in connections:
-                connections[name] = len(connections) + 1
-                opening = Opening(conversation=CONVERSATION, client="c:1", broker="node 1", address="b:1")
-                write(Kind.OPENED, connections[name], event.at_ms, json.dumps(asdict(opening)).encode())
-            frame = bytes.fromhex(event.raw or "")
-            kind = Kind.REQUEST_BYTES if event.kind == EventKind.REQUEST else Kind.RESPONSE_BYTES
-            write(kind, connections[name], event.at_ms, len(frame).to_bytes(4, "big") + frame)
-
-
 def clients_folder(path: Path, conversation: Recording, events: list[Event] | None = None) -> Path:
     """Return the folder of a run of `clients` with one conversation."""
-    journal(path / TARGET / JOURNAL, conversation.events if events is None else events)
+    write_journal(path / TARGET / JOURNAL, events or conversation.events, conversation=CONVERSATION)
     record = TargetRecord(
         spec="kafka:3.9.2",
         name=TARGET,
@@ -59,31 +37,6 @@ def clients_folder(path: Path, conversation: Recording, events: list[Event] | No
     )
     (path / "run.json").write_text("{}")
     (path / TARGET / "target.json").write_text(json.dumps(asdict(record)))
-    return path
-
-
-def tap_folder(path: Path, conversation: Recording) -> Path:
-    """Return the folder of a run of `tap`."""
-    folder = RunFolder(path)
-    journal(folder.events(TARGET).parent / JOURNAL, conversation.events)
-    folder.run_json.write_text("{}")
-    config = json.dumps(conversation.config)
-    text = dict.fromkeys(
-        ("run_id", "spec", "implementation", "bootstrap", "config_digest", "started_at"), "t"
-    )
-    trace_header = TraceHeader(
-        **text,
-        target=TARGET,
-        version=None,
-        image=None,
-        profile=conversation.profile,
-        broker_config=config,
-        api_ranges="{}",
-        notes=(),
-        oracle=None,
-        start_ms=0.0,
-    )
-    folder.write_headers(TARGET, [trace_header])
     return path
 
 
