@@ -46,5 +46,9 @@ OF_SHARE_GROUPS: Final[Mapping[str, str]] = MappingProxyType(
             "This concerns only who deletes offsets of no topics, or of none that he may read. Without it, "
             "he is not told if the group does not exist or has members."
         ),
+        "new_partitions_shared_from_start": (
+            "With it, a share group reads every record of partitions that are added to its topics. Without "
+            "it, by default it misses those written before it knows of the partitions."
+        ),
     }
 )

@@ -18,6 +18,10 @@ from reference_coordinator.groups.share.offsets import (
     persister_delete,
     share_group_build_partition_delete_request,
 )
+from reference_coordinator.groups.share.record_helpers import (
+    new_share_group_state_partition_metadata_record,
+)
+from reference_coordinator.groups.share.state_partitions import attach_topic_name
 from reference_coordinator.messages import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -174,19 +178,22 @@ def _remove_dead_groups(shard: CoordinatorShard, deletion: PendingDeletion) -> N
 
 
 def _delete_share_state(shard: CoordinatorShard, group: Group) -> Errors:
-    """Delete a share group's partitions from the share coordinator.
+    """Delete a share group's partitions from the share coordinator. Return the first error or NONE.
 
-    Kafka first writes this intent to the log, which is not visible once the group is deleted.
+    Kafka first writes this intent to the log. It is not visible once the group is deleted, so it is written
+    here only if the group stays.
 
     Decided in: GroupCoordinatorService#deleteShareGroups (4.3.1).
     """
     if not isinstance(group, ShareGroup):
         return Errors.NONE
-    topics = share_group_build_partition_delete_request(shard, group).items()
-    errors = (
-        persister_delete(shard, group.group_id, topic_id, partitions) for topic_id, partitions in topics
-    )
-    return next((each for each in errors if each is not Errors.NONE), Errors.NONE)
+    topics = share_group_build_partition_delete_request(shard, group)
+    failure = persister_delete(shard, group.group_id, topics)
+    if failure is not Errors.NONE:
+        deleting = attach_topic_name(topics, shard.metadata_image)
+        record = new_share_group_state_partition_metadata_record(group.group_id, {}, {}, deleting)
+        shard.append(group.group_id, CoordinatorResult(records=(record,)))
+    return failure
 
 
 def _awaits_open_batch(shard: CoordinatorShard, group_id: GroupId, deletion: Deletion) -> bool:

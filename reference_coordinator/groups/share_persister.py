@@ -1,7 +1,9 @@
 """The interface of the share coordinator that the group coordinator uses."""
 
+from collections.abc import Collection, Iterable
 from typing import Final, Protocol
 
+from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId, TopicId
 from reference_coordinator.core.values import value
 
@@ -9,6 +11,7 @@ UNINITIALIZED_START_OFFSET: Final = -1
 """Source: PartitionFactory.UNINITIALIZED_START_OFFSET (4.3.1)."""
 UNINITIALIZED_DELIVERY_COMPLETE_COUNT: Final = -1
 """Source: PartitionFactory.UNINITIALIZED_DELIVERY_COMPLETE_COUNT (4.3.1)."""
+_UNEXPECTED: Final = "The server experienced an unexpected error when processing the request."
 
 
 @value
@@ -54,6 +57,18 @@ class SharePersister(Protocol):
 
     def latest_offset(self, topic: str, partition: int, /) -> int:
         """Return the end offset. Decided in: PartitionMetadataClient#listLatestOffsets (4.3.1)."""
+
+
+def validate_group_topic_partition_data(group_id: GroupId, topics: Iterable[Collection[int]]) -> None:
+    """Refuse partitions that no share coordinator is asked about, with all others of the same request.
+
+    Raises:
+        CoordinatorError: UNKNOWN_SERVER_ERROR.
+
+    Source: DefaultStatePersister#validateGroupTopicPartitionData (4.3.1).
+    """
+    if not group_id or any(not each or min(each) < 0 for each in topics):
+        raise CoordinatorError(Errors.UNKNOWN_SERVER_ERROR, _UNEXPECTED)
 
 
 class NoShareCoordinator:

@@ -80,4 +80,11 @@ OF_SHARE_GROUPS: Final = (
         "group is missing or has members. In 4.1 nobody asks what the group is.",
         source="KafkaApis#handleDeleteShareGroupOffsetsRequest (4.2.0)",
     ),
+    Row(
+        behaviour=Behaviour.NEW_PARTITIONS_SHARED_FROM_START,
+        spans=since(4, 4, 0),
+        meaning="A partition that gets share state later than others of its topic is read from offset 0. "
+        "Before, share.auto.offset.reset decides, by default for its end.",
+        source="KAFKA-20742, GroupMetadataManager#maybeCreateInitializeShareGroupStateRequest (4.4.0)",
+    ),
 )

@@ -10,6 +10,7 @@ from reference_coordinator.groups.share.group import ShareGroup
 from reference_coordinator.groups.share_persister import (
     UNINITIALIZED_DELIVERY_COMPLETE_COUNT,
     UNINITIALIZED_START_OFFSET,
+    validate_group_topic_partition_data,
 )
 from reference_coordinator.messages.share_groups import (
     DescribeShareGroupOffsetsRequest,
@@ -38,6 +39,11 @@ def _group(
         return describe_share_group_all_offsets(shard, asked.group_id)
     topics = shard.metadata_image.topics
     known = [each for each in asked.topics if each.topic_name in topics]
+    if known:
+        try:
+            validate_group_topic_partition_data(asked.group_id, (each.partitions for each in known))
+        except CoordinatorError as refusal:
+            return _refused(asked.group_id, refusal)
     return DescribeShareGroupOffsetsResponseGroup(
         group_id=asked.group_id,
         topics=(
@@ -60,6 +66,12 @@ def _group(
     )
 
 
+def _refused(group_id: GroupId, refusal: CoordinatorError) -> DescribeShareGroupOffsetsResponseGroup:
+    return DescribeShareGroupOffsetsResponseGroup(
+        group_id=group_id, error_code=refusal.error, error_message=refusal.message
+    )
+
+
 def describe_share_group_all_offsets(
     shard: GroupMetadataManager, group_id: GroupId
 ) -> DescribeShareGroupOffsetsResponseGroup:
@@ -71,9 +83,7 @@ def describe_share_group_all_offsets(
     try:
         shard.throw_if_not_active(group_id)
     except CoordinatorError as refusal:
-        return DescribeShareGroupOffsetsResponseGroup(
-            group_id=group_id, error_code=refusal.error, error_message=refusal.message
-        )
+        return _refused(group_id, refusal)
     group = shard.find_group(group_id)
     partitions: Mapping[TopicImage, tuple[int, ...]] = {}
     if isinstance(group, ShareGroup) and group.state_partitions is not None:

@@ -30,8 +30,8 @@ from reference_coordinator.runtime.coordinator_result import Continuation, Coord
 
 StartOffsets = Mapping[TopicId, Mapping[int, int]]
 """The offsets to start reading from, by topic and partition."""
-PartitionErrors = Mapping[tuple[TopicId, int], Errors]
-"""The share coordinator's error for each partition."""
+PartitionErrors = Mapping[tuple[TopicId | None, int], Errors]
+"""The share coordinator's error for each partition. A topic without an id has none."""
 
 
 def initialized_assignment_pending(group: ShareGroup) -> bool:
@@ -76,12 +76,24 @@ def maybe_create_initialize_share_group_state_request(
         return None
     add_initializing_topics_records(shard, group, records, changes)
     offsets = {
-        topic_id: dict.fromkeys(sorted(each.partitions), UNINITIALIZED_START_OFFSET)
+        topic_id: dict.fromkeys(sorted(each.partitions), _start_offset(group, topic_id))
         for topic_id, each in changes.items()
     }
     return InitializationNoted(
         shard=shard, group_id=group.group_id, state_epoch=group_epoch, start_offsets=offsets
     )
+
+
+def _start_offset(group: ShareGroup, topic_id: TopicId) -> int:
+    """Return where to read new partitions from: their start if the topic already had or awaited state.
+
+    Decided in: GroupMetadataManager#maybeCreateInitializeShareGroupStateRequest (4.4.0).
+    """
+    known = group.state_partitions
+    if known is None or not group.profile.has(Behaviour.NEW_PARTITIONS_SHARED_FROM_START):
+        return UNINITIALIZED_START_OFFSET
+    is_known = topic_id in known.initialized_topics or topic_id in known.initializing_topics
+    return 0 if is_known else UNINITIALIZED_START_OFFSET
 
 
 def subscribed_topics_change_map(
@@ -113,11 +125,13 @@ def subscribed_topics_change_map(
 def _retry_interval_ms(shard: GroupMetadataManager) -> int:
     """Return the interval after which a missing state is requested again.
 
-    Decided in: GroupMetadataManager#subscribedTopicsChangeMap (4.1.2), which has no property for it.
+    Decided in: GroupMetadataManager#subscribedTopicsChangeMap (4.1.2), which has no property for it, and
+    GroupCoordinatorConfig#shareGroupInitializeRetryIntervalMs (4.3.1).
     """
+    config = shard.config
     if shard.profile.has(Behaviour.SHARE_INITIALIZE_RETRY_CONFIGURED):
-        return shard.config.group_share_initialize_retry_interval_ms
-    return 2 * shard.config.offsets_commit_timeout_ms
+        return max(config.group_share_initialize_retry_interval_ms, config.offsets_commit_timeout_ms)
+    return 2 * config.offsets_commit_timeout_ms
 
 
 def add_initializing_topics_records(
@@ -171,7 +185,7 @@ def persister_initialize(
 
     Source: GroupCoordinatorService#persisterInitialize (4.3.1).
     """
-    errors: dict[tuple[TopicId, int], Errors] = {}
+    errors: dict[tuple[TopicId | None, int], Errors] = {}
     for topic_id, offsets in start_offsets.items():
         for partition, start_offset in offsets.items():
             errors[topic_id, partition] = Errors.NONE

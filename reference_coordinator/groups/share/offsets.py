@@ -31,6 +31,7 @@ from reference_coordinator.groups.share.state_partitions import (
     attach_topic_name,
     combine_init_maps,
 )
+from reference_coordinator.groups.share_persister import validate_group_topic_partition_data
 from reference_coordinator.messages.share_groups import (
     AlterShareGroupOffsetsRequest,
     AlterShareGroupOffsetsRequestTopic,
@@ -48,7 +49,8 @@ from reference_coordinator.runtime.coordinator_result import Continuation, Coord
 _MESSAGES = {
     Errors.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
     Errors.FENCED_STATE_EPOCH: (
-        "The share coordinator rejected the request because the share-group state epoch did not match."
+        "Error in initialize state RPC. "
+        "The coordinator rejected the request because the state epoch did not match."
     ),
 }
 """Kafka's error messages. Source: Errors (4.3.1)."""
@@ -141,6 +143,11 @@ class OffsetsAltered(Continuation):
             refused = AlterShareGroupOffsetsResponse(error_code=handle_operation_exception(error))
             self.shard.respond(self.token, refused)
             return
+        try:
+            validate_group_topic_partition_data(self.group_id, self.start_offsets.values())
+        except CoordinatorError as refusal:
+            self.shard.respond(self.token, AlterShareGroupOffsetsResponse(error_code=refusal.error))
+            return
         errors = persister_initialize(self.shard, self.group_id, self.state_epoch, self.start_offsets)
         if all(each is Errors.NONE for each in errors.values()):
             result = initialize_share_group_state(self.shard, self.group_id, self.start_offsets)
@@ -156,7 +163,7 @@ def _with_errors(
     def judged(
         topic_id: TopicId | None, each: AlterShareGroupOffsetsResponsePartition
     ) -> AlterShareGroupOffsetsResponsePartition:
-        error = Errors.NONE if topic_id is None else errors.get((topic_id, each.partition_index), Errors.NONE)
+        error = errors.get((topic_id, each.partition_index), Errors.NONE)
         if error is Errors.NONE:
             return each
         return AlterShareGroupOffsetsResponsePartition(
@@ -253,7 +260,7 @@ class DeletionNoted(Continuation):
         answers: list[DeleteShareGroupOffsetsResponseTopic] = []
         deleted: list[TopicId] = []
         for topic_id, partitions in self.partitions.items():
-            failure = persister_delete(self.shard, self.group_id, topic_id, partitions)
+            failure = persister_delete(self.shard, self.group_id, {topic_id: partitions})
             if failure is Errors.NONE:
                 deleted.append(topic_id)
             answers.append(
@@ -296,18 +303,23 @@ class DeletionCompleted(Continuation):
 
 
 def persister_delete(
-    shard: GroupMetadataManager, group_id: GroupId, topic_id: TopicId, partitions: tuple[int, ...]
+    shard: GroupMetadataManager, group_id: GroupId, topics: Mapping[TopicId, tuple[int, ...]]
 ) -> Errors:
-    """Delete the state of a topic's partitions at the share coordinator. Return the first error or NONE.
+    """Delete the state of partitions at the share coordinator. Return the first error or NONE.
 
     Decided in: GroupCoordinatorService#deleteShareGroup (4.3.1).
     """
+    try:
+        validate_group_topic_partition_data(group_id, topics.values())
+    except CoordinatorError as refusal:
+        return refusal.error
     first = Errors.NONE
-    for partition in partitions:
-        try:
-            shard.share_persister.delete_state(group_id, topic_id, partition)
-        except CoordinatorError as refusal:
-            first = first or refusal.error
+    for topic_id, partitions in topics.items():
+        for partition in partitions:
+            try:
+                shard.share_persister.delete_state(group_id, topic_id, partition)
+            except CoordinatorError as refusal:
+                first = first or refusal.error
     return first
 
 
