@@ -140,13 +140,20 @@ def nobody_is_served_while_loading(conversation: Conversation) -> None:
 
 @scenario("share_groups/loading/administrators", source=RUNS, clauses=("SH-38",), needs=PAUSES)
 def nothing_is_described_while_loading(conversation: Conversation) -> None:
-    """While its coordinator loads, describing, listing or deleting is COORDINATOR_LOAD_IN_PROGRESS."""
+    """While its coordinator loads, describing, listing or deleting is COORDINATOR_LOAD_IN_PROGRESS.
+
+    So it is for the offsets of a group, unless topics are named: then nobody asks what the group is.
+    """
     ana, _ = sole_sharer(conversation)
     conversation.pauses_at(Breakpoint.LOADING)
     conversation.restarts_coordinator()
 
     ana.asks(ask.share_group_describe(), expect.share_group_describe(error_code=LOADING, members=()))
     ana.asks(ask.delete_groups(), expect.delete_groups(LOADING))
+    ana.asks(ask.describe_share_group_offsets(), expect.share_offsets({}, error_code=LOADING))
+    ana.asks(
+        ask.delete_share_group_offsets(topics=("orders",)), expect.deleted_share_offsets(error_code=LOADING)
+    )
     ana.asks(ask.list_groups(version=5), expect.list_groups(error_code=LOADING, groups=()))
     conversation.resumes_from(Breakpoint.LOADING)
     is_loaded(ana, "Stable")

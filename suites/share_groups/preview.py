@@ -1,6 +1,8 @@
 """The preview of share groups in 4.0, whose APIs are served only if a broker is configured to."""
 
 from harness.scenario import Capability, Conversation, ShareMember, ask, expect, scenario
+from suites.consumer_groups.written import AT_ONCE_MS
+from suites.failures.lingering import LINGER_MS, LINGERING, SHORT_COMMITS
 from suites.share_groups.administration import SHORT_SESSION
 
 HEARTBEATS = "GroupMetadataManager#shareGroupHeartbeat (4.0.0)"
@@ -79,6 +81,22 @@ def a_member_has_all_at_once(conversation: Conversation) -> None:
     ana.heartbeats(version=0)
     is_described(ana, "Stable")
     ana.heartbeats(version=0, topics=("orders",))
+
+
+@scenario(
+    "share_groups/preview/written-once",
+    source=HEARTBEATS,
+    clauses=("SH-02", "SH-15"),
+    broker_config=PREVIEW | SHORT_COMMITS | LINGERING,
+)
+def a_join_to_the_preview_is_written_once(conversation: Conversation) -> None:
+    """In the preview of 4.0, a heartbeat after a join is answered at once: no share state is written."""
+    ana = conversation.share_member("ana")
+
+    ana.sends(ask.share_group_heartbeat(version=0, member_epoch=0, subscribed_topic_names=("orders",)))
+    ana.receives(expect.share_group_heartbeat(error_code="NONE"), within_ms=3 * LINGER_MS)
+    ana.sends(ask.share_group_heartbeat(version=0))
+    ana.receives(expect.share_group_heartbeat(error_code="NONE"), within_ms=AT_ONCE_MS)
 
 
 @scenario("share_groups/preview/leaves", source=HEARTBEATS, clauses=("SH-23",), broker_config=PREVIEW)

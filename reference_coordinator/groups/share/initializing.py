@@ -203,9 +203,9 @@ def initialize_share_group_state(
 ) -> VoidResult:
     """Record that partitions have state. Source: GroupMetadataManager#initializeShareGroupState (4.3.1)."""
     group = shard.find_group(group_id)
-    if not isinstance(group, ShareGroup) or not partitions:
+    known = group.state_partitions if isinstance(group, ShareGroup) else None
+    if known is None or not partitions:
         return CoordinatorResult()
-    known = group.state_partitions or ShareGroupStatePartitionMetadataInfo()
     names = attach_topic_name(partitions, shard.metadata_image)
     added = {
         topic_id: InitMapValue(name=names[topic_id], partitions=frozenset(each), timestamp_ms=shard.now_ms)

@@ -218,9 +218,6 @@ def delete_share_group_offsets(
         initialized,
         attach_topic_name(deleting, shard.metadata_image),
     )
-    if not partitions:
-        response = DeleteShareGroupOffsetsResponse(responses=tuple(refused))
-        return CoordinatorResult(records=(record,), response=response)
     deletion = DeletionNoted(
         shard=shard, token=token, group_id=request.group_id, partitions=partitions, refused=tuple(refused)
     )
