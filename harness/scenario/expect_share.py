@@ -49,6 +49,7 @@ def share_group_heartbeat(
 def share_group_describe(
     *,
     error_code: PinText = ANY,
+    error_message: PinText = ANY,
     group_state: PinText = ANY,
     group_epoch: PinNumber = ANY,
     assignment_epoch: PinNumber = ANY,

@@ -30,6 +30,7 @@ from reference_coordinator.offsets.shard import CoordinatorShard
 from reference_coordinator.profile.behaviours import Behaviour
 from reference_coordinator.runtime.coordinator_result import EMPTY_RESULT, CoordinatorResult
 from reference_coordinator.runtime.error_responses import in_answer_order
+from reference_coordinator.runtime.share_error_responses import default_message
 
 
 def hear_share_member(
@@ -104,14 +105,21 @@ def share_group_describe(
 def _described(
     shard: CoordinatorShard, request: ShareGroupDescribeRequest, group_id: GroupId
 ) -> ShareGroupDescribeResponseGroup:
+    """Since 4.1, a coordinator that is not active answers with a message too.
+
+    Decided in: ShareGroupDescribeRequest#getErrorDescribedGroupList (4.0.2, 4.1.0).
+    """
     if not group_id:
         return ShareGroupDescribeResponseGroup(error_code=Errors.INVALID_GROUP_ID, group_id=group_id)
     try:
         shard.throw_if_not_active(group_id)
         group = share_group(shard, group_id, committed=True)
     except CoordinatorError as refusal:
+        message = refusal.message
+        if message is None and shard.profile.has(Behaviour.SHARE_STATE_INITIALIZED):
+            message = default_message(refusal.error)
         return ShareGroupDescribeResponseGroup(
-            error_code=refusal.error, error_message=refusal.message, group_id=group_id
+            error_code=refusal.error, error_message=message, group_id=group_id
         )
     operations = authorized_operations(shard, request)
     return as_described_share_group(shard, group, authorized_operations=operations)

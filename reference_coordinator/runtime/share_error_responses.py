@@ -36,6 +36,14 @@ _TEXTS: Final[Mapping[Errors, str]] = MappingProxyType(
 """Kafka's default messages, for errors without a message. Source: Errors (4.3.1)."""
 
 
+def default_message(error: Errors) -> str | None:
+    """Return Kafka's default message of an error, None if no share group API needs it here.
+
+    Decided in: Errors#message (4.3.1).
+    """
+    return _TEXTS.get(error)
+
+
 def share_error_response(
     request: ShareGroupRequest, error: Errors, message: str | None = None
 ) -> ShareGroupResponse:
@@ -45,7 +53,7 @@ def share_error_response(
     DeleteShareGroupOffsetsRequest#getErrorDeleteResponseData,
     ShareGroupDescribeRequest#getErrorDescribedGroupList (4.3.1).
     """
-    text = message or _TEXTS.get(error)
+    text = message or default_message(error)
     match request:
         case ShareGroupHeartbeatRequest():
             return ShareGroupHeartbeatResponse(error_code=error, error_message=message)
