@@ -1,8 +1,8 @@
 """`judge`: compare what brokers answered in captures and taps with what the reference answers."""
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
@@ -66,9 +66,26 @@ _BESIDE = typer.Option(
     "--beside", help="A run whose scenarios stand beside the captures on the coverage page of `--out`."
 )
 _MASTER = typer.Option(help="Judge on Spark, at this master: `local[4]`, `spark://…`; else in this process.")
+_DEFAULT_COMPARED: Final = (
+    "compared with Kafka's default configuration; if the brokers had another, name it with --broker-config "
+    "or --broker-property"
+)
 _SHOWN: Final = 40
 _IN_PAGES: Final = "judged.json"
 """The file with the results, beside the pages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Compared:
+    """What the brokers are compared with."""
+
+    spec: ReferenceProfile
+    properties: Mapping[str, str]
+    """The coordinator's properties that were given or recorded."""
+    is_newest: bool
+    """Whether the newest profile is used because none is known."""
+    says: str | None
+    """The line that tells what the user did not name."""
 
 
 @ends_with_exit_code
@@ -87,16 +104,11 @@ def judge(
     spark_master: Annotated[str | None, _MASTER] = None,
 ) -> ExitCode:
     """Compare a broker's answers in captures or taps with those of the reference."""
-    tapped = tapped_broker(captures)
-    recorded = tapped.broker_config if tapped is not None and broker_config is None else {}
-    in_file = {} if broker_config is None else read_properties(broker_config, "--broker-config")
-    given = dict(parse_properties(broker_property or []))
-    properties = coordinator_properties({**recorded, **in_file}) | given
-    spec = _spec(profile or (DEFAULT_PROFILE if tapped is None else tapped.profile), properties)
+    compared = _compared(captures, profile, broker_config, parse_properties(broker_property or []))
     run = _run_beside(beside, out)
     judged = judge_captures(
         captures,
-        spec,
+        compared.spec,
         ports=frozenset(port or [DEFAULT_PORT]),
         is_whole=whole,
         hashes_ids=hash_ids,
@@ -104,24 +116,18 @@ def judge(
         judge=_judge_at(spark_master),
     )
     console = wide_console()
-    if recorded:
-        _say(console, f"compared with {spec.profile.name} as the tapped broker was configured")
-    elif profile is None:
-        _say(console, f"compared with the newest profile, {spec.profile.name}; name another with --profile")
+    if compared.says is not None:
+        _say(console, compared.says)
     _print(console, judged)
-    if not properties and any(each.replayed.findings for each in judged.groups):
-        _say(
-            console,
-            "compared with Kafka's default configuration; "
-            "if the brokers had another, name it with --broker-config or --broker-property",
-        )
-    written = json.dumps(_as_json(judged, spec), indent=2, ensure_ascii=False) + "\n"
+    if not compared.properties and any(each.replayed.findings for each in judged.groups):
+        _say(console, _DEFAULT_COMPARED)
+    written = json.dumps(_as_json(judged, compared.spec), indent=2, ensure_ascii=False) + "\n"
     if json_file is not None:
         write_whole(json_file, written)
     if out is not None:
         write_whole(out / _IN_PAGES, written)
-        subject = Given(captures, properties, is_newest=profile is None and tapped is None, beside=run)
-        _say(console, f"Pages: {write_pages(out, judged, spec, subject)}")
+        subject = Given(captures, compared.properties, is_newest=compared.is_newest, beside=run)
+        _say(console, f"Pages: {write_pages(out, judged, compared.spec, subject)}")
     code = exit_code([each.replayed for each in judged.groups])
     return worst([code, ExitCode.BAD_DATA] if judged.notes.damages else [code])
 
@@ -145,6 +151,27 @@ def _judge_at(spark_master: str | None) -> Judge:
     from harness.captures.on_spark import judge_on_spark  # noqa: PLC0415 - PySpark is an extra, and slow to import
 
     return partial(judge_on_spark, master=spark_master)
+
+
+def _compared(
+    captures: Sequence[Path],
+    profile: str | None,
+    broker_config: Path | None,
+    given: Mapping[str, str],
+) -> _Compared:
+    """Return what the user named, completed by what a tap recorded, else by the newest release."""
+    tapped = tapped_broker(captures)
+    recorded = tapped.broker_config if tapped is not None and broker_config is None else {}
+    in_file = {} if broker_config is None else read_properties(broker_config, "--broker-config")
+    properties = coordinator_properties({**recorded, **in_file}) | dict(given)
+    is_newest = profile is None and tapped is None
+    spec = _spec(profile or (DEFAULT_PROFILE if tapped is None else tapped.profile), properties)
+    says = None
+    if recorded:
+        says = f"compared with {spec.profile.name} as the tapped broker was configured"
+    elif is_newest:
+        says = f"compared with the newest profile, {spec.profile.name}; name another with --profile"
+    return _Compared(spec=spec, properties=properties, is_newest=is_newest, says=says)
 
 
 def _spec(profile: str, properties: Mapping[str, str]) -> ReferenceProfile:

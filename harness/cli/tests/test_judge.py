@@ -65,7 +65,7 @@ def test_a_tap_is_compared_as_its_broker_was_configured(
     assert kafka_conformance("judge", tap, "--whole", default_delay) == ExitCode.UNEXPECTED
 
 
-def test_who_names_no_configuration_is_told_that_the_default_was_compared(
+def test_without_a_configuration_the_output_says_that_the_default_was_compared(
     tmp_path: Path, kafka_conformance: CommandLine
 ) -> None:
     code = kafka_conformance("judge", agreeing(tmp_path), "--profile", "3.9", "--whole")
