@@ -130,9 +130,9 @@ class Drive:
             self.admission.expect(self.target_name, script_count)
             async with asyncio.TaskGroup() as tasks:
                 for broker_group, directory in [*left_over, *acting]:
-                    tasks.create_task(self._drive_later(broker_group, directory))
+                    tasks.create_task(self._drive_late(broker_group, directory))
                 rounds = [
-                    tasks.create_task(self._drive_broker(broker_group, directory, turn))
+                    tasks.create_task(self._drive_in_round(broker_group, directory, turn))
                     for (broker_group, directory), turn in in_rounds
                 ]
                 if rounds:
@@ -173,20 +173,40 @@ class Drive:
             raise
         return broker
 
-    async def _drive_broker(self, broker_group: BrokerGroup, directory: Path, turn: Turn) -> None:
+    async def _drive_in_round(self, broker_group: BrokerGroup, directory: Path, turn: Turn) -> None:
+        """Run the cohorts of a broker that is up together with others."""
         try:
             await turn.begin()
             async with broker_slots().taken(self.target.process_count):
-                broker = await self._started(broker_group, directory)
-                try:
-                    await turn.all_ready()
-                    self._first_conversation_s = self._first_conversation_s or time.monotonic()
-                    await self._run_cohorts(broker, broker_group)
-                    self._lost = self._lost or how_it_ended(broker)
-                finally:
-                    await to_its_end(broker.stop())
+                await self._drive_broker(broker_group, directory, turn.all_ready)
         finally:
             turn.end()
+
+    async def _drive_late(self, broker_group: BrokerGroup, directory: Path) -> None:
+        """Run the cohorts of a broker that has no round, once few scenarios of the rounds are left."""
+        await self.admission.calm()
+        async with (
+            self.admission.late_slots.taken(broker_group.duration_ms),
+            broker_slots().taken(self.target.process_count),
+        ):
+            await self._drive_broker(broker_group, directory)
+
+    async def _drive_broker(
+        self,
+        broker_group: BrokerGroup,
+        directory: Path,
+        all_ready: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        """Start a broker, run its cohorts once it may begin, and stop it."""
+        broker = await self._started(broker_group, directory)
+        try:
+            if all_ready is not None:
+                await all_ready()
+            self._first_conversation_s = self._first_conversation_s or time.monotonic()
+            await self._run_cohorts(broker, broker_group)
+            self._lost = self._lost or how_it_ended(broker)
+        finally:
+            await to_its_end(broker.stop())
 
     def _slots(self, broker: Broker) -> LongestFirst:
         """Return the slots that limit how many scenarios run at once: fewer for an external broker."""
@@ -200,21 +220,6 @@ class Drive:
             return scripts
         found = [fitted(script, broker.description.broker_config) for script in scripts]
         return found if self.with_needs is None else await self.with_needs(found, broker.description)
-
-    async def _drive_later(self, broker_group: BrokerGroup, directory: Path) -> None:
-        """Run the cohorts of a broker that has no round, once few scenarios of the rounds are left."""
-        await self.admission.calm()
-        async with (
-            self.admission.late_slots.taken(broker_group.duration_ms),
-            broker_slots().taken(self.target.process_count),
-        ):
-            broker = await self._started(broker_group, directory)
-            self._first_conversation_s = self._first_conversation_s or time.monotonic()
-            try:
-                await self._run_cohorts(broker, broker_group)
-                self._lost = self._lost or how_it_ended(broker)
-            finally:
-                await to_its_end(broker.stop())
 
     async def _run_cohorts(self, broker: Broker, broker_group: BrokerGroup) -> None:
         """Run a broker's cohorts, one after the other."""
