@@ -187,9 +187,6 @@ _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
         "share_offsets_accumulated": (
             "Records that follow each other come as one range. Clients handle either way alike."
         ),
-        "deleted_topic_loses_share_state": (
-            "Without it, the share state of a deleted topic stays until its group is deleted."
-        ),
         "share_gap_ends_acquisition": (
             "Without it, after the leader of a partition has changed, a member may get records that are not "
             "available, and another gets them again."

@@ -293,7 +293,7 @@ def _delete_topic(
             error_message="This server does not host this topic" + (" ID." if is_by_id else "-partition."),
         )
     broker.topics.delete(topic.name)
-    broker.cluster.share_states.topic_deleted(topic.topic_id, broker.profile)
+    broker.cluster.share_states.topic_deleted(topic.topic_id)
     return DeletableTopicResult(name=topic.name, topic_id=topic.topic_id, error_code=Errors.NONE)
 
 

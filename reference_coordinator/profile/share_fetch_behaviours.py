@@ -38,12 +38,6 @@ OF_SHARES: Final = (
         source="SharePartition#acquireNewBatchRecords (4.2.0)",
     ),
     Row(
-        behaviour=Behaviour.DELETED_TOPIC_LOSES_SHARE_STATE,
-        spans=since(4, 1, 0),
-        meaning="The share state of a topic is deleted with the topic.",
-        source="ShareCoordinatorShard#maybeCleanupShareState (4.1.0)",
-    ),
-    Row(
         behaviour=Behaviour.SHARE_CLOSE_KEEPS_DELIVERY_COUNT,
         spans=since(4, 2, 0),
         meaning="Records of a share session that ends count as delivered.",

@@ -11,8 +11,6 @@ from typing import Final, NamedTuple
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, TopicId
 from reference_coordinator.core.values import value
-from reference_coordinator.profile.behaviour import Behaviour
-from reference_coordinator.profile.profiles import Profile
 from reference_coordinator.shares.state_batches import StateBatch, combine_state_batches
 
 UNINITIALIZED_START_OFFSET: Final = -1
@@ -127,13 +125,12 @@ class SharePartitionStates:
         self._changes(key)
         return Errors.NONE
 
-    def topic_deleted(self, topic_id: TopicId, profile: Profile) -> None:
-        """Delete the state of all partitions of a deleted topic, if the release does so.
+    def topic_deleted(self, topic_id: TopicId) -> None:
+        """Delete the state of all partitions of a deleted topic.
 
-        Decided in: ShareCoordinatorShard#maybeCleanupShareState (4.1.0).
+        Decided in: ShareCoordinatorShard#maybeCleanupShareState (4.1.0). The preview of 4.0 keeps it, but
+        the reference serves no requests for share state there.
         """
-        if not profile.has(Behaviour.DELETED_TOPIC_LOSES_SHARE_STATE):
-            return
         for key in [each for each in self._kept if each.topic_id == topic_id]:
             del self._kept[key]
             self._changes(key)

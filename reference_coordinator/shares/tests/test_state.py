@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from reference_coordinator.core.errors import Errors
 from reference_coordinator.core.ids import GroupId, TopicId
-from reference_coordinator.profile.profiles import profile_for
 from reference_coordinator.shares.state import UNINITIALIZED, ShareGroupOffset, SharePartitionStates
 from reference_coordinator.shares.state_batches import StateBatch, combine_state_batches
 
@@ -147,21 +146,11 @@ def test_combined_batches_give_each_record_its_latest_state(batches: list[StateB
         assert one.last_offset + 1 < other.first_offset or not is_same
 
 
-def test_the_state_of_a_deleted_topic_is_kept_before_4_1() -> None:
-    made = initialized()
-
-    made.topic_deleted(ORDERS, profile_for("4.0.2"))
-
-    assert made.read(*AT, leader_epoch=-1) == ShareGroupOffset(
-        state_epoch=1, leader_epoch=0, start_offset=-1, delivery_complete_count=-1
-    )
-
-
-def test_the_state_of_a_deleted_topic_is_deleted_since_4_1() -> None:
+def test_the_state_of_a_deleted_topic_is_deleted() -> None:
     made = initialized()
     made.take_changes()
 
-    made.topic_deleted(ORDERS, profile_for("4.1.0"))
+    made.topic_deleted(ORDERS)
 
     assert made.take_changes() == {AT: None}
     assert made.read(*AT, leader_epoch=-1) is Errors.INVALID_REQUEST
