@@ -20,6 +20,7 @@ from reference_coordinator.core.records import CoordinatorRecord, EndTransaction
 from reference_coordinator.core.timers import Timers
 from reference_coordinator.groups import dispatch
 from reference_coordinator.groups.dispatch import on_metadata_update
+from reference_coordinator.groups.share.topic_deletion import maybe_cleanup_share_group_state
 from reference_coordinator.messages import GroupRequest, RequestContext
 from reference_coordinator.offsets.expiration import cleanup_all_group_metadata, on_topics_deleted
 from reference_coordinator.offsets.shard import CoordinatorShard
@@ -116,9 +117,13 @@ class GroupCoordinator:
         return self._shard.take_effects()
 
     def topics_deleted(self, topics: Collection[str], *, now_ms: Millis) -> tuple[Effect, ...]:
-        """Process the deletion of topics: remove their offsets from all groups."""
+        """Process the deletion of topics: remove their offsets and share states from all groups."""
         self._advance_to(now_ms)
         on_topics_deleted(self._shard, topics)
+        known = self._shard.metadata_image.topics
+        maybe_cleanup_share_group_state(
+            self._shard, frozenset(known[each].topic_id for each in topics if each in known)
+        )
         return self._shard.take_effects()
 
     def on_metadata_update(

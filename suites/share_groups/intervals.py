@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from harness.scenario import Conversation, ShareMember, one_of, scenario
+from harness.scenario import Conversation, ShareMember, ask, expect, one_of, scenario
 from suites.consumer_groups.membership import topic_made
 from suites.share_groups.membership import ALL, BOTH, share_group_is, sole_sharer
 
@@ -143,3 +143,22 @@ def topics_that_nobody_has_any_more(conversation: Conversation) -> None:
     ana.heartbeats(topics=("orders",), member_epoch=one_of(epoch + 2, epoch + 3))
     conversation.elapses(IS_OVER_MS)
     ana.heartbeats(topics=("orders",), member_epoch=epoch + 3, assigned=ALL)
+
+
+@scenario("share_groups/intervals/deleted-topic", source=BUILDS, clauses=("SH-32", "SH-40", "SH-41"))
+def a_deleted_topic_goes_from_one_member(conversation: Conversation) -> None:
+    """Since 4.3, within the assignment interval only the first to heartbeat loses a deleted topic."""
+    ana, bob = conversation.share_members("ana", "bob")
+    single = topic_made(conversation, ana, partitions=1)
+    ana.enters(single, assigned={})
+    ana.awaits({single: (0,)})
+    epoch = bob.enters(single, assigned={single: (0,)})["member_epoch"]
+    ana.heartbeats(member_epoch=epoch, assigned=None)
+    waits(ana)
+    ana.asks(ask.delete_topic(single), expect.delete_topic(error_code="NONE"))
+    ana.awaits_metadata()
+
+    bob.heartbeats(member_epoch=one_of(epoch, epoch + 1), assigned={})
+    ana.heartbeats(member_epoch=one_of(epoch, epoch + 1))
+    conversation.elapses(IS_OVER_MS)
+    ana.heartbeats(topics=(single,), member_epoch=epoch + 1, assigned={})

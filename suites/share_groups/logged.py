@@ -56,6 +56,16 @@ def logged(group_id: str, *, tagged: bytes = NO_TAGS) -> tuple[LogRecord, ...]:
     )
 
 
+def with_state(group_id: str) -> LogRecord:
+    """Return the record that a partition of a deleted topic has share state.
+
+    Source: ShareGroupStatePartitionMetadataValue.json (4.3.1).
+    """
+    topic = bytes(range(16)) + compact_string("gone") + b"\x02" + int32(0) + NO_TAGS
+    state = VERSION_0 + NOTHING + b"\x02" + topic + NOTHING + NO_TAGS
+    return record_of_type(STATE_TYPE, key=named(group_id), value=state)
+
+
 def loaded(conversation: Conversation, group_id: str, *records: LogRecord) -> ShareMember:
     """Let a coordinator load a group, whose name no other scenario uses, and return its member."""
     ana = conversation.share_member("ana")
@@ -101,16 +111,8 @@ def tombstones_of_no_member_are_left_out(conversation: Conversation) -> None:
 def a_group_loses_its_state(conversation: Conversation) -> None:
     """A share group whose log removes its partitions with state has no offsets, and stays."""
     group_id = "share-state-gone"
-    topic = bytes(range(16)) + compact_string("gone") + b"\x02" + int32(0) + NO_TAGS
-    state = VERSION_0 + NOTHING + b"\x02" + topic + NOTHING + NO_TAGS
-    of_group = named(group_id)
-    ana = loaded(
-        conversation,
-        group_id,
-        *logged(group_id),
-        record_of_type(STATE_TYPE, key=of_group, value=state),
-        record_of_type(STATE_TYPE, key=of_group, value=None),
-    )
+    gone = record_of_type(STATE_TYPE, key=named(group_id), value=None)
+    ana = loaded(conversation, group_id, *logged(group_id), with_state(group_id), gone)
 
     ana.asks(ask.describe_share_group_offsets(group_id=group_id), expect.share_offsets({}))
     ana.heartbeats(group_id=group_id, epoch=EPOCH, member_epoch=EPOCH, assigned=None)
