@@ -9,10 +9,10 @@ from harness.bench.judge_data import expected_groups, load_base, multiply, write
 from harness.captures.judging import Terms, judge_here
 from harness.captures.parts import PART
 from harness.captures.sources import sources_of
-from harness.captures.tests.made_captures import write_journal
 from harness.replay import specification
 from harness.tests.in_process import CommandLine
 from harness.tests.replayed import Recording
+from harness.tests.tap_folders import write_journal
 from harness.trace.canonical import FieldValue
 from harness.trace.schema import TraceError
 
