@@ -14,6 +14,7 @@ from harness.scenario import (
     scenario,
 )
 from suites.consumer_groups.membership import topic_made
+from suites.failures.too_large import SMALL_LOG
 from suites.share_fetch.readers import has_state, topic_of
 
 ALL = {"orders": (0, 1, 2)}
@@ -256,6 +257,23 @@ def a_group_is_full(conversation: Conversation) -> None:
     ana.heartbeats()
     ana.leaves()
     cleo.enters("unheard-of")
+
+
+@scenario(
+    "share_groups/membership/long-name",
+    source="GroupCoordinatorRecordHelpers#newShareGroupEpochRecord",
+    clauses=("SH-27",),
+    broker_config=SMALL_LOG,
+)
+def a_join_is_five_records(conversation: Conversation) -> None:
+    """A join to a group with a name of 130 characters fits into a batch of 1,000 bytes, as five records."""
+    ana = conversation.share_member("ana")
+    fits = "n" * 130
+
+    ana.enters("unheard-of", group_id=fits, assigned={})
+    ana.heartbeats(group_id=fits, assigned=None)
+    ana.heartbeats(group_id=fits, epoch=-1)
+    ana.asks(ask.delete_groups(groups=(fits,)), expect.delete_groups("NONE"))
 
 
 @scenario("share_groups/membership/different-topics", source=HEARTBEATS, clauses=("SH-37",))
