@@ -4,7 +4,6 @@ from harness.scenario import Capability, Conversation, ShareMember, ask, expect,
 from suites.consumer_groups.written import AT_ONCE_MS
 from suites.failures.lingering import LINGER_MS, LINGERING, SHORT_COMMITS
 from suites.share_groups.administration import SHORT_SESSION
-from suites.share_groups.logged import EPOCH, WITHIN_MS, logged, with_state
 
 HEARTBEATS = "GroupMetadataManager#shareGroupHeartbeat (4.0.0)"
 SERVES = "ApiVersionsResponse#collectApis (4.0.0)"
@@ -224,27 +223,3 @@ def a_group_of_the_preview_outlives_its_coordinator(conversation: Conversation) 
     ana.repeats(ask.share_group_describe(version=0), until=described, within_ms=20_000)
     ana.heartbeats(version=0)
     ana.heartbeats(version=0, topics=("orders", "payments"))
-
-
-@scenario(
-    "share_groups/preview/logged-state",
-    source=HEARTBEATS,
-    clauses=("SH-13", "SH-36"),
-    broker_config=PREVIEW,
-    needs=(Capability.RESTART, Capability.WRITE_LOG),
-)
-def logged_share_state_counts_for_nothing(conversation: Conversation) -> None:
-    """In the preview of 4.0, partitions with share state in the log of a later release raise no epoch."""
-    group_id = "share-preview-state"
-    ana = conversation.share_member("ana")
-    for each in (*logged(group_id), with_state(group_id)):
-        conversation.appends(each)
-    conversation.restarts_coordinator()
-    described = expect.share_group_describe(error_code="NONE", group_state="Stable", group_epoch=EPOCH)
-    ana.repeats(
-        ask.share_group_describe(version=0, group_ids=(group_id,)), until=described, within_ms=WITHIN_MS
-    )
-    ana.awaits_metadata()
-
-    ana.heartbeats(version=0, group_id=group_id, epoch=EPOCH, member_epoch=EPOCH, assigned=None)
-    ana.asks(ask.share_group_describe(version=0, group_ids=(group_id,)), described)

@@ -136,10 +136,10 @@ def _update_subscription(
 def _looks_for_pending(group: ShareGroup) -> bool:
     """Return whether to check for partitions that have state but are not assigned to any member.
 
+    In 4.0 no partition has state.
+
     Decided in: GroupMetadataManager#shareGroupHeartbeat (4.1.2, 4.3.1).
     """
-    if not group.profile.has(Behaviour.SHARE_STATE_INITIALIZED):
-        return False
     is_assigned = group.assignment_epoch >= group.group_epoch
     return is_assigned or not group.profile.has(Behaviour.ASSIGNMENT_INTERVAL_KEPT)
 
