@@ -97,6 +97,7 @@ FUNCTIONS_LEFT_OUT: Final[Mapping[str, str]] = {
             "log.offsets_log:OffsetsLog.end_offset",
             "log.offsets_log:OffsetsLog.unreadable",
             "log.offsets_log:_PartitionLog.add",
+            "shares.state:SharePartitionStates.take_changes",
         ),
         _ON_DISK,
     ),
