@@ -18,8 +18,6 @@ SHORT_RETRIES: Final = {"group.share.initialize.retry.interval.ms": "1"}
 RETRY_MS: Final = 5_000
 REFUSED_MS: Final = 500
 """Long enough for a broker to record that state was refused."""
-LOOKS_MS: Final = 50_000
-"""Longer than a broker asks again for the state of a partition that does not exist."""
 
 
 @scenario("share_groups/offsets/alter-past-end", source=ALTERS, clauses=("SO-04",))
@@ -36,15 +34,6 @@ def the_partition_behind_the_last_is_refused(conversation: Conversation) -> None
         expect.share_offsets({"orders": {2: one_of(4, -1)}}),
     )
     ana.asks(ask.describe_share_group_offsets(), expect.share_offsets())
-
-
-@scenario("share_groups/offsets/describe-past-end", source=DESCRIBES, clauses=("SO-07",))
-def the_partition_behind_the_last_has_no_offset(conversation: Conversation) -> None:
-    """The partition behind a topic's last one has no offset; since 4.2 the broker looks for it first."""
-    ana, _ = sole_sharer(conversation)
-
-    ana.sends(ask.describe_share_group_offsets(topics={"orders": (2, 3)}))
-    ana.receives(expect.share_offsets({"orders": {2: -1, 3: -1}}), within_ms=LOOKS_MS)
 
 
 @scenario("share_groups/offsets/describe-negative", source=VALIDATES, clauses=("SO-07",))
