@@ -3,12 +3,14 @@
 from collections import Counter
 from collections.abc import Mapping
 
+from reference_coordinator.core.errors import CoordinatorError, Errors
 from reference_coordinator.core.ids import GroupId, MemberId, TopicId
 from reference_coordinator.core.java_hash_map import JavaHashMap
 from reference_coordinator.core.map_order import string_hash_code
 from reference_coordinator.core.metadata_image import MetadataImage
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.core.values import value
+from reference_coordinator.groups.consumer.assignors.group_spec import PartitionAssignorError
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
 from reference_coordinator.groups.share.assignors import assign
 from reference_coordinator.groups.share.assignors.share_spec import ShareGroupSpec, ShareMemberSpec
@@ -49,6 +51,9 @@ def maybe_update_target_assignment(
         updated_member: the member that sent the request, after the request.
         names: the subscribed topics, with their numbers of subscribers.
 
+    Raises:
+        CoordinatorError: UNKNOWN_SERVER_ERROR, as the assignor found no assignment.
+
     Source: GroupMetadataManager#maybeUpdateTargetAssignment (4.3.1),
     GroupMetadataManager#updateTargetAssignment (4.2.1).
     """
@@ -67,7 +72,10 @@ def maybe_update_target_assignment(
         subscription_type=subscription_type(names, len(members)),
         assignable=_assignable_partitions(shard, group),
     )
-    assigned = assign(spec, shard.profile)
+    try:
+        assigned = assign(spec, shard.profile)
+    except PartitionAssignorError as failure:
+        raise CoordinatorError(Errors.UNKNOWN_SERVER_ERROR, str(failure)) from failure
     metadata = new_share_group_target_assignment_metadata_record(
         group.group_id, group_epoch, shard.now_ms, shard.profile
     )

@@ -17,6 +17,9 @@ def assign(spec: ShareGroupSpec, profile: Profile) -> Mapping[MemberId, Assigned
     """Assign the assignable partitions. Source: SimpleAssignor#assign (4.3.1).
 
     A member without an entry in the result has an empty assignment.
+
+    Raises:
+        PartitionAssignorError: in 4.1, partitions are left, and no member may have more.
     """
     if profile.has(Behaviour.SHARE_ASSIGNOR_BALANCES):
         return simple_balanced.assign(spec)

@@ -7,7 +7,10 @@ from reference_coordinator.core.ids import MemberId, TopicId
 from reference_coordinator.core.java import as_int
 from reference_coordinator.core.java_hash_map import JavaHashMap, capacity_for
 from reference_coordinator.core.map_order import string_hash_code, uuid_hash_code
-from reference_coordinator.groups.consumer.assignors.group_spec import SubscriptionType
+from reference_coordinator.groups.consumer.assignors.group_spec import (
+    PartitionAssignorError,
+    SubscriptionType,
+)
 from reference_coordinator.groups.share.assignors.share_spec import (
     ShareGroupSpec,
     TopicIdPartition,
@@ -21,7 +24,11 @@ _ByMember: TypeAlias = dict[MemberId, dict[TopicIdPartition, None]]
 
 
 def assign(spec: ShareGroupSpec) -> Mapping[MemberId, AssignedPartitions]:
-    """Assign each partition to at least one member. Source: SimpleAssignor#assign (4.1.2)."""
+    """Assign each partition to at least one member. Source: SimpleAssignor#assign (4.1.2).
+
+    Raises:
+        PartitionAssignorError: partitions are left, and no member may have more.
+    """
     current = _current_assignment(spec)
     if spec.subscription_type is SubscriptionType.HETEROGENEOUS:
         assigned = _new_assignment_heterogeneous(spec, current)
@@ -127,10 +134,15 @@ def _round_robin_assignment_with_count(
     """Source: SimpleAssignor#roundRobinAssignmentWithCount (4.1.2).
 
     A member with one partition more than desired gets no more.
+
+    Raises:
+        PartitionAssignorError: all members have so many, as they share partitions of former assignments.
     """
     left, at = list(member_ids), 0
     for partition in partitions:
         while True:
+            if not left:
+                raise PartitionAssignorError("Inconsistent number of member IDs")
             at = at if at < len(left) else 0
             has = assignment.setdefault(left[at], {})
             if len(has) <= desired:

@@ -3,11 +3,15 @@
 from collections import Counter
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from reference_coordinator.core.ids import MemberId, TopicId
-from reference_coordinator.groups.consumer.assignors.group_spec import SubscriptionType
+from reference_coordinator.groups.consumer.assignors.group_spec import (
+    PartitionAssignorError,
+    SubscriptionType,
+)
 from reference_coordinator.groups.share.assignors import assign
 from reference_coordinator.groups.share.assignors.share_spec import ShareGroupSpec, ShareMemberSpec
 from reference_coordinator.groups.share.member import AssignedPartitions
@@ -136,3 +140,20 @@ def test_a_topic_that_a_member_loses_stays_in_its_assignment_without_partitions(
 
     assert sorted(len(each) for each in assigned[MemberId("a")].values()) == [0, 1]
     assert [len(each) for each in assigned[MemberId("b")].values()] == [1]
+
+
+def test_members_of_4_1_that_share_partitions_may_leave_no_room_for_others() -> None:
+    """The ids have the same hash modulo 6, and all three members had the same partition before."""
+    topic = TOPICS[0]
+    member = ShareMemberSpec(
+        subscribed_topic_ids=(topic,), names_topics=True, assignment={topic: frozenset({0})}
+    )
+    spec = ShareGroupSpec(
+        members={MemberId(each): member for each in "agm"},
+        subscription_type=SubscriptionType.HOMOGENEOUS,
+        assignable={topic: tuple(range(6))},
+    )
+
+    with pytest.raises(PartitionAssignorError, match="Inconsistent number of member IDs"):
+        assign(spec, profile_for("4.1"))
+    assert set(owners(dict(assign(spec, profile_for("4.2"))))) == {(topic, index) for index in range(6)}
