@@ -70,6 +70,9 @@ def share_group_heartbeat(
     throw_if_share_group_is_full(shard, group, request.member_id)
     member = group.get_or_maybe_create_member(request.member_id, create_if_not_exists=joins)
     throw_if_share_group_member_epoch_is_invalid(group, member, request.member_epoch)
+    if member.member_id not in group.members:
+        # Kafka adds a new member to the group's members immediately: their order counts for the assignor.
+        group = group.update_member(member)
     updated = _updated(member, request, context)
     records: list[CoordinatorRecord] = []
     if updated != member:
