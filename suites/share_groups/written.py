@@ -8,7 +8,7 @@ from suites.share_fetch.readers import finds_share_coordinator, topic_of
 from suites.share_groups.administration import SHORT_SESSION
 from suites.share_groups.loading import is_loaded
 from suites.share_groups.membership import HEARTBEATS, share_group_is, sole_sharer
-from suites.share_groups.offsets import ALTERS, DELETES, NO_TOPIC, altered
+from suites.share_groups.offsets import ALTERS, DELETES, altered
 
 FAILS = "CoordinatorOperationExceptionHelper#handleOperationException"
 FAILED = "UNKNOWN_SERVER_ERROR"
@@ -36,22 +36,6 @@ def what_changes_nothing_is_not_written(conversation: Conversation) -> None:
     for heartbeat in (sparse, full, sparse):
         ana.sends(heartbeat)
         ana.receives(expect.share_group_heartbeat(error_code="NONE"), within_ms=AT_ONCE_MS)
-
-
-@scenario(
-    "share_groups/written/alters-nothing",
-    source=INITIALIZES,
-    clauses=("SO-04",),
-    broker_config=SHORT_COMMITS | LINGERING,
-)
-def state_of_no_partition_is_not_written(conversation: Conversation) -> None:
-    """A group whose offsets cannot be altered is written once: no write is open once it is answered."""
-    ana = conversation.share_member("ana")
-
-    ana.sends(ask.alter_share_group_offsets(topics={"orders": {3: 1}}))
-    ana.receives(altered("orders", {3: NO_TOPIC}), within_ms=3 * LINGER_MS)
-    ana.sends(ask.alter_share_group_offsets(topics={}))
-    ana.receives(expect.altered_share_offsets(error_code="NONE"), within_ms=AT_ONCE_MS)
 
 
 @scenario(
