@@ -380,14 +380,13 @@ _TABLE: Final = (
         members=("member_id",),
     ),
 )
-_BY_NAME: Final = {each.name: each for each in _TABLE}
-APIS: Final[Mapping[str, ApiDescriptor]] = MappingProxyType(_BY_NAME)
+APIS: Final[Mapping[str, ApiDescriptor]] = MappingProxyType({each.name: each for each in _TABLE})
 _UNKNOWN: Final = ApiDescriptor(name="", key=-1)
 
 
 def descriptor(api: str | None) -> ApiDescriptor:
     """Return the row of an API, or an empty row for an API without one."""
-    return _BY_NAME.get(api or "", _UNKNOWN)
+    return APIS.get(api or "", _UNKNOWN)
 
 
 def apis_where(applies: Callable[[ApiDescriptor], bool]) -> frozenset[str]:

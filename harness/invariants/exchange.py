@@ -97,9 +97,8 @@ def number(fields: Fields, name: str) -> int:
 def items(fields: Fields, name: str) -> Iterator[Fields]:
     """Yield the structures of a collection; yield nothing where it is null or missing."""
     value = fields.get(name)
-    # Decoded fields are lists of dicts, which is much faster to find out than that they are sequences.
-    if isinstance(value, list) or (isinstance(value, Sequence) and not isinstance(value, str)):
-        yield from (item for item in value if isinstance(item, dict | Mapping))
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        yield from (item for item in value if isinstance(item, Mapping))
 
 
 def structure(fields: Fields, name: str) -> Fields | None:

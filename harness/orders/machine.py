@@ -46,17 +46,11 @@ _CORRELATION_ID: Final = 4
 
 
 class DelayedTimers(Timers[TimerKey, Deadline]):
-    """Timers that expire only when they are released, one at a time; none makes offsets expire."""
+    """Timers that expire only when they are released, one at a time."""
 
     def __init__(self) -> None:
         super().__init__()
         self.released: TimerKey | None = None
-
-    @override
-    def schedule(self, key: TimerKey, at_ms: int, deadline: Deadline) -> None:
-        # Each partition has one, nobody releases it, and every step would look through all of them.
-        if not isinstance(key, OffsetExpirationKey):
-            super().schedule(key, at_ms, deadline)
 
     @override
     def _enqueue(self, key: TimerKey, scheduled: object) -> None:
@@ -128,10 +122,11 @@ class ReferenceMachine:
         return reported
 
     def inner_steps(self) -> tuple[InnerStep, ...]:
-        """Return the deadlines that could pass."""
+        """Return the deadlines that could pass, except those at which offsets expire."""
         return tuple(
             InnerStep(kind=InnerKind.DEADLINE, due_ms=due_ms, key=key)
             for due_ms, key in self._timers.pending()
+            if not isinstance(key, OffsetExpirationKey)
         )
 
     def take(self, step: InnerStep, at_ms: float) -> Answers:

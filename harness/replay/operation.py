@@ -121,8 +121,6 @@ def _named_at(path: str, request: Fields) -> tuple[str, ...]:
 
 
 def _says(value: object, errors: frozenset[str]) -> bool:
-    if value is None or isinstance(value, str | int):
-        return False
     if isinstance(value, Mapping):
         return value.get("error_code") in errors or any(_says(each, errors) for each in value.values())
     return isinstance(value, list) and any(_says(each, errors) for each in value)

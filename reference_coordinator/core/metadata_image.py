@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from reference_coordinator.core.ids import TopicId
-from reference_coordinator.core.values import value, whole_value
+from reference_coordinator.core.values import value
 
 
-@whole_value
+@value
 class TopicImage:
     """A topic in the metadata image. Source: CoordinatorMetadataImage.TopicMetadata (4.3.1)."""
 

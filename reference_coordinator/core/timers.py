@@ -7,9 +7,8 @@ callback.
 
 import heapq
 from collections.abc import Callable, Hashable
-from copy import copy
 from dataclasses import dataclass
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
 from reference_coordinator.core.ids import Millis
 from reference_coordinator.core.values import value
@@ -36,10 +35,6 @@ class _Scheduled(Generic[DeadlineT]):
     queued_ms: int = 0
     queued_sequence: int = 0
 
-    def __copy__(self) -> Self:
-        # Much faster than what `copy` does by default.
-        return type(self)(self.at_ms, self.sequence, self.deadline, self.queued_ms, self.queued_sequence)
-
 
 class Timers(Generic[KeyT, DeadlineT]):
     """Deadlines by key, which can be replaced. Ties fire in the order in which they were scheduled.
@@ -51,13 +46,6 @@ class Timers(Generic[KeyT, DeadlineT]):
         self._scheduled: dict[KeyT, _Scheduled[DeadlineT]] = {}
         self._queue: list[tuple[int, int, KeyT]] = []
         self._sequence = 0
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        """Return an independent copy, which shares keys and deadlines, as they are values."""
-        made = memo[id(self)] = copy(self)
-        made._scheduled = {key: copy(each) for key, each in self._scheduled.items()}  # noqa: SLF001 - of this class
-        made._queue = list(self._queue)  # noqa: SLF001 - of this class
-        return made
 
     def schedule(self, key: KeyT, at_ms: int, deadline: DeadlineT) -> None:
         """Set the key's deadline, in place of its previous one."""
@@ -86,9 +74,8 @@ class Timers(Generic[KeyT, DeadlineT]):
 
     def pending(self) -> list[tuple[Millis, KeyT]]:
         """Return all deadlines' times and keys, in the order in which they fall due."""
-        # No two have the same sequence, so keys are not compared.
-        ordered = sorted((each.at_ms, each.sequence, key) for key, each in self._scheduled.items())
-        return [(Millis(at_ms), key) for at_ms, _, key in ordered]
+        ordered = sorted(self._scheduled.items(), key=lambda each: (each[1].at_ms, each[1].sequence))
+        return [(Millis(scheduled.at_ms), key) for key, scheduled in ordered]
 
     def take(self, key: KeyT) -> DeadlineT:
         """Remove and return the key's deadline, whenever it is due."""

@@ -1,8 +1,8 @@
 """One broker's view of the partitions of `__consumer_offsets`: which it coordinates, and in which epoch."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, unique
-from typing import Final, Self, assert_never
+from typing import Final, assert_never
 
 from reference_coordinator.core.errors import CoordinatorError, Errors
 
@@ -40,10 +40,6 @@ class CoordinatorPartition:
     """The offset of the next record. Source: SnapshottableCoordinator.lastWrittenOffset (4.1.0)."""
     last_committed_offset: int = 0
     """The offset up to which the log is committed. Reads see only records below it."""
-
-    def __deepcopy__(self, _: dict[int, object]) -> Self:
-        # All parts are immutable. Searches copy a coordinator with all its partitions often.
-        return replace(self)
 
     def throw_if_not_active(self) -> None:
         """Refuse all requests while another broker coordinates the groups or they are loading.
