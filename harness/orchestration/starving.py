@@ -63,7 +63,7 @@ class _Way:
     acts_late: bool = True
     """Whether the client acted as late as it did in the recorded run."""
     waits_longer: bool = False
-    """Whether the client's waits ended as late as its event loop was."""
+    """Whether the client's waits ended as late as its event loop was, and a broker got longer to settle."""
     sweeps_often: bool = False
     """Whether offsets expire as soon as they are due: it is unknown when the broker swept them."""
     since_ms: float = 0.0
@@ -257,6 +257,7 @@ class _Pace:
         """Let as much time pass before a step as in the recorded run, and set when to halt the brokers."""
         if self.way.waits_longer:
             self.session.late_ms = self._lateness_ms(step)
+            self.session.settles_longer_ms = self._settles_longer_ms(step)
         real_ms = self._acts.get(step)
         if real_ms is None:
             return
@@ -292,3 +293,14 @@ class _Pace:
             return 0.0
         begin_ms = max((at_ms for before, at_ms in self._ends.items() if before < step), default=0.0)
         return sum(each.within(begin_ms, end_ms).harness_ms for each in self._stretches)
+
+    def _settles_longer_ms(self, step: int) -> float:
+        """Return how much longer a broker that was kept from running may have got to process a request."""
+        begin_ms = self._acts.get(step)
+        if begin_ms is None:
+            return 0.0
+        end_ms = min((at_ms for after, at_ms in self._ends.items() if after > step), default=begin_ms)
+        return sum(
+            max(0.0, min(each.figures.broker_ms, min(each.end_ms, end_ms) - max(each.begin_ms, begin_ms)))
+            for each in self._stretches
+        )

@@ -37,6 +37,10 @@ RESTARTS = "static_membership/corner/restart-extends-no-delay"
 """A static member joins in step 0 and is answered 2000 ms later; its successor joins in step 2."""
 OVERTAKES = "classic/sync/leader-never-syncs"
 """In a stable group the leader joins again in step 16, and a follower in step 17."""
+FULL = "classic/max-size/pending-id-finds-no-room"
+"""A rebalance of 2000 ms begins in step 16; a member joins in step 19; another stays parked for 300 ms in 20."""
+ROOM_SOUGHT = 17
+PARKED = 20
 Before = Callable[[StarvedSession, int], Awaitable[None]]
 
 
@@ -51,6 +55,7 @@ def _folder(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
         ABORTS,
         RESTARTS,
         OVERTAKES,
+        FULL,
     ).folder
 
 
@@ -156,6 +161,23 @@ def test_what_the_harness_waits_for_the_order_of_requests_counts_beside_its_late
     one = judged(folder, late, kept(0, 2050, harness_ms=1950), scenario=REJOINS)
     assert one.outcome == Outcome.INDETERMINATE
     assert "the machine kept the harness from running for 1950 ms" in one.reason
+
+
+@pytest.mark.parametrize(
+    ("broker_ms", "outcome"), [(420, Outcome.INDETERMINATE), (60, Outcome.DIVERGES)]
+)
+def test_a_broker_that_was_kept_gets_longer_to_settle_before_a_wait(
+    folder: RunFolder, broker_ms: float, outcome: Outcome
+) -> None:
+    async def late(session: StarvedSession, step: int) -> None:
+        if step == ROOM_SOUGHT:
+            await session.elapse(1250)
+        if step == PARKED:
+            await session.elapse(420)
+
+    harness_late = kept(250, 1500, harness_ms=1250)
+    broker_kept = kept(1500, 2100, broker_ms=broker_ms)
+    assert judged(folder, late, harness_late, broker_kept, scenario=FULL).outcome == outcome
 
 
 def test_a_sweep_that_comes_while_the_harness_is_late_explains_what_it_removes(folder: RunFolder) -> None:

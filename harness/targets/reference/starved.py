@@ -36,6 +36,7 @@ class StarvedSession(ReferenceSession):
 
     Attributes:
         late_ms: how much longer the harness waits for an answer than requested.
+        settles_longer_ms: how much longer it gives a broker to process a request than one that runs.
         last_connection_first: whether they take requests from the latest connection first.
         requests_first: whether continuing brokers handle requests before expired timers.
     """
@@ -46,6 +47,7 @@ class StarvedSession(ReferenceSession):
         super().__init__(cluster, properties, preparation)
         self.last_connection_first = False
         self.late_ms = 0.0
+        self.settles_longer_ms = 0.0
         self.requests_first = False
         self._halts: list[tuple[int, int]] = []
         """Begin and length of the next halts, on the cluster's clock; in the order of time."""
@@ -57,7 +59,7 @@ class StarvedSession(ReferenceSession):
     @override
     def settle_ms(self) -> float:
         """How long the harness waited in the recording, which partly explains when a request arrived."""
-        return SETTLE_MS
+        return SETTLE_MS + self.settles_longer_ms
 
     async def halt(self, begin_ms: float, length_ms: float) -> None:
         """Halt the brokers at a time of the broker session's clock, or at once if it has passed."""
