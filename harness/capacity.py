@@ -16,6 +16,8 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from typing_extensions import override
+
 BROKER_BYTES: Final = 512 * 1024 * 1024
 """The memory that a broker's process needs, with a margin."""
 _BROKERS_PER_CORE: Final = 3
@@ -154,11 +156,29 @@ class Slots:
         self.count: Final = count
         self._free = count
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._holders = 0
+        self._none_taken = asyncio.Event()
+        self._none_taken.set()
 
     @asynccontextmanager
     async def taken(self, wanted: int = 1) -> AsyncIterator[None]:
         """Wait for free slots and take them; a request for more than exist takes all of them."""
-        wanted = min(wanted, self.count)
+        self._holders += 1
+        self._none_taken.clear()
+        try:
+            async with self._granted(min(wanted, self.count)):
+                yield
+        finally:
+            self._holders -= 1
+            if not self._holders:
+                self._none_taken.set()
+
+    async def none_taken(self) -> None:
+        """Wait until this process has no slot and wants none."""
+        await self._none_taken.wait()
+
+    @asynccontextmanager
+    async def _granted(self, wanted: int) -> AsyncIterator[None]:
         await self._take(wanted)
         try:
             yield
@@ -201,15 +221,15 @@ class MachineSlots(Slots):
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
+    @override
     @asynccontextmanager
-    async def taken(self, wanted: int = 1) -> AsyncIterator[None]:
-        """Wait for free slots and take them; a request for more than exist takes all of them."""
+    async def _granted(self, wanted: int) -> AsyncIterator[None]:
         with ExitStack() as locks:
             # One process at a time collects slots: two with half of them each would wait for ever.
             with ExitStack() as collecting:
                 await self._lock(["collecting"], 1, collecting)
                 names = [f"slot-{number}" for number in range(self.count)]
-                await self._lock(names, min(wanted, self.count), locks)
+                await self._lock(names, wanted, locks)
             yield
 
     async def _lock(self, names: list[str], wanted: int, locks: ExitStack) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from harness.capacity import broker_slots, machine
+from harness.capacity import broker_slots, machine, start_slots
 from harness.runner.admission import Admission
 from harness.runner.applicable import why_not_applicable
 from harness.runner.interpreter import Interpreter
@@ -40,6 +40,8 @@ _EXTERNAL_JOBS: Final = machine().jobs(per_core=12)
 """How many scenarios run at once on an external broker, which others use too."""
 _IN_A_ROW_MS: Final = 3_000
 """Roughly how much longer several cohorts of a broker take, one after the other, than their waits."""
+_NO_STARTS_S: Final = 5.0
+"""The longest wait for other brokers to start: some restart all the time."""
 _NOWHERE: Final = EventPosition(step=-1)
 
 
@@ -189,19 +191,21 @@ class Drive:
             self.admission.late_slots.taken(broker_group.duration_ms),
             broker_slots().taken(self.target.process_count),
         ):
-            await self._drive_broker(broker_group, directory)
+            first = broker_group.cohorts[0]
+            has_timers = not first.acts and first.duration_ms > 0
+            await self._drive_broker(broker_group, directory, _no_starts if has_timers else None)
 
     async def _drive_broker(
         self,
         broker_group: BrokerGroup,
         directory: Path,
-        all_ready: Callable[[], Awaitable[None]] | None = None,
+        may_begin: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Start a broker, run its cohorts once it may begin, and stop it."""
+        """Start a broker, run its cohorts once they may begin, and stop it."""
         broker = await self._started(broker_group, directory)
         try:
-            if all_ready is not None:
-                await all_ready()
+            if may_begin is not None:
+                await may_begin()
             self._first_conversation_s = self._first_conversation_s or time.monotonic()
             await self._run_cohorts(broker, broker_group)
             self._lost = self._lost or how_it_ended(broker)
@@ -366,6 +370,13 @@ def how_it_ended(broker: Broker) -> str | None:
     """Return in one line why a broker is gone, or None; the excerpt of its log is left out."""
     failure = broker.failure()
     return None if failure is None else _first_line(failure)
+
+
+async def _no_starts() -> None:
+    """Wait for a while until no broker starts: a start keeps a core busy, and delays the timers of others."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_NO_STARTS_S):
+            await start_slots().none_taken()
 
 
 def _first_line(text: str) -> str:

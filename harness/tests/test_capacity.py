@@ -143,6 +143,29 @@ def test_who_gives_up_waiting_leaves_its_slots_to_others() -> None:
     assert asyncio.run(give_up())
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_no_slot_is_taken_only_when_all_who_want_one_had_it(tmp_path: Path, *, shared: bool) -> None:
+    order: list[str] = []
+
+    async def take(slots: Slots) -> None:
+        async with slots.taken():
+            await asyncio.sleep(0)
+            order.append("taken")
+
+    async def wait_for_none() -> None:
+        slots = MachineSlots(1, tmp_path) if shared else Slots(1)
+        async with asyncio.timeout(5), asyncio.TaskGroup() as tasks:
+            for _ in range(2):
+                tasks.create_task(take(slots))
+            await asyncio.sleep(0)
+            await slots.none_taken()
+            order.append("none taken")
+
+    asyncio.run(wait_for_none())
+
+    assert order == ["taken", "taken", "none taken"]
+
+
 def test_as_many_targets_are_driven_together_as_there_are_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "harness.orchestration.driving.machine", lambda: Machine(cores=2, memory_bytes=64 * BROKER_BYTES)

@@ -38,7 +38,7 @@ RESTARTS = "static_membership/corner/restart-extends-no-delay"
 OVERTAKES = "classic/sync/leader-never-syncs"
 """In a stable group the leader joins again in step 16, and a follower in step 17."""
 FULL = "classic/max-size/pending-id-finds-no-room"
-"""A rebalance of 2000 ms begins in step 16; a member joins in step 19; another stays parked for 300 ms in 20."""
+"""A rebalance of 2000 ms begins in step 16; a member joins in 19, another stays parked in 20."""
 ROOM_SOUGHT = 17
 PARKED = 20
 Before = Callable[[StarvedSession, int], Awaitable[None]]
@@ -163,9 +163,7 @@ def test_what_the_harness_waits_for_the_order_of_requests_counts_beside_its_late
     assert "the machine kept the harness from running for 1950 ms" in one.reason
 
 
-@pytest.mark.parametrize(
-    ("broker_ms", "outcome"), [(420, Outcome.INDETERMINATE), (60, Outcome.DIVERGES)]
-)
+@pytest.mark.parametrize(("broker_ms", "outcome"), [(420, Outcome.INDETERMINATE), (60, Outcome.DIVERGES)])
 def test_a_broker_that_was_kept_gets_longer_to_settle_before_a_wait(
     folder: RunFolder, broker_ms: float, outcome: Outcome
 ) -> None:

@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import pytest
 
+from harness.capacity import start_slots
 from harness.runner.admission import Admission
 from harness.runner.drive import Drive, DriveResult, DriveSinks, Limits
 from harness.runner.placing import group_names
@@ -357,6 +358,32 @@ def test_a_broker_that_starts_later_does_not_wait_for_scenarios_that_never_began
 
     assert last_kinds(events)["acting"] == EventKind.ABANDONED
     assert len(target.brokers) == 2
+
+
+def test_timers_on_a_broker_that_starts_later_wait_for_other_starts(tmp_path: Path) -> None:
+    target = MemoryTarget(can=frozenset({Capability.BROKER_CONFIG, Capability.RESTART}))
+    config = {"group.max.size": "2"}
+    steps = (*record(beat).steps, DoToBroker(lever="restart"))
+    acting = scripts_named("acting", needs=("restart",), steps=steps, broker_config=config)
+    timed = replace(record(late), id="classic/test/timed", broker_config=config)
+    order: list[str] = []
+    sinks = DriveSinks(
+        write=lambda event: order.append(event.scenario_id), broker_ready=lambda *_: None, logs=tmp_path
+    )
+    driven = driving(target, sinks)
+    driven.packing = Packing(configs={script.id: config for script in (*acting, timed)})
+
+    async def drive_beside_a_start() -> None:
+        async with asyncio.timeout(20), start_slots().taken():
+            running = asyncio.create_task(driven.run([*acting, timed]))
+            await asyncio.wait([running], timeout=0.2)
+            assert len(target.brokers) == 1
+            order.append("started")
+        await running
+
+    asyncio.run(drive_beside_a_start())
+
+    assert list(dict.fromkeys(order)) == ["started", "classic/test/timed", "classic/test/acting"]
 
 
 def test_every_group_of_a_script_is_found() -> None:
