@@ -31,6 +31,12 @@ _ONE_PARTITION: Final[Mapping[str, str]] = {
 Each run gives a group another id, and so another partition: runs in virtual time cannot show the dependence.
 """
 
+_LIMITS_OF_A_BROKER: Final = frozenset({"group.share.max.share.sessions"})
+"""Properties that limit what all clients of a broker use together.
+
+Runs in virtual time cannot show what others use: there each script is alone on its broker.
+"""
+
 
 @dataclass(slots=True, kw_only=True)
 class _Bin:
@@ -89,6 +95,8 @@ async def _is_alone(script: Script, config: Mapping[str, str], runs: RunCache) -
     """Return whether a script needs a broker alone; scripts that act on a broker share it with their like."""
     if acts_on_broker(script):
         return False
+    if _limits_others(config):
+        return True
     return await runs.disturbs(script, config) or await minds_topics(script, config, runs)
 
 
@@ -201,10 +209,16 @@ def _conflict(one: _Bin, other: _Bin) -> bool:
 
     A pause where a coordinator removes a group also pauses its sweeps, which remove other scripts' groups.
     """
+    if _limits_others(one.asked) or _limits_others(other.asked):
+        return True
     if any(other.asked.get(name, value) != value for name, value in one.asked.items()):
         return True
     pauses_at_dead = any(map(_pauses_at_dead, (*one.scripts, *other.scripts)))
     return pauses_at_dead and CHECK_INTERVAL in {*one.asked, *other.asked}
+
+
+def _limits_others(config: Mapping[str, str]) -> bool:
+    return not _LIMITS_OF_A_BROKER.isdisjoint(config)
 
 
 def _pauses_at_dead(script: Script) -> bool:

@@ -18,6 +18,9 @@ ACKNOWLEDGES = "SharePartitionManager#acknowledgeSessionUpdate"
 CHECKS_MEMBER = "KafkaApis#isMemberIdValid"
 SHOWS = "CachedSharePartition#maybeUpdateResponseData"
 ENDS = "ShareSessionCache#remove"
+LIMITS = "ShareSessionCache#maybeCreateSession"
+LIMITED_MS = 500
+"""How long a fetch waits that cannot open a session."""
 
 
 @scenario("share_fetch/sessions/not-opened", source=OPENS, clauses=("SF-01",))
@@ -63,6 +66,31 @@ def a_session_is_opened_anew(conversation: Conversation) -> None:
     ana.epoch = 0
     ana.fetches(max_wait_ms=200)
     ana.acknowledges((0, 1, (ACCEPT,)))
+
+
+@scenario(
+    "share_fetch/sessions/too-many",
+    source=LIMITS,
+    clauses=("SF-43",),
+    broker_config={"group.share.max.size": 1, "group.share.max.share.sessions": 1},
+)
+def a_broker_has_few_sessions(conversation: Conversation) -> None:
+    """A ShareFetch that would open one session too many gets SHARE_SESSION_LIMIT_REACHED after its wait.
+
+    The member that has a session may open it anew. Once it is closed, another member opens one.
+    """
+    ana = reader(conversation, 1)
+    bob = another(conversation, ana)
+    ana.fetches((0, 0, 1))
+    bob.sends_fetch(epoch=0, max_wait_ms=LIMITED_MS)
+    bob.is_given(error_code="SHARE_SESSION_LIMIT_REACHED", due_ms=LIMITED_MS)
+    ana.epoch = 0
+    ana.fetches(max_wait_ms=200)
+
+    ana.acknowledges((0, 0, (ACCEPT,)))
+    ana.closes()
+    bob.fetches(max_wait_ms=200)
+    bob.gets_nothing()
 
 
 @scenario("share_fetch/sessions/acknowledge-opens-none", source=ACKNOWLEDGES, clauses=("SF-05",))

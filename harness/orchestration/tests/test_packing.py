@@ -218,6 +218,21 @@ def test_whoever_changes_what_others_are_reported_has_a_broker_alone_for_its_tim
     assert [names(each.scripts) for each in broker_group.cohorts] == [["one", "two"], ["takes-all"]]
 
 
+def test_who_limits_what_all_clients_of_a_broker_use_is_alone_on_it(tmp_path: Path) -> None:
+    asked = {"group.share.max.share.sessions": "1"}
+    scripts = (
+        script("one", is_nobody, asked),
+        script("two", is_nobody, asked),
+        script("other", is_nobody, {"group.max.size": "2"}),
+        script("deletes", deletes_the_log),
+    )
+
+    limited, *others = broker_groups(scripts, CAN, packed(tmp_path, *scripts))
+
+    assert [names(each.scripts) for each in limited.cohorts] == [["one"], ["two"]]
+    assert [names(each.scripts) for each in others] == [["other", "deletes"]]
+
+
 @pytest.mark.parametrize("capabilities", [CAN, CAN | {Capability.CLUSTER}, frozenset[Capability]()])
 def test_whoever_takes_the_log_away_is_alone_on_a_usual_broker(
     tmp_path: Path, capabilities: frozenset[Capability]
