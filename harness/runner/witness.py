@@ -7,14 +7,14 @@ counts. It finds stretches of time, which are the same for all conversations tha
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from harness.targets.base.interface import Broker
-from harness.targets.base.measured import Gauge, MeasuredProcess
+from harness.targets.base.measured import DiskPressure, Gauge, MeasuredProcess
 from harness.trace.starvation import Starvation, Waits
 
 TICK_S: Final = 0.05
@@ -29,6 +29,8 @@ _BUSY_S: Final = 0.005
 """A loop that is this late is checked again at once: it may be late all the time."""
 _LEAST_MS: Final = 5.0
 """Less starvation than this, in half a second, is normal on every machine."""
+_PRESSED: Final = 0.5
+"""A time in which the machine waits for disks for a smaller share is not looked into: that takes time."""
 _MOSTLY: Final = 0.5
 """Adjacent stretches are joined if each is starved for at least this share of its time."""
 FiguresT = TypeVar("FiguresT", Starvation, Waits)
@@ -60,6 +62,7 @@ class Watch:
     _stopped_s: float = 0.0
     _waits: Waits = field(default_factory=Waits)
     _was_stopped: bool = False
+    _disk: DiskPressure = field(init=False)
     _kept_ms: float = 0.0
     """How long the broker was kept from running in total."""
     _looked_s: float = field(init=False)
@@ -70,6 +73,7 @@ class Watch:
     def __post_init__(self) -> None:
         """Take the first reading."""
         self._looked_s = self._read_s = self._gauged_s = self.since_s
+        self._disk = DiskPressure()
         self._processes()
 
     def look(self, now_s: float, *, late_s: float) -> None:
@@ -80,7 +84,9 @@ class Watch:
             late_s: how late the loop was since the last look.
         """
         before_s, self._looked_s = self._looked_s, now_s
-        is_stopped = any(gauge.is_stopped() for gauge in self._processes())
+        gauges = self._processes()
+        self._look_at_disk(gauges, (now_s - before_s) * 1000)
+        is_stopped = any(gauge.is_stopped() for gauge in gauges)
         was_stopped, self._was_stopped = self._was_stopped, is_stopped
         if is_stopped and not was_stopped:
             self._read(now_s)
@@ -95,6 +101,13 @@ class Watch:
         if has_gone_on or is_sudden or now_s - self._read_s >= _READ_EVERY_S:
             self._read(now_s)
             self._close(now_s)
+
+    def _look_at_disk(self, gauges: Iterable[Gauge], length_ms: float) -> None:
+        pressed_ms = self._disk.read_ms()
+        if pressed_ms is not None:
+            counted_ms = min(pressed_ms, length_ms) if pressed_ms > _PRESSED * length_ms else 0.0
+            for gauge in gauges:
+                gauge.count_disk(counted_ms)
 
     def flush(self) -> None:
         """Close the stretch up to now if it is long enough to report, since a conversation ends."""
@@ -152,6 +165,7 @@ class Watch:
             pause_ms=self._waits.pause_ms,
             throttled_ms=self._waits.throttled_ms,
             pressure_ms=self._waits.pressure_ms,
+            disk_ms=self._waits.disk_ms,
         )
         return _limited(figures, (end_s - self.since_s) * 1000)
 
@@ -325,6 +339,7 @@ def _worst(waits: list[Waits]) -> Waits:
         pause_ms=_most(each.pause_ms for each in waits),
         throttled_ms=_most(each.throttled_ms for each in waits),
         pressure_ms=_most(each.pressure_ms for each in waits),
+        disk_ms=_most(each.disk_ms for each in waits),
     )
 
 

@@ -15,11 +15,13 @@ class Waits:
     """How long the quota of its container's cgroup kept it from running."""
     pressure_ms: float | None = None
     """How long some task of that cgroup waited for a core."""
+    disk_ms: float | None = None
+    """How long some of its threads waited for a disk, while the kernel counted pressure on disks."""
 
     @property
     def longest_ms(self) -> float:
         """The longest of the waits, which overlap in time."""
-        waits = (self.run_queue_ms, self.pause_ms, self.throttled_ms, self.pressure_ms)
+        waits = (self.run_queue_ms, self.pause_ms, self.throttled_ms, self.pressure_ms, self.disk_ms)
         return max(each or 0.0 for each in waits)
 
 
@@ -50,6 +52,7 @@ class Starvation(Waits):
             (self.pause_ms, "{:.0f} ms in pauses of its JVM"),
             (self.throttled_ms, "{:.0f} ms throttled"),
             (self.pressure_ms, "{:.0f} ms under pressure"),
+            (self.disk_ms, "{:.0f} ms for a disk"),
         ]
         known = [text.format(figure) for figure, text in parts if figure is not None]
         harness = f"kept from running for {self.starved_ms:.0f} ms: the harness {self.harness_ms:.0f} ms"

@@ -1,8 +1,9 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -39,6 +40,9 @@ class FakeGauge:
     def is_stopped(self) -> bool:
         return self.stopped
 
+    def count_disk(self, pressed_ms: float) -> None:
+        self.waits = replace(self.waits, disk_ms=(self.waits.disk_ms or 0.0) + pressed_ms)
+
     def read(self) -> Waits:
         waits, self.waits = self.waits, Waits(run_queue_ms=0.0, pause_ms=0.0)
         return waits
@@ -53,7 +57,18 @@ def _gauges(monkeypatch: pytest.MonkeyPatch) -> list[FakeGauge]:
         return made[-1]
 
     monkeypatch.setattr(witness, "Gauge", make)
+    monkeypatch.setattr(witness, "DiskPressure", FakeDisk)
     return made
+
+
+class FakeDisk:
+    """A machine on which tasks wait for disks as a test says."""
+
+    pressed_ms: ClassVar[list[float]] = []
+    """For each of the next looks."""
+
+    def read_ms(self) -> float | None:
+        return self.pressed_ms.pop(0) if self.pressed_ms else None
 
 
 def broker(process: MeasuredProcess | None = BROKER) -> MeasuredBroker:
@@ -111,6 +126,18 @@ def test_a_stop_lasts_from_the_look_before_it_to_the_look_after_it(gauges: list[
     (stretch,) = watch.stretches
     assert (stretch.begin_s, stretch.end_s) == pytest.approx((0.05, 0.3))
     assert stretch.starvation.stopped_ms == pytest.approx(250)
+
+
+def test_waits_for_a_disk_count_where_the_machine_mostly_waits(
+    gauges: list[FakeGauge], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FakeDisk, "pressed_ms", [20.0, 45.0, 70.0, 10.0])
+    watch = watch_of(broker())
+    look(watch, *ticks(0.0, 0.6))
+    assert len(gauges) == 1
+    stretch, *_ = watch.stretches
+    assert stretch.starvation.disk_ms == pytest.approx(95)
+    assert stretch.starvation.broker_ms == pytest.approx(95)
 
 
 def test_a_pause_of_the_scripts_own_is_no_starvation(gauges: list[FakeGauge]) -> None:

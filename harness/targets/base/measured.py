@@ -19,6 +19,7 @@ _MS_PER_NS: Final = 1e-6
 _MS_PER_US: Final = 1e-3
 _BYTES: Final = 4096
 _STOPPED: Final = b"T"
+_UNINTERRUPTIBLE: Final = b"D"
 _COMPILERS: Final = (b"C1 Compiler", b"C2 Compiler")
 """Prefixes of the names of threads that compile in the background: nothing waits for them."""
 _PAUSE: Final = re.compile(rb"Total: *(\d+) ns")
@@ -57,21 +58,40 @@ class Gauge:
         self._delays_ns: dict[str, int] = {}
         self._log_bytes = _size_of(process.pause_log)
         self._counters_ms: dict[str, float] = {}
+        self._disk_ms: float | None = None
         self.read()
 
     def is_stopped(self) -> bool:
         """Return whether the process is stopped by a signal at this moment."""
-        status = _content(self._process / "stat") or b""
-        return status.rpartition(b")")[2].split()[:1] == [_STOPPED]
+        return _state(self._process / "stat") == _STOPPED
+
+    def count_disk(self, pressed_ms: float) -> None:
+        """Count a time in which tasks of the machine waited for disks, if a thread does so at this moment.
+
+        Args:
+            pressed_ms: how long some task waited; 0 costs nothing.
+        """
+        self._disk_ms = (self._disk_ms or 0.0) + (
+            pressed_ms if pressed_ms and self._waits_for_disk() else 0.0
+        )
 
     def read(self) -> Waits:
         """Return how long the process waited since the last reading."""
+        disk_ms, self._disk_ms = self._disk_ms, None
         return Waits(
             run_queue_ms=self._run_queue_ms(),
             pause_ms=self._pause_ms(),
             throttled_ms=self._counted_ms("throttled", _throttled_ms(self._cgroup)),
             pressure_ms=self._counted_ms("pressure", _pressure_ms(self._cgroup)),
+            disk_ms=disk_ms,
         )
+
+    def _waits_for_disk(self) -> bool:
+        """Return whether one of the threads is in uninterruptible sleep, as in a write to a disk."""
+        tasks = f"{self._process}/task"
+        with suppress(OSError):
+            return any(_state(f"{tasks}/{task}/stat") == _UNINTERRUPTIBLE for task in os.listdir(tasks))  # noqa: PTH208 - see above
+        return False
 
     def _run_queue_ms(self) -> float | None:
         """Return how long the worst thread waited for a core.
@@ -117,6 +137,23 @@ class Gauge:
             return None
         before_ms, self._counters_ms[name] = self._counters_ms.get(name, total_ms), total_ms
         return total_ms - before_ms
+
+
+class DiskPressure:
+    """Reads how long some task of the machine waited for a disk; each reading covers the time since the last.
+
+    Source: Documentation/accounting/psi.rst of Linux, `io`.
+    """
+
+    def __init__(self, proc: Path = _PROC) -> None:
+        """Take the first reading from the kernel's folder of processes."""
+        self._file = proc / "pressure" / "io"
+        self._total_ms = _some_ms(self._file)
+
+    def read_ms(self) -> float | None:
+        """Return how long some task waited since the last reading; None if the kernel does not count it."""
+        before_ms, self._total_ms = self._total_ms, _some_ms(self._file)
+        return None if before_ms is None or self._total_ms is None else self._total_ms - before_ms
 
 
 def is_of_cgroup(pid: int, name: str) -> bool:
@@ -178,6 +215,15 @@ def _throttled_ms(cgroup: Path | None) -> float | None:
 
 def _pressure_ms(cgroup: Path | None) -> float | None:
     """Return how long some task of a control group waited. Source: psi.rst of Linux, `cpu.pressure`."""
-    content = None if cgroup is None else _content(cgroup / "cpu.pressure")
-    found = re.search(rb"^some .*total=(\d+)", content or b"", re.MULTILINE)
+    return None if cgroup is None else _some_ms(cgroup / "cpu.pressure")
+
+
+def _some_ms(pressure: Path) -> float | None:
+    """Return for how long some task waited, by a file of pressure stall information."""
+    found = re.search(rb"^some .*total=(\d+)", _content(pressure) or b"", re.MULTILINE)
     return None if found is None else int(found[1]) * _MS_PER_US
+
+
+def _state(status: Path | str) -> bytes:
+    """Return the state of a process or thread, one letter; empty if it has ended."""
+    return (_content(status) or b"").rpartition(b")")[2].strip()[:1]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.targets.base.measured import Gauge, MeasuredProcess, is_of_cgroup, with_children
+from harness.targets.base.measured import DiskPressure, Gauge, MeasuredProcess, is_of_cgroup, with_children
 from harness.tests.patience import wait_until
 from harness.trace.starvation import Waits
 
@@ -52,6 +52,30 @@ def test_a_state_is_read_behind_a_name_with_parentheses(tmp_path: Path) -> None:
     threads(tmp_path / "proc", {"main": 0})
     (tmp_path / "proc" / str(PID) / "stat").write_text(f"{PID} (odd) S name) T 1 2 3")
     assert gauge(tmp_path).is_stopped()
+
+
+def test_a_disk_counts_while_a_thread_waits_for_it_and_the_machine_is_pressed(tmp_path: Path) -> None:
+    threads(tmp_path / "proc", {"main": 0, "raft-io-thread": 0})
+    one = gauge(tmp_path)
+    state = tmp_path / "proc" / str(PID) / "task" / str(PID + 1) / "stat"
+    state.write_text(f"{PID + 1} (raft-io-thread) D 1 2")
+    one.count_disk(40.0)
+    one.count_disk(0.0)
+    state.write_text(f"{PID + 1} (raft-io-thread) S 1 2")
+    one.count_disk(30.0)
+    assert one.read().disk_ms == 40.0
+    assert one.read().disk_ms is None
+
+
+def test_pressure_on_disks_is_read_since_the_last_reading(tmp_path: Path) -> None:
+    pressure = tmp_path / "pressure"
+    assert DiskPressure(tmp_path).read_ms() is None
+    pressure.mkdir()
+    line = "some avg10=0.56 avg60=4.18 avg300=4.99 total={}\nfull avg10=0.28 avg60=2.92 avg300=3.53 total=9\n"
+    (pressure / "io").write_text(line.format(5_000))
+    disk = DiskPressure(tmp_path)
+    (pressure / "io").write_text(line.format(47_500))
+    assert (disk.read_ms(), disk.read_ms()) == (42.5, 0.0)
 
 
 @pytest.fixture(name="sleeper")
