@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from reference_coordinator.core.ids import MemberId, TopicId
 from reference_coordinator.core.java import as_int
-from reference_coordinator.core.java_hash_map import JavaHashMap, capacity_for
+from reference_coordinator.core.java_hash_map import JavaHashMap, JavaHashSet, capacity_for
 from reference_coordinator.core.map_order import string_hash_code, uuid_hash_code
 from reference_coordinator.groups.consumer.assignors.group_spec import (
     PartitionAssignorError,
@@ -20,7 +20,8 @@ from reference_coordinator.groups.share.assignors.share_spec import (
 from reference_coordinator.groups.share.member import AssignedPartitions
 
 _ByPartition: TypeAlias = JavaHashMap[TopicIdPartition, list[MemberId]]
-_ByMember: TypeAlias = dict[MemberId, dict[TopicIdPartition, None]]
+_ByMember: TypeAlias = dict[MemberId, JavaHashSet[TopicIdPartition]]
+"""In each set the order of Kafka's: it decides in which order a member's topics are stored."""
 
 
 def assign(spec: ShareGroupSpec) -> Mapping[MemberId, AssignedPartitions]:
@@ -61,9 +62,9 @@ def _new_assignment_homogeneous(
         if partition.topic_id not in topic_ids:
             continue
         for member_id in members:
-            has = final.setdefault(member_id, {})
+            has = _partitions_of(final, member_id)
             if len(has) < desired and partition not in hashed:
-                has[partition] = None
+                has.add(partition)
                 taken.add(partition)
     unassigned = [each for each in targets if each not in taken]
     _round_robin_assignment_with_count(spec.members, unassigned, final, desired)
@@ -94,15 +95,21 @@ def _new_assignment_heterogeneous(  # noqa: C901 - one flat step after the other
     for partition, members in current.items():
         if partition not in assigned:
             for member_id in members_of.get(partition.topic_id, {}).keys() & set(members):
-                final.setdefault(member_id, {})[partition] = None
+                _partitions_of(final, member_id).add(partition)
     return final
+
+
+def _partitions_of(assignment: _ByMember, member_id: MemberId) -> JavaHashSet[TopicIdPartition]:
+    if member_id not in assignment:
+        assignment[member_id] = JavaHashSet(topic_id_partition_hash_code)
+    return assignment[member_id]
 
 
 def _by_member(assigned: _ByPartition) -> _ByMember:
     final: _ByMember = {}
     for partition, members in assigned.items():
         for member_id in members:
-            final.setdefault(member_id, {})[partition] = None
+            _partitions_of(final, member_id).add(partition)
     return final
 
 
@@ -144,9 +151,9 @@ def _round_robin_assignment_with_count(
             if not left:
                 raise PartitionAssignorError("Inconsistent number of member IDs")
             at = at if at < len(left) else 0
-            has = assignment.setdefault(left[at], {})
+            has = _partitions_of(assignment, left[at])
             if len(has) <= desired:
-                has[partition] = None
+                has.add(partition)
                 at += 1
                 break
             del left[at]

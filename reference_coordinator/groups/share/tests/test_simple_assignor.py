@@ -157,3 +157,18 @@ def test_members_of_4_1_that_share_partitions_may_leave_no_room_for_others() -> 
     with pytest.raises(PartitionAssignorError, match="Inconsistent number of member IDs"):
         assign(spec, profile_for("4.1"))
     assert set(owners(dict(assign(spec, profile_for("4.2"))))) == {(topic, index) for index in range(6)}
+
+
+def test_the_topics_of_a_member_of_4_1_are_in_the_order_of_a_set_of_its_partitions() -> None:
+    """Both topics are in the same bucket of a map, and the second partition of the last one comes first."""
+    topics = tuple(TopicId(f"00000000-0000-0000-0000-0000000000{each}") for each in ("01", "11"))
+    member = ShareMemberSpec(subscribed_topic_ids=topics, names_topics=True, assignment={})
+    spec = ShareGroupSpec(
+        members={MemberId("c"): member},
+        subscription_type=SubscriptionType.HOMOGENEOUS,
+        assignable={topics[0]: (0,), topics[1]: (0, 1)},
+    )
+
+    assigned = assign(spec, profile_for("4.1"))
+
+    assert tuple(assigned[MemberId("c")]) == topics
