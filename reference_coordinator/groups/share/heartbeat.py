@@ -71,8 +71,7 @@ def share_group_heartbeat(
     member = group.get_or_maybe_create_member(request.member_id, create_if_not_exists=joins)
     throw_if_share_group_member_epoch_is_invalid(group, member, request.member_epoch)
     if member.member_id not in group.members:
-        # Kafka adds a new member to the group's members immediately: their order counts for the assignor.
-        group = group.update_member(member)
+        group = _add_member(shard, group, member)
     updated = _updated(member, request, context)
     records: list[CoordinatorRecord] = []
     if updated != member:
@@ -91,6 +90,21 @@ def share_group_heartbeat(
     )
     response = _response(shard, request, member, after)
     return CoordinatorResult(records=tuple(records), response=response, append_future=noted)
+
+
+def _add_member(shard: GroupMetadataManager, group: ShareGroup, member: ShareGroupMember) -> ShareGroup:
+    """Add a new member to the group's members immediately, before any record of it.
+
+    Thus their order counts for the assignor. If the assignor finds no assignment, nothing is written, and
+    nothing undoes the change: the refused member stays, without a session, until the group is loaded again. A
+    new group loses it, as no record has it.
+
+    Decided in: ShareGroup#getOrMaybeCreateMember, CoordinatorRuntime.CoordinatorWriteEvent#run (4.1.2).
+    """
+    added = group.update_member(member)
+    if shard.find_group(group.group_id) is group:
+        shard.add_new_group(added)
+    return added
 
 
 def _updated(
