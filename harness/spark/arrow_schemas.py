@@ -38,7 +38,7 @@ def completed_table(cls: "type[DataclassInstance]", table: pa.Table) -> pa.Table
     """Return a table of records with the columns that an older table lacks filled with defaults."""
     schema = arrow_schema(cls)
     for column in columns(cls):
-        if column.default is not None and column.name not in table.column_names:
+        if column.may_be_missing and column.name not in table.column_names:
             values = pa.array([column.default] * len(table), schema.field(column.name).type)
             table = table.append_column(schema.field(column.name), values)
     return table.select(schema.names)

@@ -13,7 +13,7 @@ import re
 import textwrap
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import cache
 from itertools import pairwise
@@ -60,8 +60,10 @@ class Column:
     nullable: bool
     description: str
     """The string under the field, or an empty string."""
+    may_be_missing: bool = False
+    """Whether a file may lack the column."""
     default: str | float | None = None
-    """The value in files that lack the column; None if no file may lack it."""
+    """The value in files that lack the column."""
 
 
 _COLUMN_TYPES: Final[dict[object, ColumnType]] = {
@@ -86,25 +88,22 @@ def columns(cls: "type[DataclassInstance]") -> tuple[Column, ...]:
 def _columns(cls: type) -> tuple[Column, ...]:
     hints = get_type_hints(cls)
     descriptions = field_descriptions(cls)
-    return tuple(
-        _column(
-            field.name,
-            hints[field.name],
-            descriptions.get(field.name, ""),
-            None if field.default is MISSING else field.default,
-        )
-        for field in fields(cls)
-    )
+    return tuple(_column(each, hints[each.name], descriptions.get(each.name, "")) for each in fields(cls))
 
 
-def _column(name: str, hint: object, description: str, default: str | float | None) -> Column:
+def _column(field: "Field[Any]", hint: object, description: str) -> Column:
     nullable = NoneType in get_args(hint)
     if nullable:
         (hint,) = (part for part in get_args(hint) if part is not NoneType)
     if hint not in _COLUMN_TYPES:
-        raise TypeError(f"no schema can express the type of `{name}`: {hint}")
+        raise TypeError(f"no schema can express the type of `{field.name}`: {hint}")
     return Column(
-        name=name, type=_COLUMN_TYPES[hint], nullable=nullable, description=description, default=default
+        name=field.name,
+        type=_COLUMN_TYPES[hint],
+        nullable=nullable,
+        description=description,
+        may_be_missing=field.default is not MISSING,
+        default=None if field.default is MISSING else field.default,
     )
 
 
@@ -272,7 +271,7 @@ def _as_declared(column: Column, value: object) -> object:
 
 def _key_complaint(cls: "type[DataclassInstance]", found: AbstractSet[object]) -> str | None:
     known = columns(cls)
-    missing = [each.name for each in known if each.name not in found and each.default is None]
+    missing = [each.name for each in known if each.name not in found and not each.may_be_missing]
     unknown = sorted(str(name) for name in found - {each.name for each in known})
     parts = [f"lacks {', '.join(missing)}"] if missing else []
     parts += [f"has unknown {', '.join(unknown)}"] if unknown else []

@@ -105,6 +105,14 @@ def test_a_missing_key_is_refused_even_where_null_is_allowed() -> None:
         from_json(Event, json.dumps(content))
 
 
+def test_a_key_that_was_added_later_may_be_missing() -> None:
+    figures = Starvation(starved_ms=5.0, harness_ms=5.0, stopped_ms=None, run_queue_ms=1.0)
+    content = json.loads(to_json(figures))
+    del content["disk_ms"]
+
+    assert from_json(Starvation, json.dumps(content)) == figures
+
+
 @pytest.mark.parametrize("line", ["", "{", "[]", "1", b"\xff"])
 def test_what_is_no_object_is_refused(line: str | bytes) -> None:
     with pytest.raises(TraceError, match=r"^here: no JSON"):
