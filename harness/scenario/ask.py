@@ -73,7 +73,7 @@ RANGE: Final = (("range", ORDERS),)
 """The protocols of a member that supports the range assignor and subscribes to `orders`."""
 ROUND_ROBIN: Final = (("roundrobin", ORDERS),)
 Protocols: TypeAlias = Sequence[tuple[str, bytes]]
-TopicT = TypeVar("TopicT", str, GroupRef)
+TopicT = TypeVar("TopicT", str, GroupRef, TopicId)
 """A topic's name; a scenario that deletes a topic has its own one, by `conversation.group`."""
 Offsets: TypeAlias = Mapping[TopicT, Mapping[int, "int | tuple[int, str | None]"]]
 """Topic to partition to offset, or to offset and metadata."""
@@ -213,9 +213,19 @@ def offset_commit(
 
 def _committed_topics(topics: Offsets[TopicT]) -> Value:
     return tuple(
-        {"name": topic, "partitions": tuple(_committed(*item) for item in partitions.items())}
+        {**_named(topic), "partitions": tuple(_committed(*item) for item in partitions.items())}
         for topic, partitions in topics.items()
     )
+
+
+def _named(topic: str | GroupRef | TopicId) -> Mapping[str, Value]:
+    """Return how a topic is named: by its name, or by its id if the caller has a `TopicId`, or an id."""
+    is_id = isinstance(topic, TopicId) or (isinstance(topic, str) and topic.count("-") == _DASHES_OF_ID)
+    return {"topic_id" if is_id else "name": topic}
+
+
+_DASHES_OF_ID: Final = 4
+"""What tells an id from the names of topics in scenarios."""
 
 
 def _committed(partition: int, offset: int | tuple[int, str | None]) -> Mapping[str, Value]:
@@ -248,7 +258,7 @@ def offset_fetch(
 
 def _partition_indexes(topics: Partitions[TopicT]) -> Value:
     return tuple(
-        {"name": topic, "partition_indexes": tuple(partitions)} for topic, partitions in topics.items()
+        {**_named(topic), "partition_indexes": tuple(partitions)} for topic, partitions in topics.items()
     )
 
 

@@ -6,12 +6,15 @@ from enum import StrEnum
 from functools import cache
 from inspect import signature
 from random import Random
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from harness.scenario.values import Ref, TopicId
 from harness.search.moves import BUILDERS, OTHER_GROUP, GroupType, Speaker
 from harness.search.tempo import VIRTUAL, Tempo
 
+MISSING_TOPIC: Final = "nowhere"
+"""The name of a topic that does not exist."""
+_UNKNOWN_ID: Final = "00000000-0000-0000-0000-00000000abcd"
 Arguments: TypeAlias = dict[str, object]
 """Arguments of a request builder, by name."""
 
@@ -106,7 +109,8 @@ class Situation:
         served = self.versions[api]
         usual = usual_version(api)
         if usual not in served or self.chance(share):
-            self.arguments["version"] = self.rng.choice(served)
+            # The oldest and the newest version have rules of their own more often than those between.
+            self.arguments["version"] = self.rng.choice((served[0], self.rng.choice(served), served[-1]))
 
     def version(self, api: str) -> int:
         """Return the version in which the request is sent."""
@@ -114,10 +118,13 @@ class Situation:
         return named if isinstance(named, int) else usual_version(api)
 
     def names_topics_by_id(self, api: str, since: int) -> None:
-        """Replace topic names by topic ids if the version has no names."""
+        """Replace topic names by topic ids if the version has no names; nobody knows a missing topic's id."""
         topics = self.arguments.get("topics")
         if isinstance(topics, Mapping) and self.version(api) >= since:
-            self.arguments["topics"] = {TopicId(name): offsets for name, offsets in topics.items()}
+            self.arguments["topics"] = {
+                _UNKNOWN_ID if name == MISSING_TOPIC else TopicId(name): offsets
+                for name, offsets in topics.items()
+            }
 
 
 @cache

@@ -7,7 +7,7 @@ import pytest
 
 from harness.scenario.script import DoToBroker, Send
 from harness.search.maker import Made, Maker
-from harness.search.moves import ACTIONS, Act, Ask
+from harness.search.moves import ACTIONS, Act, Ask, Wait
 from harness.search.request_table import REQUESTS
 from harness.search.sides import Side
 from harness.search.tempo import REAL, VIRTUAL, Tempo
@@ -46,6 +46,27 @@ def test_what_a_release_does_not_serve_is_not_asked(profile: str, absent: str) -
 
     assert asked
     assert not [api for api in asked if api.startswith(absent)]
+
+
+def test_topics_are_named_by_id_where_a_version_has_no_names() -> None:
+    async def made() -> set[tuple[str, str]]:
+        side = Side(VariantTarget(reference_profile("4.4")))
+        versions = {"JoinGroup": [6], "Metadata": [12], "OffsetCommit": [10], "OffsetFetch": [10]}
+        makers = [Maker(f"ids/{number}", versions) for number in range(12)]
+        made = [await each.make(side, script_id="search/x", steps_max=30) for each in makers]
+        return {(pair.api, pair.outcome) for each in made for pair in each.reached}
+
+    outcomes = asyncio.run(made())
+
+    for api in ("OffsetCommit", "OffsetFetch"):
+        assert {(api, "NONE"), (api, "UNKNOWN_TOPIC_ID")} <= outcomes
+
+
+def test_who_says_nothing_any_more_is_looked_for_in_the_end() -> None:
+    made = asyncio.run(_made("4.4", VIRTUAL, 3))
+
+    assert all(isinstance(each.moves[-2], Wait) for each in made)
+    assert all(isinstance(each.moves[-1], Ask) and "Describe" in each.moves[-1].api for each in made)
 
 
 def test_what_conversations_on_a_broker_would_share_is_not_touched() -> None:
