@@ -30,7 +30,7 @@ from harness.search.moves import (
     draft_script,
     joined,
 )
-from harness.search.request_table import NEXT_IN_TRANSACTION, REQUESTS, asked, chosen_api
+from harness.search.request_table import DESCRIBES, NEXT_IN_TRANSACTION, REQUESTS, asked, chosen_api
 from harness.search.sides import LiveRun, Side
 from harness.search.situation import Membership, Situation, usual_version
 from harness.search.tempo import VIRTUAL, Tempo
@@ -66,9 +66,11 @@ _SHARES: Final[Mapping[GroupType, int]] = {
 Favour = Callable[[str, str], float]
 _SUBSCRIBES: Final = "subscribed_topic_names"
 _TRIES: Final = 200
+_LOOKS: Final = 2
 _ACTS_SHARE: Final = 0.02
 _TRANSACTIONS_SHARE: Final = 0.3
 _IDS_SHARE: Final = 0.3
+_NAMELESS: Final = (GroupType.CLASSIC, Membership.OUTSIDE)
 _TRANSACTION: Final = 1
 """Source: CoordinatorType.TRANSACTION."""
 _BROKEN: Final = ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "FENCED_MEMBER_EPOCH", "UNRELEASED_INSTANCE_ID")
@@ -124,7 +126,8 @@ class Maker:
         self._reached: dict[Pair, int] = {}
         self._asked_in: dict[tuple[str, bool], str] = {}
         """The state in which a request was sent, by who awaits its answer."""
-        self._config = self._rng.choice(tempo.configs) if config is None else config
+        configs = (*tempo.configs, *tempo.configs_of.get(self._cast[-1].group_type, ()))
+        self._config = self._rng.choice(configs) if config is None else config
         self._draft = Draft()
         self._memberships = dict.fromkeys(names, Membership.OUTSIDE)
         self._leaders: set[str] = set()
@@ -162,6 +165,7 @@ class Maker:
                     break
                 await self._move(live)
             await self._hear_the_rest(live)
+            await self._look_on(live)
         except Exception:  # noqa: BLE001 - failures of a reference are searched for
             has_failed = True
         await live.session.close()
@@ -224,6 +228,14 @@ class Maker:
         while due := [each for each in self._open if waits or self._has_come(live, each)]:
             await self._take(live, Hear(actor=due[0][0], is_aside=due[0][1]))
 
+    async def _look_on(self, live: LiveRun) -> None:
+        """Let time pass in silence and have the group described: what ends then showed in no answer yet."""
+        api, name = DESCRIBES[self._cast[-1].group_type], self._cast[0].name
+        arguments = {"version": self._versions.get(api, (0,))[-1]}
+        for _ in range(0 if self._tempo.shares_broker or api not in self._versions else _LOOKS):
+            await self._take(live, Wait(duration_ms=self._wait_ms(live)))
+            await self._take(live, Ask(actor=name, api=api, arguments=arguments, is_answered=False))
+
     def _has_come(self, live: LiveRun, awaited: tuple[str, bool]) -> bool:
         return live.has_answer(awaited[0], _connection(awaited[1]))
 
@@ -275,10 +287,7 @@ class Maker:
             is_leader=speaker.name in self._leaders,
             others=[each for each in self._cast if each != speaker],
             named=[
-                each
-                for each in self._cast
-                if each.group_type is not GroupType.CLASSIC
-                or self._memberships[each.name] is not Membership.OUTSIDE
+                each for each in self._cast if (each.group_type, self._memberships[each.name]) != _NAMELESS
             ],
             versions=self._versions,
             tempo=self._tempo,

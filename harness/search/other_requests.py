@@ -101,13 +101,15 @@ def streams_group_heartbeat(at: Situation) -> None:
             member_epoch=0,
             rebalance_timeout_ms=at.rng.choice(at.tempo.consumer_rebalances_ms),
             topology=at.rng.choices(_TOPOLOGIES, (14, 2, 2, 1, 1))[0],
-            process_id=at.rng.choice(("process-1", "process-1", "process-2")),
+            process_id=at.rng.choice(("process-1", "process-2")),
         )
         if not at.tempo.shares_broker:
-            at.puts(0.05, "topology", _WITH_STORE)
+            at.puts(0.3, "topology", _WITH_STORE)
     else:
         if at.chance(0.6):
             at.arguments.update(_NO_TASKS, active_tasks=Ref(at.speaker.name, "active_tasks"))
+            # A group that takes a standby task away waits until its member says that it has none any more.
+            at.puts(0.5, "standby_tasks", Ref(at.speaker.name, "standby_tasks"))
         at.puts(0.05, "active_tasks", (), ({"subtopology_id": "0", "partitions": (0, 9)},))
         at.puts(0.15, "member_epoch", -1, -2, 0)
         at.puts_wrong_generation(0.15, "member_epoch")

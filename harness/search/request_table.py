@@ -97,6 +97,13 @@ REQUESTS: Final[Mapping[str, RequestRow]] = {
     ),
 }
 """The requests of made conversations, by API."""
+DESCRIBES: Final[Mapping[GroupType, str]] = {
+    _CLASSIC: "DescribeGroups",
+    _CONSUMER: "ConsumerGroupDescribe",
+    _SHARE: "ShareGroupDescribe",
+    _STREAMS: "StreamsGroupDescribe",
+}
+"""The requests that show most of a group's state."""
 NEXT_IN_TRANSACTION: Final[Mapping[str, str]] = {
     "InitProducerId": "AddOffsetsToTxn",
     "AddOffsetsToTxn": "TxnOffsetCommit",

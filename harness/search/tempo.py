@@ -1,8 +1,10 @@
 """How long things may take in a made conversation: virtual time is free, a broker's time is not."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
+
+from harness.search.moves import GroupType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +22,8 @@ class Tempo:
     consumer_rebalances_ms: Sequence[int]
     beside_deadline_ms: Sequence[int]
     """How much later than a deadline a wait may end; earlier if negative."""
+    configs_of: Mapping[GroupType, Sequence[Mapping[str, str]]] = field(default_factory=dict)
+    """More configurations, for conversations about a type of group: elsewhere they would change nothing."""
     margin_ms: int = 0
     """The distance that moves keep from a deadline: a broker might be on the other side of it."""
     step_lag_ms: float = 0.0
@@ -39,8 +43,15 @@ VIRTUAL: Final = Tempo(
         *({},) * 6,
         {"group.max.size": "2"},
         {"group.initial.rebalance.delay.ms": "3000"},
-        {"group.streams.num.standby.replicas": "1"},
     ),
+    configs_of={
+        GroupType.CONSUMER: ({"group.consumer.max.size": "2"},),
+        GroupType.SHARE: ({"group.share.max.size": "1"},),
+        GroupType.STREAMS: (
+            *({"group.streams.num.standby.replicas": "1"},) * 4,
+            {"group.streams.max.size": "1"},
+        ),
+    },
     waits_ms=(1, 100, 1_000, 5_000, 20_000, 60_000),
     longest_wait_ms=120_000,
     stays_ms=(10, 100, 1_000),
