@@ -72,6 +72,8 @@ ORDERS: Final = subscription("orders")
 RANGE: Final = (("range", ORDERS),)
 """The protocols of a member that supports the range assignor and subscribes to `orders`."""
 ROUND_ROBIN: Final = (("roundrobin", ORDERS),)
+UNKNOWN_TOPIC_ID: Final = "00000000-0000-0000-0000-00000000abcd"
+"""The id of no topic."""
 Protocols: TypeAlias = Sequence[tuple[str, bytes]]
 TopicT = TypeVar("TopicT", str, GroupRef, TopicId)
 """A topic's name; a scenario that deletes a topic has its own one, by `conversation.group`."""
@@ -219,13 +221,9 @@ def _committed_topics(topics: Offsets[TopicT]) -> Value:
 
 
 def _named(topic: str | GroupRef | TopicId) -> Mapping[str, Value]:
-    """Return how a topic is named: by its name, or by its id if the caller has a `TopicId`, or an id."""
-    is_id = isinstance(topic, TopicId) or (isinstance(topic, str) and topic.count("-") == _DASHES_OF_ID)
-    return {"topic_id" if is_id else "name": topic}
-
-
-_DASHES_OF_ID: Final = 4
-"""What tells an id from the names of topics in scenarios."""
+    """Return how a topic is named: by its id if it is a `TopicId` or the unknown id."""
+    by_id = isinstance(topic, TopicId) or topic == UNKNOWN_TOPIC_ID
+    return {"topic_id" if by_id else "name": topic}
 
 
 def _committed(partition: int, offset: int | tuple[int, str | None]) -> Mapping[str, Value]:

@@ -298,6 +298,7 @@ class Maker:
         )
         api = chosen_api(situation)
         REQUESTS[api].choose(situation)
+        situation.keeps_to_version(api)
         await self._take(
             live,
             Ask(

@@ -1,6 +1,8 @@
 """The situation in which an actor sends a request, and random choices of wrong arguments for it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
@@ -8,13 +10,15 @@ from inspect import signature
 from random import Random
 from typing import Final, TypeAlias
 
+from harness.scenario.ask import UNKNOWN_TOPIC_ID
+from harness.scenario.messages import OWN
 from harness.scenario.values import Ref, TopicId
 from harness.search.moves import BUILDERS, OTHER_GROUP, GroupType, Speaker
 from harness.search.tempo import VIRTUAL, Tempo
+from harness.wire.schema import request_shape
 
 MISSING_TOPIC: Final = "nowhere"
 """The name of a topic that does not exist."""
-_UNKNOWN_ID: Final = "00000000-0000-0000-0000-00000000abcd"
 Arguments: TypeAlias = dict[str, object]
 """Arguments of a request builder, by name."""
 
@@ -122,9 +126,25 @@ class Situation:
         topics = self.arguments.get("topics")
         if isinstance(topics, Mapping) and self.version(api) >= since:
             self.arguments["topics"] = {
-                _UNKNOWN_ID if name == MISSING_TOPIC else TopicId(name): offsets
+                UNKNOWN_TOPIC_ID if name == MISSING_TOPIC else TopicId(name): offsets
                 for name, offsets in topics.items()
             }
+
+    def keeps_to_version(self, api: str) -> None:
+        """Leave out the arguments for fields that the version of the request lacks."""
+        unknown = _unknown_fields(api, self.arguments)
+        for name in [*self.arguments] if unknown else ():
+            others = {each: value for each, value in self.arguments.items() if each != name}
+            with suppress(TypeError):
+                if unknown - _unknown_fields(api, others):
+                    self.arguments = others
+
+
+def _unknown_fields(api: str, arguments: Arguments) -> AbstractSet[str]:
+    """Return the fields of a request that its version lacks; raises TypeError if it needs more arguments."""
+    request = BUILDERS[api](**arguments)
+    written = {name for name, value in request.fields.items() if value is not OWN}
+    return written - request_shape(api, request.version).fields.keys()
 
 
 @cache

@@ -145,8 +145,8 @@ def main(arguments: Sequence[str]) -> None:
     """Search for the mutants of a record, and print the outcome."""
     options = _parsed(arguments)
     trials = read_records(Trial, options.records)
-    wanted = [each for each in trials if each.equivalent is None]
-    wanted = [each for each in wanted if not options.only or each.mutant in options.only][: options.first]
+    told_apart = [each for each in trials if each.equivalent is None]
+    wanted = [each for each in told_apart if not options.only or each.mutant in options.only]
 
     def search(trial: Trial) -> Sought:
         return sought_here(trial, options.profile, seed=options.seed, limit_s=options.limit)
@@ -154,10 +154,10 @@ def main(arguments: Sequence[str]) -> None:
     # Mutants are derived once, before the processes of searches are forked: that takes seconds.
     chosen_mutants(Every(scripts={}, profiles=(options.profile,)))
     results = []
-    for trial in wanted:
+    for trial in wanted[: options.first]:
         results.append(sought(trial, search, options.limit))
         sys.stderr.write(f"{results[-1]}\n")
-    sys.stdout.writelines(f"{line}\n" for line in report(results, len(trials) - len(wanted)))
+    sys.stdout.writelines(f"{line}\n" for line in report(results, len(trials) - len(told_apart)))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from harness.scenario import (
     scenario,
 )
 
-UNKNOWN_ID = "00000000-0000-0000-0000-00000000abcd"
+UNKNOWN_ID = ask.UNKNOWN_TOPIC_ID
 NO_ID = "00000000-0000-0000-0000-000000000000"
 COMMITS = "KafkaApis#handleOffsetCommitRequest"
 FETCHES = "KafkaApis#handleOffsetFetchRequest"

@@ -5,14 +5,15 @@ from collections import Counter
 
 import pytest
 
-from harness.scenario.script import DoToBroker, Send
+from harness.scenario.script import ActorSheet, DoToBroker, Send, Step
 from harness.search.maker import Made, Maker
 from harness.search.moves import ACTIONS, Act, Ask, Wait
 from harness.search.request_table import REQUESTS
-from harness.search.sides import Side
+from harness.search.sides import LiveRun, Side
 from harness.search.tempo import REAL, VIRTUAL, Tempo
 from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget
+from harness.wire.errors import WireError
 
 
 async def _made(profile: str, tempo: Tempo, count: int) -> list[Made]:
@@ -60,6 +61,24 @@ def test_topics_are_named_by_id_where_a_version_has_no_names() -> None:
 
     for api in ("OffsetCommit", "OffsetFetch"):
         assert {(api, "NONE"), (api, "UNKNOWN_TOPIC_ID")} <= outcomes
+
+
+@pytest.mark.parametrize("profile", ["2.8", "3.9", "4.4"])
+def test_every_request_can_be_written_in_its_version(profile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    unwritten: list[str] = []
+    take = LiveRun.take
+
+    async def watched(self: LiveRun, step: Step, sheets: tuple[ActorSheet, ...]) -> None:
+        try:
+            await take(self, step, sheets)
+        except WireError as error:
+            unwritten.append(str(error))
+            raise
+
+    monkeypatch.setattr(LiveRun, "take", watched)
+    asyncio.run(_made(profile, VIRTUAL, 40))
+
+    assert not unwritten
 
 
 def test_who_says_nothing_any_more_is_looked_for_in_the_end() -> None:
