@@ -212,7 +212,7 @@ SCALA: Final = (Span(family=CoordinatorFamily.SCALA),)
 JAVA: Final = (Span(family=CoordinatorFamily.JAVA),)
 REFUSING_TOO_LARGE_WRITES: Final = (
     Span(since=(3, 8, 0), until=(4, 0, 2), family=CoordinatorFamily.JAVA),
-    Span(since=(4, 1, 0), until=(4, 1, 2), family=CoordinatorFamily.JAVA),
+    Span(since=(4, 1, 0), until=(4, 1, 1), family=CoordinatorFamily.JAVA),
 )
 """The releases whose Java coordinator refuses too large writes itself, before the log does (KAFKA-16770)."""
 
