@@ -22,6 +22,8 @@ class Subject(Enum):
     """A producer's transaction, in the producer's requests."""
     CONSUMER_GROUPS = auto()
     """Members of a consumer group, and such groups as an administrator sees them."""
+    STREAMS_GROUPS = auto()
+    """Members of a streams group, and such groups as an administrator sees them."""
     OTHER_GROUPS = auto()
     """Groups of other protocols."""
     CLUSTER = auto()
@@ -29,9 +31,15 @@ class Subject(Enum):
 
 
 OF_GROUP_COORDINATOR: Final = frozenset(
-    (Subject.MEMBERSHIP, Subject.OFFSETS, Subject.GROUPS, Subject.CONSUMER_GROUPS)
+    (
+        Subject.MEMBERSHIP,
+        Subject.OFFSETS,
+        Subject.GROUPS,
+        Subject.CONSUMER_GROUPS,
+        Subject.STREAMS_GROUPS,
+    )
 )
-"""The subjects that the coordinator of classic groups and of consumer groups answers for."""
+"""The subjects that the group coordinator answers for, and whose answers are replayed."""
 
 
 class Access(Enum):

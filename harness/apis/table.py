@@ -333,7 +333,7 @@ _TABLE: Final = (
     ApiDescriptor(
         name="StreamsGroupHeartbeat",
         key=88,
-        subject=Subject.OTHER_GROUPS,
+        subject=Subject.STREAMS_GROUPS,
         groups=("group_id",),
         members=("member_id",),
         generation=("member_epoch",),
@@ -361,7 +361,7 @@ _TABLE: Final = (
     ApiDescriptor(
         name="StreamsGroupDescribe",
         key=89,
-        subject=Subject.OTHER_GROUPS,
+        subject=Subject.STREAMS_GROUPS,
         groups=("group_ids",),
         group_entries="groups",
         unordered=(

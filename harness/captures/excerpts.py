@@ -14,6 +14,7 @@ from harness.orders.compare import Unlike, all_unlike, comparable
 from harness.orders.interface import ReferenceAnswer
 from harness.replay.carried import Account
 from harness.replay.exchange import Exchange
+from harness.replay.operation import HEARTBEATS
 from harness.results.replay_results import ReplayFinding
 
 OF_GROUP_MAX: Final = 3
@@ -27,7 +28,7 @@ _LOOKED_AT: Final = 400
 _BYTES_MAX: Final = 16_384
 """The largest frame whose bytes are kept; longer frames are shown without bytes."""
 _UNLIKE_MAX: Final = 20
-_QUIET: Final = frozenset(("Heartbeat", "ConsumerGroupHeartbeat", "OffsetCommit"))
+_QUIET: Final = frozenset(("Heartbeat", "OffsetCommit", *HEARTBEATS))
 """APIs whose exchanges say little when they are answered without an error, because there are many."""
 
 

@@ -17,6 +17,7 @@ from harness.invariants.exchange import Fields, text
 from harness.replay.exchange import Exchange
 from harness.replay.history import READ
 from harness.replay.operation import OF_TRANSACTIONS, groups_of
+from harness.replay.topics import SHOWS_MISSING, waits_for_topics
 from harness.tap.frames import (
     Assembler,
     KeptFrame,
@@ -208,7 +209,7 @@ class ConnectionReader:
         self.groups.update(dict.fromkeys(groups))
         for group in groups if api not in OF_TRANSACTIONS else ():
             yield Row(group, RowKind.EXCHANGE, asked.at_ms, self.name, asked.number, content)
-        if not groups or api in OF_TRANSACTIONS:
+        if not groups or api in OF_TRANSACTIONS or _shows_missing_topics(head, content[9]):
             whole = (*content, transactional_id)
             yield Row("", RowKind.COMMON, asked.at_ms, self.name, asked.number, whole)
 
@@ -217,6 +218,13 @@ class ConnectionReader:
         if fields is not None and text(fields, "client_software_name"):
             named = f"{text(fields, 'client_software_name')} {text(fields, 'client_software_version')}"
             self.client = named.strip()
+
+
+def _shows_missing_topics(head: RequestHead, answer: bytes | None) -> bool:
+    """Return whether an answer names topics that do not exist yet, which concerns all groups."""
+    if head.api != SHOWS_MISSING:
+        return False
+    return bool(waits_for_topics(_fields(decode_response, head.api, head.version, answer) or {}))
 
 
 def _frames(stream: Assembler, entry: Entry) -> Iterator[KeptFrame]:

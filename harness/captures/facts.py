@@ -12,6 +12,7 @@ from harness.apis.table import descriptor
 from harness.captures.exchanges import Row, RowKind, exchange_of
 from harness.replay.history import RecordedConversation, conversation_of
 from harness.replay.operation import OF_TRANSACTIONS
+from harness.replay.topics import SHOWS_MISSING
 
 _MINUTE_MS: Final = 60_000.0
 _Look: TypeAlias = tuple[str, int, bytes, int]
@@ -40,7 +41,7 @@ class Facts:
             self._transactions[row.content[11]].append(row)
         elif api == "DeleteTopics":
             self._deletion = row if self._deletion is None else min(self._deletion, row)
-        elif descriptor(api).counts_partitions:
+        elif descriptor(api).counts_partitions or api == SHOWS_MISSING:
             self._look(row)
         else:
             self._listings.append(row)

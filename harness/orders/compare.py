@@ -10,8 +10,8 @@ from harness.orders.history import Fields
 from harness.orders.interface import ReferenceAnswer
 from harness.trace.canonical import Json, sort_key, sort_key_fields
 
-_LEFT_OUT: Final = frozenset(("throttle_time_ms", "client_host", "error_message"))
-"""Fields that depend on quotas, on the tap's address and on the wording of errors."""
+_LEFT_OUT: Final = frozenset(("throttle_time_ms", "client_host", "error_message", "status_detail"))
+"""Fields that depend on quotas, on the tap's address and on the wording of errors and statuses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,8 +26,8 @@ from reference_coordinator.core.effects import Respond
 from reference_coordinator.core.ids import GroupId, Millis, ResponseToken, TopicId
 from reference_coordinator.core.timers import Due, Timers
 from reference_coordinator.groups.classic.group import ClassicGroup
-from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.group import Group
+from reference_coordinator.groups.modern_group import ModernGroup
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
@@ -35,6 +35,7 @@ from reference_coordinator.messages import (
     RequestContext,
 )
 from reference_coordinator.messages.consumer_groups import ConsumerGroupDescribeRequest
+from reference_coordinator.messages.streams_groups import StreamsGroupDescribeRequest
 from reference_coordinator.runtime.deadlines import Deadline, OffsetExpirationKey, TimerKey
 from reference_coordinator.wire import ReceivedRequest, RequestHeader, read_request, write_response
 
@@ -188,7 +189,7 @@ class ReferenceMachine:
             case DeleteGroupsRequest():
                 names = tuple(each for each in message.groups_names if each in self._groups)
                 return replace(message, groups_names=names)
-            case ConsumerGroupDescribeRequest():
+            case ConsumerGroupDescribeRequest() | StreamsGroupDescribeRequest():
                 ids = tuple(each for each in message.group_ids if each in self._groups)
                 return replace(message, group_ids=ids)
             case OffsetFetchRequest():
@@ -232,7 +233,7 @@ def _state_in_words(group: Group) -> str:
         case ClassicGroup():
             members = ", ".join(group.members) or "no members"
             return f"{group.state.value} in generation {group.generation_id} with {members}"
-        case ConsumerGroup():
+        case ModernGroup():
             each_with_epoch = (f"{name} in {each.member_epoch}" for name, each in group.members.items())
             members = ", ".join(each_with_epoch) or "no members"
             return f"{group.state.value} in epoch {group.group_epoch} with {members}"

@@ -7,7 +7,7 @@ by the operations that took effect and by the machine's state.
 from dataclasses import dataclass
 from math import inf
 
-from harness.orders.course import Course, Misfit, Move
+from harness.orders.course import Course, Misfit, Move, Skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,8 @@ class _Node:
     """A node of the search: the possible next moves, and how many of them were tried."""
 
     moves: tuple[Move, ...]
-    now_ms: float
+    decided_ms: float
+    """When the first of these moves would be made."""
     digest: str | None
     tried: int = 0
 
@@ -97,7 +98,8 @@ class Search:
             blocked = self._course.blocked()
             assert blocked is not None, "something is left to be answered"
             self._note(blocked, path=tuple(self._course.path))
-        self._nodes.append(_Node(moves=moves, now_ms=self._course.machine.now_ms, digest=digest))
+        decided_ms = max((self._course.machine.now_ms, *(_made_ms(each) for each in moves[:1])))
+        self._nodes.append(_Node(moves=moves, decided_ms=decided_ms, digest=digest))
 
     def _leave(self, node: _Node) -> bool:
         """Turn back from a node whose moves were all tried; return whether there is a node to turn to."""
@@ -106,7 +108,7 @@ class Search:
         self._nodes.pop()
         if not self._nodes or self.is_given_up or self._furthest is None:
             return False
-        if self._nodes[-1].now_ms < self._furthest.now_ms - self._look_back_ms:
+        if self._nodes[-1].decided_ms < self._furthest.now_ms - self._look_back_ms:
             return False
         self._turn_back()
         return True
@@ -121,3 +123,7 @@ class Search:
         if self._furthest is None or over > self._furthest.over:
             now_ms = self._course.machine.now_ms
             self._furthest = Stuck(path=path, over=over, misfit=misfit, now_ms=now_ms)
+
+
+def _made_ms(move: Move) -> float:
+    return -inf if isinstance(move, Skip) else move.at_ms

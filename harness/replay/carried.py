@@ -58,6 +58,7 @@ class Past:
     running: Running | None = None
     member_ids: frozenset[str] = frozenset()
     transactional: frozenset[str] = frozenset()
-    is_of_consumers: bool = False
+    is_modern: bool = False
+    """Whether members have sent heartbeats with an epoch."""
     other: str | None = None
     """The reason why the group is not replayed, if there is one."""

@@ -17,7 +17,9 @@ from harness.replay.history import RecordedConversation, members_of
 from harness.replay.loading import WHY as LOADING
 from harness.replay.loading import may_be_loading, maybe_while_loading
 from harness.replay.machine import ReplayMachine, refusal
-from harness.replay.operation import MEMBERSHIP, RecordedOperation, TopicChange
+from harness.replay.modern import ModernGroup, is_first, joins
+from harness.replay.modern import has_earlier_members as has_earlier_modern_members
+from harness.replay.operation import HEARTBEATS, MEMBERSHIP, RecordedOperation, TopicChange
 from harness.replay.seeds import (
     Seed,
     SeedOffset,
@@ -30,13 +32,11 @@ from harness.replay.seeds import (
 )
 from harness.replay.selecting import (
     about,
-    assigned_topics,
     back_ms,
     belongs_before,
     breaks_of,
     fed_of,
     is_under_way,
-    joins_consumers,
     strays_of,
     transactional_ids,
     until_of,
@@ -115,16 +115,13 @@ class _Part:
         self._account, self._past, self._end_ms = account, past, end_ms
         self._transactional = past.transactional | transactional_ids(conversation.operations, group_id)
         self._operations = about(conversation.operations, group_id, self._transactional)
-        self._heartbeats = [each for each in self._operations if each.api == "ConsumerGroupHeartbeat"]
-        if self._is_of_consumers:
+        heartbeats = [each for each in self._operations if each.api in HEARTBEATS]
+        self._modern, self._is_modern = ModernGroup(heartbeats=heartbeats), past.is_modern or bool(heartbeats)
+        if self._is_modern:
             changes = [each for each in conversation.operations if isinstance(each, TopicChange)]
             self._operations = sorted([*self._operations, *changes], key=lambda each: each.index)
         self._strays = strays_of(self._operations, group_id)
         self._gaps = gaps_of(self._operations, gaps)
-
-    @property
-    def _is_of_consumers(self) -> bool:
-        return self._past.is_of_consumers or bool(self._heartbeats)
 
     def begin_with(self, seed: Seed) -> None:
         """Begin with a group whose state is known, in a coordinator that continues."""
@@ -148,7 +145,7 @@ class _Part:
             running=running,
             member_ids=self._heard_of() | of_machine,
             transactional=self._transactional,
-            is_of_consumers=self._is_of_consumers,
+            is_modern=self._is_modern,
             other=why,
         )
 
@@ -229,13 +226,7 @@ class _Part:
         """Return why nothing can be compared of the group; None if it can."""
         if not self.is_whole and (external := self._unrecorded_member()):
             return f"of a group with a member that was not recorded: {external}"
-        if not self._spec.has_consumer_groups and any(each.error == NO_ERROR for each in self._heartbeats):
-            return "of consumer groups, which the reference does not have in that release"
-        known = self._conversation.seen_topic_ids
-        unknown = (each for each in assigned_topics(self._heartbeats) if each not in known)
-        if (topic_id := next(unknown, None)) is not None:
-            return f"of a consumer group with a topic that no Metadata answer named: {topic_id}"
-        return None
+        return self._modern.beyond_replay(self._conversation, self._spec)
 
     def _unrecorded_member(self) -> str | None:
         """Return a member that a leader's answer lists but that no request or answer, or stray id, is of."""
@@ -255,13 +246,13 @@ class _Part:
         return frozenset(answered | spoken).union(*self._strays.values())
 
     def _tellable(self) -> list[RecordedOperation]:
-        end_ms = self._conversation.topics_deleted_ms if self._is_of_consumers else inf
+        end_ms = self._conversation.topics_deleted_ms if self._is_modern else inf
         reported: list[RecordedOperation] = []
         why_refused = refusal(self._spec)
         for operation in self._operations:
             why = None if isinstance(operation, TopicChange) else why_refused(operation)
             if why is None and operation.asked_ms >= end_ms:
-                why = "of a consumer group, after somebody deleted topics"
+                why = f"of a {self._modern.kind} group, after somebody deleted topics"
             if why is None:
                 reported.append(operation)
             else:
@@ -274,9 +265,9 @@ class _Part:
         A group that begins with the very first generation did not exist before, and one that nobody joins has
         no members. Offsets may have existed all the same.
         """
-        joined = (each for each in era if each.api == "JoinGroup" or joins_consumers(each))
+        joined = (each for each in era if each.api == "JoinGroup" or joins(each))
         first = next((each for each in joined if each.answer is not None and each.error == NO_ERROR), None)
-        if has_earlier_members(era):
+        if has_earlier_members(era) or has_earlier_modern_members(era):
             return None
         if not any(each.api in MEMBERSHIP for each in era) or (first is not None and self._is_first(first)):
             return Seed(at_ms=-inf, unknown=None)
@@ -284,10 +275,9 @@ class _Part:
 
     def _is_first(self, joined: RecordedOperation) -> bool:
         """Return whether an answer is one that only the first member of a new group gets."""
-        answer = joined.answer or {}
         if joined.api == "JoinGroup":
-            return answer.get("generation_id") == 1
-        return answer.get("member_epoch") == self._spec.first_member_epoch
+            return (joined.answer or {}).get("generation_id") == 1
+        return is_first(joined, self._spec)
 
     def _replay_era(self, era: Sequence[RecordedOperation], known: Seed | Running | None) -> Running | None:
         """Replay the requests to one coordinator; return its state at the end, or None if it is unknown."""
@@ -295,7 +285,7 @@ class _Part:
             more = self._more_offsets(era, known.named, known.unknown)
             fed = [*known.left, *fed_of(era)]
             machine = known.machine
-            machine.go_on(fed, self._strays, {} if self._is_of_consumers else self._topics_named())
+            machine.go_on(fed, self._strays, {} if self._is_modern else self._topics_named())
             machine.learn(more, self._group_id)
             maybe_unseen = self._maybe_while_loading(fed, known.since_ms)
             return self._replay_from(machine, fed, maybe_unseen, replace(known, machine=machine))
@@ -381,7 +371,7 @@ class _Part:
         self._account.otherwise |= {fed[each.place].position: each.reported for each in found}
 
     def _machine(self, seed: Seed) -> ReplayMachine:
-        is_timed = self._is_of_consumers
+        is_timed = self._is_modern
         topics = self._conversation.topics_at(seed.at_ms) if is_timed else self._topics_named()
         machine = ReplayMachine(self._spec, self._conversation, self._groups, topics, self._strays)
         if seed.at_ms != -inf or seed.offsets:

@@ -19,13 +19,14 @@ from harness.invariants.exchange import NO_ERROR, Fields, items, number, text
 from harness.replay.exchange import Exchange
 from harness.replay.operation import (
     COMPARED,
+    DESCRIPTIONS,
     OF_TRANSACTIONS,
     RecordedOperation,
     TopicChange,
     groups_of,
     topic_change,
 )
-from harness.replay.topics import Change, TopicsSeen
+from harness.replay.topics import SHOWS_MISSING, Change, TopicsSeen
 from harness.trace.embedded import stored_fields
 from harness.trace.events import Event, EventKind
 
@@ -36,7 +37,7 @@ READ: Final = _FED | OTHER_GROUPS | apis_where(lambda api: api.counts_partitions
 """APIs whose fields are needed; of the others only the times are."""
 _OF_KIND: Final = (
     ("ShareGroup", "of share groups, which are not replayed"),
-    ("StreamsGroup", "of streams groups, which are not replayed"),
+    ("StreamsGroup", "about descriptions of topologies, which a plugin of the broker keeps"),
 )
 """Why answers about groups of other protocols are not compared, by how their APIs' names begin."""
 _OTHER: Final = "of groups of another protocol"
@@ -84,6 +85,11 @@ class RecordedConversation:
             changes=self.changes,
         )
 
+    @property
+    def looked_at(self) -> frozenset[str]:
+        """The names of the topics whose partitions an answer has shown."""
+        return frozenset((*self.first_topics, *(each.name for each in self.changes)))
+
     def topics_at(self, at_ms: float) -> dict[str, int]:
         """Return the partition counts of topics as they may have been at a time, by name."""
         counts = {**self.topics, **self.first_topics}
@@ -125,6 +131,10 @@ class _Reader:
             self.conversation.slowest_ms = max(self.conversation.slowest_ms, waited_ms)
         if api in OTHER_GROUPS:
             self._leave_out_others(exchange)
+        if exchange.request is not None and exchange.answer is not None and api == SHOWS_MISSING:
+            self.topics.see_missing(
+                exchange.request, exchange.answer, exchange.asked_ms, exchange.answered_ms
+            )
         if api in _FED:
             self._add_operation(exchange)
         elif descriptor(api).counts_partitions and exchange.answer is not None:
@@ -193,7 +203,7 @@ class _Reader:
             self.conversation.unread[why] += 1
         error = text(exchange.answer or {}, "error_code")
         is_refused = error not in ("", NO_ERROR)
-        if descriptor(exchange.api).members and exchange.request is not None and not is_refused:
+        if exchange.api == "ShareGroupHeartbeat" and exchange.request is not None and not is_refused:
             of_request = groups_of(exchange.api, exchange.request)
             self.conversation.other_groups |= dict.fromkeys(of_request, why)
 
@@ -366,7 +376,7 @@ def operation_of(exchange: Exchange, index: int, places: Mapping[tuple[str, int]
 def members_of(operations: Iterable[RecordedOperation], group_id: str) -> Iterator[str]:
     """Yield the ids of a group's members in answers to leaders and administrators."""
     for operation in operations:
-        if operation.api == "ConsumerGroupDescribe" and operation.answer is not None:
+        if operation.api in DESCRIPTIONS and operation.answer is not None:
             for group in items(operation.answer, "groups"):
                 if text(group, "group_id") == group_id:
                     yield from (text(each, "member_id") for each in items(group, "members"))

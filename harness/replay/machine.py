@@ -24,7 +24,7 @@ from reference_coordinator.core.ids import (
 from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.groups.classic.group import ClassicGroup
-from reference_coordinator.groups.consumer.group import ConsumerGroup
+from reference_coordinator.groups.modern_group import ModernGroup
 from reference_coordinator.profile.api_versions import ApiRanges
 from reference_coordinator.wire import MalformedRequestError, ReceivedRequest, read_request
 
@@ -54,6 +54,8 @@ class ReplayMachine(ReferenceMachine):
         }
         self._reader = _reader(spec)
         super().__init__(spec, conversation.operations, groups, topics=with_ids, strays=strays)
+        # When internal topics came is in the recording, as for all others.
+        self._apis.cluster.creates_internal_topics = False
         self._planted: list[CoordinatorRecord] = []
 
     def plant(self, seed: Seed, group_id: str) -> None:
@@ -115,7 +117,7 @@ class ReplayMachine(ReferenceMachine):
         return frozenset(
             member
             for group in groups
-            if isinstance(group, ClassicGroup | ConsumerGroup)
+            if isinstance(group, ClassicGroup | ModernGroup)
             for member in group.members
         )
 

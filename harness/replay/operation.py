@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from typing_extensions import override
@@ -16,10 +17,16 @@ COMPARED: Final = apis_where(lambda api: api.subject in OF_GROUP_COORDINATOR)
 """The group coordinator's APIs, whose answers are compared with the reference's."""
 OF_TRANSACTIONS: Final = apis_where(lambda api: api.subject is Subject.TRANSACTIONS)
 """APIs that are fed, since committed offsets depend on them, but not compared."""
-MEMBERSHIP: Final = apis_where(
-    lambda api: api.subject in (Subject.MEMBERSHIP, Subject.CONSUMER_GROUPS) and bool(api.members)
+HEARTBEATS: Final = MappingProxyType(
+    {"ConsumerGroupHeartbeat": "consumer", "StreamsGroupHeartbeat": "streams"}
 )
-"""APIs that members use, of either protocol."""
+"""The heartbeats with an epoch, with the kinds of the groups."""
+DESCRIPTIONS: Final = frozenset(("ConsumerGroupDescribe", "StreamsGroupDescribe"))
+"""The descriptions of such groups."""
+MEMBERSHIP: Final = HEARTBEATS.keys() | apis_where(
+    lambda api: api.subject is Subject.MEMBERSHIP and bool(api.members)
+)
+"""APIs that members use, of any protocol."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

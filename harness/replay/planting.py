@@ -21,9 +21,11 @@ from reference_coordinator.core.records import (
     GroupMetadataTombstone,
     OffsetCommitRecord,
 )
+from reference_coordinator.core.streams_records import StreamsGroupRecord
 from reference_coordinator.offsets.values import OffsetAndMetadata
 
-_OF_GROUPS: Final = GroupMetadataRecord | GroupMetadataTombstone | ConsumerGroupRecord
+_OF_MODERN: Final = ConsumerGroupRecord | StreamsGroupRecord
+_OF_GROUPS: Final = GroupMetadataRecord | GroupMetadataTombstone | _OF_MODERN
 """Records of groups, except for their offsets."""
 
 
@@ -68,12 +70,8 @@ def seed_of(
 def latest(log: Iterable[CoordinatorRecord]) -> list[CoordinatorRecord]:
     """Return a log's records of groups, without those of classic groups that later ones replaced."""
     records = [each for each in log if isinstance(each, _OF_GROUPS)]
-    last = max(
-        (place for place, each in enumerate(records) if not isinstance(each, ConsumerGroupRecord)), default=0
-    )
-    return [
-        each for place, each in enumerate(records) if place >= last or isinstance(each, ConsumerGroupRecord)
-    ]
+    last = max((place for place, each in enumerate(records) if not isinstance(each, _OF_MODERN)), default=0)
+    return [each for place, each in enumerate(records) if place >= last or isinstance(each, _OF_MODERN)]
 
 
 def offset_record(group_id: GroupId, offset: SeedOffset, now_ms: Millis) -> OffsetCommitRecord:

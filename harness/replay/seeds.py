@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from harness.apis.descriptor import NAMES_WRITTEN_OFFSETS, OffsetUse
 from harness.invariants.exchange import NO_ERROR, Fields, binary, items, number, text
-from harness.replay.operation import RecordedOperation
+from harness.replay.operation import HEARTBEATS, RecordedOperation
 
 TopicPartition: TypeAlias = tuple[str, int]
 NO_OFFSET: Final = -1
@@ -261,7 +261,7 @@ def carried(
     """Return what a new coordinator finds in the log; None if that is unknown.
 
     A rebalance under way is lost. It is unknown whether the log has the effect of a sync, a leave, a
-    deletion, a consumer group's heartbeat or a static member's join that was under way.
+    deletion, a heartbeat with an epoch or a static member's join that was under way.
 
     Args:
         seed: what the log contained before.
@@ -275,7 +275,9 @@ def carried(
         if operation.tells_of_no_coordinator:
             continue
         match operation.api:
-            case "SyncGroup" | "LeaveGroup" | "DeleteGroups" | "ConsumerGroupHeartbeat":
+            case "SyncGroup" | "LeaveGroup" | "DeleteGroups":
+                return None
+            case api if api in HEARTBEATS:
                 return None
             case "JoinGroup" if text(operation.request, "group_instance_id"):
                 return None

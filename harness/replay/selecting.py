@@ -1,33 +1,17 @@
 """Selection of the operations that concern a group, and of those that a coordinator can have received."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import inf
 from typing import Final
 
-from harness.invariants.exchange import NO_ERROR, items, number, text
+from harness.invariants.exchange import NO_ERROR, text
 from harness.replay.history import members_of
 from harness.replay.operation import OF_TRANSACTIONS, RecordedOperation, TopicChange
 from harness.trace.canonical import member_id_pattern
 
 UNANSWERED_MS: Final = 5_000.0
 """How long before a coordinator ended a request may have come that stayed unanswered for that reason."""
-_JOINS: Final = 0
-"""The member epoch of a member that joins. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
-
-
-def joins_consumers(operation: RecordedOperation) -> bool:
-    """Return whether an operation joins a consumer group."""
-    is_heartbeat = operation.api == "ConsumerGroupHeartbeat"
-    return is_heartbeat and number(operation.request, "member_epoch") == _JOINS
-
-
-def assigned_topics(heartbeats: Iterable[RecordedOperation]) -> Iterator[str]:
-    """Yield the ids of the topics that members were assigned partitions of."""
-    for heartbeat in heartbeats:
-        assignment = (heartbeat.answer or {}).get("assignment")
-        if isinstance(assignment, Mapping):
-            yield from (text(each, "topic_id") for each in items(assignment, "topic_partitions"))
 
 
 def belongs_before(operation: RecordedOperation, end_ms: float) -> bool:

@@ -75,6 +75,8 @@ class ClusterState:
         self._leader_changes = 0
         self.now_ms = Millis(0)
         """The time of the request that is being processed."""
+        self.creates_internal_topics = True
+        """Whether the missing internal topics of streams groups are created, at once."""
         self.deletions: list[tuple[str, ...]] = []
         """The deleted topics of each deletion, oldest first."""
         self._up: dict[int, Node] = {}

@@ -55,7 +55,7 @@ def handle_streams_group_heartbeat(
 
     def create_internal_topics(response: GroupResponse) -> GroupResponse:
         assert isinstance(response, StreamsGroupHeartbeatResponse)
-        if not response.creatable_topics:
+        if not response.creatable_topics or not broker.cluster.creates_internal_topics:
             return response
         return create_streams_internal_topics(broker, response, context)
 

@@ -16,6 +16,7 @@ from harness.captures.tests.made_captures import (
 )
 from harness.replay import specification
 from harness.tests.replayed import GROUP, Recording, two_members
+from harness.tests.replayed_streams import handed_over
 from harness.trace.events import EventKind
 from harness.wire.codec import decode_response
 
@@ -42,6 +43,15 @@ def test_a_capture_of_the_reference_agrees_with_it(recording: Recording, tmp_pat
     assert (group.group, group.clients) == (GROUP, ("made-up 1.2",))
     assert (group.replayed.compared, group.replayed.findings) == (answers(recording), ())
     assert list(found.notes.in_words()) == []
+
+
+@pytest.mark.parametrize("profile", ["4.2", "4.4"])
+def test_a_streams_group_is_judged_from_when_its_internal_topics_came(profile: str, tmp_path: Path) -> None:
+    group = handed_over(profile)
+
+    (found,) = judged(group, write_pcap(tmp_path / "c.pcap", wire_of(group.events).sent)).groups
+
+    group.is_whole(found.replayed)
 
 
 def test_pcapng_is_read_as_well(recording: Recording, tmp_path: Path) -> None:

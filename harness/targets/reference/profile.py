@@ -10,7 +10,8 @@ from harness.targets.reference.target import reference_profile
 from harness.trace.schema import TraceError
 from reference_coordinator.broker.cluster_state import Node
 from reference_coordinator.broker.kafka_apis import KafkaApis
-from reference_coordinator.core.choices import Choices
+from reference_coordinator.broker.streams_group_apis import is_streams_group_protocol_enabled
+from reference_coordinator.core.choices import Choices, DeterministicChoices
 from reference_coordinator.core.timers import Timers
 from reference_coordinator.groups.group import Group
 from reference_coordinator.offsets.shard import CoordinatorShard
@@ -39,10 +40,17 @@ class ReferenceProfile:
         """Whether the release has consumer groups that are not only a preview."""
         return self.profile.has(Behaviour.CONSUMER_GROUPS)
 
-    @property
-    def first_member_epoch(self) -> int:
-        """The epoch in the answer to the first member of a new consumer group."""
-        return 2 if self.profile.has(Behaviour.GROUP_EPOCH_STARTS_AT_ONE) else 1
+    def has_groups(self, kind: str) -> bool:
+        """Whether release and configuration have groups of a kind that are not only a preview."""
+        if kind == "streams":
+            return is_streams_group_protocol_enabled(self.broker(DeterministicChoices()).broker)
+        return self.has_consumer_groups
+
+    def first_member_epoch(self, kind: str) -> int:
+        """Return the epoch in the answer to the first member of a new group of a kind."""
+        begins_later = self.profile.has(Behaviour.GROUP_EPOCH_STARTS_AT_ONE)
+        skips = kind == "streams" and self.profile.has(Behaviour.STREAMS_FIRST_EPOCH_SKIPPED)
+        return 2 if begins_later or skips else 1
 
     def broker(self, choices: Choices, timers: Timers[TimerKey, Deadline] | None = None) -> KafkaApis:
         """Return a single broker of it, without a network and without groups."""

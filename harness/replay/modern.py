@@ -1,0 +1,95 @@
+"""Groups whose members heartbeat with an epoch, and which the broker assigns: consumer and streams groups."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from harness.invariants.exchange import NO_ERROR, Fields, items, number, text
+from harness.replay.history import RecordedConversation
+from harness.replay.operation import HEARTBEATS, RecordedOperation
+from harness.replay.topics import named_in
+from harness.targets.reference.profile import ReferenceProfile
+
+_JOINS: Final = 0
+"""The member epoch of a member that joins. Source: ConsumerGroupHeartbeatRequest (4.3.1)."""
+_DELAYED: Final = 5
+"""The status of a group that waits for more members.
+
+Source: StreamsGroupHeartbeatResponse.Status (4.3.1).
+"""
+_DELAYED_EPOCH: Final = 1
+"""The epoch of all members of a new group that waits. Source: GroupMetadataManager (4.3.1)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModernGroup:
+    """What the heartbeats in a part of a recording show of a group."""
+
+    heartbeats: Sequence[RecordedOperation]
+
+    @property
+    def kind(self) -> str:
+        """The group's kind, by the last heartbeat that was accepted."""
+        accepted = (each for each in reversed(self.heartbeats) if each.error == NO_ERROR)
+        last = next(accepted, self.heartbeats[-1] if self.heartbeats else None)
+        return "consumer" if last is None else HEARTBEATS[last.api]
+
+    def beyond_replay(self, conversation: RecordedConversation, spec: ReferenceProfile) -> str | None:
+        """Return why nothing can be compared of the group; None if it can."""
+        kinds = {HEARTBEATS[each.api] for each in self.heartbeats if each.error == NO_ERROR}
+        for kind in sorted(kinds):
+            if not spec.has_groups(kind):
+                return f"of {kind} groups, which the reference does not have in that release"
+        if (topic := self._unnamed(conversation)) is not None:
+            return f"of a {self.kind} group with a topic that no Metadata answer named: {topic}"
+        return None
+
+    def _unnamed(self, conversation: RecordedConversation) -> str | None:
+        """Return a topic that members were assigned partitions of, and whose size is unknown."""
+        unknown = (each for each in self._assigned_ids() if each not in conversation.seen_topic_ids)
+        names = conversation.looked_at
+        return next(unknown, None) or next((each for each in self._read() if each not in names), None)
+
+    def _assigned_ids(self) -> Iterator[str]:
+        for heartbeat in self.heartbeats:
+            assignment = (heartbeat.answer or {}).get("assignment")
+            if isinstance(assignment, Mapping):
+                yield from (text(each, "topic_id") for each in items(assignment, "topic_partitions"))
+
+    def _read(self) -> Iterator[str]:
+        """Yield the topics of a topology whose tasks were assigned, so that the topics were there."""
+        if any(list(items(each.answer or {}, "active_tasks")) for each in self.heartbeats):
+            for heartbeat in self.heartbeats:
+                yield from named_in(heartbeat.request)
+
+
+def joins(operation: RecordedOperation) -> bool:
+    """Return whether an operation joins such a group."""
+    return operation.api in HEARTBEATS and number(operation.request, "member_epoch") == _JOINS
+
+
+def is_first(joined: RecordedOperation, spec: ReferenceProfile) -> bool:
+    """Return whether an answer to a member that joins is one that only the first of a new group gets.
+
+    While a streams group waits, all its members are answered the same.
+    """
+    answer = joined.answer or {}
+    is_delayed = any(number(each, "status_code") == _DELAYED for each in items(answer, "status"))
+    first = _DELAYED_EPOCH if is_delayed else spec.first_member_epoch(HEARTBEATS[joined.api])
+    return number(answer, "member_epoch") == first
+
+
+def has_earlier_members(operations: Iterable[RecordedOperation]) -> bool:
+    """Return whether a member has an epoch without having joined, which shows that the group existed."""
+    known: set[str] = set()
+    for operation in operations:
+        if operation.api not in HEARTBEATS or operation.error != NO_ERROR:
+            continue
+        if number(operation.request, "member_epoch") > _JOINS and _member_of(operation.request) not in known:
+            return True
+        known |= {_member_of(operation.request), _member_of(operation.answer or {})}
+    return False
+
+
+def _member_of(fields: Fields) -> str:
+    return text(fields, "member_id")
