@@ -22,6 +22,8 @@ class Subject(Enum):
     """A producer's transaction, in the producer's requests."""
     CONSUMER_GROUPS = auto()
     """Members of a consumer group, and such groups as an administrator sees them."""
+    SHARE_GROUPS = auto()
+    """Members of a share group, and such groups as an administrator sees and rewinds them."""
     STREAMS_GROUPS = auto()
     """Members of a streams group, and such groups as an administrator sees them."""
     OTHER_GROUPS = auto()
@@ -36,6 +38,7 @@ OF_GROUP_COORDINATOR: Final = frozenset(
         Subject.OFFSETS,
         Subject.GROUPS,
         Subject.CONSUMER_GROUPS,
+        Subject.SHARE_GROUPS,
         Subject.STREAMS_GROUPS,
     )
 )

@@ -32,10 +32,11 @@ OF_SHARE_GROUPS: Final = (
     ApiDescriptor(
         name="ShareGroupHeartbeat",
         key=76,
-        subject=Subject.OTHER_GROUPS,
+        subject=Subject.SHARE_GROUPS,
         groups=("group_id",),
         members=("member_id",),
         generation=("member_epoch",),
+        is_prompt=True,
         learns=("member_id", "member_epoch", "assignment.topic_partitions"),
         learns_from_errors=False,
         unordered=assigned("assignment"),
@@ -45,7 +46,7 @@ OF_SHARE_GROUPS: Final = (
     ApiDescriptor(
         name="ShareGroupDescribe",
         key=77,
-        subject=Subject.OTHER_GROUPS,
+        subject=Subject.SHARE_GROUPS,
         groups=("group_ids",),
         group_entries="groups",
         unordered=(
@@ -92,7 +93,7 @@ OF_SHARE_GROUP_OFFSETS: Final = (
     ApiDescriptor(
         name="AlterShareGroupOffsets",
         key=91,
-        subject=Subject.OTHER_GROUPS,
+        subject=Subject.SHARE_GROUPS,
         groups=("group_id",),
         unordered=(Unordered(path="responses", key=("topic_name",), reason="refused topics come first"),),
         access=Access.CHANGES,
@@ -101,7 +102,7 @@ OF_SHARE_GROUP_OFFSETS: Final = (
     ApiDescriptor(
         name="DeleteShareGroupOffsets",
         key=92,
-        subject=Subject.OTHER_GROUPS,
+        subject=Subject.SHARE_GROUPS,
         groups=("group_id",),
         unordered=(Unordered(path="responses", key=("topic_name",), reason=HASH_OF_IDS),),
         access=Access.CHANGES,

@@ -304,6 +304,7 @@ _TABLE: Final = (
         groups=("group_id",),
         members=("member_id",),
         generation=("member_epoch",),
+        is_prompt=True,
         learns=("member_id", "member_epoch", "assignment.topic_partitions"),
         learns_from_errors=False,
         unordered=assigned("assignment"),
@@ -337,6 +338,7 @@ _TABLE: Final = (
         groups=("group_id",),
         members=("member_id",),
         generation=("member_epoch",),
+        is_prompt=True,
         learns=(
             "member_id",
             "member_epoch",
@@ -348,11 +350,7 @@ _TABLE: Final = (
         learns_from_errors=False,
         unordered=(
             *_tasks(),
-            Unordered(
-                path="partitions_by_user_endpoint",
-                key=(),
-                reason=HASH_OF_IDS,
-            ),
+            Unordered(path="partitions_by_user_endpoint", key=(), reason=HASH_OF_IDS),
         ),
         access=Access.CHANGES,
         changes_topics=True,

@@ -18,6 +18,7 @@ class InnerKind(StrEnum):
 
     DEADLINE = "a deadline passes"
     WRITE = "a write is through"
+    REPLY = "another coordinator replies"
     REMOVAL = "a Dead group is removed"
 
 

@@ -28,6 +28,7 @@ from reference_coordinator.core.timers import Due, Timers
 from reference_coordinator.groups.classic.group import ClassicGroup
 from reference_coordinator.groups.group import Group
 from reference_coordinator.groups.modern_group import ModernGroup
+from reference_coordinator.groups.share.deadlines import ShareInitializationKey
 from reference_coordinator.messages import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
@@ -35,6 +36,7 @@ from reference_coordinator.messages import (
     RequestContext,
 )
 from reference_coordinator.messages.consumer_groups import ConsumerGroupDescribeRequest
+from reference_coordinator.messages.share_groups import ShareGroupDescribeRequest
 from reference_coordinator.messages.streams_groups import StreamsGroupDescribeRequest
 from reference_coordinator.runtime.deadlines import Deadline, OffsetExpirationKey, TimerKey
 from reference_coordinator.wire import ReceivedRequest, RequestHeader, read_request, write_response
@@ -125,7 +127,7 @@ class ReferenceMachine:
     def inner_steps(self) -> tuple[InnerStep, ...]:
         """Return the deadlines that could pass, except those at which offsets expire."""
         return tuple(
-            InnerStep(kind=InnerKind.DEADLINE, due_ms=due_ms, key=key)
+            InnerStep(kind=_kind_of(key), due_ms=due_ms, key=key)
             for due_ms, key in self._timers.pending()
             if not isinstance(key, OffsetExpirationKey)
         )
@@ -189,7 +191,7 @@ class ReferenceMachine:
             case DeleteGroupsRequest():
                 names = tuple(each for each in message.groups_names if each in self._groups)
                 return replace(message, groups_names=names)
-            case ConsumerGroupDescribeRequest() | StreamsGroupDescribeRequest():
+            case ConsumerGroupDescribeRequest() | ShareGroupDescribeRequest() | StreamsGroupDescribeRequest():
                 ids = tuple(each for each in message.group_ids if each in self._groups)
                 return replace(message, group_ids=ids)
             case OffsetFetchRequest():
@@ -222,6 +224,10 @@ class ReferenceMachine:
             for choice in answer.permitted
         }
         return ReferenceAnswer(operation=int(answer.token), fields=read(answer.response), permitted=permitted)
+
+
+def _kind_of(key: TimerKey) -> InnerKind:
+    return InnerKind.REPLY if isinstance(key, ShareInitializationKey) else InnerKind.DEADLINE
 
 
 def _with(response: BrokerResponse, name: str, value: object) -> BrokerResponse:

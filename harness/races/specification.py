@@ -119,7 +119,7 @@ class RaceMachine(ReferenceMachine):
             case InnerKind.WRITE:
                 append_id = self._written.pop(0)
                 return self._reported(self._apis.append_completed(append_id, Errors.NONE, now_ms=self.now_ms))
-            case InnerKind.DEADLINE:
+            case InnerKind.DEADLINE | InnerKind.REPLY:
                 return super().take(step, max(at_ms, step.due_ms))
             case InnerKind.REMOVAL:
                 return self._remove()

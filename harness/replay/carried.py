@@ -60,5 +60,3 @@ class Past:
     transactional: frozenset[str] = frozenset()
     is_modern: bool = False
     """Whether members have sent heartbeats with an epoch."""
-    other: str | None = None
-    """The reason why the group is not replayed, if there is one."""

@@ -86,13 +86,7 @@ class GroupReplay:
         if self._start is not None:
             part.begin_with(self._start)
             self._start = None
-        why = self._past.other or conversation.other_groups.get(self._group_id)
-        running = None
-        if why is None:
-            running = part.run()
-        else:
-            part.leave_out(why)
-        self._past = part.past(running, why)
+        self._past = part.past(part.run())
 
 
 class _Part:
@@ -137,7 +131,7 @@ class _Part:
             member_ids=frozenset(each.member_id for each in members),
         )
 
-    def past(self, running: Running | None, why: str | None) -> Past:
+    def past(self, running: Running | None) -> Past:
         """Return what the next part needs to know."""
         of_machine = frozenset() if running is None else running.machine.member_ids()
         return Past(
@@ -146,12 +140,7 @@ class _Part:
             member_ids=self._heard_of() | of_machine,
             transactional=self._transactional,
             is_modern=self._is_modern,
-            other=why,
         )
-
-    def leave_out(self, why: str) -> None:
-        """Exclude the group's operations from comparison."""
-        self._leave_out([each for each in self._operations if self._group_id in each.groups], why)
 
     def run(self) -> Running | None:
         """Replay the part; return the coordinator that continues, if there is one."""
@@ -207,7 +196,17 @@ class _Part:
         if running is None or end_ms == inf:
             return running
         back = back_ms(self._operations, self._conversation.breaks, end_ms)
+        if not running.machine.is_settled() or self._may_have_expired(running, back):
+            return None
         return self._carried(running.machine.harvest(self._group_id), running.unknown, under_way, back)
+
+    def _may_have_expired(self, running: Running, back: float) -> bool:
+        """Return whether nobody saw when the session of a member that does not return began anew."""
+        later = [each for each in self._operations if each.asked_ms > back and each.answer is not None]
+        unseen_ms = min((each.asked_ms for each in later), default=back) - back
+        returned = {text(each.request, "member_id") for each in later}
+        is_long = unseen_ms > TOLERANCE_MS + self._conversation.slowest_ms
+        return self._is_modern and is_long and not running.machine.member_ids() <= returned
 
     def _carried(
         self,

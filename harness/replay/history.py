@@ -11,6 +11,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
+from types import MappingProxyType
 from typing import Final
 
 from harness.apis.descriptor import COMMITS_OFFSETS, WRITES_OFFSETS, OffsetUse, Subject
@@ -30,17 +31,21 @@ from harness.replay.topics import SHOWS_MISSING, Change, TopicsSeen
 from harness.trace.embedded import stored_fields
 from harness.trace.events import Event, EventKind
 
-OTHER_GROUPS: Final = apis_where(lambda api: api.subject is Subject.OTHER_GROUPS)
+_OTHER_GROUPS: Final = apis_where(lambda api: api.subject is Subject.OTHER_GROUPS)
 _FED: Final = COMPARED | OF_TRANSACTIONS | {"IncrementalAlterConfigs"}
 """APIs that are fed to the reference. Configurations are, because groups have their own."""
-READ: Final = _FED | OTHER_GROUPS | apis_where(lambda api: api.counts_partitions)
+READ: Final = _FED | _OTHER_GROUPS | apis_where(lambda api: api.counts_partitions)
 """APIs whose fields are needed; of the others only the times are."""
-_OF_KIND: Final = (
-    ("ShareGroup", "of share groups, which are not replayed"),
-    ("StreamsGroup", "about descriptions of topologies, which a plugin of the broker keeps"),
+_IN_FLIGHT: Final = "of ShareFetch and ShareAcknowledge, which depend on records in flight"
+_NOT_REPLAYED: Final = MappingProxyType(
+    {
+        "ShareFetch": _IN_FLIGHT,
+        "ShareAcknowledge": _IN_FLIGHT,
+        "DescribeShareGroupOffsets": "about offsets of share groups, which depend on what was acknowledged",
+        "StreamsGroupTopologyDescriptionUpdate": "about descriptions of topologies, which a plugin keeps",
+    }
 )
-"""Why answers about groups of other protocols are not compared, by how their APIs' names begin."""
-_OTHER: Final = "of groups of another protocol"
+"""Why answers about groups are not compared, by API."""
 _IN_DOUBT: Final = "about offsets that a request which cannot be read may have written"
 _NO_TOPIC: Final = frozenset(("UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_ID", "INVALID_TOPIC_EXCEPTION"))
 
@@ -60,8 +65,6 @@ class RecordedConversation:
     """The times at which the broker closed connections, with the connections."""
     unread: Counter[str] = field(default_factory=Counter)
     """Answers that cannot be replayed, by reason."""
-    other_groups: dict[str, str] = field(default_factory=dict)
-    """Groups in which a member of another protocol was active, each with why it is not replayed."""
     first_topics: dict[str, int] = field(default_factory=dict)
     """The partition count of each topic when it was first looked at, by name."""
     seen_topic_ids: set[str] = field(default_factory=set)
@@ -129,8 +132,8 @@ class _Reader:
         if exchange.answered_at is not None and descriptor(api).is_prompt:
             waited_ms = exchange.answered_ms - exchange.free_ms
             self.conversation.slowest_ms = max(self.conversation.slowest_ms, waited_ms)
-        if api in OTHER_GROUPS:
-            self._leave_out_others(exchange)
+        if api in _NOT_REPLAYED and exchange.answered_at is not None:
+            self.conversation.unread[_NOT_REPLAYED[api]] += 1
         if exchange.request is not None and exchange.answer is not None and api == SHOWS_MISSING:
             self.topics.see_missing(
                 exchange.request, exchange.answer, exchange.asked_ms, exchange.answered_ms
@@ -195,17 +198,6 @@ class _Reader:
             self.conversation.unread["that cannot be read whole"] += 1
         if descriptor(exchange.api).offsets in WRITES_OFFSETS:
             self._lose(exchange)
-
-    def _leave_out_others(self, exchange: Exchange) -> None:
-        """Count an answer about groups of another protocol, and note these groups unless it is an error."""
-        why = next((why for beginning, why in _OF_KIND if exchange.api.startswith(beginning)), _OTHER)
-        if exchange.answered_at is not None:
-            self.conversation.unread[why] += 1
-        error = text(exchange.answer or {}, "error_code")
-        is_refused = error not in ("", NO_ERROR)
-        if exchange.api == "ShareGroupHeartbeat" and exchange.request is not None and not is_refused:
-            of_request = groups_of(exchange.api, exchange.request)
-            self.conversation.other_groups |= dict.fromkeys(of_request, why)
 
     def _lose(self, exchange: Exchange) -> None:
         request = exchange.request

@@ -7,6 +7,7 @@ from typing import Final
 from typing_extensions import override
 
 from harness.orders.history import Operation
+from harness.orders.interface import InnerKind
 from harness.orders.machine import Answers, ReferenceMachine
 from harness.replay.history import RecordedConversation
 from harness.replay.operation import RecordedOperation, TopicChange
@@ -25,6 +26,8 @@ from reference_coordinator.core.map_order import partition_for
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.groups.classic.group import ClassicGroup
 from reference_coordinator.groups.modern_group import ModernGroup
+from reference_coordinator.groups.share.group import ShareGroup
+from reference_coordinator.groups.share.initializing import initialized_assignment_pending
 from reference_coordinator.profile.api_versions import ApiRanges
 from reference_coordinator.wire import MalformedRequestError, ReceivedRequest, read_request
 
@@ -56,6 +59,7 @@ class ReplayMachine(ReferenceMachine):
         super().__init__(spec, conversation.operations, groups, topics=with_ids, strays=strays)
         # When internal topics came is in the recording, as for all others.
         self._apis.cluster.creates_internal_topics = False
+        self._shard.awaits_share_state = True
         self._planted: list[CoordinatorRecord] = []
 
     def plant(self, seed: Seed, group_id: str) -> None:
@@ -68,6 +72,12 @@ class ReplayMachine(ReferenceMachine):
         coordinator.begin_loading(partition, epoch=2, now_ms=self.now_ms)
         coordinator.load(partition, self._planted)
         coordinator.finish_loading(partition, now_ms=self.now_ms)
+
+    def is_settled(self) -> bool:
+        """Whether it is known that no share coordinator's reply was lost with this coordinator."""
+        awaited = any(each.kind is InnerKind.REPLY for each in self.inner_steps())
+        shares = (each for each in self._shard.groups() if isinstance(each, ShareGroup))
+        return not awaited and not any(initialized_assignment_pending(each) for each in shares)
 
     def harvest(self, group_id: str) -> Seed:
         """Return what a coordinator that took over now would find in the log."""

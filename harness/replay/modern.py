@@ -1,4 +1,4 @@
-"""Groups whose members heartbeat with an epoch, and which the broker assigns: consumer and streams groups."""
+"""Groups that the broker assigns, and whose members heartbeat with an epoch: consumers, share and streams."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -18,10 +18,14 @@ COMPARED: Final = apis_where(lambda api: api.subject in OF_GROUP_COORDINATOR)
 OF_TRANSACTIONS: Final = apis_where(lambda api: api.subject is Subject.TRANSACTIONS)
 """APIs that are fed, since committed offsets depend on them, but not compared."""
 HEARTBEATS: Final = MappingProxyType(
-    {"ConsumerGroupHeartbeat": "consumer", "StreamsGroupHeartbeat": "streams"}
+    {
+        "ConsumerGroupHeartbeat": "consumer",
+        "ShareGroupHeartbeat": "share",
+        "StreamsGroupHeartbeat": "streams",
+    }
 )
 """The heartbeats with an epoch, with the kinds of the groups."""
-DESCRIPTIONS: Final = frozenset(("ConsumerGroupDescribe", "StreamsGroupDescribe"))
+DESCRIPTIONS: Final = frozenset(("ConsumerGroupDescribe", "ShareGroupDescribe", "StreamsGroupDescribe"))
 """The descriptions of such groups."""
 MEMBERSHIP: Final = HEARTBEATS.keys() | apis_where(
     lambda api: api.subject is Subject.MEMBERSHIP and bool(api.members)

@@ -21,10 +21,11 @@ from reference_coordinator.core.records import (
     GroupMetadataTombstone,
     OffsetCommitRecord,
 )
+from reference_coordinator.core.share_records import ShareGroupRecord
 from reference_coordinator.core.streams_records import StreamsGroupRecord
 from reference_coordinator.offsets.values import OffsetAndMetadata
 
-_OF_MODERN: Final = ConsumerGroupRecord | StreamsGroupRecord
+_OF_MODERN: Final = ConsumerGroupRecord | ShareGroupRecord | StreamsGroupRecord
 _OF_GROUPS: Final = GroupMetadataRecord | GroupMetadataTombstone | _OF_MODERN
 """Records of groups, except for their offsets."""
 

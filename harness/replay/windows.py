@@ -10,6 +10,7 @@ from math import inf
 from typing import Final
 
 from harness.orders.course import Apply, Course, Move, Skip, Take
+from harness.orders.interface import InnerKind
 from harness.replay.operation import RecordedOperation
 
 _AFTER_REQUESTS_MS: Final = 1.0
@@ -53,7 +54,8 @@ class Windows:
                 behind = self._behind[place]
                 if behind is None or behind in course.unheeded or behind in here.over:
                     ready.append(place)
-        deadlines = course.machine.inner_steps()
+        steps = course.machine.inner_steps()
+        deadlines = [each for each in steps if each.kind is not InnerKind.REPLY]
         overdue_ms = min((each.due_ms for each in deadlines), default=inf) + self.tolerance_ms
         ready = [each for each in ready if self.operations[each].asked_ms <= min(horizon, overdue_ms)]
         timed: list[tuple[float, Move]] = [
@@ -67,4 +69,7 @@ class Windows:
         ]
         timed.sort(key=lambda each: each[0])
         skipped = [Skip(each) for each in ready if self.operations[each].answer is None]
-        return (*(move for _, move in timed), *skipped)
+        # A reply may take as long as it likes. So it comes where an answer shows it.
+        replies = (each for each in steps if each.kind is InnerKind.REPLY and each.due_ms <= horizon)
+        late = [Take(each, each.due_ms) for each in replies]
+        return (*(move for _, move in timed), *skipped, *late)

@@ -41,9 +41,9 @@ from reference_coordinator.groups.consumer.group import ConsumerGroup
 from reference_coordinator.groups.consumer.lookups import as_consumer_group
 from reference_coordinator.groups.group import Group, GroupType
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.groups.share import expiry as share_expiry
 from reference_coordinator.groups.share import loading as share_loading
-from reference_coordinator.groups.share.deadlines import FenceShareMember
-from reference_coordinator.groups.share.expiry import share_group_fence_member_operation
+from reference_coordinator.groups.share.deadlines import ShareGroupDeadline
 from reference_coordinator.groups.share.group import ShareGroup
 from reference_coordinator.groups.share.lookups import as_share_group
 from reference_coordinator.groups.streams import expiry as streams_expiry
@@ -168,8 +168,8 @@ def fall_due(shard: GroupMetadataManager, deadline: GroupDeadline) -> VoidResult
         return expiry.fall_due(shard, group, deadline)
     if isinstance(group, ConsumerGroup) and isinstance(deadline, ConsumerGroupDeadline):
         return consumer_expiry.fall_due(shard, group, deadline)
-    if isinstance(group, ShareGroup) and isinstance(deadline, FenceShareMember):
-        return share_group_fence_member_operation(shard, group, deadline)
+    if isinstance(group, ShareGroup) and isinstance(deadline, ShareGroupDeadline):
+        return share_expiry.fall_due(shard, group, deadline)
     if isinstance(group, StreamsGroup) and isinstance(deadline, StreamsGroupDeadline):
         return streams_expiry.fall_due(shard, group, deadline)
     return EMPTY_RESULT

@@ -76,6 +76,8 @@ class GroupMetadataManager(CoordinatorRuntime):
     group_configs: dict[GroupId, GroupConfig] = field(default_factory=dict)
     share_persister: SharePersister = field(default_factory=NoShareCoordinator)
     """The share coordinator, which stores the partition state of share groups."""
+    awaits_share_state: bool = False
+    """Whether the share coordinator's reply that partitions are initialized is a deadline, not immediate."""
     may_describe_topic: TopicAuthorizer = _may_describe_all
     """Decides which topics a client may describe."""
 

@@ -1,6 +1,5 @@
 """What a replay makes of recordings that begin late, overlap, end early, or lose their coordinator."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -92,50 +91,6 @@ def test_a_member_beyond_the_tap_leaves_its_group_out() -> None:
 
     assert replayed.compared == 0
     assert any("was not recorded" in why for why in replayed.not_compared)
-
-
-def with_sharer(conversation: Recording, error: str) -> list[Event]:
-    """Return a recording to whose group a share member came, at the end, and was answered an error."""
-    asked, answered = (
-        next(each for each in reversed(conversation.events) if each.api == "Heartbeat" and each.kind == kind)
-        for kind in (EventKind.REQUEST, EventKind.RESPONSE)
-    )
-    fields = (
-        {"group_id": GROUP, "member_id": "cid", "member_epoch": 0},
-        {"error_code": error, "member_id": "cid", "member_epoch": 1},
-    )
-    place = len(conversation.events)
-    heartbeat = [
-        replace(
-            each,
-            api="ShareGroupHeartbeat",
-            api_version=1,
-            correlation_id=place,
-            sequence=place + number,
-            fields=json.dumps(fields[number]),
-        )
-        for number, each in enumerate((asked, answered))
-    ]
-    return [*conversation.events, *heartbeat]
-
-
-def test_a_group_that_a_share_member_joined_is_not_replayed() -> None:
-    conversation = two_members()
-    answers = sum(each.kind == EventKind.RESPONSE for each in conversation.events)
-
-    replayed = conversation.replayed(with_sharer(conversation, "NONE"))
-
-    assert (replayed.compared, replayed.findings) == (0, ())
-    assert replayed.not_compared == {"of share groups, which are not replayed": answers + 1}
-
-
-def test_a_share_member_that_was_refused_leaves_a_classic_group_as_it_is() -> None:
-    conversation = two_members()
-
-    replayed = conversation.replayed(with_sharer(conversation, "GROUP_ID_NOT_FOUND"))
-
-    assert (replayed.compared, replayed.findings) == (conversation.replayed().compared, ())
-    assert replayed.not_compared == {"of share groups, which are not replayed": 1}
 
 
 @pytest.mark.parametrize("profile", ["3.9", "4.4"])

@@ -10,6 +10,7 @@ from harness.targets.reference.target import reference_profile
 from harness.trace.schema import TraceError
 from reference_coordinator.broker.cluster_state import Node
 from reference_coordinator.broker.kafka_apis import KafkaApis
+from reference_coordinator.broker.share_group_apis import is_share_group_protocol_enabled
 from reference_coordinator.broker.streams_group_apis import is_streams_group_protocol_enabled
 from reference_coordinator.core.choices import Choices, DeterministicChoices
 from reference_coordinator.core.timers import Timers
@@ -42,9 +43,14 @@ class ReferenceProfile:
 
     def has_groups(self, kind: str) -> bool:
         """Whether release and configuration have groups of a kind that are not only a preview."""
-        if kind == "streams":
-            return is_streams_group_protocol_enabled(self.broker(DeterministicChoices()).broker)
-        return self.has_consumer_groups
+        broker = self.broker(DeterministicChoices()).broker
+        match kind:
+            case "share":
+                return is_share_group_protocol_enabled(broker)
+            case "streams":
+                return is_streams_group_protocol_enabled(broker)
+            case _:
+                return self.has_consumer_groups
 
     def first_member_epoch(self, kind: str) -> int:
         """Return the epoch in the answer to the first member of a new group of a kind."""

@@ -12,6 +12,7 @@ from reference_coordinator.core.ids import GroupId, TopicId
 from reference_coordinator.core.records import CoordinatorRecord
 from reference_coordinator.core.values import value
 from reference_coordinator.groups.group_metadata_manager import GroupMetadataManager
+from reference_coordinator.groups.share.deadlines import InitializeShareState, ShareInitializationKey
 from reference_coordinator.groups.share.group import ShareGroup
 from reference_coordinator.groups.share.record_helpers import (
     new_share_group_state_partition_metadata_record,
@@ -170,12 +171,29 @@ class InitializationNoted(Continuation):
         """Request the state. Decided in: GroupCoordinatorService#shareGroupHeartbeat (4.3.1)."""
         if error is not Errors.NONE:
             return
-        errors = persister_initialize(self.shard, self.group_id, self.state_epoch, self.start_offsets)
-        if any(each is not Errors.NONE for each in errors.values()):
-            result = uninitialize_share_group_state(self.shard, self.group_id, self.start_offsets)
-        else:
-            result = initialize_share_group_state(self.shard, self.group_id, self.start_offsets)
-        self.shard.append(self.group_id, result)
+        if not self.shard.awaits_share_state:
+            result = request_share_state(self.shard, self.group_id, self.state_epoch, self.start_offsets)
+            self.shard.append(self.group_id, result)
+            return
+        offsets = tuple((topic_id, tuple(each.items())) for topic_id, each in self.start_offsets.items())
+        key = ShareInitializationKey(
+            group_id=self.group_id, state_epoch=self.state_epoch, start_offsets=offsets
+        )
+        now_ms = self.shard.now_ms
+        self.shard.timers.schedule(key, now_ms, InitializeShareState(group_id=self.group_id, key=key))
+
+
+def request_share_state(
+    shard: GroupMetadataManager, group_id: GroupId, state_epoch: int, start_offsets: StartOffsets
+) -> VoidResult:
+    """Initialize the state of partitions, and record the result.
+
+    Decided in: GroupCoordinatorService#persisterInitialize (4.3.1).
+    """
+    errors = persister_initialize(shard, group_id, state_epoch, start_offsets)
+    if any(each is not Errors.NONE for each in errors.values()):
+        return uninitialize_share_group_state(shard, group_id, start_offsets)
+    return initialize_share_group_state(shard, group_id, start_offsets)
 
 
 def persister_initialize(
