@@ -90,7 +90,9 @@ class Facts:
     def _look(self, row: Row) -> None:
         answer: bytes = row.content[9] or b""
         digest = blake2b(answer[_CORRELATION_ID:], digest_size=16).digest()
-        key = (row.content[5], row.content[6], digest, int(row.asked_ms // _MINUTE_MS))
+        # A coordinator may miss a topic for long, and the last time counts.
+        every_ms = 1.0 if row.content[5] == SHOWS_MISSING else _MINUTE_MS
+        key = (row.content[5], row.content[6], digest, int(row.asked_ms // every_ms))
         known = self._looks.get(key)
         self._looks[key] = row if known is None else min(known, row)
 
