@@ -145,8 +145,8 @@ def main(arguments: Sequence[str]) -> None:
     """Search for the mutants of a record, and print the outcome."""
     options = _parsed(arguments)
     trials = read_records(Trial, options.records)
-    told_apart = [each for each in trials if each.equivalent is None]
-    wanted = [each for each in told_apart if not options.only or each.mutant in options.only]
+    distinct = [each for each in trials if each.equivalent is None]
+    wanted = [each for each in distinct if not options.only or each.mutant in options.only]
 
     def search(trial: Trial) -> Sought:
         return sought_here(trial, options.profile, seed=options.seed, limit_s=options.limit)
@@ -157,7 +157,7 @@ def main(arguments: Sequence[str]) -> None:
     for trial in wanted[: options.first]:
         results.append(sought(trial, search, options.limit))
         sys.stderr.write(f"{results[-1]}\n")
-    sys.stdout.writelines(f"{line}\n" for line in report(results, len(trials) - len(told_apart)))
+    sys.stdout.writelines(f"{line}\n" for line in report(results, len(trials) - len(distinct)))
 
 
 if __name__ == "__main__":
