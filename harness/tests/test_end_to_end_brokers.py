@@ -71,7 +71,7 @@ def unexpected_twice(run: CompletedRun, targets: Sequence[str | Target], directo
     ]
 
 
-@pytest.mark.parametrize(("version", "broker_count"), [(SCALA, 10), (JAVA, 11)])
+@pytest.mark.parametrize(("version", "broker_count"), [(SCALA, 10), (JAVA, 12)])
 def test_the_whole_suite_with_a_real_broker_is_as_expected(
     tmp_path: Path, version: str, broker_count: int
 ) -> None:

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -44,9 +45,9 @@ def test_a_fault_of_a_served_broker_is_found_shrunk_explained_and_written(
         target=f"external:{served}",
         against=None,
         profile="4.4",
-        steps=120,
+        steps=600,
         seed=1,
-        batch=3,
+        batch=12,
         jobs=32,
         out=tmp_path / "reports",
         run_id="planted",
@@ -66,7 +67,7 @@ def test_a_fault_of_a_served_broker_is_found_shrunk_explained_and_written(
     assert name in text
     assert text.count(".asks(") + text.count(".sends(") <= 6
     script = json.loads((tmp_path / "reports" / "planted" / "scripts.json").read_text())[name]
-    assert script["title"] == "The answer to OffsetFetch v6 differs here: topics."
+    assert re.fullmatch(r"The answer to OffsetFetch v\d+ differs here: topics\S*\.", script["title"])
     assert script["source"] == behaviour_source("duplicate_partitions_answered_each")
     assert "Found by: kafka-conformance search" in script["notes"]
     assert "Found by: kafka-conformance search" in text
