@@ -46,7 +46,7 @@ def test_a_fault_of_a_served_broker_is_found_shrunk_explained_and_written(
         against=None,
         profile="4.4",
         steps=600,
-        seed=1,
+        seed=4,
         batch=12,
         jobs=32,
         out=tmp_path / "reports",
