@@ -3,7 +3,6 @@
 import io
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -67,7 +66,7 @@ def test_a_fault_of_a_served_broker_is_found_shrunk_explained_and_written(
     assert name in text
     assert text.count(".asks(") + text.count(".sends(") <= 6
     script = json.loads((tmp_path / "reports" / "planted" / "scripts.json").read_text())[name]
-    assert re.fullmatch(r"The answer to OffsetFetch v\d+ differs here: topics\S*\.", script["title"])
+    assert script["title"] == "The answer to OffsetFetch v6 differs here: topics."
     assert script["source"] == behaviour_source("duplicate_partitions_answered_each")
     assert "Found by: kafka-conformance search" in script["notes"]
     assert "Found by: kafka-conformance search" in text
