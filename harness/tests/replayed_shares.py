@@ -1,7 +1,8 @@
 """Recordings of a share group of the reference, as a tap would have kept them."""
 
 from harness.replay import Replayed
-from harness.tests.replayed import GROUP, TOPIC, Fields, Recording
+from harness.tests.replayed import GROUP, TOPIC, Fields
+from harness.tests.replayed_epochs import EpochRecording
 from harness.trace.canonical import FieldValue
 from harness.trace.events import EventKind
 
@@ -10,18 +11,12 @@ IN_FLIGHT = "of ShareFetch and ShareAcknowledge, which depend on records in flig
 OFFSETS = "about offsets of share groups, which depend on what was acknowledged"
 
 
-class Sharers(Recording):
+class Sharers(EpochRecording):
     """Members of a share group, who know their epochs."""
 
     def __init__(self, profile: str = "4.4") -> None:
         super().__init__(profile, **SHARES)
-        self.epochs: dict[str, int] = {}
-        self.looks_up(TOPIC)
-
-    def looks_up(self, name: str) -> None:
-        """Ask for the id and the partitions of a topic."""
-        fields: Fields = {"topics": ({"name": name},), "allow_auto_topic_creation": False}
-        self.sends("admin", "Metadata", 12, fields)
+        self.looks_up()
 
     def joins(self, member: str, *topics: str) -> None:
         """Come to the group."""
@@ -37,9 +32,7 @@ class Sharers(Recording):
             **fields,
         }
         self.sends(member, "ShareGroupHeartbeat", 1, given)
-        answer = self.last("ShareGroupHeartbeat", member)
-        if answer["error_code"] == "NONE":
-            self.epochs[member] = int(str(answer["member_epoch"]))
+        self.takes_over("ShareGroupHeartbeat", member)
 
     def describes(self) -> None:
         """Ask as an administrator how the group is."""

@@ -1,7 +1,8 @@
 """Recordings of a streams group of the reference, as a tap would have kept them."""
 
 from harness.replay import Replayed
-from harness.tests.replayed import GROUP, TOPIC, Fields, Recording
+from harness.tests.replayed import GROUP, TOPIC, Fields
+from harness.tests.replayed_epochs import EpochRecording
 from harness.trace.canonical import FieldValue
 from harness.trace.events import EventKind
 
@@ -25,19 +26,13 @@ SUBTOPOLOGY: Fields = {
 }
 
 
-class Streams(Recording):
+class Streams(EpochRecording):
     """Members of a streams group, who know their epochs and their tasks."""
 
     def __init__(self, profile: str = "4.4", **config: str) -> None:
         super().__init__(profile, **{**QUICK, **config})
-        self.epochs: dict[str, int] = {}
         self.tasks: dict[str, FieldValue] = {}
-        self.looks_up(TOPIC)
-
-    def looks_up(self, name: str) -> None:
-        """Ask for the partitions of a topic."""
-        fields: Fields = {"topics": ({"name": name},), "allow_auto_topic_creation": False}
-        self.sends("admin", "Metadata", 12, fields)
+        self.looks_up()
 
     def joins(self, member: str) -> None:
         """Come to the group with a topology that has a changelog."""
@@ -62,32 +57,13 @@ class Streams(Recording):
             **fields,
         }
         self.sends(member, "StreamsGroupHeartbeat", 0, given)
-        answer = self.last("StreamsGroupHeartbeat", member)
-        if answer["error_code"] == "NONE":
-            self.epochs[member] = int(str(answer["member_epoch"]))
+        answer = self.takes_over("StreamsGroupHeartbeat", member)
         if answer["active_tasks"] is not None:
             self.tasks[member] = answer["active_tasks"]  # type: ignore[assignment] # as it came
 
     def says_what_it_has(self, member: str) -> None:
         """Heartbeat with the tasks that it was given last."""
         self.beats(member, active_tasks=self.tasks[member], standby_tasks=(), warmup_tasks=())
-
-    def commits(self, member: str, epoch: int) -> None:
-        """Commit an offset of the source topic."""
-        partition: Fields = {"partition_index": 0, "committed_offset": 42, "committed_metadata": ""}
-        fields: Fields = {
-            "group_id": GROUP,
-            "generation_id_or_member_epoch": epoch,
-            "member_id": member,
-            "topics": ({"name": TOPIC, "partitions": (partition,)},),
-        }
-        self.sends(member, "OffsetCommit", 9, fields)
-
-    def fetches(self, member: str, epoch: int) -> None:
-        """Fetch that offset."""
-        topics: tuple[Fields, ...] = ({"name": TOPIC, "partition_indexes": (0,)},)
-        group: Fields = {"group_id": GROUP, "member_id": member, "member_epoch": epoch, "topics": topics}
-        self.sends(member, "OffsetFetch", 9, {"groups": (group,)})
 
     def describes(self) -> None:
         """Ask as an administrator how the group is."""
@@ -123,8 +99,8 @@ def handed_over(profile: str = "4.4") -> Streams:
     group.beats("bob")
     group.says_what_it_has("bob")
     group.describes()
-    group.commits("ana", group.epochs["ana"])
-    group.commits("bob", 0)
+    group.commits("ana", group.epochs["ana"], 42)
+    group.commits("bob", 0, 42)
     group.fetches("ana", group.epochs["ana"])
     for _ in range(12):
         group.passes(4_000)

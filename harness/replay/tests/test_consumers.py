@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+from typing_extensions import override
 
 from harness.replay import Replayed
 from harness.tests.replayed import GROUP, TOPIC, Fields, Json, Recording
+from harness.tests.replayed_epochs import EpochRecording, committed, described_as_empty, one_epoch_further
 from harness.trace.canonical import FieldValue
 from harness.trace.events import Event, EventKind
 
@@ -14,21 +16,19 @@ INTERVAL = "group.consumer.assignment.interval.ms"
 PROFILES = ("4.0", "4.2", "4.4")
 
 
-class Consumers(Recording):
+class Consumers(EpochRecording):
     """Members of a consumer group, who know their epochs and what they own."""
 
     def __init__(self, profile: str = "4.4", *, looks: bool = True) -> None:
         super().__init__(profile, **{INTERVAL: "0"})
-        self.epochs: dict[str, int] = {}
         self.owned: dict[str, tuple[int, ...]] = {}
         self.topic_id = ""
         if looks:
             self.looks_up()
 
+    @override
     def looks_up(self, *names: str) -> None:
-        """Ask for the ids and partitions of topics."""
-        topics: tuple[Fields, ...] = tuple({"name": name} for name in names or (TOPIC,))
-        self.sends("ana", "Metadata", 12, {"topics": topics, "allow_auto_topic_creation": False})
+        super().looks_up(*names)
         found = self.last("Metadata")["topics"]
         assert isinstance(found, list)
         self.topic_id = str(found[0]["topic_id"])
@@ -48,9 +48,7 @@ class Consumers(Recording):
             **fields,
         }
         self.sends(member, "ConsumerGroupHeartbeat", 1, given)
-        answer = self.last("ConsumerGroupHeartbeat", member)
-        if answer["error_code"] == "NONE":
-            self.epochs[member] = int(str(answer["member_epoch"]))
+        answer = self.takes_over("ConsumerGroupHeartbeat", member)
         assignment = answer["assignment"]
         if isinstance(assignment, dict):
             parts = assignment["topic_partitions"]
@@ -60,23 +58,6 @@ class Consumers(Recording):
         """Heartbeat with the partitions that it was given last."""
         part: Fields = {"topic_id": self.topic_id, "partitions": self.owned[member]}
         self.beats(member, topic_partitions=(part,) if self.owned[member] else ())
-
-    def commits(self, member: str, epoch: int, offset: int) -> None:
-        """Commit one offset with a member epoch."""
-        partition: Fields = {"partition_index": 0, "committed_offset": offset, "committed_metadata": ""}
-        fields: Fields = {
-            "group_id": GROUP,
-            "generation_id_or_member_epoch": epoch,
-            "member_id": member,
-            "topics": ({"name": TOPIC, "partitions": (partition,)},),
-        }
-        self.sends(member, "OffsetCommit", 9, fields)
-
-    def fetches(self, member: str, epoch: int) -> None:
-        """Fetch that offset with a member epoch."""
-        topics: tuple[Fields, ...] = ({"name": TOPIC, "partition_indexes": (0,)},)
-        group: Fields = {"group_id": GROUP, "member_id": member, "member_epoch": epoch, "topics": topics}
-        self.sends(member, "OffsetFetch", 9, {"groups": (group,)})
 
     def describes(self) -> None:
         """Ask as an administrator how the group is."""
@@ -140,10 +121,6 @@ def assigned(fields: Json) -> list[dict[str, object]]:
     return parts
 
 
-def one_epoch_further(fields: Json) -> None:
-    fields["member_epoch"] = int(str(fields["member_epoch"])) + 1
-
-
 def a_partition_given_twice(fields: Json) -> None:
     (part,) = assigned(fields)
     partitions = part["partitions"]
@@ -157,18 +134,6 @@ def no_assignment(fields: Json) -> None:
 
 def fenced(fields: Json) -> None:
     fields["error_code"] = "FENCED_MEMBER_EPOCH"
-
-
-def described_as_empty(fields: Json) -> None:
-    groups = fields["groups"]
-    assert isinstance(groups, list)
-    groups[0]["group_state"] = "Empty"
-
-
-def committed(fields: Json) -> None:
-    topics = fields["topics"]
-    assert isinstance(topics, list)
-    topics[0]["partitions"][0]["error_code"] = "NONE"
 
 
 def of_member(conversation: Consumers, member: str, nth: int) -> int:
@@ -192,12 +157,8 @@ LIES: Mapping[str, tuple[Callable[[Consumers], int], Callable[[Json], None]]] = 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_lie_is_found_where_it_stands_and_nowhere_else(conversation: Consumers, lie: str) -> None:
     where, change = LIES[lie]
-    position = where(conversation)
 
-    found = conversation.replayed(conversation.with_lie(position, change)).findings
-
-    assert [each.position for each in found] == [position]
-    assert found[0].group == GROUP
+    conversation.finds_only(where(conversation), change)
 
 
 def test_a_finding_says_in_which_epoch_the_group_was() -> None:

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from harness.tests.replayed import GROUP, Json, beat, enters
+from harness.tests.replayed import Json, beat, enters
+from harness.tests.replayed_epochs import described_as_empty, one_epoch_further
 from harness.tests.replayed_shares import IN_FLIGHT, Sharers, shared
 
 PROFILES = ("4.1", "4.2", "4.4")
@@ -25,20 +26,10 @@ def of_member(conversation: Sharers, member: str, nth: int) -> int:
     return conversation.position("ShareGroupHeartbeat", nth, member)
 
 
-def one_epoch_further(fields: Json) -> None:
-    fields["member_epoch"] = int(str(fields["member_epoch"])) + 1
-
-
 def a_partition_less(fields: Json) -> None:
     assignment = fields["assignment"]
     assert isinstance(assignment, dict)
     assignment["topic_partitions"][0]["partitions"].pop()
-
-
-def described_as_empty(fields: Json) -> None:
-    groups = fields["groups"]
-    assert isinstance(groups, list)
-    groups[0]["group_state"] = "Empty"
 
 
 LIES: Mapping[str, tuple[Callable[[Sharers], int], Callable[[Json], None]]] = {
@@ -72,12 +63,8 @@ LIES: Mapping[str, tuple[Callable[[Sharers], int], Callable[[Json], None]]] = {
 @pytest.mark.parametrize("lie", LIES)
 def test_a_lie_is_found_where_it_stands_and_nowhere_else(conversation: Sharers, lie: str) -> None:
     where, change = LIES[lie]
-    position = where(conversation)
 
-    found = conversation.replayed(conversation.with_lie(position, change)).findings
-
-    assert [each.position for each in found] == [position]
-    assert found[0].group == GROUP
+    conversation.finds_only(where(conversation), change)
 
 
 @pytest.mark.parametrize("profile", PROFILES)

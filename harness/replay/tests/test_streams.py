@@ -8,6 +8,7 @@ import pytest
 from harness.invariants.exchange import Fields
 from harness.replay.topics import SPREADS_MS, TopicsSeen
 from harness.tests.replayed import GROUP, Json
+from harness.tests.replayed_epochs import committed, described_as_empty, one_epoch_further
 from harness.tests.replayed_streams import CHANGELOG, Streams, alone, handed_over
 
 PROFILES = ("4.2", "4.3", "4.4")
@@ -27,10 +28,6 @@ def of_member(conversation: Streams, member: str, nth: int) -> int:
     return conversation.position("StreamsGroupHeartbeat", nth, member)
 
 
-def one_epoch_further(fields: Json) -> None:
-    fields["member_epoch"] = int(str(fields["member_epoch"])) + 1
-
-
 def a_task_more(fields: Json) -> None:
     tasks = fields["active_tasks"]
     assert isinstance(tasks, list)
@@ -40,18 +37,6 @@ def a_task_more(fields: Json) -> None:
 
 def topics_missing(fields: Json) -> None:
     fields["status"] = [{"status_code": 3, "status_detail": f"Internal topics are missing: {CHANGELOG}"}]
-
-
-def described_as_empty(fields: Json) -> None:
-    groups = fields["groups"]
-    assert isinstance(groups, list)
-    groups[0]["group_state"] = "Empty"
-
-
-def committed(fields: Json) -> None:
-    topics = fields["topics"]
-    assert isinstance(topics, list)
-    topics[0]["partitions"][0]["error_code"] = "NONE"
 
 
 LIES: Mapping[str, tuple[Callable[[Streams], int], Callable[[Json], None]]] = {
@@ -82,12 +67,8 @@ LIES: Mapping[str, tuple[Callable[[Streams], int], Callable[[Json], None]]] = {
 @pytest.mark.parametrize("lie", LIES)
 def test_a_lie_is_found_where_it_stands_and_nowhere_else(conversation: Streams, lie: str) -> None:
     where, change = LIES[lie]
-    position = where(conversation)
 
-    found = conversation.replayed(conversation.with_lie(position, change)).findings
-
-    assert [each.position for each in found] == [position]
-    assert found[0].group == GROUP
+    conversation.finds_only(where(conversation), change)
 
 
 def test_a_finding_says_in_which_epoch_the_group_was() -> None:
@@ -147,7 +128,7 @@ def test_once_topics_are_deleted_nothing_is_compared_of_streams_groups() -> None
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_new_coordinator_goes_on_with_the_group(profile: str, down_ms: int) -> None:
     group = alone(profile)
-    group.commits("ana", group.epochs["ana"])
+    group.commits("ana", group.epochs["ana"], 42)
     group.restarts(down_ms=down_ms)
     group.fetches("ana", group.epochs["ana"])
     group.describes()
