@@ -126,11 +126,14 @@ class ReferenceMachine:
 
     def inner_steps(self) -> tuple[InnerStep, ...]:
         """Return the deadlines that could pass, except those at which offsets expire."""
-        return tuple(
-            InnerStep(kind=_kind_of(key), due_ms=due_ms, key=key)
-            for due_ms, key in self._timers.pending()
-            if not isinstance(key, OffsetExpirationKey)
-        )
+        steps: list[InnerStep] = []
+        for due_ms, key in self._timers.pending():
+            if isinstance(key, OffsetExpirationKey):
+                continue
+            is_reply = isinstance(key, ShareInitializationKey)
+            kind = InnerKind.REPLY if is_reply else InnerKind.DEADLINE
+            steps.append(InnerStep(kind=kind, due_ms=due_ms, key=key))
+        return tuple(steps)
 
     def take(self, step: InnerStep, at_ms: float) -> Answers:
         """Let one deadline pass; return the answers that it causes."""
@@ -224,10 +227,6 @@ class ReferenceMachine:
             for choice in answer.permitted
         }
         return ReferenceAnswer(operation=int(answer.token), fields=read(answer.response), permitted=permitted)
-
-
-def _kind_of(key: TimerKey) -> InnerKind:
-    return InnerKind.REPLY if isinstance(key, ShareInitializationKey) else InnerKind.DEADLINE
 
 
 def _with(response: BrokerResponse, name: str, value: object) -> BrokerResponse:

@@ -86,19 +86,22 @@ class Search:
         return self._moves_left <= 0
 
     def _enter(self) -> None:
-        self._is_done = self._course.is_done
-        if self._course.over_count > self._most_over:
-            self._most_over, self._moves_left = self._course.over_count, self._moves_max
-        length = len(self._course.path)
-        digest = self._course.digest() if length <= self._reached else None
+        course = self._course
+        self._is_done = course.is_done
+        if course.over_count > self._most_over:
+            self._most_over, self._moves_left = course.over_count, self._moves_max
+        length = len(course.path)
+        digest = course.digest() if length <= self._reached else None
         self._reached = max(length, self._reached)
         is_known = digest is not None and digest in self._failed
-        moves = () if is_known or self._is_done else self._course.next_moves(self._course)
+        moves = () if is_known or self._is_done else course.next_moves(course)
         if not moves and not is_known and not self._is_done:
-            blocked = self._course.blocked()
+            blocked = course.blocked()
             assert blocked is not None, "something is left to be answered"
-            self._note(blocked, path=tuple(self._course.path))
-        decided_ms = max((self._course.machine.now_ms, *(_made_ms(each) for each in moves[:1])))
+            self._note(blocked, path=tuple(course.path))
+        decided_ms = float(course.machine.now_ms)
+        if moves:
+            decided_ms = max(decided_ms, _made_ms(moves[0]))
         self._nodes.append(_Node(moves=moves, decided_ms=decided_ms, digest=digest))
 
     def _leave(self, node: _Node) -> bool:

@@ -43,11 +43,11 @@ class Windows:
 
     def next_moves(self, course: Course) -> tuple[Move, ...]:
         """Return the possible next moves, the likeliest first."""
-        here = course.position
+        here, operations = course.position, self.operations
         horizon = min((self.until_ms[each] for each in here.waiting - course.unheeded), default=inf)
         ready: list[int] = []
-        for place in range(here.low, len(self.operations)):
-            if self.operations[place].asked_ms > horizon:
+        for place in range(here.low, len(operations)):
+            if operations[place].asked_ms > horizon:
                 break
             if place not in here.beyond:
                 horizon = min(horizon, self._latest_ms[place])
@@ -56,20 +56,25 @@ class Windows:
                     ready.append(place)
         steps = course.machine.inner_steps()
         deadlines = [each for each in steps if each.kind is not InnerKind.REPLY]
-        overdue_ms = min((each.due_ms for each in deadlines), default=inf) + self.tolerance_ms
-        ready = [each for each in ready if self.operations[each].asked_ms <= min(horizon, overdue_ms)]
-        timed: list[tuple[float, Move]] = [
-            (self.operations[each].free_ms, Apply(each, min(self.operations[each].free_ms, horizon)))
-            for each in ready
-        ]
-        timed += [
-            (each.due_ms + _AFTER_REQUESTS_MS, Take(each, min(each.due_ms, horizon)))
-            for each in deadlines
-            if each.due_ms - self.tolerance_ms <= horizon
-        ]
-        timed.sort(key=lambda each: each[0])
+        # Deadlines come in the order of their time.
+        overdue_ms = deadlines[0].due_ms + self.tolerance_ms if deadlines else inf
+        until_ms = min(horizon, overdue_ms)
+        ready = [each for each in ready if operations[each].asked_ms <= until_ms]
+        timed: list[tuple[float, Move]] = []
+        for place in ready:
+            free_ms = operations[place].free_ms
+            timed.append((free_ms, Apply(place, min(free_ms, horizon))))
+        for each in deadlines:
+            if each.due_ms - self.tolerance_ms > horizon:
+                break
+            timed.append((each.due_ms + _AFTER_REQUESTS_MS, Take(each, min(each.due_ms, horizon))))
+        timed.sort(key=_time_of)
         skipped = [Skip(each) for each in ready if self.operations[each].answer is None]
         # A reply may take as long as it likes. So it comes where an answer shows it.
         replies = (each for each in steps if each.kind is InnerKind.REPLY and each.due_ms <= horizon)
         late = [Take(each, each.due_ms) for each in replies]
         return (*(move for _, move in timed), *skipped, *late)
+
+
+def _time_of(timed: tuple[float, Move]) -> float:
+    return timed[0]

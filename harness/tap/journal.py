@@ -45,6 +45,9 @@ class Kind(IntEnum):
     """The connection has no more entries. No file contains this; readers of captures produce it."""
 
 
+_KINDS: Final = {int(each): each for each in Kind}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beginning:
     """The data known of a tap when it starts."""
@@ -174,11 +177,10 @@ def next_entry(file: BinaryIO, path: Path) -> Entry | None:
         kind, connection, at_ns, size = _HEADER.unpack(head)
         content = file.read(size)
         if len(content) == size:
-            try:
-                known = Kind(kind)
-            except ValueError:
+            known = _KINDS.get(kind)
+            if known is None:
                 begin = file.tell() - len(head) - size
-                raise TraceError(f"{path}: damaged at byte {begin}: no entry is of kind {kind}") from None
+                raise TraceError(f"{path}: damaged at byte {begin}: no entry is of kind {kind}")
             at_ms = at_ns / _NANOSECONDS_IN_MS
             return Entry(kind=known, connection=connection, at_ms=at_ms, content=content)
     file.seek(-len(head) - len(content), SEEK_CUR)

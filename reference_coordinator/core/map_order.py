@@ -25,7 +25,7 @@ _LONG_MASK: Final = 0xFFFFFFFFFFFFFFFF
 
 def utf16_length(text: str) -> int:
     """Source: String#length, which counts UTF-16 code units."""
-    return len(_utf16_units(text))
+    return len(utf16_order(text)) // 2
 
 
 def string_hash_code(text: str) -> int:

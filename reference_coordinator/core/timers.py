@@ -72,10 +72,11 @@ class Timers(Generic[KeyT, DeadlineT]):
         found = self._scheduled.get(key)
         return None if found is None else found.deadline
 
-    def pending(self) -> list[tuple[Millis, KeyT]]:
+    def pending(self) -> list[tuple[int, KeyT]]:
         """Return all deadlines' times and keys, in the order in which they fall due."""
-        ordered = sorted(self._scheduled.items(), key=lambda each: (each[1].at_ms, each[1].sequence))
-        return [(Millis(scheduled.at_ms), key) for key, scheduled in ordered]
+        # Sequences differ, so keys are never compared.
+        ordered = sorted((each.at_ms, each.sequence, key) for key, each in self._scheduled.items())
+        return [(at_ms, key) for at_ms, _, key in ordered]
 
     def take(self, key: KeyT) -> DeadlineT:
         """Remove and return the key's deadline, whenever it is due."""

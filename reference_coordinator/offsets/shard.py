@@ -1,6 +1,7 @@
 """The state of one coordinator: its groups and their offsets."""
 
 from dataclasses import dataclass, field
+from typing import Final, get_args
 
 from typing_extensions import override
 
@@ -30,6 +31,12 @@ from reference_coordinator.offsets.store import OffsetStore
 from reference_coordinator.offsets.values import OffsetAndMetadata
 from reference_coordinator.profile.behaviours import CoordinatorFamily
 
+_MODERN_RECORDS: Final = (
+    *get_args(ConsumerGroupRecord),
+    *get_args(ShareGroupRecord),
+    *get_args(StreamsGroupRecord),
+)
+
 
 @dataclass(slots=True, kw_only=True)
 class CoordinatorShard(GroupMetadataManager):
@@ -56,9 +63,7 @@ class CoordinatorShard(GroupMetadataManager):
 
     @override
     def replay_written(self, records: tuple[CoordinatorRecord, ...], *, record_offset: int) -> bool:
-        if not any(
-            isinstance(each, ConsumerGroupRecord | ShareGroupRecord | StreamsGroupRecord) for each in records
-        ):
+        if not any(isinstance(each, _MODERN_RECORDS) for each in records):
             return False
         groups: dict[GroupId, Group | None] = {}
         for record in records:

@@ -109,7 +109,6 @@ def store_offsets(shard: CoordinatorShard, commit: Commit) -> CoordinatorResult[
     #commitTransactionalOffset (4.3.1).
     """
     topics = commit.request.topics
-    offsets = dict(_offsets(shard, topics, commit.retention_time_ms))
     verdicts, accepted = _judge_partitions(shard, topics, commit)
     response = commit.respond_with(commit_topics(shard.profile, topics, verdicts))
     if not accepted:
@@ -128,7 +127,8 @@ def store_offsets(shard: CoordinatorShard, commit: Commit) -> CoordinatorResult[
             stays = shard.profile.has(Behaviour.REJECTED_COMMIT_STAYS_PENDING)
             last = dict(accepted)
             records = tuple(_record(group_id, producer_id, *each) for each in last.items())
-            prepare_offset_commit(shard, group_id, producer_id, offsets if stays else last)
+            pending = dict(_offsets(shard, topics, commit.retention_time_ms)) if stays else last
+            prepare_offset_commit(shard, group_id, producer_id, pending)
             offsets_stored = OffsetsStored(
                 shard=shard,
                 group=as_classic_group(commit.group),
