@@ -108,6 +108,8 @@ def streams_group_heartbeat(at: Situation) -> None:
     else:
         if at.chance(0.6):
             at.arguments.update(_NO_TASKS, active_tasks=Ref(at.speaker.name, "active_tasks"))
+            # A group that takes a standby task away waits until its member says that it has none any more.
+            at.puts(0.5, "standby_tasks", Ref(at.speaker.name, "standby_tasks"))
         at.puts(0.05, "active_tasks", (), ({"subtopology_id": "0", "partitions": (0, 9)},))
         at.puts(0.15, "member_epoch", -1, -2, 0)
         at.puts_wrong_generation(0.15, "member_epoch")

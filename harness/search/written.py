@@ -24,6 +24,7 @@ from harness.search.moves import (
 )
 from harness.search.outcome import title
 from harness.targets.reference.variants import behaviour_source
+from harness.trace.canonical import Json
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import json_object
 from harness.wire.schema import response_shape
@@ -37,6 +38,7 @@ _LEARNT: Final = {
     "member_epoch": "epoch",
     "topic_partitions": "assigned",
     "active_tasks": "assigned",
+    "standby_tasks": "standbys",
     "producer_id": "producer_id",
     "producer_epoch": "producer_epoch",
 }
@@ -59,6 +61,7 @@ _NAMES: Final = (
     "expect",
     "group_record",
     "group_tombstone",
+    "in_any_order",
     "offset_record",
     "offset_tombstone",
     "one_of",
@@ -181,7 +184,7 @@ class _Body:
     """The lines of a scenario's function."""
 
     def __init__(self, cluster: Cluster, traces: tuple[Sequence[Event], Sequence[Event]]) -> None:
-        self._errors = _errors_by_step(traces)
+        self._answers = _answers_by_step(traces)
         self._steps = cluster.script.steps
         self._receives = [
             index for index, step in enumerate(cluster.script.steps) if isinstance(step, Receive)
@@ -218,34 +221,63 @@ class _Body:
         self._asked.clear()
 
     def _expected(self, api: str) -> str:
-        """Pin what both sides answer: their error, or one of two, or else at most a throttle time."""
+        """Pin each side's error, or else at most a throttle time, or else the errors within the answer."""
         index = self._receives.pop(0)
         step = self._steps[index]
         assert isinstance(step, Receive)
-        errors = self._errors.get(index, ())
-        if not errors:
-            has_throttle = _THROTTLE in response_shape(api, step.api_version).fields
-            pins = f", {_THROTTLE}=0" if has_throttle else ""
-        elif len(errors) == 1:
-            pins = f", error_code={_quoted(errors[0])}"
+        answers = self._answers.get(index, ())
+        errors = [each.get("error_code") for each in answers]
+        pins: dict[str, list[str]] = {}
+        if errors and all(errors):
+            pins["error_code"] = [_code(each) for each in errors]
+        elif _THROTTLE in response_shape(api, step.api_version).fields:
+            pins[_THROTTLE] = ["0"]
         else:
-            pins = f", error_code=one_of({', '.join(map(_quoted, errors))})"
-        return f"expect.response({_quoted(api)}{pins})"
+            for name in answers[0] if answers else ():
+                parts = [_errors_within(each.get(name)) for each in answers]
+                if any(parts):
+                    pins[name] = [each or "()" for each in parts]
+        written = "".join(f", {name}={_one_of(each)}" for name, each in pins.items())
+        return f"expect.response({_quoted(api)}{written})"
 
 
-def _errors_by_step(traces: tuple[Sequence[Event], Sequence[Event]]) -> Mapping[int, Sequence[str]]:
-    """Return the top-level error codes at each step, for steps that both sides answer with one."""
+def _answers_by_step(
+    traces: tuple[Sequence[Event], Sequence[Event]],
+) -> Mapping[int, Sequence[Mapping[str, Json]]]:
+    """Return both sides' answers at each step that both sides answer."""
     sides = [
         {
-            event.step: str(json_object(event.fields, where="`fields`").get("error_code", ""))
+            event.step: json_object(event.fields, where="`fields`")
             for event in events
             if event.kind == EventKind.RESPONSE and event.fields is not None
         }
         for events in traces
     ]
     both = sides[0].keys() & sides[1].keys()
-    found = {step: list(dict.fromkeys(side[step] for side in sides)) for step in sorted(both)}
-    return {step: errors for step, errors in found.items() if all(errors)}
+    return {step: [side[step] for side in sides] for step in sorted(both)}
+
+
+def _errors_within(value: Json) -> str:
+    """Return a pattern of the error codes within a part of an answer, as code; empty if there are none."""
+    if isinstance(value, Mapping):
+        kept = {
+            name: _quoted(str(each)) if name == "error_code" else _errors_within(each)
+            for name, each in value.items()
+        }
+        pairs = ", ".join(f"{_quoted(name)}: {each}" for name, each in kept.items() if each)
+        return f"{{{pairs}}}" if pairs else ""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        items = [_errors_within(each) for each in value]
+        if not any(items):
+            return ""
+        # The record of an answer may have another order than the answer itself.
+        return f"in_any_order({', '.join(each or '{}' for each in items)})"
+    return ""
+
+
+def _one_of(patterns: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(patterns))
+    return distinct[0] if len(distinct) == 1 else f"one_of({', '.join(distinct)})"
 
 
 def _brought_in(speaker: Speaker) -> str:
