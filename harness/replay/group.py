@@ -152,7 +152,7 @@ class _Part:
         gaps = [each for each in self._gaps if begin_ms < each.until_ms and each.since_ms < self._end_ms]
         breaks = [
             each
-            for each in breaks_of(self._operations, self._conversation.breaks)
+            for each in breaks_of(self._operations, self._conversation.breaks, self._conversation.refusals)
             if begin_ms <= each < self._end_ms
         ]
         seed = Seed(at_ms=-inf) if self.is_whole and begin_ms == -inf else None

@@ -63,6 +63,8 @@ class RecordedConversation:
     """The name of each topic, by id; an id without a known name is its own."""
     breaks: list[tuple[float, str]] = field(default_factory=list)
     """The times at which the broker closed connections, with the connections."""
+    refusals: list[tuple[float, str]] = field(default_factory=list)
+    """Those of them on which it closed a connection before any request came."""
     unread: Counter[str] = field(default_factory=Counter)
     """Answers that cannot be replayed, by reason."""
     first_topics: dict[str, int] = field(default_factory=dict)
@@ -257,7 +259,9 @@ def read_conversation(events: Iterable[Event]) -> RecordedConversation:
     pairing = _Pairing()
     for event in events:
         pairing.take(event)
-    return conversation_of(pairing.exchanges(), breaks=pairing.breaks)
+    conversation = conversation_of(pairing.exchanges(), breaks=pairing.breaks)
+    conversation.refusals = pairing.refusals
+    return conversation
 
 
 def conversation_of(
@@ -294,6 +298,7 @@ class _Pairing:
     answers: dict[int, Event] = field(default_factory=dict)
     """Answers by the sequence of the request."""
     breaks: list[tuple[float, str]] = field(default_factory=list)
+    refusals: list[tuple[float, str]] = field(default_factory=list)
     open: defaultdict[tuple[str, int], deque[Event]] = field(default_factory=lambda: defaultdict(deque))
 
     def take(self, event: Event) -> None:
@@ -306,6 +311,8 @@ class _Pairing:
                 self.answers[self.open[conversation].popleft().sequence] = event
             case EventKind.CLOSED:
                 self.breaks.append((event.at_ms, event.connection or ""))
+                if event.actor is None:
+                    self.refusals.append(self.breaks[-1])
             case _:
                 return
 

@@ -1,5 +1,6 @@
 """Selection of the operations that concern a group, and of those that a coordinator can have received."""
 
+from bisect import bisect
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from math import inf
@@ -69,11 +70,33 @@ def strays_of(operations: Sequence[RecordedOperation], group_id: str) -> dict[st
     return dict(found)
 
 
-def breaks_of(operations: Sequence[RecordedOperation], closed: Sequence[tuple[float, str]]) -> list[float]:
-    """Return when the coordinator may have ended: by an answer that says so, or a closed connection."""
+def breaks_of(
+    operations: Sequence[RecordedOperation],
+    closed: Sequence[tuple[float, str]],
+    refused: Sequence[tuple[float, str]],
+) -> list[float]:
+    """Return when the coordinator may have ended.
+
+    An answer says so, or the broker closes one of the group's connections. Where nobody of the group has one,
+    the broker refuses others; of the refusals between two answers only the first counts.
+
+    Args:
+        operations: the group's.
+        closed: when the broker closed which connection.
+        refused: when it closed which before a request came.
+    """
     connections = {each.connection for each in operations}
+    nodes = {_node_of(each) for each in connections}
     said = [each.answered_ms for each in operations if each.tells_of_no_coordinator]
-    return sorted((*said, *(at_ms for at_ms, connection in closed if connection in connections)))
+    ends = sorted((*said, *(at_ms for at_ms, connection in closed if connection in connections)))
+    answered = sorted(each.answered_ms for each in operations if each.answer is not None)
+    seen = {bisect(answered, at_ms) for at_ms in ends}
+    for at_ms, connection in sorted(refused):
+        place = bisect(answered, at_ms)
+        if _node_of(connection) in nodes and place not in seen:
+            seen.add(place)
+            ends.append(at_ms)
+    return sorted(ends)
 
 
 def back_ms(

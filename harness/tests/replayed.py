@@ -75,8 +75,13 @@ class Recording:
         if down_ms:
             self._listener.shut_down(now_ms=Millis(self._now_ms))
             self._now_ms += down_ms
-            self._keep(EventKind.CLOSED, "nobody", None, None, None, None, None)
+            self._keep(EventKind.CLOSED, None, None, None, None, None, None)
         self._listener.restart(now_ms=Millis(self._now_ms))
+
+    def crashes(self, actor: str) -> None:
+        """Let a client end without a word to the coordinator."""
+        self._keep(EventKind.DISCONNECTED, actor, None, None, None, None, None)
+        self._asked.pop(self._connections.pop(actor), None)
 
     def last(self, api: str, actor: str | None = None) -> Json:
         """Return the last answer of an API, to anybody or to one client."""
@@ -102,7 +107,7 @@ class Recording:
     def _keep(
         self,
         kind: EventKind,
-        actor: str,
+        actor: str | None,
         api: str | None,
         version: int | None,
         correlation_id: int | None,
@@ -118,7 +123,7 @@ class Recording:
             step=-1,
             kind=kind,
             actor=actor,
-            connection=f"{actor} {NODE}",
+            connection=f"{actor or 'refused'} {NODE}",
             api=api,
             api_version=version,
             correlation_id=correlation_id,

@@ -159,3 +159,20 @@ def test_if_a_member_does_not_return_to_a_new_coordinator_its_session_may_have_b
 
     assert replayed.findings == ()
     assert dict(replayed.not_compared) == {"before the group was known": 1}
+
+
+def test_a_restart_is_seen_by_what_the_broker_refuses_if_nobody_of_the_group_is_connected() -> None:
+    group = Sharers()
+    group.joins("ana")
+    group.beats("ana")
+    group.crashes("ana")
+    group.restarts(down_ms=10_000)
+    # Ana's session would have ended by now if it had not begun again.
+    group.passes(40_000)
+    group.joins("bob")
+    assert group.last("ShareGroupHeartbeat", "bob")["member_epoch"] == 4
+
+    replayed = group.replayed()
+
+    assert replayed.findings == ()
+    assert dict(replayed.not_compared) == {"before the group was known": 1}
