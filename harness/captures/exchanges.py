@@ -229,7 +229,7 @@ def _shows_missing_topics(head: RequestHead, answer: bytes | None) -> bool:
 
 def _frames(stream: Assembler, entry: Entry) -> Iterator[KeptFrame]:
     if entry.kind in (Kind.REQUEST_BYTES_LEFT_OUT, Kind.RESPONSE_BYTES_LEFT_OUT):
-        return stream.frames(b"", left_out=entry.count)
+        return stream.frames(b"", left_out=entry.left_out_bytes)
     if stream.announced is not None:
         return iter(())
     return stream.frames(entry.content)

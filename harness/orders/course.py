@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from harness.orders.compare import Unlike, comparable, unlike
 from harness.orders.history import Fields, Operation
@@ -17,23 +17,20 @@ _KEPT_MAX: Final = 64
 """How many positions are kept; of more, the older ones are thinned out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Apply:
+class Apply(NamedTuple):
     """A request takes effect."""
 
     place: int
     at_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class Skip:
+class Skip(NamedTuple):
     """A request whose answer never came was never processed."""
 
     place: int
 
 
-@dataclass(frozen=True, slots=True)
-class Take:
+class Take(NamedTuple):
     """The machine does something by itself."""
 
     step: InnerStep

@@ -8,7 +8,7 @@ rebalance ends by a timer, a group that is Dead is removed later. What happens b
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 from harness.orders.history import Fields, Operation
 
@@ -22,8 +22,7 @@ class InnerKind(StrEnum):
     REMOVAL = "a Dead group is removed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InnerStep:
+class InnerStep(NamedTuple):
     """One thing that could happen next without a request."""
 
     kind: InnerKind

@@ -1,13 +1,12 @@
 """A request of a recording with its answer, and what is known of the connection that it came on."""
 
-from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 from harness.invariants.exchange import Fields
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
+class Exchange(NamedTuple):
     """A request, and its answer if one came."""
 
     api: str
@@ -23,12 +22,12 @@ class Exchange:
     asked_ms: float
     free_ms: float
     """When that request was answered, or when this one was sent if that was later or alone."""
-    answered_ms: float = inf
     frame: bytes | None
     """The request without its length prefix; None where it was not kept."""
     request: Fields | None
     """None where it cannot be read."""
     answer: Fields | None
     """None if there is none, or it cannot be read."""
+    answered_ms: float = inf
     answer_frame: bytes = b""
     """Empty where only the fields are known."""

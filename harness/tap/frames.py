@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from harness.tap.framing import REQUEST_BYTES_MAX, RESPONSE_BYTES_MAX
 from harness.wire.codec import Decoded, decode_request, decode_response
@@ -21,8 +21,7 @@ _NEGOTIATION: Final = "ApiVersions"
 _NO_CORRELATION_ID: Final = b"\0\0\0\0"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptFrame:
+class KeptFrame(NamedTuple):
     """A frame without its length prefix, as far as it was recorded."""
 
     payload: bytes
@@ -75,8 +74,7 @@ def response_assembler() -> Assembler:
     return Assembler(least=_SIZE_BYTES, most=RESPONSE_BYTES_MAX)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestHead:
+class RequestHead(NamedTuple):
     """The fields that every request begins with."""
 
     api: str | None

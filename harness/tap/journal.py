@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from os import SEEK_CUR
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 from harness.trace.schema import TraceError
 
@@ -96,8 +96,7 @@ class Closing:
     how: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """One entry of a journal."""
 
     kind: Kind
@@ -106,7 +105,7 @@ class Entry:
     content: bytes
 
     @property
-    def count(self) -> int:
+    def left_out_bytes(self) -> int:
         """The number of bytes that were left out, in an entry about those."""
         (count,) = _COUNT.unpack(self.content)
         return int(count)

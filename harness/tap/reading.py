@@ -150,11 +150,15 @@ def _happenings(tapped: _Tapped, entry: Entry, only: frozenset[str] | None) -> I
         case Kind.REQUEST_BYTES:
             yield from _requests(tapped, entry, only, tapped.requests.frames(entry.content))
         case Kind.REQUEST_BYTES_LEFT_OUT:
-            yield from _requests(tapped, entry, only, tapped.requests.frames(b"", left_out=entry.count))
+            yield from _requests(
+                tapped, entry, only, tapped.requests.frames(b"", left_out=entry.left_out_bytes)
+            )
         case Kind.RESPONSE_BYTES:
             yield from _responses(tapped, entry, only, tapped.responses.frames(entry.content))
         case Kind.RESPONSE_BYTES_LEFT_OUT:
-            yield from _responses(tapped, entry, only, tapped.responses.frames(b"", left_out=entry.count))
+            yield from _responses(
+                tapped, entry, only, tapped.responses.frames(b"", left_out=entry.left_out_bytes)
+            )
         case Kind.REMARK:
             remark = from_json(Remark, entry.content, where="a journal")
             tapped.remarks[remark.side, remark.correlation_id] = remark.text

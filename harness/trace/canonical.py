@@ -243,16 +243,20 @@ class Canonicaliser:
     def _sequence(self, items: Sequence[FieldValue], api: str, path: str) -> Json:
         key = sort_key_fields(api, path)
         if key is not None:
-            self._crowded = self._shared_prefixes(items)
+            self._name_strangers(items)
         kept = [self._value(item, api, f"{path}[]") for item in items if self._concerns_us(item, api, path)]
         self._crowded = frozenset()
         return kept if key is None else sorted(kept, key=lambda item: sort_key(item, key))
 
-    def _shared_prefixes(self, items: Sequence[FieldValue]) -> frozenset[str]:
+    def _name_strangers(self, items: Sequence[FieldValue]) -> None:
+        """Name the new ids of an unordered collection, in the order of their prefixes: theirs is chance."""
         ids = [str(item.get("member_id")) for item in items if isinstance(item, Mapping)]
         unknown = [_MINTED.fullmatch(member_id) for member_id in ids if member_id not in self._members]
-        count = Counter(found["prefix"] for found in unknown if found)
-        return frozenset(prefix for prefix, times in count.items() if times > 1)
+        by_prefix = sorted((found["prefix"], found.group()) for found in unknown if found)
+        count = Counter(prefix for prefix, _ in by_prefix)
+        self._crowded = frozenset(prefix for prefix, times in count.items() if times > 1)
+        for _, member_id in by_prefix:
+            self._stranger(member_id)
 
     def _concerns_us(self, item: FieldValue, api: str, path: str) -> bool:
         """Return False for what others have on the same broker: their groups, and APIs of other services."""

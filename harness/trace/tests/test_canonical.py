@@ -67,6 +67,22 @@ def test_ids_that_cannot_be_kept_apart_get_one_name_in_whatever_order_they_come(
     assert named == {"members": [{"member_id": "member:bob-*"}, {"member_id": "member:bob-*"}]}
 
 
+@pytest.mark.parametrize("is_reversed", [False, True], ids=["one order", "the other order"])
+def test_an_actors_two_new_ids_are_numbered_alike_in_whatever_order_they_come(*, is_reversed: bool) -> None:
+    canon = conversation(actors={"bob": "bob", "seat-2": "bob"})
+    ids = [MINTED.format(prefix, 1) for prefix in ("bob", "seat-2")]
+    members: list[FieldValue] = [
+        {"member_id": one, "client_id": one[:4]} for one in (reversed(ids) if is_reversed else ids)
+    ]
+    named = canon.canonical(actor="ana", api="JoinGroup", fields={"members": members})
+    assert named == {
+        "members": [
+            {"member_id": "member:bob", "client_id": "bob-"},
+            {"member_id": "member:bob#2", "client_id": "seat"},
+        ]
+    }
+
+
 def test_ids_within_a_message_are_named_and_longer_words_are_left_alone() -> None:
     canon = conversation()
     canon.canonical(actor="ana", api="JoinGroup", fields=joined(ANA_ID))
