@@ -1,12 +1,12 @@
 """Groups that the broker assigns, and whose members heartbeat with an epoch: consumers, share and streams."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from harness.invariants.exchange import NO_ERROR, Fields, items, number, text
 from harness.replay.history import RecordedConversation
-from harness.replay.operation import HEARTBEATS, RecordedOperation
+from harness.replay.operation import HEARTBEATS, RecordedOperation, TopicChange
 from harness.replay.topics import named_in
 from harness.targets.reference.profile import ReferenceProfile
 
@@ -19,6 +19,9 @@ Source: StreamsGroupHeartbeatResponse.Status (4.3.1).
 """
 _DELAYED_EPOCH: Final = 1
 """The epoch of all members of a new group that waits. Source: GroupMetadataManager (4.3.1)."""
+
+_LEARNS_WITHIN_MS: Final = 10_000.0
+"""How much longer a coordinator may take to learn of a topic if its own assignments show that it did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +53,35 @@ class ModernGroup:
         names = conversation.looked_at
         return next(unknown, None) or next((each for each in self._read() if each not in names), None)
 
+    def as_late_as_assigned(self, topic_change: TopicChange) -> TopicChange:
+        """Return a change that the coordinator learns of before it first assigns the last partition.
+
+        Clients may see a topic seconds earlier: a broker with slow disks first creates the topic's logs.
+
+        Source: BrokerMetadataPublisher#onMetadataUpdate (4.3.1).
+        """
+        change = topic_change.change
+        heartbeats = (
+            heartbeat
+            for heartbeat, topic in self._assigned()
+            if text(topic, "topic_id") == change.topic_id
+            and change.num_partitions - 1 in _partitions_of(topic)
+        )
+        first = min(heartbeats, key=lambda each: each.answered_ms, default=None)
+        if first is None or first.answered_ms <= change.before_ms:
+            return topic_change
+        latest_ms = min(first.answered_ms, change.before_ms + _LEARNS_WITHIN_MS)
+        # It is likeliest to learn of it just before that heartbeat.
+        return replace(topic_change, answered_ms=latest_ms, free_ms=min(first.free_ms, latest_ms))
+
     def _assigned_ids(self) -> Iterator[str]:
+        yield from (text(topic, "topic_id") for _, topic in self._assigned())
+
+    def _assigned(self) -> Iterator[tuple[RecordedOperation, Fields]]:
         for heartbeat in self.heartbeats:
             assignment = (heartbeat.answer or {}).get("assignment")
             if isinstance(assignment, Mapping):
-                yield from (text(each, "topic_id") for each in items(assignment, "topic_partitions"))
+                yield from ((heartbeat, topic) for topic in items(assignment, "topic_partitions"))
 
     def _read(self) -> Iterator[str]:
         """Yield the topics of a topology whose tasks were assigned, so that the topics were there."""
@@ -93,3 +120,8 @@ def has_earlier_members(operations: Iterable[RecordedOperation]) -> bool:
 
 def _member_of(fields: Fields) -> str:
     return text(fields, "member_id")
+
+
+def _partitions_of(assigned: Fields) -> Sequence[object]:
+    partitions = assigned.get("partitions")
+    return partitions if isinstance(partitions, list) else ()

@@ -11,7 +11,7 @@ from harness.targets.base.interface import BrokerDescription, Capability
 from harness.targets.external.run_namespace import RunNamespace
 from harness.wire.schema import api_key, has_version
 
-_OF_CONSUMER_GROUPS: Final = frozenset({"ConsumerGroupHeartbeat", "ConsumerGroupDescribe"})
+OF_CONSUMER_GROUPS: Final = frozenset({"ConsumerGroupHeartbeat", "ConsumerGroupDescribe"})
 _CONSUMER_HEARTBEAT: Final = api_key("ConsumerGroupHeartbeat")
 _CONSUMER_GROUPS_SINCE: Final = 1
 """The version of ConsumerGroupHeartbeat in the first release of the protocol for general use.
@@ -46,14 +46,21 @@ def why_not_applicable(
     )
 
 
+def has_consumer_groups(description: BrokerDescription) -> bool:
+    """Return whether a broker serves consumer groups as since Kafka 4.0."""
+    return any(
+        each.api_key == _CONSUMER_HEARTBEAT and each.max_version >= _CONSUMER_GROUPS_SINCE
+        for each in description.api_ranges
+    )
+
+
 def why_not_served(script: Script, description: BrokerDescription) -> str | None:
     """Return why a broker does not serve a script's requests, or None if it serves all of them."""
     ranges = {item.api_key: item for item in description.api_ranges}
-    heartbeat = ranges.get(_CONSUMER_HEARTBEAT)
-    is_before = heartbeat is None or heartbeat.max_version < _CONSUMER_GROUPS_SINCE
+    is_before = not has_consumer_groups(description)
     if is_before and any(isinstance(step, AwaitMetadata) for step in script.steps):
         return f"{description.spec} is of before Kafka 4.0: it has no configurations of groups to wait by"
-    if is_before and heartbeat is not None and _OF_CONSUMER_GROUPS.intersection(script.apis):
+    if is_before and _CONSUMER_HEARTBEAT in ranges and OF_CONSUMER_GROUPS.intersection(script.apis):
         return f"{description.spec} serves an early form of consumer groups, of before Kafka 4.0"
     for api, version in script.api_versions:
         served = ranges.get(api_key(api))

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from harness.diff.raw_difference import RawDifference
 from harness.orchestration.starving import starved_runner_of
+from harness.runner.applicable import OF_CONSUMER_GROUPS, has_consumer_groups
 from harness.scenario.script import Script
 from harness.search.differences import Cause, cause_of, first_difference, has_failed
 from harness.search.drawn import all_draws, draws_of
@@ -242,10 +243,12 @@ class Comparison:
 
 
 def _served(description: BrokerDescription) -> Mapping[str, Sequence[int]]:
+    """Return a broker's versions of each API, without those of early consumer groups, which nobody runs."""
+    is_whole = has_consumer_groups(description)
     return {
         API_NAMES[each.api_key]: range(each.min_version, each.max_version + 1)
         for each in description.api_ranges
-        if each.api_key in API_NAMES
+        if each.api_key in API_NAMES and (is_whole or API_NAMES[each.api_key] not in OF_CONSUMER_GROUPS)
     }
 
 

@@ -4,6 +4,7 @@ A broker without ZooKeeper refuses both.
 """
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from reference_coordinator.broker.broker_apis import Broker
@@ -94,13 +95,16 @@ def _is_path(group_id: GroupId) -> bool:
 def _fetch(broker: Broker, request: OffsetFetchRequest, context: RequestContext) -> GroupResponse:
     """Return the offsets in ZooKeeper; a partition without an offset counts as unknown.
 
-    Source: KafkaApis#handleOffsetFetchRequest (2.8.2), #handleOffsetFetchRequestFromZookeeper (3.9.2).
+    Source: KafkaApis#handleOffsetFetchRequest (2.8.2), #handleOffsetFetchRequestFromZookeeper and
+    OffsetFetchRequest#getErrorResponse (3.9.2), all of which answer by partition.
     """
+    (group,) = request.groups
+    asked = each_partition_once(group.topics or ())
     if not broker.profile.has(Behaviour.FIRST_OFFSETS_IN_ZOOKEEPER):
-        refused = error_response(request, Errors.UNSUPPORTED_VERSION, api_version=context.api_version)
+        once = replace(request, groups=(replace(group, topics=asked),))
+        refused = error_response(once, Errors.UNSUPPORTED_VERSION, api_version=context.api_version)
         assert isinstance(refused, OffsetFetchResponse)
         return refused
-    (group,) = request.groups
     topics = tuple(
         OffsetFetchResponseTopic(
             name=topic.name,
@@ -108,7 +112,7 @@ def _fetch(broker: Broker, request: OffsetFetchRequest, context: RequestContext)
                 _kept(broker, group.group_id, topic.name, index) for index in topic.partition_indexes
             ),
         )
-        for topic in each_partition_once(group.topics or ())
+        for topic in asked
     )
     reported = OffsetFetchResponseGroup(group_id=group.group_id, topics=topics, error_code=Errors.NONE)
     return OffsetFetchResponse(groups=(reported,))

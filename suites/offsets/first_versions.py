@@ -107,6 +107,20 @@ def a_commit_of_version_0_names_a_path(conversation: Conversation) -> None:
 
 
 @scenario(
+    "offsets/first-versions/by-partition",
+    source=FETCHES,
+    clauses=("OF-06",),
+)
+def a_fetch_of_version_0_is_answered_by_partition(conversation: Conversation) -> None:
+    """OffsetFetch v0 answers a partition that is named twice once, and leaves out a topic without any."""
+    ana = conversation.actor("ana")
+
+    ana.sends(ask.offset_fetch(version=0, topics={"orders": (0, 0), "payments": ()}))
+    partition: Pattern = {"partition_index": 0, "error_code": one_of(UNKNOWN, REFUSED)}
+    ana.receives(expect.response("OffsetFetch", topics=({"name": "orders", "partitions": (partition,)},)))
+
+
+@scenario(
     "offsets/first-versions/timestamp",
     source="OffsetAndMetadata#fromRequest",
     clauses=("OC-25", "EX-11"),

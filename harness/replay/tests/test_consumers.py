@@ -278,6 +278,30 @@ def test_a_topic_that_came_just_before_its_coordinator_went_is_known_to_both() -
     is_whole(group, group.replayed())
 
 
+@pytest.mark.parametrize(("late_ms", "is_found"), [(5_000, False), (20_000, True)])
+def test_a_coordinator_may_learn_of_a_topic_later_than_clients(*, late_ms: int, is_found: bool) -> None:
+    group = Consumers()
+    group.joins("ana", subscribed_topic_names=("later",))
+    group.passes(late_ms)
+    group.beats("ana")
+    joined = len(group.events)
+    creates(group, "later")
+    group.sends("ana", "Metadata", 12, {"topics": ({"name": "later"},)})
+    seen = len(group.events)
+    group.beats("ana")
+    group.says_what_it_owns("ana")
+    group.describes()
+
+    # Clients see the topic just before ana joins.
+    earlier = [
+        replace(each, at_ms=index / 100) if joined <= index < seen else replace(each, at_ms=each.at_ms + 1)
+        for index, each in enumerate(group.events)
+    ]
+    replayed = group.replayed(sorted(earlier, key=lambda each: each.at_ms))
+
+    assert bool(replayed.findings) == is_found
+
+
 def handed_over_and_restarted(profile: str, *, down_ms: int = 0) -> Consumers:
     group = Consumers(profile)
     group.joins("ana")
