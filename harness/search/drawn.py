@@ -1,7 +1,8 @@
-"""Find out which ids a target drew in a conversation, so that the reference can use the same ones."""
+"""Find out which ids a target drew in a conversation, and which leaders it chose, for the reference."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Final
 
 from harness.targets.reference.draws import Draws
@@ -20,13 +21,13 @@ def draws_of(events: Sequence[Event], topic_ids: Mapping[str, str]) -> Draws:
         events: the recorded events of the conversation.
         topic_ids: the target's topic ids, by name.
     """
-    return Draws(topic_ids=topic_ids, member_ids=_drawn_ids(events)[0])
+    return Draws(topic_ids=topic_ids, member_ids=_drawn_ids(events)[0], leaders=_leaders(events))
 
 
 def all_draws(events: Sequence[Event], topic_ids: Mapping[str, str]) -> Sequence[Draws]:
     """Return the draws that the target may have made; several only if it did not return all member ids."""
     member_ids, is_all = _drawn_ids(events)
-    known = Draws(topic_ids=topic_ids, member_ids=member_ids)
+    known = Draws(topic_ids=topic_ids, member_ids=member_ids, leaders=_leaders(events))
     return [known, *(replace(known, salt=f"{number}") for number in range(0 if is_all else _OTHERS))]
 
 
@@ -52,12 +53,26 @@ def _drawn_ids(events: Sequence[Event]) -> tuple[Mapping[str, Sequence[str]], bo
     return found, is_all
 
 
+def _leaders(events: Sequence[Event]) -> Sequence[str]:
+    """Return the leaders that answers name, in their order: until 3.9 a coordinator may choose any member."""
+    named = (
+        _text(each, "leader")
+        for each in events
+        if each.kind == EventKind.RESPONSE and each.api == "JoinGroup"
+    )
+    return [each for each, _ in groupby(named) if each]
+
+
 _DRAW: Final = ("JoinGroup", "ConsumerGroupHeartbeat")
 """Requests without a member id for which a coordinator may draw one."""
 
 
 def _member_id(event: Event) -> str | None:
+    return _text(event, "member_id")
+
+
+def _text(event: Event, name: str) -> str | None:
     if event.fields is None:
         return None
-    found = json_object(event.fields, where="`fields`").get("member_id")
+    found = json_object(event.fields, where="`fields`").get(name)
     return found if isinstance(found, str) else None

@@ -4,10 +4,11 @@ import asyncio
 from pathlib import Path
 
 from harness.diff.raw_difference import RawDifference
+from harness.scenario.script import Script
 from harness.search.comparison import Comparison
 from harness.search.differences import first_difference
 from harness.search.driven import DrivenTarget
-from harness.search.moves import Ask, script_of
+from harness.search.moves import Ask, Hear, Wait, script_of
 from harness.search.sides import Side
 from harness.targets.reference.draws import Draws
 from harness.targets.reference.target import reference_profile
@@ -36,15 +37,37 @@ _OTHERS = Draws(
     },
     salt="other",
 )
+_JOINS = {"version": 3, "member_id": ""}
+_LEADERLESS = script_of(
+    [
+        Ask(actor="ana", api="JoinGroup", arguments=_JOINS, is_answered=False),
+        Wait(duration_ms=400),
+        Hear(actor="ana"),
+        Ask(actor="ana", api="SyncGroup"),
+        Ask(actor="bob", api="JoinGroup", arguments=_JOINS, is_answered=False),
+        Ask(actor="cat", api="JoinGroup", arguments=_JOINS, is_answered=False),
+        Ask(actor="ana", api="LeaveGroup"),
+        Hear(actor="bob"),
+        Hear(actor="cat"),
+        Ask(actor="bob", api="SyncGroup"),
+    ],
+    script_id="search/made/1",
+    broker_config={},
+)
+"""A group whose leader goes, so that a Scala coordinator chooses one of two others."""
+_CAT = "cat-1d9283d8-48ea-941a-ae1f-e0d2378ef8b7"
+_CAT_LEADS = Draws(member_ids={"cat": (_CAT,)}, leaders=(_CAT,))
 
 
-def _reference(draws: Draws | None = None) -> VariantTarget:
-    target = VariantTarget(reference_profile("4.4"))
+def _reference(draws: Draws | None = None, profile: str = "4.4") -> VariantTarget:
+    target = VariantTarget(reference_profile(profile))
     target.draws = draws or target.draws
     return target
 
 
-def _found(folder: Path, target: VariantTarget, against: VariantTarget | None) -> RawDifference | None:
+def _found(
+    folder: Path, target: VariantTarget, against: VariantTarget | None, script: Script = _SCRIPT
+) -> RawDifference | None:
     async def compared() -> RawDifference | None:
         driven = DrivenTarget(target, run_id="test", logs=folder / "ours", jobs=1)
         other = None
@@ -52,7 +75,7 @@ def _found(folder: Path, target: VariantTarget, against: VariantTarget | None) -
             other = DrivenTarget(against, run_id="test", logs=folder / "theirs", jobs=1)
         comparison = Comparison(driven, other)
         await comparison.begin(lambda _: None)
-        found, _ = await comparison.alone(_SCRIPT)
+        found, _ = await comparison.alone(script)
         await comparison.stop()
         return found
 
@@ -77,3 +100,12 @@ def test_a_target_that_drew_other_ids_does_not_differ_from_its_reference(tmp_pat
 
 def test_two_targets_that_drew_different_ids_do_not_differ(tmp_path: Path) -> None:
     assert _found(tmp_path, _reference(_OTHERS), _reference()) is None
+
+
+def test_a_target_that_chose_another_leader_does_not_differ_from_its_reference(tmp_path: Path) -> None:
+    target = _reference(_CAT_LEADS, profile="3.9")
+    with_bob = asyncio.run(Side(_reference(profile="3.9")).run(_LEADERLESS))
+    with_cat = asyncio.run(Side(target).run(_LEADERLESS))
+
+    assert first_difference(with_cat, with_bob) is not None
+    assert _found(tmp_path, target, None, _LEADERLESS) is None

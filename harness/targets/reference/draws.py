@@ -21,22 +21,25 @@ _NODES: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draws:
-    """Random ids of a broker; the reference makes all others as usual."""
+    """Random choices of a broker; the reference makes all others as usual."""
 
     topic_ids: Mapping[str, str] = field(default_factory=dict)
     """Topic ids, by the name of a topic."""
     member_ids: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Classic members' ids by client id or instance id, in the order in which they were assigned."""
+    leaders: Sequence[str] = ()
+    """The leaders of classic groups that answers named, in the order of the answers."""
     salt: str = ""
     """A salt that changes all other member ids."""
 
 
 class DrawnChoices(DeterministicChoices):
-    """The reference's choices, except for known member ids."""
+    """The reference's choices, except for known member ids and leaders."""
 
-    def __init__(self, member_ids: Mapping[str, Sequence[str]], *, seed: int) -> None:
+    def __init__(self, draws: Draws, *, seed: int) -> None:
         super().__init__(seed=seed)
-        self._left = {prefix: list(each) for prefix, each in member_ids.items()}
+        self._left = {prefix: list(each) for prefix, each in draws.member_ids.items()}
+        self._leaders = list(draws.leaders)
 
     @override
     def member_id(self, prefix: str) -> MemberId:
@@ -44,13 +47,23 @@ class DrawnChoices(DeterministicChoices):
         left = self._left.get(prefix)
         return MemberId(left.pop(0)) if left else super().member_id(prefix)
 
+    @override
+    def leader(self, candidates: Sequence[MemberId]) -> MemberId:
+        """Return the candidate that is named next as a leader, or else the one that joined first."""
+        place = next((index for index, each in enumerate(self._leaders) if each in candidates), None)
+        if place is None:
+            return super().leader(candidates)
+        # Leaders that were named before may be named again.
+        self._leaders = [*self._leaders[place:], *self._leaders[:place]]
+        return MemberId(self._leaders[0])
+
 
 def cluster_with(profile: Profile, config: GroupCoordinatorConfig, scenario_id: str, draws: Draws) -> Cluster:
     """Return a new cluster, whose own random choices depend on the scenario."""
     cluster = Cluster(
         profile=profile,
         config=config,
-        choices=DrawnChoices(draws.member_ids, seed=zlib.crc32(f"{scenario_id}{draws.salt}".encode())),
+        choices=DrawnChoices(draws, seed=zlib.crc32(f"{scenario_id}{draws.salt}".encode())),
         nodes=[Node(node_id=each, host=_HOST, port=_FIRST_PORT + each) for each in range(1, _NODES + 1)],
     )
     drawn = {name: TopicId(topic_id) for name, topic_id in draws.topic_ids.items()}
