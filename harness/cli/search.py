@@ -23,6 +23,7 @@ from harness.cli.search_target import (
     kept_corpus,
     search_target,
 )
+from harness.cli.suites_here import package_folder
 from harness.cli.wide_console import wide_console
 from harness.orchestration.plan import PlanError, new_run_id
 from harness.results.exit_code import ExitCode, worst
@@ -55,6 +56,7 @@ _SEED = typer.Option(help="The seed of all conversations.")
 _WRITE = typer.Option(
     "--write",
     file_okay=False,
+    callback=package_folder,
     help="Write the shortest conversation of each cluster as a scenario into this folder.",
 )
 _CORPUS = typer.Option(

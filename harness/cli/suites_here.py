@@ -17,6 +17,13 @@ SUITES = typer.Option(
 )
 
 
+def package_folder(folder: Path | None) -> Path | None:
+    """Return a folder that is to become a package of suites, unless Python could not import it."""
+    if folder is not None:
+        _refuse_dots(folder)
+    return folder
+
+
 def find_suites_here(command: "Command") -> None:
     """Let a command find its package of suites in the working directory if it is nowhere else."""
     for option in command.params:
@@ -37,9 +44,17 @@ def _package(named: str) -> str:
     """Return the name of a package given by name or by folder; extend Python's path if that is needed."""
     folder = Path(named).absolute()
     is_path = os.sep in named and folder.is_dir()
+    if is_path:
+        _refuse_dots(folder)
     package = folder.name if is_path else named
     top = package.partition(".")[0]
     home = folder.parent if is_path else Path.cwd()
     if find_spec(top) is None and (home / top).is_dir():
         sys.path.append(str(home))
     return package
+
+
+def _refuse_dots(folder: Path) -> None:
+    if "." in folder.name:
+        instead = folder.with_name(folder.name.replace(".", "_"))
+        raise typer.BadParameter(f"a package's folder has no dot in its name: call it {instead}")

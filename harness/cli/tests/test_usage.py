@@ -63,6 +63,10 @@ pytest_plugins = ["harness.tests.command_line_fixture"]
         (("search", "--against", "reference:2.3"), "2.3"),
         (("search", "--mutant", "states_filter_trimed"), "close to it: states_filter_trimmed"),
         (("search", "--mutant", "no:such:mutant:0"), "0 mutants match 'no:such:mutant:0'"),
+        (
+            ("search", "--against", "reference:4.4", "--write", "found_4.4"),
+            "no dot in its name: call it found_4_4",
+        ),
         (("search", "--against", "reference:4.4", "--steps", "0"), "Invalid value for '--steps'"),
         (("mutate", "--only", "no:such"), "no mutant matches 'no:such'"),
         (("mutate", "--profile", "newest"), "'newest' is no profile"),
