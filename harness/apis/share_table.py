@@ -87,6 +87,7 @@ OF_SHARE_GROUP_OFFSETS: Final = (
                 path="groups[].topics[].partitions", key=("partition_index",), reason="a set of partitions"
             ),
         ),
+        asks_brokers=True,
         access=Access.READS,
         impact=share_impact.DESCRIBE_SHARE_GROUP_OFFSETS,
     ),
@@ -96,6 +97,7 @@ OF_SHARE_GROUP_OFFSETS: Final = (
         subject=Subject.SHARE_GROUPS,
         groups=("group_id",),
         unordered=(Unordered(path="responses", key=("topic_name",), reason="refused topics come first"),),
+        asks_brokers=True,
         access=Access.CHANGES,
         impact=share_impact.ALTER_SHARE_GROUP_OFFSETS,
     ),
@@ -105,6 +107,7 @@ OF_SHARE_GROUP_OFFSETS: Final = (
         subject=Subject.SHARE_GROUPS,
         groups=("group_id",),
         unordered=(Unordered(path="responses", key=("topic_name",), reason=HASH_OF_IDS),),
+        asks_brokers=True,
         access=Access.CHANGES,
         impact=share_impact.DELETE_SHARE_GROUP_OFFSETS,
     ),

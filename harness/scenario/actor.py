@@ -35,6 +35,11 @@ from harness.wire.schema import request_shape
 
 WITHIN_MS: Final = 5_000
 """How long an answer is awaited, unless a scenario states another time."""
+_OF_BROKERS_WITHIN_MS: Final = 30_000
+"""How long it is awaited if the broker first asks others, again and again.
+
+Source: PersisterStateManager#REQUEST_BACKOFF_MAX_MS (4.3.1).
+"""
 EVERY_MS: Final = 50
 _PROBED: Final = GroupRef("metadata-probe")
 """The group whose configuration `awaits_metadata` changes."""
@@ -164,7 +169,7 @@ class Actor:
         self,
         response: Response,
         *,
-        within_ms: int = WITHIN_MS,
+        within_ms: int | None = None,
         not_before_ms: int | None = None,
         not_after_ms: int | None = None,
         due_ms: int | None = None,
@@ -173,19 +178,21 @@ class Actor:
 
         Args:
             response: the expected response.
-            within_ms: how long the answer is awaited.
+            within_ms: how long the answer is awaited: usually 5 s, and 30 s if the broker asks others first.
             not_before_ms: how long after its request the answer comes at the earliest.
             not_after_ms: how long after its request the answer comes at the latest.
             due_ms: the timer that triggers the answer, if it starts with the request; replaces the bounds.
         """
         if due_ms is not None:
             not_before_ms, not_after_ms = due_bounds(due_ms)
+        if within_ms is None:
+            within_ms = _OF_BROKERS_WITHIN_MS if descriptor(response.api).asks_brokers else WITHIN_MS
         return self._receives(response, within_ms, not_before_ms, not_after_ms, rung=None)
 
     def asks(
         self, request: Request, response: Response | None = None, *, error_code: PinText = ANY
     ) -> Answer:
-        """Send a request and expect its answer, at once or within 5 s.
+        """Send a request and expect its answer, at once or as long as `receives` awaits it.
 
         Args:
             request: the request; no other one may await an answer on this connection.

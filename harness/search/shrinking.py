@@ -12,6 +12,8 @@ from harness.search.moves import Act, Ask, Hear, Move, Stay, Wait, joined
 
 T = TypeVar("T")
 _SHORT_WAITS_MS: Final = (1, 10, 100, 1_000, 5_000, 10_000, 30_000, 60_000)
+_STAY_MS: Final = 400
+"""How long a request stays parked in a shrunk script: long enough for a broker that answers it at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,17 +122,14 @@ def _plainer(move: Move) -> Iterator[Move]:
     match move:
         case Wait(duration_ms=waited):
             yield from (Wait(duration_ms=each) for each in _SHORT_WAITS_MS if each < waited)
-        case Stay(for_ms=waited):
-            yield from (replace(move, for_ms=each) for each in _SHORT_WAITS_MS if each < waited)
+        case Stay() if move.for_ms != _STAY_MS:
+            yield replace(move, for_ms=_STAY_MS)
         case Ask():
             yield from _plainer_arguments(move)
-            if move.is_aside:
-                yield replace(move, is_aside=False)
-        case Hear():
-            if move.is_aside:
-                yield replace(move, is_aside=False)
-        case Act():
+        case _:
             pass
+    if isinstance(move, Ask | Hear) and move.is_aside:
+        yield replace(move, is_aside=False)
 
 
 def _plainer_arguments(move: Ask) -> Iterator[Ask]:
