@@ -150,8 +150,8 @@ class ApiDescriptor:
     """Whether a response shows if a group exists; without members, this depends on the group's offsets."""
     is_prompt: bool = False
     """Whether a response waits for nothing, so that its delay shows how busy the broker was."""
-    asks_brokers: bool = False
-    """Whether the broker first asks share coordinators and leaders, and asks again for half a minute."""
+    answered_within_ms: int = 5_000
+    """How long a response is awaited, unless a scenario states another time."""
     is_frequent: bool = False
     """Whether clients send it all the time, so that pages leave out successful ones."""
 

@@ -75,6 +75,11 @@ OF_SHARE_GROUPS: Final = (
     *_SHARE_STATE,
 )
 """The APIs of members, of what they fetch, and of the state that a share coordinator keeps."""
+_ASKS_AGAIN_MS: Final = 30_000
+"""How long a broker may take that asks share coordinators and leaders again, with growing pauses.
+
+Source: PersisterStateManager#REQUEST_BACKOFF_MAX_MS (4.3.1).
+"""
 OF_SHARE_GROUP_OFFSETS: Final = (
     ApiDescriptor(
         name="DescribeShareGroupOffsets",
@@ -87,7 +92,7 @@ OF_SHARE_GROUP_OFFSETS: Final = (
                 path="groups[].topics[].partitions", key=("partition_index",), reason="a set of partitions"
             ),
         ),
-        asks_brokers=True,
+        answered_within_ms=_ASKS_AGAIN_MS,
         access=Access.READS,
         impact=share_impact.DESCRIBE_SHARE_GROUP_OFFSETS,
     ),
@@ -97,7 +102,7 @@ OF_SHARE_GROUP_OFFSETS: Final = (
         subject=Subject.SHARE_GROUPS,
         groups=("group_id",),
         unordered=(Unordered(path="responses", key=("topic_name",), reason="refused topics come first"),),
-        asks_brokers=True,
+        answered_within_ms=_ASKS_AGAIN_MS,
         access=Access.CHANGES,
         impact=share_impact.ALTER_SHARE_GROUP_OFFSETS,
     ),
@@ -107,7 +112,7 @@ OF_SHARE_GROUP_OFFSETS: Final = (
         subject=Subject.SHARE_GROUPS,
         groups=("group_id",),
         unordered=(Unordered(path="responses", key=("topic_name",), reason=HASH_OF_IDS),),
-        asks_brokers=True,
+        answered_within_ms=_ASKS_AGAIN_MS,
         access=Access.CHANGES,
         impact=share_impact.DELETE_SHARE_GROUP_OFFSETS,
     ),

@@ -34,12 +34,7 @@ from harness.scenario.values import AnswerRef, GroupRef, Ref, Value
 from harness.wire.schema import request_shape
 
 WITHIN_MS: Final = 5_000
-"""How long an answer is awaited, unless a scenario states another time."""
-_OF_BROKERS_WITHIN_MS: Final = 30_000
-"""How long it is awaited if the broker first asks others, again and again.
-
-Source: PersisterStateManager#REQUEST_BACKOFF_MAX_MS (4.3.1).
-"""
+"""How long most answers are awaited, unless a scenario states another time."""
 EVERY_MS: Final = 50
 _PROBED: Final = GroupRef("metadata-probe")
 """The group whose configuration `awaits_metadata` changes."""
@@ -186,7 +181,7 @@ class Actor:
         if due_ms is not None:
             not_before_ms, not_after_ms = due_bounds(due_ms)
         if within_ms is None:
-            within_ms = _OF_BROKERS_WITHIN_MS if descriptor(response.api).asks_brokers else WITHIN_MS
+            within_ms = descriptor(response.api).answered_within_ms
         return self._receives(response, within_ms, not_before_ms, not_after_ms, rung=None)
 
     def asks(
