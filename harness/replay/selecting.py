@@ -77,23 +77,29 @@ def breaks_of(
 ) -> list[float]:
     """Return when the coordinator may have ended.
 
-    An answer says so, or the broker closes one of the group's connections. Where nobody of the group has one,
-    the broker refuses others; of the refusals between two answers only the first counts.
+    An answer says so, or the broker closes one of the group's connections. If no connection of the group goes
+    on meanwhile, the broker may also refuse others; of the refusals between two answers the first counts.
 
     Args:
         operations: the group's.
         closed: when the broker closed which connection.
         refused: when it closed which before a request came.
     """
-    connections = {each.connection for each in operations}
-    nodes = {_node_of(each) for each in connections}
+    # When the first request came on each connection, and when the last one was answered.
+    spans: dict[str, tuple[float, float]] = {}
+    for each in operations:
+        since_ms, until_ms = spans.get(each.connection, (each.asked_ms, -inf))
+        answered_ms = until_ms if each.answer is None else max(until_ms, each.answered_ms)
+        spans[each.connection] = (min(since_ms, each.asked_ms), answered_ms)
     said = [each.answered_ms for each in operations if each.tells_of_no_coordinator]
-    ends = sorted((*said, *(at_ms for at_ms, connection in closed if connection in connections)))
+    ends = sorted((*said, *(at_ms for at_ms, connection in closed if connection in spans)))
     answered = sorted(each.answered_ms for each in operations if each.answer is not None)
     seen = {bisect(answered, at_ms) for at_ms in ends}
-    for at_ms, connection in sorted(refused):
+    for at_ms, refusal in sorted(refused):
+        near = [span for connection, span in spans.items() if _node_of(connection) == _node_of(refusal)]
+        is_served = any(since_ms < at_ms < until_ms for since_ms, until_ms in near)
         place = bisect(answered, at_ms)
-        if _node_of(connection) in nodes and place not in seen:
+        if near and not is_served and place not in seen:
             seen.add(place)
             ends.append(at_ms)
     return sorted(ends)

@@ -75,8 +75,12 @@ class Recording:
         if down_ms:
             self._listener.shut_down(now_ms=Millis(self._now_ms))
             self._now_ms += down_ms
-            self._keep(EventKind.CLOSED, None, None, None, None, None, None)
+            self.is_refused()
         self._listener.restart(now_ms=Millis(self._now_ms))
+
+    def is_refused(self) -> None:
+        """Let the broker close a connection before any request comes."""
+        self._keep(EventKind.CLOSED, None, None, None, None, None, None)
 
     def crashes(self, actor: str) -> None:
         """Let a client end without a word to the coordinator."""

@@ -176,3 +176,14 @@ def test_a_restart_is_seen_by_what_the_broker_refuses_if_nobody_of_the_group_is_
 
     assert replayed.findings == ()
     assert dict(replayed.not_compared) == {"before the group was known": 1}
+
+
+def test_a_refused_connection_beside_one_that_is_served_is_no_restart() -> None:
+    group = Sharers()
+    group.joins("ana")
+    group.beats("ana")
+    group.is_refused()
+    group.beats("ana")
+    group.describes()
+
+    group.is_whole(group.replayed())
