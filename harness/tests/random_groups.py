@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Final, TypeAlias, cast
 
@@ -84,6 +84,12 @@ SHARE: Final = GroupType(
     assignment="assignment",
     compares_epochs=False,
 )
+SHARE_PREVIEW: Final = replace(
+    SHARE,
+    version=0,
+    broker_config={"unstable.api.versions.enable": "true", "group.share.enable": "true"},
+)
+"""Share groups as in 4.0."""
 STREAMS: Final = GroupType(
     heartbeat="StreamsGroupHeartbeat",
     describe="StreamsGroupDescribe",
@@ -259,5 +265,6 @@ class RandomStreamsGroup(RandomGroup):
 KINDS: Final[Mapping[str, tuple[GroupType, type[RandomGroup]]]] = {
     "consumer": (CONSUMER, RandomConsumerGroup),
     "share": (SHARE, RandomShareGroup),
+    "share-preview": (SHARE_PREVIEW, RandomShareGroup),
     "streams": (STREAMS, RandomStreamsGroup),
 }
