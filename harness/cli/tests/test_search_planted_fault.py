@@ -44,7 +44,7 @@ def test_a_fault_of_a_served_broker_is_found_shrunk_explained_and_written(
         target=f"external:{served}",
         against=None,
         profile="4.4",
-        steps=600,
+        steps=300,
         seed=4,
         batch=12,
         jobs=32,
