@@ -114,6 +114,10 @@ class ClientImpact:
     """By expected and actual error, the impact if the two reactions do not describe it fully."""
 
 
+ANSWERED_WITHIN_MS: Final = 5_000
+"""How long most responses are awaited."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiDescriptor:
     """The description of one API."""
@@ -150,7 +154,7 @@ class ApiDescriptor:
     """Whether a response shows if a group exists; without members, this depends on the group's offsets."""
     is_prompt: bool = False
     """Whether a response waits for nothing, so that its delay shows how busy the broker was."""
-    answered_within_ms: int = 5_000
+    answered_within_ms: int = ANSWERED_WITHIN_MS
     """How long a response is awaited, unless a scenario states another time."""
     is_frequent: bool = False
     """Whether clients send it all the time, so that pages leave out successful ones."""

@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Final, Self
 
+from harness.apis.descriptor import ANSWERED_WITHIN_MS
 from harness.apis.table import descriptor, fields_of
 from harness.scenario import ask, expect
 from harness.scenario.ask import RANGE, Protocols
@@ -33,7 +34,7 @@ from harness.scenario.script import (
 from harness.scenario.values import AnswerRef, GroupRef, Ref, Value
 from harness.wire.schema import request_shape
 
-WITHIN_MS: Final = 5_000
+WITHIN_MS: Final = ANSWERED_WITHIN_MS
 """How long most answers are awaited, unless a scenario states another time."""
 EVERY_MS: Final = 50
 _PROBED: Final = GroupRef("metadata-probe")
