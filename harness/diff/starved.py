@@ -1,10 +1,11 @@
 """Which of a target's differences a starved machine accounts for: such differences accuse nobody.
 
 A broken time bound is excused if the starvation that the witness measured is at least as long as the excess.
-An answer is excused if the reference gives it too when it is kept from running where the target was. The
-caller runs the reference in that way and passes in its conversations. Nothing else is excused: on a quiet
-machine the witness measures nothing, and every bound applies as written. A frame that is not a response, or
-that answers no request, is never excused: a slow broker sends the same frames as a fast one.
+An answer is excused if the reference gives it when it is kept from running where the target was, but not
+when it is undisturbed. The caller runs the reference in both ways and passes in its conversations. Nothing
+else is excused: on a quiet machine the witness measures nothing, and every bound applies as written. A frame
+that is not a response, or that answers no request, is never excused: a slow broker sends the same frames as a
+fast one.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +31,10 @@ A broker that was kept from running for nearly all of a wait had no time for the
 _CLOCKS_MS: Final = 1.0
 """Precision of the conversion between the witness's clock and a session's clock."""
 RunStarved = Callable[[Script, Sequence[Event], int], Iterable[Sequence[Event]]]
-"""Yields possible conversations of the reference with a script, up to a step, when it is starved likewise."""
+"""Yields possible conversations of the reference with a script, up to a step, when it is starved likewise.
+
+If the events report no starvation, the first conversation is that of an undisturbed reference.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,10 +256,17 @@ def _is_explained_by_starvation(
     late_steps: set[int],
     run_starved: RunStarved | None,
 ) -> bool:
-    """Return whether the reference, starved as the target was, reaches the same answer in the same way."""
+    """Return whether the reference reaches the same answer in the same way only if it is starved likewise.
+
+    An answer that it also gives undisturbed differs from what a script expects, whatever the machine did.
+    """
     if run_starved is None:
         return False
     until = [each for each in events if each.step <= difference.step]
+    undisturbed = [each for each in events if each.kind != EventKind.STARVED]
+    first = next(iter(run_starved(script, undisturbed, difference.step)), None)
+    if first is not None and _agrees(script, until, first, difference, late_steps):
+        return False
     starved_runs = run_starved(script, events, difference.step)
     return any(_agrees(script, until, rerun, difference, late_steps) for rerun in starved_runs)
 

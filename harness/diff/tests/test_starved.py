@@ -8,7 +8,7 @@ import pytest
 
 from harness.diff.judge import Judged, judge
 from harness.diff.starved import RunStarved, StarvedStretch, excused
-from harness.scenario.script import SeeClosed
+from harness.scenario.script import Script, SeeClosed
 from harness.tests.diff_traces import info, reference_trace, script, spoilt, trace, with_event
 from harness.trace.events import Event, EventKind
 from harness.trace.schema import to_json
@@ -50,6 +50,16 @@ def answered_after(took_ms: float) -> tuple[Event, ...]:
     """Return a trace in which ana waited so long for her group."""
     late = with_event(trace(), JOINED, elapsed_ms=took_ms, at_ms=SENT_MS + took_ms, correlation_id=4)
     return tuple(replace(each, at_ms=each.at_ms + took_ms) if each.step > JOINED else each for each in late)
+
+
+def starving(*reruns: Sequence[Event], undisturbed: Sequence[Event] | None = None) -> RunStarved:
+    """Return what runs the reference again: to these conversations where it is starved."""
+
+    def run_starved(_: Script, events: Sequence[Event], __: int) -> Sequence[Sequence[Event]]:
+        is_starved = any(each.kind == EventKind.STARVED for each in events)
+        return reruns if is_starved else [undisturbed or reference_trace()]
+
+    return run_starved
 
 
 def judged(events: Sequence[Event], *reported: Event, run_starved: RunStarved | None = None) -> Judged:
@@ -156,10 +166,7 @@ def test_what_no_starved_reference_sends_is_a_difference() -> None:
     other_bytes = with_event(trace(), HEARTBEAT, reencodes=False)
     for events in (with_stray(trace(), HEARTBEAT), other_bytes, with_stray(expired(trace()), HEARTBEAT + 2)):
         rerun = [reference_trace(), expired(reference_trace())]
-        assert (
-            judged(events, SLOW, run_starved=lambda *_, reported=rerun: reported).judgement.outcome
-            == Outcome.DIVERGES
-        )
+        assert judged(events, SLOW, run_starved=starving(*rerun)).judgement.outcome == Outcome.DIVERGES
 
 
 @pytest.mark.parametrize(("is_rerun", "outcome"), [(True, Outcome.INDETERMINATE), (False, Outcome.DIVERGES)])
@@ -178,7 +185,7 @@ def test_a_frame_where_the_connection_was_to_be_closed_may_be_late(
     events = (*with_stray(closed(trace()), end), SLOW)
     rerun = closed(reference_trace())
     starved_runs = [with_stray(rerun, end) if is_rerun else rerun]
-    one = judge(closing, info(), events, rerun, None, lambda *_: starved_runs)
+    one = judge(closing, info(), events, rerun, None, starving(*starved_runs, undisturbed=rerun))
     assert one.judgement.outcome == outcome
 
 
@@ -186,9 +193,7 @@ SLOW = starved(80, 100, broker_ms=10, step=8)
 
 
 def test_an_answer_that_the_starved_reference_gives_as_well_is_starved() -> None:
-    one = judged(
-        expired(trace()), SLOW, run_starved=lambda *_: [reference_trace(), expired(reference_trace())]
-    )
+    one = judged(expired(trace()), SLOW, run_starved=starving(reference_trace(), expired(reference_trace())))
     assert one.judgement.outcome == Outcome.INDETERMINATE
     assert one.judgement.reason.startswith("starved: step 10 (ana receives Heartbeat v4")
     assert one.judgement.reason.endswith(
@@ -203,13 +208,13 @@ def test_an_answer_that_the_starved_reference_does_not_give_is_a_difference() ->
         reference_trace(), HEARTBEAT, lambda fields: fields.update(error_code="FENCED_INSTANCE_ID")
     )
     for rerun in ([reference_trace()], [fenced], []):
-        one = judged(expired(trace()), SLOW, run_starved=lambda *_, reported=rerun: reported)
+        one = judged(expired(trace()), SLOW, run_starved=starving(*rerun))
         assert one.judgement.outcome == Outcome.DIVERGES
 
 
 def test_a_starved_reference_must_come_to_the_answer_the_same_way() -> None:
     elsewhere = spoilt(expired(reference_trace()), JOINED, lambda fields: fields.update(generation_id=2))
-    one = judged(expired(trace()), SLOW, run_starved=lambda *_: [elsewhere])
+    one = judged(expired(trace()), SLOW, run_starved=starving(elsewhere))
     assert one.judgement.outcome == Outcome.DIVERGES
 
 
@@ -225,20 +230,18 @@ def test_an_answer_that_came_too_early_is_checked_against_when_the_starved_refer
     early = answered_after(70)
     rerun = with_event(reference_trace(), JOINED, elapsed_ms=70.0)
     outcome = partial(judged, early, starved(60, 100, broker_ms=40, step=5))
-    assert outcome(run_starved=lambda *_: [rerun]).judgement.outcome == Outcome.INDETERMINATE
-    assert outcome(run_starved=lambda *_: [reference_trace()]).judgement.outcome == Outcome.DIVERGES
+    assert outcome(run_starved=starving(rerun)).judgement.outcome == Outcome.INDETERMINATE
+    assert outcome(run_starved=starving(reference_trace())).judgement.outcome == Outcome.DIVERGES
 
 
 def test_a_starved_reference_that_is_late_excuses_no_answer_that_came_too_early() -> None:
     late = answered_after(3900)
-    assert (
-        judged(answered_after(70), SLOW, run_starved=lambda *_: [late]).judgement.outcome == Outcome.DIVERGES
-    )
+    assert judged(answered_after(70), SLOW, run_starved=starving(late)).judgement.outcome == Outcome.DIVERGES
 
 
 def test_a_late_answer_excuses_no_wrong_one_after_it() -> None:
     late = with_event(expired(trace()), JOINED, elapsed_ms=3100.0, at_ms=3140.0, correlation_id=4)
-    one = judged(late, starved(1000, 2000, broker_ms=412), run_starved=lambda *_: [reference_trace()])
+    one = judged(late, starved(1000, 2000, broker_ms=412), run_starved=starving(reference_trace()))
     assert one.judgement.outcome == Outcome.DIVERGES
     assert one.judgement.first_step == HEARTBEAT
     assert [(each.step, each.ordinal, each.is_consequence) for each in one.differences] == [

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from harness.runner.placing import group_ids, num_partitions
 from harness.runner.recorder import EventPosition, recorder_of
 from harness.runner.witness import WitnessedStretch
 from harness.scenario.bindings import Bindings
+from harness.scenario.script import Receive, Script
 from harness.targets.reference.draws import Draws
 from harness.targets.reference.starved import StarvedReference, StarvedSession, starved_session
 from harness.tests.completed_runs import catalogue, completed_run
@@ -83,14 +85,26 @@ async def _reported(scenario: str, before: Before, *witnessed: WitnessedStretch)
 
 
 def judged(
-    folder: RunFolder, before: Before, *witnessed: WitnessedStretch, scenario: str = ALIVE
+    folder: RunFolder,
+    before: Before,
+    *witnessed: WitnessedStretch,
+    scenario: str = ALIVE,
+    script: Script | None = None,
 ) -> Judgement:
-    """Judge a target that did not run at times, and of which a witness told something."""
+    """Judge a target that did not run at times, and of which a witness told something.
+
+    Args:
+        folder: a run of the reference with the scenarios.
+        before: what happens to the target before each step.
+        witnessed: what the witness reported.
+        scenario: what is run.
+        script: what the target is judged by, if not by the scenario's script.
+    """
     events = asyncio.run(_reported(scenario, before, *witnessed))
     name = "reference-3.9"
     oracle = [each for each in read_events(folder.events(name)).events if each.scenario_id == scenario]
     info = TargetInfo(run_id="real", target="kafka", spec="kafka:3.9.2", profile="3.9", oracle=name)
-    script = catalogue()[scenario]
+    script = script or catalogue()[scenario]
     return judge(script, info, events, oracle, None, starved_runner(folder, name)).judgement
 
 
@@ -220,6 +234,19 @@ def test_a_broker_that_could_do_without_most_of_what_it_waited_for_is_starved_as
 
 def test_starvation_that_changed_nothing_is_no_matter(folder: RunFolder) -> None:
     assert judged(folder, in_time, kept(1500, 2500, broker_ms=1000)).outcome == Outcome.CONFORMS
+
+
+def test_an_answer_that_an_undisturbed_reference_gives_too_is_not_due_to_starvation(
+    folder: RunFolder,
+) -> None:
+    script = catalogue()[ALIVE]
+    step = script.steps[SECOND + 1]
+    assert isinstance(step, Receive)
+    refused = replace(step, fields={"error_code": "ILLEGAL_GENERATION"})
+    wrong = replace(script, steps=(*script.steps[: SECOND + 1], refused, *script.steps[SECOND + 2 :]))
+    one = judged(folder, in_time, kept(1500, 2500, harness_ms=400, broker_ms=600), script=wrong)
+    assert one.outcome == Outcome.DIVERGES
+    assert one.reason.endswith('error_code is "NONE", expected "ILLEGAL_GENERATION"')
 
 
 def test_what_happened_before_does_not_hide_what_a_later_stretch_explains(folder: RunFolder) -> None:
