@@ -1,10 +1,12 @@
 """`mutate`: check whether the suites would detect faults in the reference."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -13,9 +15,16 @@ from harness.capacity import machine
 from harness.cli.errors import ends_with_exit_code
 from harness.cli.run_folder import make_place
 from harness.cli.suites_here import SUITES
-from harness.mutants.campaign import DEFAULT_PROFILES, Campaign, Order, campaign, chosen_mutants
+from harness.mutants.campaign import DEFAULT_PROFILES, Campaign, Keep, Order, campaign, chosen_mutants
 from harness.mutants.equivalents import read_equivalents
-from harness.mutants.outcome import print_outcome, score, write_outcome, wrongly_listed
+from harness.mutants.outcome import (
+    RECORDS,
+    print_outcome,
+    recording,
+    score,
+    write_outcome,
+    wrongly_listed,
+)
 from harness.orchestration.plan import PlanError, select_scripts
 from harness.orchestration.progress import Bars
 from harness.results.exit_code import ExitCode
@@ -24,6 +33,8 @@ from harness.scenario.registry import collect
 from harness.targets.base.interface import TargetError
 from harness.targets.reference.target import reference_profile
 
+_LINES: Final = 10
+"""How many lines tell of a part's progress on a pipe."""
 _SCENARIOS = typer.Argument(help="Scenario ids or globs; all if none is given.", show_default=False)
 _PROFILE = typer.Option(
     "--profile",
@@ -105,13 +116,27 @@ def _carried_out(order: Order, *, out: Path | None, minimum: float) -> ExitCode:
     began_s = time.monotonic()
     if out is not None:
         make_place(out)
-    with _Display(console) as display:
-        found = campaign(order, display.tell)
+    with _Display(console) as display, _recorded(out) as keep:
+        found = campaign(order, display.tell, keep)
     print_outcome(found, console)
     if out is not None:
         console.print(f"a record of each: {write_outcome(found, out)}", highlight=False)
     console.print(f"[dim]{time.monotonic() - began_s:.1f} s in all[/]", highlight=False)
     return _exit_code(found, minimum)
+
+
+@contextmanager
+def _recorded(out: Path | None) -> Iterator[Keep]:
+    """Provide what keeps each result, and say after an interruption where the results are."""
+    if out is None:
+        yield lambda _: None
+        return
+    try:
+        with recording(out) as keep:
+            yield keep
+    except KeyboardInterrupt:
+        typer.echo(f"kafka-conformance: interrupted; what was tried is in {out / RECORDS}", err=True)
+        raise
 
 
 def _exit_code(found: Campaign, minimum: float) -> ExitCode:
@@ -120,12 +145,13 @@ def _exit_code(found: Campaign, minimum: float) -> ExitCode:
 
 
 class _Display(Bars):
-    """Shows the progress of a campaign; on a pipe, prints a line when a part is complete."""
+    """Shows the progress of a campaign; on a pipe, prints a line after each tenth of a part."""
 
     def tell(self, what: str, through: int, total: int) -> None:
         """Update the progress of a part."""
         if what not in self._tasks:
             self._tasks[what] = self._progress.add_task(what, total=total)
         self._progress.update(self._tasks[what], completed=through)
-        if through == total and not self._console.is_terminal:
-            self._console.print(f"{what}: {total}", highlight=False)
+        is_tenth = through * _LINES // total > (through - 1) * _LINES // total
+        if is_tenth and not self._console.is_terminal:
+            self._console.print(f"{what}: {through} of {total}", highlight=False)

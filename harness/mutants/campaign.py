@@ -48,6 +48,8 @@ _MEASURE_S: Final = 60.0
 
 Tell = Callable[[str, int, int], None]
 """Called with the current activity, how much of it is done, and how much there is in all."""
+Keep = Callable[[Trial], None]
+"""Called with each result as soon as it is there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,8 +93,14 @@ def _chosen(order: Order, mutants: Sequence[Mutant]) -> tuple[Mutant, ...]:
     return tuple(mutants)
 
 
-def campaign(order: Order, tell: Tell) -> Campaign:
-    """Try the mutants that an order selects."""
+def campaign(order: Order, tell: Tell, keep: Keep = lambda _: None) -> Campaign:
+    """Try the mutants that an order selects.
+
+    Args:
+        order: what to try.
+        tell: is told how far a part of the campaign is.
+        keep: is given each result at once, in the order of completion.
+    """
     sources = (*behaviour_sources(), source_of("profile.profiles"))
     for source in sources:
         # A module that is imported only after the fork would be read again, and could have changed.
@@ -104,7 +112,10 @@ def campaign(order: Order, tell: Tell) -> Campaign:
         measures = tuple(work.measures())
         stick = measured_baseline(measures)
         mutants = _chosen(order, [each for each in every if not stick.decides_nothing(each)])
-        trials = {each.mutant: each for each in work.trials(mutants, stick, reasons)}
+        trials = {}
+        for trial in work.trials(mutants, stick, reasons):
+            keep(trial)
+            trials[trial.mutant] = trial
     return Campaign(
         trials=tuple(trials[mutant.id] for mutant in mutants),
         # An entry may be about a profile that the order left out.

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -10,9 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.mutants.campaign import Campaign
+from harness.mutants.campaign import Campaign, Keep
 from harness.mutants.model import Fate, Kind, Trial
 from harness.trace.files import write_records
+from harness.trace.schema import to_json
 
 RECORDS: Final = "mutants.jsonl"
 
@@ -51,8 +53,20 @@ def wrongly_listed(found: Campaign) -> tuple[str, ...]:
     return (*found.unknown_equivalents, *killed)
 
 
+@contextmanager
+def recording(folder: Path) -> Iterator[Keep]:
+    """Provide a function that writes each mutant's record at once, in the order of completion."""
+    with (folder / RECORDS).open("w", encoding="utf-8") as file:
+
+        def keep(trial: Trial) -> None:
+            file.write(f"{to_json(trial)}\n")
+            file.flush()
+
+        yield keep
+
+
 def write_outcome(found: Campaign, folder: Path) -> Path:
-    """Write a record of each mutant, and return the path."""
+    """Write a record of each mutant, in the order of derivation, and return the path."""
     path = folder / RECORDS
     write_records(path, found.trials)
     return path

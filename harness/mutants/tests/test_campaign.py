@@ -5,9 +5,10 @@ import pytest
 from harness.mutants.campaign import DEFAULT_PROFILES, Campaign, Order, campaign, chosen_mutants
 from harness.mutants.dry_run import DryRun, Hung
 from harness.mutants.equivalents import Equivalent
-from harness.mutants.model import Fate
-from harness.mutants.outcome import score, write_outcome, wrongly_listed
+from harness.mutants.model import Fate, Trial
+from harness.mutants.outcome import RECORDS, recording, score, write_outcome, wrongly_listed
 from harness.scenario import Conversation, Script, ask, expect, record, scenario
+from harness.trace.files import read_records
 from reference_coordinator.profile.profiles import Behaviour, profile_for
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
@@ -74,6 +75,20 @@ def test_an_equivalent_that_is_killed_or_unknown_is_reported_and_counts_for_noth
     found = tried(order)
     assert [text.partition(": ")[0] for text in wrongly_listed(found)] == ["gone:f:check-dropped:0", killed]
     assert score(found.trials).all == 0
+
+
+@pytest.mark.slow
+def test_what_was_tried_before_an_interruption_is_kept(tmp_path: Path) -> None:
+    order = Order(scripts=scripts(nobody_leaves), profiles=("4.4",), only=(f"{LEAVE}*",))
+
+    def interrupted(what: str, through: int, total: int) -> None:
+        if (what, through) == ("tried", 2):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), recording(tmp_path) as keep:
+        campaign(order, interrupted, keep)
+    (kept,) = read_records(Trial, tmp_path / RECORDS)
+    assert kept.mutant.startswith(LEAVE)
 
 
 @pytest.mark.slow
