@@ -221,6 +221,10 @@ _IMPACT: Final[Mapping[str, str]] = MappingProxyType(
             "Offsets that a producer sends with a wrong epoch within a transaction are refused "
             "(INVALID_PRODUCER_EPOCH). Without it, an epoch that is too high is accepted."
         ),
+        "former_epoch_refused_first": (
+            "A producer that was fenced, and that names another transactional id, is told of its epoch "
+            "(INVALID_PRODUCER_EPOCH). Without it, it is told of the id. Either way it has to be closed."
+        ),
         "pending_txn_checked_first": (
             "While a transaction ends, a fenced producer first has to try again, and only then learns that "
             "it is fenced."

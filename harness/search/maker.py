@@ -11,13 +11,13 @@ from functools import partial
 from random import Random
 from typing import Final
 
-from harness.scenario import TRANSACTION
 from harness.scenario.errors import ScenarioError, UnboundReferenceError
 from harness.scenario.script import ASIDE, MAIN, Script
 from harness.search.coverage import NO_GROUP, Pair, outcome_of
 from harness.search.moves import (
     ACTIONS,
     CAST,
+    CASTS,
     GROUPS,
     Act,
     Ask,
@@ -30,26 +30,21 @@ from harness.search.moves import (
     draft_script,
     joined,
 )
-from harness.search.request_table import DESCRIBES, NEXT_IN_TRANSACTION, REQUESTS, asked, chosen_api
+from harness.search.openings import makes_producer, producer_made, topic_ids_asked
+from harness.search.request_table import (
+    DESCRIBES,
+    NEXT_IN_TRANSACTION,
+    REQUESTS,
+    asked,
+    chosen_api,
+    goes_on,
+)
 from harness.search.sides import LiveRun, Side
 from harness.search.situation import Membership, Situation, usual_version
 from harness.search.tempo import VIRTUAL, Tempo
 from harness.targets.reference.tape import Taped
 from harness.wire.errors import WireError
 
-_CASTS: Final[Mapping[GroupType, Sequence[tuple[str, ...]]]] = {
-    GroupType.CLASSIC: (
-        ("ana", "bob"),
-        ("ana", "bob", "cat"),
-        ("ana", "dan", "eve"),
-        ("dan", "eve", "fay"),
-        ("ana", "bob", "dan"),
-    ),
-    GroupType.CONSUMER: (("mia", "noa"), ("mia", "oda", "pia"), ("oda", "pia"), ("ana", "mia", "noa")),
-    GroupType.SHARE: (("sam", "sue"), ("sam", "sue"), ("sam", "mia"), ("ana", "sam")),
-    GroupType.STREAMS: (("tia", "tom"), ("tia", "tom", "ulf"), ("mia", "tia"), ("ana", "tia")),
-}
-"""Casts of a conversation, by the group type that most of the actors use."""
 _HEARTBEATS: Final[Mapping[GroupType, str]] = {
     GroupType.CONSUMER: "ConsumerGroupHeartbeat",
     GroupType.SHARE: "ShareGroupHeartbeat",
@@ -64,15 +59,12 @@ _SHARES: Final[Mapping[GroupType, int]] = {
 }
 """Relative frequencies of group types in conversations."""
 Favour = Callable[[str, str], float]
-_SUBSCRIBES: Final = "subscribed_topic_names"
 _TRIES: Final = 200
 _LOOKS: Final = 2
 _ACTS_SHARE: Final = 0.02
 _TRANSACTIONS_SHARE: Final = 0.3
 _IDS_SHARE: Final = 0.3
 _NAMELESS: Final = (GroupType.CLASSIC, Membership.OUTSIDE)
-_TRANSACTION: Final = 1
-"""Source: CoordinatorType.TRANSACTION."""
 _BROKEN: Final = ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID", "FENCED_MEMBER_EPOCH", "UNRELEASED_INSTANCE_ID")
 
 
@@ -115,8 +107,7 @@ class Maker:
         self._rng = Random(seed)  # noqa: S311 - repeatable randomness, not a secret
         is_begun = any(isinstance(each, Ask) and each.api in NEXT_IN_TRANSACTION for each in begins)
         has_transactions = is_begun or self._rng.random() < _TRANSACTIONS_SHARE
-        is_served = "InitProducerId" in versions and not tempo.shares_broker
-        self._has_transactions = has_transactions and is_served
+        self._has_transactions = has_transactions and {"FindCoordinator", "InitProducerId"} <= versions.keys()
         self._versions = asked(versions, tempo, has_transactions=self._has_transactions)
         self._tempo = tempo
         self._begins = begins
@@ -143,10 +134,10 @@ class Maker:
     def _names(self) -> Sequence[str]:
         """Return the actors: a cast that includes those of the continued conversation, or any cast."""
         begun = {each.actor for each in self._begins if not isinstance(each, Wait | Act)}
-        casts = [each for some in _CASTS.values() for each in some if begun <= {*each}]
+        casts = [each for some in CASTS.values() for each in some if begun <= {*each}]
         if begun:
             return self._rng.choice(casts) if casts else tuple(begun)
-        return self._rng.choice(_CASTS[self._group_type()])
+        return self._rng.choice(CASTS[self._group_type()])
 
     def _group_type(self) -> GroupType:
         """Choose the group type of the conversation, of those that are served."""
@@ -158,7 +149,7 @@ class Maker:
         live = await side.begin(self._script(script_id))
         has_failed = False
         try:
-            for move in self._begins or self._opening():
+            for move in self._opening():
                 await self._take_again(live, move)
             for _ in range(_TRIES):
                 if len(self._draft.conversation.steps) >= steps_max or self._is_over(live):
@@ -181,7 +172,7 @@ class Maker:
         """Repeat a move of another conversation; leave it out if it is not possible here."""
         if not self._is_possible(move):
             return
-        if not isinstance(move, Ask):
+        if not isinstance(move, Ask) or move.is_repeated:
             await self._take(live, move)
             return
         await self._take(live, replace(move, is_answered=False))
@@ -202,18 +193,19 @@ class Maker:
             case Wait():
                 return True
 
-    def _opening(self) -> Iterator[Ask]:
-        """Yield the first requests, without which later ones would be impossible or refused."""
-        if self._has_transactions:
-            version = self._versions["FindCoordinator"][-1]
-            arguments = {"key": TRANSACTION, "key_type": _TRANSACTION, "version": version}
-            yield Ask(actor=self._cast[0].name, api="FindCoordinator", arguments=arguments)
-            yield Ask(actor=self._cast[0].name, api="InitProducerId")
-        is_share = self._cast[-1].group_type is GroupType.SHARE
-        if "Metadata" in self._versions and (is_share or self._rng.random() < _IDS_SHARE):
-            version = min(self._versions["Metadata"][-1], usual_version("Metadata"))
-            arguments = {"topics": ("orders", "payments"), "version": version}
-            yield Ask(actor=self._cast[0].name, api="Metadata", arguments=arguments)
+    def _opening(self) -> Iterator[Move]:
+        """Yield the first moves: those of the continued conversation, or what makes later ones possible.
+
+        On a broker that is shared, another conversation may have made the topic of transactions already.
+        """
+        name, is_share = self._cast[0].name, self._cast[-1].group_type is GroupType.SHARE
+        is_needed = not self._begins or self._tempo.shares_broker
+        if self._has_transactions and is_needed and not makes_producer(self._begins):
+            yield from producer_made(name, self._versions)
+        if self._begins:
+            yield from self._begins
+        elif "Metadata" in self._versions and (is_share or self._rng.random() < _IDS_SHARE):
+            yield topic_ids_asked(name, self._versions)
 
     def _script(self, script_id: str) -> Script:
         return draft_script(self._draft, script_id=script_id, broker_config=self._config)
@@ -309,7 +301,7 @@ class Maker:
                 is_answered=False,
             ),
         )
-        if self._tempo.settles_ms and api == "ShareGroupHeartbeat" and situation.arguments.get(_SUBSCRIBES):
+        if self._tempo.settles_ms and goes_on(api, situation.arguments):
             await self._take(live, Wait(duration_ms=self._tempo.settles_ms))
 
     async def _take(self, live: LiveRun, move: Move) -> None:
@@ -328,6 +320,9 @@ class Maker:
             return
         self._lag_ms += self._tempo.step_lag_ms
         match move:
+            case Ask(actor=name, is_repeated=True):
+                self._learn(name, live.heard)
+                self._reach(live.heard, state)
             case Ask(actor=name, is_aside=is_aside):
                 self._open.append((name, is_aside))
                 self._asked_in[name, is_aside] = state

@@ -108,6 +108,19 @@ CAST: Final = (
     Speaker(name="ulf", group_type=GroupType.STREAMS, instance_id="seat-1"),
 )
 """All possible actors: dynamic, static and fenced members of all protocols."""
+CASTS: Final[Mapping[GroupType, Sequence[tuple[str, ...]]]] = {
+    GroupType.CLASSIC: (
+        ("ana", "bob"),
+        ("ana", "bob", "cat"),
+        ("ana", "dan", "eve"),
+        ("dan", "eve", "fay"),
+        ("ana", "bob", "dan"),
+    ),
+    GroupType.CONSUMER: (("mia", "noa"), ("mia", "oda", "pia"), ("oda", "pia"), ("ana", "mia", "noa")),
+    GroupType.SHARE: (("sam", "sue"), ("sam", "sue"), ("sam", "mia"), ("ana", "sam")),
+    GroupType.STREAMS: (("tia", "tom"), ("tia", "tom", "ulf"), ("mia", "tia"), ("ana", "tia")),
+}
+"""Casts of a conversation, by the group type that most of the actors use."""
 _CAST_BY_NAME: Final = {each.name: each for each in CAST}
 ALL_SHEETS: Final = tuple(
     ActorSheet(name=each.name, client_id=each.name, group_instance_id=each.instance_id) for each in CAST
@@ -124,6 +137,8 @@ class Ask:
     """Arguments of the API's request builder; those left out get the actor's own or the usual value."""
     is_aside: bool = False
     is_answered: bool = True
+    is_repeated: bool = False
+    """Whether it is repeated until it succeeds: a broker may have to make an internal topic for it first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +245,9 @@ class Draft:
             request = BUILDERS[move.api](**move.arguments)
         except TypeError as error:
             raise ScenarioError(str(error)) from error
-        if move.is_answered:
+        if move.is_repeated:
+            actor.repeats(request, until=expect.response(move.api, error_code="NONE"))
+        elif move.is_answered:
             actor.asks(request, expect.response(move.api))
         else:
             actor.sends(request)

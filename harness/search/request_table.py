@@ -22,8 +22,7 @@ class RequestRow:
     weights: Mapping[GroupType, int] = field(default_factory=dict)
     """How often it is sent, by the group type whose protocol the actor uses."""
     is_alone: bool = False
-    """Whether it is sent only if no other conversation shares the broker and nothing is late: it changes
-    state that all share, or its effect shows only after a time that no answer contains."""
+    """Whether it is sent only if no other conversation shares the broker: it changes state that all share."""
     first_version: int = 0
     """The first version to use."""
     is_of_producer: bool = False
@@ -83,18 +82,14 @@ REQUESTS: Final[Mapping[str, RequestRow]] = {
     "StreamsGroupDescribe": RequestRow(
         choose=requests.groups_named("StreamsGroupDescribe", "group_ids"), weights=_weights(streams=6)
     ),
-    "InitProducerId": RequestRow(
-        choose=other_requests.init_producer_id, weights=_weights(3, 3), is_alone=True
-    ),
+    "InitProducerId": RequestRow(choose=other_requests.init_producer_id, weights=_weights(3, 3)),
     "AddOffsetsToTxn": RequestRow(
-        choose=other_requests.add_offsets_to_txn, weights=_weights(9, 9), is_alone=True, is_of_producer=True
+        choose=other_requests.add_offsets_to_txn, weights=_weights(9, 9), is_of_producer=True
     ),
     "TxnOffsetCommit": RequestRow(
-        choose=other_requests.txn_offset_commit, weights=_weights(14, 14), is_alone=True, is_of_producer=True
+        choose=other_requests.txn_offset_commit, weights=_weights(14, 14), is_of_producer=True
     ),
-    "EndTxn": RequestRow(
-        choose=other_requests.end_txn, weights=_weights(9, 9), is_alone=True, is_of_producer=True
-    ),
+    "EndTxn": RequestRow(choose=other_requests.end_txn, weights=_weights(9, 9), is_of_producer=True),
 }
 """The requests of made conversations, by API."""
 DESCRIBES: Final[Mapping[GroupType, str]] = {
@@ -111,6 +106,9 @@ NEXT_IN_TRANSACTION: Final[Mapping[str, str]] = {
     "EndTxn": "AddOffsetsToTxn",
 }
 """The next request in a producer's transaction, by its last one."""
+_GOES_ON: Final = ("InitProducerId", "EndTxn")
+"""Requests that are answered before a transaction has ended in all logs."""
+_SUBSCRIBES: Final = "subscribed_topic_names"
 _TRANSACTION_SHARE: Final = 0.3
 _RIGHT: Final[Mapping[Membership, Sequence[str]]] = {
     Membership.OUTSIDE: ("JoinGroup",),
@@ -143,6 +141,11 @@ def asked(
         and not (REQUESTS[api].is_alone and tempo.shares_broker)
         and (has_transactions or descriptor(api).transactions == () or api == "Produce")
     }
+
+
+def goes_on(api: str, arguments: Mapping[str, object]) -> bool:
+    """Return whether a broker still works on a request after its answer, of which no answer tells."""
+    return api in _GOES_ON or (api == "ShareGroupHeartbeat" and bool(arguments.get(_SUBSCRIBES)))
 
 
 def chosen_api(at: Situation) -> str:

@@ -31,7 +31,7 @@ class Tempo:
     parked_lag_ms: float = 0.0
     """The additional time until a request without an answer has surely arrived."""
     settles_ms: int = 0
-    """How long new partitions of a share group take to get their state, which no answer shows."""
+    """How long a broker works on some requests after it has answered, until all that they change is there."""
     longest_ms: int | None = None
     """The time after which a conversation ends; None for no limit."""
     shares_broker: bool = False

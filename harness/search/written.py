@@ -31,6 +31,7 @@ from harness.wire.schema import response_shape
 
 _LINE_MAX: Final = 110
 _CALL_MAX: Final = 90
+_SUCCESS: Final = "NONE"
 _THROTTLE: Final = "throttle_time_ms"
 _LEARNT: Final = {
     "member_id": "member_id",
@@ -209,6 +210,9 @@ class _Body:
             case Hear():
                 api = self._asked[move.actor, move.is_aside].pop(0)
                 return [f"{_actor(move)}.receives({self._expected(api)})"]
+            case Ask(is_repeated=True):
+                until = f"until=expect.response({_quoted(move.api)}, error_code={_quoted(_SUCCESS)})"
+                return _called(f"{_actor(move)}.repeats", [_request(move), [until]])
             case Ask(is_answered=True):
                 return _called(f"{_actor(move)}.asks", [_request(move), [self._expected(move.api)]])
             case Ask():

@@ -99,6 +99,10 @@ class TransactionApis:
         if not request.group_id or not self.profile.has(Behaviour.TXN_COMMIT_VERIFIED):
             return Errors.NONE
         partition = partition_for(request.group_id, self.num_partitions)
+        if self._is_former(
+            request.producer_epoch, self.cluster.log.producer_epoch(partition, request.producer_id)
+        ):
+            return Errors.INVALID_PRODUCER_EPOCH
         by_epoch = self.profile.has(Behaviour.VERIFIED_ANEW_FOR_OTHER_EPOCH)
         epoch = request.producer_epoch if by_epoch else None
         if self.cluster.log.has_ongoing_transaction(partition, request.producer_id, epoch):
@@ -137,11 +141,21 @@ class TransactionApis:
         """
         if not self.profile.has(Behaviour.TXN_COMMIT_VERIFIED):
             return Errors.NONE
-        if self.cluster.topics.logs.log(partition).has_ongoing_transaction(producer_id, producer_epoch):
+        log = self.cluster.topics.logs.log(partition)
+        if self._is_former(producer_epoch, log.producer_epoch(producer_id)):
+            return Errors.INVALID_PRODUCER_EPOCH
+        if log.has_ongoing_transaction(producer_id, producer_epoch):
             return Errors.NONE
         if self._leader_id() is None:
             return Errors.COORDINATOR_NOT_AVAILABLE
         return self._ask(transactional_id, producer_id, producer_epoch, partition, adds=adds)
+
+    def _is_former(self, producer_epoch: ProducerEpoch, last: ProducerEpoch) -> bool:
+        """Return whether an epoch is refused before a transaction coordinator is asked.
+
+        Source: UnifiedLog#maybeStartTransactionVerification (4.1.0).
+        """
+        return producer_epoch < last and self.profile.has(Behaviour.FORMER_EPOCH_REFUSED_FIRST)
 
     def abort_timed_out(self, *, now_ms: Millis) -> None:
         """Abort transactions that have timed out.

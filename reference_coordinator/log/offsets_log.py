@@ -244,6 +244,10 @@ class OffsetsLog:
             and producer_epoch in {None, known.producer_epoch}
         )
 
+    def producer_epoch(self, partition: int, producer_id: ProducerId) -> ProducerEpoch:
+        """Return the last epoch that a producer had in a partition; -1 for none."""
+        return self._producers.get((OFFSETS_TOPIC, partition, producer_id), ProducerState()).producer_epoch
+
     def largest_producer_id(self) -> int:
         """Return the largest producer id in any partition; -1 for none. New ids are assigned after it."""
         return max((producer_id for _, _, producer_id in self._producers), default=-1)

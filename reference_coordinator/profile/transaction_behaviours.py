@@ -41,6 +41,13 @@ OF_TRANSACTIONS: Final = (
         source="UnifiedLog#hasOngoingTransaction (4.0.0)",
     ),
     Row(
+        behaviour=Behaviour.FORMER_EPOCH_REFUSED_FIRST,
+        spans=since(4, 1, 0),
+        meaning="An epoch that is lower than the producer's last one in the log is refused before the "
+        "transaction coordinator is asked, which might name another fault.",
+        source="KAFKA-18042, UnifiedLog#maybeStartTransactionVerification (4.1.0)",
+    ),
+    Row(
         behaviour=Behaviour.VERIFICATIONS_SHARE_A_BATCH,
         spans=since(3, 8, 0),
         meaning="Questions to the transaction coordinator that are asked at once share a batch, and all are "

@@ -117,19 +117,16 @@ class PartitionLog:
 
         Source: UnifiedLog#append (4.3.1).
         """
-        error = validate_batch(header)
-        if error is not Errors.NONE:
+        if (error := validate_batch(header)) is not Errors.NONE:
             raise CoordinatorError(error)
+        delta, timestamp_ms = header.last_offset_delta, header.max_timestamp_ms
         if not header.has_producer_id:
-            delta, timestamp_ms = header.last_offset_delta, header.max_timestamp_ms
-            base_offset = self._append(records, delta, timestamp_ms, leader_epoch, now_ms)
-            return Appended(base_offset=base_offset)
+            return Appended(base_offset=self._append(records, delta, timestamp_ms, leader_epoch, now_ms))
         producer = self._producers.get(header.producer_id, ProducerStateEntry())
         duplicate = producer.find_duplicate_batch(header)
         if duplicate is not None:
             return Appended(base_offset=duplicate.first_offset, timestamp_ms=duplicate.timestamp_ms)
         producer.validate_data_batch(header)
-        delta, timestamp_ms = header.last_offset_delta, header.max_timestamp_ms
         base_offset = self._append(records, delta, timestamp_ms, leader_epoch, now_ms)
         producer.data_appended(header, base_offset)
         self._producers[header.producer_id] = producer
@@ -208,8 +205,11 @@ class PartitionLog:
 
         Source: UnifiedLog#hasOngoingTransaction (4.3.1).
         """
-        known = self._producers.get(producer_id)
-        return producer_id in self._ongoing and known is not None and known.producer_epoch == producer_epoch
+        return producer_id in self._ongoing and self.producer_epoch(producer_id) == producer_epoch
+
+    def producer_epoch(self, producer_id: ProducerId) -> ProducerEpoch:
+        """Return the last epoch that a producer had in this log; -1 for none."""
+        return self._producers.get(producer_id, ProducerStateEntry()).producer_epoch
 
     def read(
         self, fetch_offset: int, max_bytes: int, *, is_committed: bool, takes_one_anyway: bool

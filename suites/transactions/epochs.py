@@ -72,3 +72,20 @@ def a_commit_with_an_epoch_below_none_is_refused(conversation: Conversation) -> 
     sees(ana, {"orders": {1: 50}})
     ana.sends(ask.offset_fetch(version=6, topics={"orders": (0,)}))
     ana.receives(expect.response("OffsetFetch", error_code="NONE"))
+
+
+@scenario(
+    "transactions/epoch/former-with-another-id",
+    source="KAFKA-18042, UnifiedLog#maybeStartTransactionVerification",
+    clauses=("TC-22", "TC-24"),
+)
+def of_a_former_epoch_and_another_id_one_is_checked_first(conversation: Conversation) -> None:
+    """A former epoch with an unknown id: 3.7 to 4.0 look at the transactional id, others at the epoch."""
+    producer = pending(conversation)
+    ana = producer.actor
+    ana.repeats(
+        ask.init_producer_id(transactional_id=producer.transactional_id),
+        until=expect.init_producer_id(error_code="NONE"),
+    )
+
+    ana.asks(producer.commits(ORDER_0, transactional_id=conversation.group("nobody's")), ONE_ANSWER)

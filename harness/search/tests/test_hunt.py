@@ -22,6 +22,7 @@ from harness.trace.events import EventKind
 
 _SEED = 4
 _STEPS_MAX = 8
+_ANSWERS = (EventKind.RESPONSE, EventKind.POLL)
 
 
 def _reference(profile: str) -> VariantTarget:
@@ -82,7 +83,7 @@ def test_what_runs_while_it_is_made_runs_alike_again() -> None:
             outcomes = [each.outcome for each in made.tape if isinstance(each, Received)]
             came = {each.hex() for each in outcomes if isinstance(each, bytes)}
             # An answer that comes while a request was to stay parked is recorded there and where it is due.
-            if came != {each.raw for each in events if each.kind == EventKind.RESPONSE}:
+            if came != {each.raw for each in events if each.kind in _ANSWERS}:
                 return False
         return True
 

@@ -95,6 +95,38 @@ def test_what_conversations_on_a_broker_would_share_is_not_touched() -> None:
     assert not [step for each in made for step in each.script.steps if isinstance(step, DoToBroker)]
 
 
+def test_on_a_broker_a_transaction_ends_before_anybody_goes_on() -> None:
+    made = asyncio.run(_made("4.4", REAL, 60))
+    after = [
+        each.moves[place + 1]
+        for each in made
+        for place, move in enumerate(each.moves[:-1])
+        if isinstance(move, Ask) and move.api == "EndTxn"
+    ]
+
+    assert after
+    assert all(isinstance(each, Wait) and each.duration_ms >= REAL.settles_ms for each in after)
+
+
+def test_on_a_broker_transactions_are_looked_for_whatever_is_gone_on_with() -> None:
+    begins = (Ask(actor="mia", api="InitProducerId"),)
+
+    async def made() -> Made:
+        side = Side(VariantTarget(reference_profile("4.4")))
+        versions = {api: list(each) for api, each in (await side.versions()).items() if api in REQUESTS}
+        return await Maker("others", versions, REAL, begins=begins).make(
+            side, script_id="search/x", steps_max=6
+        )
+
+    moves = [each for each in asyncio.run(made()).moves if isinstance(each, Ask)]
+
+    assert [(each.api, each.is_repeated) for each in moves[:3]] == [
+        ("FindCoordinator", True),
+        ("InitProducerId", True),
+        ("InitProducerId", False),
+    ]
+
+
 def test_whoever_awaits_an_answer_stops_before_a_broker_restarts() -> None:
     made = asyncio.run(_made("4.4", VIRTUAL, 30))
     restarted = [each for each in made if any(isinstance(step, DoToBroker) for step in each.script.steps)]
