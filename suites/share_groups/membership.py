@@ -334,3 +334,18 @@ def partitions_wait_for_their_state(conversation: Conversation) -> None:
     ana.asks(ask.describe_share_group_offsets(), expect.share_offsets({}))
     ana.asks(ask.delete_share_group_state(topic), expect.share_state("Delete", "NONE"))
     ana.awaits({topic: (0,)})
+
+
+@scenario(
+    "share_groups/membership/other-topic-deleted", source="GroupMetadataManager#maybeCleanupShareGroupState"
+)
+def a_group_without_share_state_outlives_a_topic(conversation: Conversation) -> None:
+    """A share group that has no share state yet does not notice that somebody's topic is deleted."""
+    ana, bob = conversation.share_member("ana"), conversation.actor("bob")
+    topic = topic_made(conversation, bob)
+    joined = ana.enters("unheard-of", assigned={})
+
+    bob.asks(ask.delete_topic(topic), expect.delete_topic(error_code="NONE"))
+    bob.awaits_metadata()
+    ana.heartbeats(member_epoch=joined["member_epoch"], assigned=None)
+    share_group_is(ana, "Stable", epoch=joined["member_epoch"])
