@@ -6,6 +6,7 @@ Behaviours that explain earlier findings are switched in the reference, so that 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from harness.diff.raw_difference import RawDifference
 from harness.orchestration.starving import starved_runner_of
@@ -28,6 +29,9 @@ from harness.targets.reference.target import reference_profile
 from harness.targets.reference.variants import VariantTarget, flipped, variant_of
 from harness.trace.events import Event
 from harness.wire.schema import API_NAMES, has_version
+
+_UNWRITABLE: Final = "join_before_v5_names_no_instance"
+_FIRST_JOIN_WITH_INSTANCES: Final = 5
 
 Heard = tuple[Sequence[Event], Sequence[Event]]
 """The events of both sides in a conversation."""
@@ -87,7 +91,7 @@ class Comparison:
         self._plain = VariantTarget(reference_profile(oracle.profile))
         self._base_config = oracle.base_config
         self.side = Side(self._plain, base_config=self._base_config)
-        self.versions = _common([await self.side.versions(), *map(_served, descriptions)])
+        served = _common([await self.side.versions(), *map(_served, descriptions)])
         name = self._target.target.name
         if self._against is None:
             run_starved = starved_runner_of(oracle.profile, oracle.base_config, self._known_draws)
@@ -97,6 +101,7 @@ class Comparison:
             other = oracle_for(self._against.target, descriptions[1])
             self._other = VariantTarget(reference_profile(other.profile))
             self._quick = self._judged = between_targets
+        self.versions = _without_gaps(served, [each for each in (self._plain, self._other) if each])
         takes_config = all(Capability.BROKER_CONFIG in each.target.capabilities for each in self._driven)
         self.configs = REAL.configs if takes_config else ({},)
 
@@ -250,6 +255,16 @@ def _served(description: BrokerDescription) -> Mapping[str, Sequence[int]]:
         for each in description.api_ranges
         if each.api_key in API_NAMES and (is_whole or API_NAMES[each.api_key] not in OF_CONSUMER_GROUPS)
     }
+
+
+def _without_gaps(
+    served: Mapping[str, Sequence[int]], references: Sequence[VariantTarget]
+) -> Mapping[str, Sequence[int]]:
+    """Leave out what the references do not model: what follows a JoinGroup whose answer cannot be written."""
+    if not any(each.has(_UNWRITABLE) for each in references):
+        return served
+    writable = [each for each in served.get("JoinGroup", ()) if each >= _FIRST_JOIN_WITH_INSTANCES]
+    return {**served, "JoinGroup": writable}
 
 
 def _common(served: Sequence[Mapping[str, Sequence[int]]]) -> Mapping[str, Sequence[int]]:

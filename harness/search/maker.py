@@ -37,7 +37,7 @@ from harness.search.request_table import (
     REQUESTS,
     asked,
     chosen_api,
-    goes_on,
+    is_unsettled,
 )
 from harness.search.sides import LiveRun, Side
 from harness.search.situation import Membership, Situation, usual_version
@@ -172,6 +172,8 @@ class Maker:
         """Repeat a move of another conversation; leave it out if it is not possible here."""
         if not self._is_possible(move):
             return
+        if not isinstance(move, Wait):
+            await self._settle(live)
         if not isinstance(move, Ask) or move.is_repeated:
             await self._take(live, move)
             return
@@ -231,7 +233,12 @@ class Maker:
     def _has_come(self, live: LiveRun, awaited: tuple[str, bool]) -> bool:
         return live.has_answer(awaited[0], _connection(awaited[1]))
 
+    async def _settle(self, live: LiveRun) -> None:
+        if self._tempo.settles_ms and is_unsettled(self._moves, self._tempo.settles_ms):
+            await self._take(live, Wait(duration_ms=self._tempo.settles_ms))
+
     async def _move(self, live: LiveRun) -> None:
+        await self._settle(live)
         deadline = live.session.next_deadline_ms
         margin_ms = self._tempo.margin_ms
         if margin_ms and deadline is not None:
@@ -301,8 +308,6 @@ class Maker:
                 is_answered=False,
             ),
         )
-        if self._tempo.settles_ms and goes_on(api, situation.arguments):
-            await self._take(live, Wait(duration_ms=self._tempo.settles_ms))
 
     async def _take(self, live: LiveRun, move: Move) -> None:
         """Add a move to the script and run it; leave it out if it is invalid or needs an unknown value."""

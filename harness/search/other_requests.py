@@ -20,6 +20,8 @@ _WITH_STORE: Final = streams.topology(streams.subtopology(changelogs=(streams.to
 _NO_TASKS: Final = {"active_tasks": (), "standby_tasks": (), "warmup_tasks": ()}
 _ACQUIRED: Final = ((0, 0, (1,)), (0, 1, (2,)), (0, 0, (3,)), (1, 1, (1,)), (0, 2, (1, 2, 3)), (5, 9, (1,)))
 """First offset, last offset and acknowledgement types."""
+_NOBODYS: Final = 2**40
+"""A producer id that no broker gives; with that of another conversation, its transaction would matter."""
 
 
 def share_group_heartbeat(at: Situation) -> None:
@@ -135,7 +137,7 @@ def _of_producer(at: Situation) -> None:
     own_id, own_epoch = Ref(at.speaker.name, "producer_id"), Ref(at.speaker.name, "producer_epoch")
     at.arguments.update(producer_id=own_id, producer_epoch=own_epoch)
     at.puts(0.1, "producer_epoch", own_epoch - 1, own_epoch + 1)
-    at.puts(0.06, "producer_id", 9_999, own_id + 1)
+    at.puts(0.06, "producer_id", *((_NOBODYS,) if at.tempo.shares_broker else (9_999, own_id + 1)))
     at.puts(0.05, "transactional_id", OTHER_GROUP)
 
 

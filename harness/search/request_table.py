@@ -6,7 +6,7 @@ from typing import Final
 
 from harness.apis.table import descriptor
 from harness.search import other_requests, requests
-from harness.search.moves import GroupType
+from harness.search.moves import Ask, GroupType, Move, Wait
 from harness.search.situation import Membership, Situation
 from harness.search.tempo import Tempo
 
@@ -143,9 +143,15 @@ def asked(
     }
 
 
-def goes_on(api: str, arguments: Mapping[str, object]) -> bool:
-    """Return whether a broker still works on a request after its answer, of which no answer tells."""
-    return api in _GOES_ON or (api == "ShareGroupHeartbeat" and bool(arguments.get(_SUBSCRIBES)))
+def is_unsettled(moves: Sequence[Move], settles_ms: int) -> bool:
+    """Return whether a broker may still work on the last request, though it has answered."""
+    for move in reversed(moves):
+        if isinstance(move, Wait) and move.duration_ms >= settles_ms:
+            return False
+        if isinstance(move, Ask):
+            subscribes = move.api == "ShareGroupHeartbeat" and bool(move.arguments.get(_SUBSCRIBES))
+            return move.api in _GOES_ON or subscribes
+    return False
 
 
 def chosen_api(at: Situation) -> str:

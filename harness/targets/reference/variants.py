@@ -26,6 +26,10 @@ class VariantTarget(ReferenceTarget):
         """The profile with its behaviours."""
         return self._profile
 
+    def has(self, behaviour: str) -> bool:
+        """Return whether the reference has a behaviour, by its name in lower case."""
+        return self._profile.has(Behaviour[behaviour.upper()])
+
 
 def differing_behaviours(one: str, other: str) -> tuple[str, ...]:
     """Return the names of the behaviours in which two profiles differ, in alphabetical order.
